@@ -1,0 +1,1 @@
+"""Candidate generators: from names to ranked concepts."""

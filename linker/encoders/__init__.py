@@ -1,0 +1,1 @@
+"""Dense and sparse encoders of names."""

@@ -1,0 +1,1 @@
+"""Judging predictions: protocols, breakdowns, tasks and reports."""

@@ -1,0 +1,230 @@
+"""Opening, checking and safely replacing files. Every reader and writer goes through here."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import io
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, BinaryIO, TextIO, cast
+
+from linker.errors import InputError, LinkerError
+
+LINE_LIMIT = 100_000  # characters; a longer line of names or mentions is a damaged file, not data
+_GZIP = b"\x1f\x8b"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_BOM = b"\xef\xbb\xbf"
+
+Pathlike = str | os.PathLike[str]
+
+
+def open_binary(path: Pathlike) -> BinaryIO:
+    """Open a plain or gzip file (told by content, not by name) for reading bytes; "-" is standard input.
+
+    Raises:
+        LinkerError: the file is absent, a folder, or not readable.
+    """
+    if str(path) == "-":
+        return os.fdopen(os.dup(0), "rb")
+    try:
+        file = open(path, "rb")  # noqa: SIM115 - closed by the caller
+    except FileNotFoundError:
+        raise LinkerError(f"{path}: there is no such file; check the path") from None
+    except OSError as error:
+        raise LinkerError(f"{path}: cannot be read: {error.strerror}") from None
+    if file.peek(2)[:2] == _GZIP:
+        return cast(BinaryIO, io.BufferedReader(_ClosingGzip(file)))
+    return file
+
+
+class _ClosingGzip(gzip.GzipFile):
+    """A gzip stream that closes the file under it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(fileobj=file)
+        self._under = file
+
+    def close(self) -> None:
+        super().close()
+        self._under.close()
+
+
+def read_lines(path: Pathlike, *, limit: int | None = LINE_LIMIT) -> Iterator[tuple[int, str]]:
+    """Yield (1-based number, text without its line end) of a UTF-8 file, plain or gzip, with or without a BOM.
+
+    Args:
+        path: the file, or "-" for standard input.
+        limit: longest line in characters; None for formats that hold a whole document in a line.
+
+    Raises:
+        InputError: the file is binary, UTF-16, not UTF-8, a broken gzip, or has a line beyond the limit.
+    """
+    with open_binary(path) as file:
+        number = 0
+        size = -1 if limit is None else 4 * limit + 2  # a character takes at most four bytes
+        while True:
+            try:
+                raw = file.readline(size)
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                raise _broken_gzip(path, number, error) from None
+            if not raw:
+                return
+            number += 1
+            if number == 1:
+                raw = _without_bom(path, raw)
+            text = _decode(path, number, raw).rstrip("\r\n")
+            if limit is not None and len(text) > limit:
+                raise InputError(
+                    path,
+                    f"the line has more than {limit:,} characters",
+                    line=number,
+                    value=text,
+                    expected="one record a line",
+                    remedy="check its line ends and quotes",
+                )
+            yield number, text
+
+
+def _broken_gzip(path: Pathlike, line: int, error: Exception) -> InputError:
+    return InputError(path, f"the gzip data is broken after line {line} ({error})", remedy="fetch the file again")
+
+
+def _without_bom(path: Pathlike, raw: bytes) -> bytes:
+    if raw.startswith(_UTF16):
+        remedy = "convert it: iconv -f UTF-16 -t UTF-8"
+        raise InputError(path, "the file is UTF-16", line=1, expected="UTF-8", remedy=remedy)
+    return raw.removeprefix(_BOM)
+
+
+def _decode(path: Pathlike, number: int, raw: bytes) -> str:
+    if b"\x00" in raw:
+        remedy = "give the text file itself, plain or gzip"
+        raise InputError(path, "the file is binary (it holds a NUL byte)", line=number, expected="text", remedy=remedy)
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        around = raw[max(0, error.start - 20) : error.end + 20].decode("latin-1")
+        raise InputError(
+            path,
+            f"byte 0x{raw[error.start]:02x} is not UTF-8",
+            line=number,
+            value=around,
+            expected="UTF-8",
+            remedy="convert it: iconv -f LATIN1 -t UTF-8",
+        ) from None
+
+
+def read_text(path: Pathlike) -> str:
+    """The whole text of a UTF-8 file, checked as in `read_lines`."""
+    return "\n".join(text for _, text in read_lines(path, limit=None))
+
+
+def head(path: Pathlike, lines: int = 200) -> list[str]:
+    """The first lines of a text file, for recognising its format."""
+    return [text for _, (_, text) in zip(range(lines), read_lines(path, limit=None), strict=False)]
+
+
+def sha256(path: Pathlike) -> str:
+    """Hexadecimal SHA-256 of a file's bytes as stored."""
+    with open(path, "rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def writing(path: Pathlike) -> Iterator[None]:
+    """Turn a failed write under `path` (full disk, no permission) into a message; what stood there is untouched."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        reason = error.strerror or str(error)
+        raise LinkerError(f"{path}: cannot be written: {reason}; free space or name another output with -o") from error
+
+
+@contextlib.contextmanager
+def write_aside(path: Pathlike) -> Iterator[TextIO]:
+    """Write UTF-8 text beside `path` and rename it at the end, so that a killed run leaves the old file; `.gz` compresses."""
+    path = Path(path)
+    with writing(path):
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with writing(path), os.fdopen(handle, "wb") as raw:
+            packed = cast(IO[bytes], gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw)
+            with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
+                yield text
+                text.flush()
+                if packed is not raw:
+                    packed.close()
+                raw.flush()
+                os.fsync(raw.fileno())
+            os.chmod(name, 0o666 & ~_umask())
+            os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+@contextlib.contextmanager
+def write_folder(path: Pathlike, *, marker: str) -> Iterator[Path]:
+    """Fill a temporary folder beside `path`, sync it, and put it in place at the end.
+
+    Args:
+        path: the folder to make or replace.
+        marker: a file that a folder must hold to be replaced; any other folder that is not empty is refused.
+    """
+    path = Path(path)
+    if path.exists() and not (path / marker).exists() and (not path.is_dir() or any(path.iterdir())):
+        raise LinkerError(f"{path}: exists and was not written by linker (no {marker}); name another folder with -o")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
+    try:
+        with writing(path):
+            yield aside
+            for file in (*(f for f in aside.rglob("*")), aside):
+                _sync(file)
+            aside.chmod(0o777 & ~_umask())
+            _swap(aside, path)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _swap(new: Path, path: Path) -> None:
+    """Rename `new` to `path`; a folder that stood there is moved out of the way first and removed afterwards."""
+    if not path.exists():
+        os.replace(new, path)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent))
+    os.replace(path, old / path.name)
+    try:
+        os.replace(new, path)
+    except OSError:
+        os.replace(old / path.name, path)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,58 @@
+"""Identifiers: CURIEs out of the ways that files write them, and gold groups out of `A|B` and `A+B`."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from linker.types import Gold, GoldGroup
+
+NO_CONCEPT = frozenset({"", "-", "-1", "none", "null", "cui-less", "cuiless"})  # compared in lower case
+
+_PREFIXES = {"mesh": "MESH", "msh": "MESH", "omim": "OMIM", "mim": "OMIM", "umls": "UMLS", "umls_cui": "UMLS", "do": "DOID"}
+_BARE = (  # order matters: MeSH supplements have 6 or 9 digits behind the C, UMLS concepts 7
+    (re.compile(r"D\d{6}(\d{3})?"), "MESH"),
+    (re.compile(r"C\d{6}(\d{3})?"), "MESH"),
+    (re.compile(r"C\d{7}"), "UMLS"),
+    (re.compile(r"\d{6}"), "OMIM"),
+    (re.compile(r"PS\d{6}"), "OMIM"),
+)
+
+
+@lru_cache(maxsize=1 << 16)
+def curie(text: str) -> str:
+    """Write an identifier as a CURIE: 'D001260' -> 'MESH:D001260', 'MeSH:D001260' -> 'MESH:D001260', 'DO:DOID:1' -> 'DOID:1'.
+
+    Bare ids are recognised by form (MeSH, UMLS, six-digit OMIM); any other id is kept as it is.
+    """
+    text = text.strip()
+    prefix, colon, local = text.partition(":")
+    if colon:
+        known = _PREFIXES.get(prefix.lower(), prefix)
+        return curie(local) if ":" in local and known == "DOID" else f"{known}:{local.strip()}"
+    return next((f"{name}:{text}" for form, name in _BARE if form.fullmatch(text)), text)
+
+
+def namespace(identifier: str) -> str:
+    """The prefix of a CURIE: 'MESH:D001260' -> 'MESH'; empty for an id without one."""
+    prefix, colon, _ = identifier.partition(":")
+    return prefix if colon else ""
+
+
+def parse_gold(text: str) -> Gold:
+    """Read annotated ids: `A|B` (also `,` and `;`) is a part each, `A+B` one part that needs both, `-1` or empty no concept.
+
+    >>> parse_gold("D001260")
+    (GoldGroup(ids=('MESH:D001260',), operator='one_of'),)
+    """
+    groups = []
+    for part in re.split(r"[|,;]", text):
+        ids = tuple(dict.fromkeys(curie(i) for i in part.split("+") if i.strip().lower() not in NO_CONCEPT))
+        if ids:
+            groups.append(GoldGroup(ids, "all_of" if len(ids) > 1 else "one_of"))
+    return tuple(groups)
+
+
+def format_gold(gold: Gold) -> str:
+    """Write gold groups the way `parse_gold` reads them; a `one_of` group of several ids gives its first."""
+    return "|".join("+".join(g.ids) if g.operator == "all_of" else g.ids[0] for g in gold) or "-1"

@@ -1,0 +1,1 @@
+"""Writers of predictions, one format a file."""

@@ -1,0 +1,1 @@
+"""Readers, one format a file: plain functions that yield records."""

@@ -1,0 +1,78 @@
+"""One normalised form of a name, used by index and query alike."""
+
+from __future__ import annotations
+
+import string
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+_COMBINING = dict.fromkeys(range(768, 880))
+_HYPHENS = dict.fromkeys((8208, 8209, 8210, 8211, 8212, 8213, 8722, 65123, 65293), "-")
+
+
+@dataclass(frozen=True, slots=True)
+class NormalizeOptions:
+    """What `normalize` folds together. The defaults are ours; `PRESETS["biosyn"]` is the published setting."""
+
+    lowercase: bool = True
+    punctuation: Literal["unicode", "ascii", "keep"] = "unicode"  # which signs become a space
+    greek: bool = True  # "β" -> "beta": dictionaries spell Greek letters out, texts do not
+    dashes: bool = True  # all dashes and the minus sign become "-"
+    ligatures: bool = True  # compatibility forms (NFKC): "ﬁ" -> "fi", "²" -> "2", full width -> ASCII
+    accents: bool = True  # "Sjögren" -> "Sjogren"
+
+
+PRESETS = {
+    "default": NormalizeOptions(),
+    "biosyn": NormalizeOptions(punctuation="ascii", greek=False, dashes=False, ligatures=False, accents=False),
+}
+
+
+def normalize(text: str, options: NormalizeOptions = PRESETS["default"]) -> str:
+    """Fold case, punctuation and Unicode variants of a name and collapse its white space.
+
+    >>> normalize("Sjögren’s  Syndrome, β-type")
+    'sjogren s syndrome beta type'
+    """
+    if not text.isascii():
+        text = _fold_unicode(text, options)
+    if options.lowercase:
+        text = text.lower()
+    return " ".join(text.translate(_signs(options.punctuation)).split())
+
+
+def _fold_unicode(text: str, options: NormalizeOptions) -> str:
+    if options.ligatures:
+        text = unicodedata.normalize("NFKC", text)
+    if options.accents:  # before Greek letters: an accented alpha is an alpha
+        text = unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).translate(_COMBINING))
+    if options.dashes:
+        text = text.translate(_HYPHENS)
+    if options.greek:
+        text = text.translate(_greek())
+    return text
+
+
+@lru_cache(maxsize=1)
+def _greek() -> dict[int, str]:
+    """Greek letters to their English names, out of the Unicode names ('GREEK SMALL LETTER BETA' -> 'beta')."""
+    table = {}
+    for code in range(0x0370, 0x0400):
+        words = unicodedata.name(chr(code), "").split()
+        if words[:1] == ["GREEK"] and "LETTER" in words and "WITH" not in words:
+            name = {"lamda": "lambda"}.get(words[-1].lower(), words[-1].lower())
+            table[code] = name.capitalize() if "CAPITAL" in words else name
+    table[0x00B5] = "mu"  # the micro sign, where ligatures are left alone
+    return table
+
+
+@lru_cache(maxsize=3)
+def _signs(punctuation: str) -> dict[int, str]:
+    if punctuation == "keep":
+        return {}
+    table = dict.fromkeys(map(ord, string.punctuation), " ")
+    if punctuation == "unicode":
+        table |= {c: " " for c in range(0x10000) if unicodedata.category(chr(c))[0] == "P"}
+    return table

@@ -1,0 +1,156 @@
+"""The records that cross the edges of the package. On the hot path columns and arrays are used instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+NameKind = Literal["preferred", "exact", "narrow", "broad", "related", "abbreviation", "training"]
+Status = Literal["current", "obsolete", "merged"]
+Operator = Literal["one_of", "all_of"]
+Span = tuple[int, int]  # [start, end) in characters of the document's text
+
+
+def _metadata() -> Mapping[str, str]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name of a concept, as written in its source; normalised forms are derived."""
+
+    text: str
+    concept_id: str  # CURIE
+    kind: NameKind = "exact"
+    language: str = ""  # as the source writes it ("ENG", "en"); empty where it does not say
+    source: str = ""  # vocabulary or file that the name came from
+    case_sensitive: bool = False  # short forms such as "ALL", which differ from "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """A concept of one dictionary file. `names` holds all names, the preferred one first."""
+
+    id: str  # CURIE
+    name: str  # the preferred name
+    names: tuple[Name, ...] = ()
+    parents: tuple[str, ...] = ()
+    alt_ids: tuple[str, ...] = ()
+    definition: str = ""
+    types: tuple[str, ...] = ()  # semantic types: UMLS TUIs, CTD slim terms, OBO subsets
+    namespace: str = ""  # prefix of the CURIE
+    status: Status = "current"
+    replaced_by: tuple[str, ...] = ()
+    xrefs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where concepts of a dictionary came from."""
+
+    file: str  # name without its folder
+    format: str
+    namespace: str  # the most frequent CURIE prefix
+    release: str  # as the file states it; empty where it does not
+    sha256: str
+    concepts: int
+
+
+@dataclass(frozen=True, slots=True)
+class GoldGroup:
+    """The annotated ids of one part of a mention, as CURIEs, before any alternative id is mapped."""
+
+    ids: tuple[str, ...]
+    operator: Operator = "one_of"
+
+
+Gold = tuple[GoldGroup, ...]
+"""One group for each part of the mention: `A|B` is two groups, `A+B` is one `all_of` group, () is no concept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name in a text. Identity is (document_id, spans, type), so overlapping and nested mentions survive."""
+
+    text: str
+    spans: tuple[Span, ...] = ()  # several for a discontinuous mention
+    gold: Gold | None = None  # None: not annotated; (): annotated as having no concept
+    type: str = ""
+    document_id: str | None = None
+    annotation_id: str = ""
+    metadata: Mapping[str, str] = field(default_factory=_metadata, hash=False)  # kept for writing back
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of a document's text that starts at character `offset` of the document."""
+
+    text: str
+    offset: int = 0
+    metadata: Mapping[str, str] = field(default_factory=_metadata, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation line or element, kept as read: `arguments` are (role, id) pairs."""
+
+    type: str
+    arguments: tuple[tuple[str, str], ...]
+    id: str = ""
+    metadata: Mapping[str, str] = field(default_factory=_metadata, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with its mentions. What a reader does not understand is kept in `metadata` and written back."""
+
+    id: str
+    passages: tuple[Passage, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=_metadata, hash=False)
+
+    @property
+    def text(self) -> str:
+        """The whole text; gaps between passages are filled with spaces, so that offsets hold."""
+        text = ""
+        for passage in self.passages:
+            text = text.ljust(passage.offset)[: passage.offset] + passage.text
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A concept offered for a part of a mention, with the name that brought it."""
+
+    concept_id: str
+    name: str  # preferred name
+    matched_name: str  # name with the best score
+    score: float
+    sparse_score: float | None = None
+    dense_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A mention, or one coordinated part of a composite mention, with its candidates, best first."""
+
+    text: str
+    expanded: str | None = None  # text with its short forms expanded, where that changed it
+    spans: tuple[Span, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    nil: bool = False  # no concept is returned
+
+    @property
+    def best(self) -> Candidate | None:
+        """The first candidate, or None for a part without a concept."""
+        return self.candidates[0] if self.candidates else None
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What was found for a mention: one part, or several for a composite mention."""
+
+    mention: Mention
+    parts: tuple[Part, ...]
