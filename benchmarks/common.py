@@ -1,0 +1,57 @@
+"""What every benchmark shares: where the data is, and how a result is written."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("LINKER_DATA", ROOT.parent / "shared" / "data"))
+RESULTS = ROOT / "benchmarks" / "results"
+_PACKAGES = ("linker", "numpy", "scipy", "scikit-learn", "sparse-dot-topn", "pyab3p")
+
+
+def save(name: str, figures: dict[str, Any], *, seed: int | None = None) -> Path:
+    """Write benchmarks/results/<name>.json: the figures with command, versions, seed, machine and date."""
+    record = {
+        "benchmark": name,
+        "command": " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]]),
+        "date": datetime.date.today().isoformat(),
+        "commit": _commit(),
+        "seed": seed,
+        "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "system": platform.system()},
+        "versions": {"python": platform.python_version()} | {p: _version(p) for p in _PACKAGES},
+        "figures": figures,
+    }
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"wrote {path.relative_to(ROOT)}", file=sys.stderr)
+    return path
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _commit() -> str:
+    git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    return subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor())
