@@ -1,1 +1,53 @@
 """linker maps the names of diseases and other concepts, as people write them, to identifiers of a dictionary."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from linker.version import VERSION
+
+if TYPE_CHECKING:
+    from linker.dictionary import Dictionary
+    from linker.errors import InputError, LinkerError
+    from linker.linker import Linker
+    from linker.options import LinkerOptions
+    from linker.types import Candidate, Concept, Document, Mention, Name, Part, Prediction
+
+__version__ = VERSION
+
+_PUBLIC = {
+    "Dictionary": "linker.dictionary",
+    "Linker": "linker.linker",
+    "LinkerOptions": "linker.options",
+    **dict.fromkeys(("InputError", "LinkerError"), "linker.errors"),
+    **dict.fromkeys(("Candidate", "Concept", "Document", "Mention", "Name", "Part", "Prediction"), "linker.types"),
+}
+
+__all__ = [  # noqa: RUF022 - in the order of use
+    "Dictionary",
+    "Linker",
+    "LinkerOptions",
+    "Candidate",
+    "Concept",
+    "Document",
+    "Mention",
+    "Name",
+    "Part",
+    "Prediction",
+    "InputError",
+    "LinkerError",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'linker' has no attribute {name!r}")
+    return getattr(importlib.import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return __all__

@@ -67,7 +67,7 @@ def read_lines(path: Pathlike, *, limit: int | None = LINE_LIMIT) -> Iterator[tu
     """
     with open_binary(path) as file:
         number = 0
-        size = -1 if limit is None else 4 * limit + 2  # a character takes at most four bytes
+        size = -1 if limit is None else 4 * limit + 16  # a character takes at most four bytes
         while True:
             try:
                 raw = file.readline(size)
@@ -76,6 +76,8 @@ def read_lines(path: Pathlike, *, limit: int | None = LINE_LIMIT) -> Iterator[tu
             if not raw:
                 return
             number += 1
+            if len(raw) == size:
+                raw = _without_last_character(raw)
             if number == 1:
                 raw = _without_bom(path, raw)
             text = _decode(path, number, raw).rstrip("\r\n")
@@ -89,6 +91,12 @@ def read_lines(path: Pathlike, *, limit: int | None = LINE_LIMIT) -> Iterator[tu
                     remedy="check its line ends and quotes",
                 )
             yield number, text
+
+
+def _without_last_character(raw: bytes) -> bytes:
+    """Shorten a line that was cut at a number of bytes, which may have halved its last character."""
+    length = next((n for n in range(1, 5) if raw[-n] & 0xC0 != 0x80), 0)
+    return raw[: len(raw) - length]
 
 
 def _broken_gzip(path: Pathlike, line: int, error: Exception) -> InputError:
@@ -155,6 +163,10 @@ def writing(path: Pathlike) -> Iterator[None]:
 def write_aside(path: Pathlike) -> Iterator[TextIO]:
     """Write UTF-8 text beside `path` and rename it at the end, so that a killed run leaves the old file; `.gz` compresses."""
     path = Path(path)
+    if path.exists() and not path.is_file() and not path.is_dir():  # a device or pipe: /dev/null must not be replaced
+        with writing(path), open(path, "w", encoding="utf-8", newline="\n") as text:
+            yield text
+        return
     with writing(path):
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     try:

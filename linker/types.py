@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 NameKind = Literal["preferred", "exact", "narrow", "broad", "related", "abbreviation", "training"]
 Status = Literal["current", "obsolete", "merged"]
 Operator = Literal["one_of", "all_of"]
+NAME_KINDS: tuple[NameKind, ...] = get_args(NameKind)
 Span = tuple[int, int]  # [start, end) in characters of the document's text
 
 
@@ -43,6 +44,7 @@ class Concept:
     status: Status = "current"
     replaced_by: tuple[str, ...] = ()
     xrefs: tuple[str, ...] = ()
+    line: int | None = field(default=None, compare=False)  # where its record starts in the file, for messages
 
 
 @dataclass(frozen=True, slots=True)

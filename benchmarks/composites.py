@@ -1,0 +1,90 @@
+"""Splitting composite mentions without gold, on the NCBI Disease corpus: precision and recall, and single mentions split wrongly.
+
+A composite is a mention whose gold is `A|B`; its split is right when it has as many parts as the gold has ids. Some texts are
+annotated both as a composite and as one concept ("breast and ovarian cancer"), so that no splitter that sees the text alone can
+be right on all; the share of wrong splits is given with and without them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from common import DATA, save
+
+from linker.readers import medic, pubtator
+from linker.text.abbreviations import expand, find, table
+from linker.text.composites import split
+from linker.text.normalize import normalize
+
+FILES = {"train": "NCBI_train", "dev": "NCBI_devel", "test": "NCBI_test"}
+DICTIONARY = DATA / "medic" / "CTD_diseases_2017-06-06.tsv.gz"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--split", nargs="+", choices=FILES, default=["train", "dev"])
+    parser.add_argument("--show", action="store_true", help="print the wrong splits and the composites left whole")
+    options = parser.parse_args()
+    names = {normalize(name.text) for concept in medic.read(DICTIONARY) for name in concept.names}
+    mentions = [m for name in options.split for m in read(name)]
+    start = time.perf_counter()
+    parts = [split(text, lambda name: normalize(name) in names) for text, _ in mentions]
+    seconds = time.perf_counter() - start
+    figures = score(mentions, parts) | {"dictionary": DICTIONARY.name, "mentions_per_second": round(len(mentions) / seconds)}
+    for key, value in figures.items():
+        print(f"{key:40} {value}")
+    if options.show:
+        show(mentions, parts)
+    save("composites" + ("_test" if "test" in options.split else ""), figures)
+
+
+def read(name: str) -> Iterator[tuple[str, int]]:
+    """Each mention, its short forms expanded, and how many parts its gold has."""
+    for document in pubtator.read(DATA / "ncbi-disease" / f"{FILES[name]}.pubtator.txt.gz"):
+        definitions = table(find(document.text))
+        for mention in document.mentions:
+            yield expand(mention.text, definitions), len(mention.gold or ())
+
+
+def score(mentions: list[tuple[str, int]], parts: list[list[str]]) -> dict[str, Any]:
+    composite = [(text, gold, len(p)) for (text, gold), p in zip(mentions, parts, strict=True) if gold > 1]
+    single = [(text, len(p)) for (text, gold), p in zip(mentions, parts, strict=True) if gold < 2]
+    both_ways = {text for text, *_ in composite}
+    right = sum(gold == n for _, gold, n in composite)
+    split_composites = sum(n > 1 for *_, n in composite)
+    wrong = [text for text, n in single if n > 1]
+    clearly_wrong = [text for text in wrong if text not in both_ways]
+    return {
+        "composites": len(composite),
+        "composites_split": split_composites,
+        "composites_split_right": right,
+        "recall": right / len(composite),
+        "precision": right / (split_composites + len(wrong)),
+        "precision_of_texts_annotated_one_way": right / (split_composites + len(clearly_wrong)),
+        "single": len(single),
+        "single_split": len(wrong),
+        "single_split_share": len(wrong) / len(single),
+        "single_split_of_texts_annotated_one_way": len(clearly_wrong),
+        "single_split_share_of_texts_annotated_one_way": len(clearly_wrong) / len(single),
+    }
+
+
+def show(mentions: list[tuple[str, int]], parts: list[list[str]]) -> None:
+    wrong, whole = Counter[str](), Counter[str]()
+    for (text, gold), names in zip(mentions, parts, strict=True):
+        if gold < 2 and len(names) > 1:
+            wrong[f"{text!r} -> {names}"] += 1
+        elif gold > 1 and len(names) != gold:
+            whole[f"{text!r} -> {names}, gold {gold}"] += 1
+    for title, lines in (("single mentions that were split", wrong), ("composites that were not split right", whole)):
+        print(f"{title}:")
+        for line, count in lines.most_common():
+            print(f"  {count} × {line}")
+
+
+if __name__ == "__main__":
+    main()

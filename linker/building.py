@@ -1,0 +1,156 @@
+"""Making a dictionary's columns out of the concepts that readers yield, and checking what only the whole can show."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linker import files
+from linker.errors import InputError, OnError
+from linker.hierarchy import Hierarchy
+from linker.persistence import StringsBuilder
+from linker.types import NAME_KINDS, Concept, Source
+
+_KIND = {kind: i for i, kind in enumerate(NAME_KINDS)}
+_STATUS = {"alternative": 0, "obsolete": 1, "merged": 2}
+
+Columns = dict[str, NDArray[Any]]
+
+
+class Builder:
+    """Collects concepts of one or more sources.
+
+    A concept id that two sources share is one concept with the names, parents and alternative ids of both; an id twice in one
+    source is an error, and so is a parent that no source holds.
+    """
+
+    def __init__(self, namespaces: frozenset[str], types: frozenset[str], on_error: OnError) -> None:
+        self._namespaces, self._types, self._on_error = namespaces, types, on_error
+        self._row: dict[str, int] = {}
+        self._labels: dict[str, int] = {"": 0}
+        self._strings = {column: StringsBuilder() for column in ("id", "name", "definition", "xrefs")}
+        self._names = {column: array("i") for column in ("concept", "kind", "source", "language", "case")}
+        self._preferred, self._type_labels, self._type_starts = array("i"), array("i"), array("q", [0])
+        self._parents: list[tuple[int, str, str, int | None]] = []  # row, parent id, file, line
+        self._old: dict[str, tuple[int, list[str]]] = {}  # old id -> status, ids that replace it
+        self._left_out: set[str] = set()
+        self._sources: list[Source] = []
+
+    def add(self, concepts: Iterable[Concept], path: files.Pathlike, kind: str, release: str) -> None:
+        """Take all concepts of one source."""
+        prefixes: Counter[str] = Counter()
+        here: set[str] = set()
+        for concept in self._wanted(concepts):
+            if concept.id in here:
+                expected = "one record for each id"
+                problem = "the concept id occurs a second time"
+                self._on_error(
+                    InputError(path, problem, line=concept.line, value=concept.id, expected=expected, remedy="merge the records")
+                )
+                continue
+            here.add(concept.id)
+            prefixes[concept.namespace] += 1
+            self._add(concept, str(path))
+        common = prefixes.most_common(1)[0][0] if prefixes else ""
+        checksum = files.sha256(path) if Path(path).is_file() else ""
+        self._sources.append(Source(Path(path).name, kind, common, release, checksum, len(here)))
+        if not here:
+            raise InputError(path, "holds no concept that the filters keep", remedy="check --types and --namespaces")
+
+    def _wanted(self, concepts: Iterable[Concept]) -> Iterator[Concept]:
+        """Drop concepts that the filters exclude, and turn those that are no longer current into old ids."""
+        for concept in concepts:
+            if concept.status != "current":
+                self._old[concept.id] = (_STATUS[concept.status], list(concept.replaced_by))
+                for alternative in concept.alt_ids:
+                    self._old.setdefault(alternative, (_STATUS[concept.status], list(concept.replaced_by)))
+            elif self._keeps(concept):
+                yield concept
+            else:
+                self._left_out.add(concept.id)
+
+    def _keeps(self, concept: Concept) -> bool:
+        in_namespaces = not self._namespaces or concept.namespace in self._namespaces
+        return in_namespaces and (not self._types or not self._types.isdisjoint(concept.types))
+
+    def _add(self, concept: Concept, path: str) -> None:
+        row = self._row.setdefault(concept.id, len(self._row))
+        known = row < len(self._preferred)
+        if not known:
+            self._strings["id"].append(concept.id)
+            self._strings["definition"].append(concept.definition)
+            self._strings["xrefs"].append("|".join(concept.xrefs))
+            self._preferred.append(len(self._names["concept"]))
+            self._type_labels.extend(self._label(t) for t in concept.types)
+            self._type_starts.append(len(self._type_labels))
+        for name in concept.names:
+            kind = "exact" if known and name.kind == "preferred" else name.kind
+            self._strings["name"].append(name.text)
+            values = (row, _KIND[kind], self._label(name.source), self._label(name.language), int(name.case_sensitive))
+            for column, value in zip(self._names.values(), values, strict=True):
+                column.append(value)
+        self._parents += [(row, parent, path, concept.line) for parent in concept.parents]
+        for alternative in concept.alt_ids:
+            self._old.setdefault(alternative, (0, []))[1].append(concept.id)
+
+    def _label(self, text: str) -> int:
+        return self._labels.setdefault(text, len(self._labels))
+
+    def build(self) -> tuple[Columns, list[str], list[Source]]:
+        """The columns, labels and sources of a `Dictionary`.
+
+        Raises:
+            InputError: a parent is in no source (or `on_error` decides otherwise, and the edge is dropped).
+        """
+        old = self._old_ids()
+        columns: Columns = {}
+        for column, builder in (*self._strings.items(), ("old", _strings(old))):
+            columns |= builder.build().arrays(column)
+        dtypes = {"concept": np.int32, "kind": np.uint8, "source": np.int32, "language": np.int32, "case": bool}
+        columns |= {f"name.{c}": np.array(values, dtypes[c]) for c, values in self._names.items()}
+        columns["id.rank"] = np.argsort(np.argsort(np.array(list(self._row), object))).astype(np.int32)
+        columns["preferred"] = np.array(self._preferred, np.int32)
+        columns["types.indptr"] = np.array(self._type_starts, np.int64)
+        columns["types.indices"] = np.array(self._type_labels, np.int32)
+        columns["old.status"] = np.array([status for status, _ in old.values()], np.uint8)
+        columns["old.indptr"] = np.cumsum([0, *(len(rows) for _, rows in old.values())]).astype(np.int64)
+        columns["old.indices"] = np.array([row for _, rows in old.values() for row in rows], np.int32)
+        columns |= Hierarchy.of(len(self._row), self._edges(old)).arrays()
+        return columns, list(self._labels), self._sources
+
+    def _old_ids(self) -> dict[str, tuple[int, list[int]]]:
+        """Old ids with the rows they stand for, through chains of replacements; an id that is current stands for itself only."""
+
+        def rows(identifier: str, seen: frozenset[str]) -> list[int]:
+            if identifier in self._row:
+                return [self._row[identifier]]
+            if identifier in seen or identifier not in self._old:
+                return []
+            return [row for i in self._old[identifier][1] for row in rows(i, seen | {identifier})]
+
+        return {i: (self._old[i][0], list(dict.fromkeys(rows(i, frozenset())))) for i in self._old if i not in self._row}
+
+    def _edges(self, old: dict[str, tuple[int, list[int]]]) -> Iterator[tuple[int, int]]:
+        for row, parent, path, line in self._parents:
+            if parent in self._row:
+                yield row, self._row[parent]
+            elif parent in old and old[parent][1]:
+                yield from ((row, above) for above in old[parent][1])
+            elif parent not in self._left_out:
+                remedy = "add the parent, or give the file that holds it as another --dict"
+                self._on_error(
+                    InputError(path, "a parent is not there", line=line, value=parent, expected="the id of a concept", remedy=remedy)
+                )
+
+
+def _strings(texts: Iterable[str]) -> StringsBuilder:
+    builder = StringsBuilder()
+    for text in texts:
+        builder.append(text)
+    return builder

@@ -1,0 +1,119 @@
+"""The frame of all candidate generators: from scored names to ranked names and concepts, with ties decided."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linker.dictionary import NameTable
+
+_OVERFETCH = 10  # names fetched for each concept asked for (MEDIC has 7 a concept); widened where they give too few
+_WIDEN = 4
+
+Integers = NDArray[np.int32]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Rows that were found for each query, in one array: those of query i are `rows[indptr[i]:indptr[i + 1]]`."""
+
+    indptr: NDArray[np.int64]
+    rows: Integers
+    scores: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One query's ranking, best first: concept rows, the rows of `Dictionary.names` that matched best, and scores, all (found,)."""
+
+    concepts: Integers
+    entries: Integers
+    scores: Floats
+
+
+class Generator(ABC):
+    """Ranks the names or the concepts of a dictionary for normalised names.
+
+    Args:
+        table: the normalised names of the dictionary.
+        id_rank: (concepts,) the place of each concept in the order of ids; equal scores are ordered by it.
+    """
+
+    def __init__(self, table: NameTable, id_rank: Integers) -> None:
+        self.table, self._id_rank = table, id_rank
+        starts = np.minimum(table.indptr[:-1], len(table.concepts) - 1)
+        self._name_rank = np.minimum.reduceat(id_rank[table.concepts], starts)  # of a name's first concept
+
+    @abstractmethod
+    def score(self, queries: Sequence[str], k: int) -> Hits:
+        """Find the k best names of each query, in any order; fewer where no more have a score above 0."""
+
+    def names(self, queries: Sequence[str], k: int) -> list[tuple[Integers, Floats]]:
+        """Rank the k best names of each query: rows of the name table and scores; equal scores by id of the first concept, then row."""
+        result: dict[int, tuple[Integers, Floats]] = {}
+        for todo, hits in self._widening(queries, k + 1):
+            for i, a, b in _ranges(todo, hits):
+                rows, scores = hits.rows[a:b], hits.scores[a:b]
+                order = np.lexsort((rows, self._name_rank[rows], -scores))[:k]
+                result[i] = rows[order], scores[order]
+        return [result[i] for i in range(len(queries))]
+
+    def concepts(self, queries: Sequence[str], k: int) -> list[Ranked]:
+        """Rank the k best concepts of each query, each by its best name; equal scores by id."""
+        result: dict[int, Ranked] = {}
+        for todo, hits in self._widening(queries, _OVERFETCH * k, concepts=k):
+            indptr, ranked = self._group(hits)
+            for j, i in enumerate(todo):
+                best = slice(indptr[j], min(indptr[j] + k, indptr[j + 1]))
+                result[i] = Ranked(ranked.concepts[best], ranked.entries[best], ranked.scores[best])
+        return [result[i] for i in range(len(queries))]
+
+    def _widening(self, queries: Sequence[str], fetch: int, concepts: int = 0) -> Iterator[tuple[list[int], Hits]]:
+        """Yield query numbers with their hits, again with more hits for those whose list was cut where it could still change.
+
+        A list may be cut between equal scores, or, where `concepts` are counted, before it names so many. A query is yielded again
+        then, and the later hits hold the earlier ones.
+        """
+        todo = list(range(len(queries)))
+        while todo:
+            fetch = min(fetch, len(self.table))
+            hits = self.score([queries[i] for i in todo], fetch)
+            yield todo, hits
+            if fetch == len(self.table):
+                return
+            todo = [i for i, a, b in _ranges(todo, hits) if b - a == fetch and self._is_open(hits, slice(a, b), concepts)]
+            fetch *= _WIDEN
+
+    def _is_open(self, hits: Hits, found: slice, concepts: int) -> bool:
+        """Whether names beyond a full list could change its first `concepts` concepts (0: its names but the last)."""
+        scores = hits.scores[found]
+        surely = hits.rows[found][scores > scores.min()]
+        if not concepts:
+            return len(surely) < len(scores) - 1
+        above = [self.table.concepts[self.table.indptr[r] : self.table.indptr[r + 1]] for r in surely]
+        return not above or len(np.unique(np.concatenate(above))) < concepts
+
+    def _group(self, hits: Hits) -> tuple[NDArray[np.int64], Ranked]:
+        """Turn hits on names into concepts, each once with its best name, ordered within each query."""
+        starts, counts = self.table.indptr[hits.rows], np.diff(self.table.indptr)[hits.rows]
+        pick = np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        concepts, entries, scores = self.table.concepts[pick], self.table.entries[pick], np.repeat(hits.scores, counts)
+        query = np.repeat(np.repeat(np.arange(len(hits.indptr) - 1), np.diff(hits.indptr)), counts)
+        order = np.lexsort((entries, -scores, concepts, query))
+        new = np.ones(len(order), bool)
+        new[1:] = (np.diff(query[order]) != 0) | (np.diff(concepts[order]) != 0)
+        first = order[new]
+        first = first[np.lexsort((self._id_rank[concepts[first]], -scores[first], query[first]))]
+        indptr = np.searchsorted(query[first], np.arange(len(hits.indptr)))
+        return indptr, Ranked(concepts[first], entries[first], scores[first])
+
+
+def _ranges(todo: Sequence[int], hits: Hits) -> Iterator[tuple[int, int, int]]:
+    """Each query number with the range of its hits."""
+    bounds = hits.indptr.tolist()
+    return zip(todo, bounds[:-1], bounds[1:], strict=True)

@@ -1,0 +1,116 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+import click
+
+from linker.errors import OnError, Skip, stop
+
+if TYPE_CHECKING:
+    from linker.dictionary import Dictionary
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+DEFAULT_MODEL = "linker-model"
+
+
+def logs(command: _Command) -> _Command:
+    """Add -v, -q and --debug."""
+    command = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of a failure.")(command)
+    command = click.option("-q", "--quiet", is_flag=True, expose_value=False, callback=_quiet, help="Say nothing but errors.")(command)
+    return click.option("-v", "--verbose", is_flag=True, expose_value=False, callback=_verbose, help="Say what is being done.")(command)
+
+
+def _verbose(_: click.Context, __: click.Parameter, value: bool) -> None:
+    if value:
+        logging.getLogger().setLevel(logging.INFO)
+
+
+def _quiet(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta["linker.quiet"] = value
+    if value:
+        logging.getLogger().setLevel(logging.ERROR)
+
+
+def say(message: str) -> None:
+    """Tell the user something on stderr, unless -q was given."""
+    if not click.get_current_context().meta.get("linker.quiet"):
+        click.echo(message, err=True)
+
+
+def model_option(command: _Command) -> _Command:
+    """Add --model."""
+    default = os.environ.get("LINKER_MODEL") or DEFAULT_MODEL
+    text = f"Model folder. [default: $LINKER_MODEL, else ./{DEFAULT_MODEL}]"
+    return click.option("--model", default=default, metavar="DIR", help=text)(command)
+
+
+def on_error_option(command: _Command) -> _Command:
+    """Add --on-error."""
+    choice = click.Choice(["stop", "skip"])
+    text = "What to do with a bad record: stop there, or skip, report and count it."
+    return click.option("--on-error", type=choice, default="stop", show_default=True, help=text)(command)
+
+
+def handler(on_error: str) -> OnError:
+    """What readers call for a bad record."""
+    return Skip() if on_error == "skip" else stop
+
+
+def say_skipped(on_error: OnError) -> None:
+    """Tell how many records were skipped."""
+    if isinstance(on_error, Skip) and on_error.count:
+        say(f"{on_error.count:,} bad records were skipped")
+
+
+def listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Read a comma-separated option."""
+    return tuple(item.strip() for item in (value or "").split(",") if item.strip())
+
+
+def dictionary_options(command: _Command) -> _Command:
+    """Add the options that say how dictionary files are read."""
+    for flags, help_text in (
+        ("--sources", "UMLS only: keep names of these vocabularies, e.g. SNOMEDCT_US,MSH."),
+        ("--languages", "UMLS only: keep names in these languages. [default: ENG]"),
+        ("--namespaces", "Keep concepts with these id prefixes, e.g. MESH,OMIM."),
+        ("--types", "Keep concepts of these semantic types, e.g. T047,T191."),
+    ):
+        command = click.option(flags, callback=listed, metavar="A,B", help=help_text)(command)
+    command = click.option("--hierarchy", metavar="PATH", help="Another dictionary file that lends its parents.")(command)
+    text = "medic, obo, rrf, biosyn or table; recognised from the content otherwise."
+    return click.option("--dict-format", metavar="F", help=text)(command)
+
+
+def read_dictionary(paths: tuple[str, ...], on_error: OnError, **options: Any) -> Dictionary:
+    """Read dictionary files with the values of `dictionary_options`; one saved folder (of a dictionary or model) is loaded."""
+    from linker import persistence
+    from linker.dictionary import Dictionary
+
+    if len(paths) == 1 and (Path(paths[0]) / persistence.MANIFEST).is_file():
+        model = (Path(paths[0]) / "dictionary").is_dir()
+        folder, _ = persistence.opening(paths[0], "model" if model else "dictionary")
+        return Dictionary.open(folder / "dictionary" if model else folder)
+    options["languages"] = options.get("languages") or ("ENG",)
+    return Dictionary.read(*paths, format=options.pop("dict_format", None), on_error=on_error, **options)
+
+
+@contextlib.contextmanager
+def stdout() -> Iterator[TextIO]:
+    """Standard output as UTF-8 with plain line ends; a failed write becomes a message."""
+    from linker import files
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    with files.writing("standard output"):
+        yield sys.stdout
+        sys.stdout.flush()

@@ -1,0 +1,115 @@
+"""linker dictionary: what a dictionary holds, and what changed between two."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from typing import Any
+
+import click
+
+from linker.cli import common
+
+
+@click.group()
+def dictionary() -> None:
+    """Look into dictionaries, convert and compare them.
+
+    PATH is a dictionary file, a UMLS folder, or a model folder.
+    """
+
+
+@dictionary.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@common.dictionary_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@common.on_error_option
+@common.logs
+def stats(paths: tuple[str, ...], as_json: bool, on_error: str, **options: Any) -> None:
+    """Count concepts, names, ambiguous names, old ids, depth, cycles."""
+    from linker import inspection
+
+    handle = common.handler(on_error)
+    figures = inspection.stats(common.read_dictionary(paths, handle, **options))
+    common.say_skipped(handle)
+    if as_json:
+        click.echo(json.dumps(figures, indent=1, ensure_ascii=False))
+        return
+    for source in figures.pop("sources"):
+        click.echo(f"{source['file']}  {source['format']}  {source['release'] or 'release not stated'}  {source['concepts']:,} concepts")
+    for name, value in figures.items():
+        click.echo(f"{name.replace('_', ' '):36}{_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key or 'none'} {count:,}" for key, count in value.items())
+    if isinstance(value, list):
+        items = [" -> ".join(item) if isinstance(item, list) else item for item in value[:10]]
+        return ", ".join(items) + (f", … ({len(value):,})" if len(value) > 10 else "") or "none"
+    return f"{value:,}"
+
+
+@dictionary.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--dict-format", metavar="F", help="medic, obo, rrf, biosyn or table; recognised otherwise.")
+@click.option("-o", "--output", metavar="PATH", default="-", help="Where to write; .gz compresses. [default: standard output]")
+@common.on_error_option
+@common.logs
+def convert(paths: tuple[str, ...], dict_format: str | None, output: str, on_error: str) -> None:
+    """Write dictionaries of any format as one table (tsv with a header)."""
+    from linker import files
+    from linker.readers import dictionaries, table
+
+    handle = common.handler(on_error)
+    kinds = [dict_format or dictionaries.detect(path) for path in paths]
+    concepts = itertools.chain.from_iterable(dictionaries.read(p, kind, on_error=handle) for p, kind in zip(paths, kinds, strict=True))
+    with files.write_aside(output) if output != "-" else common.stdout() as file:
+        table.write(concepts, file)
+    common.say_skipped(handle)
+
+
+@dictionary.command()
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@common.on_error_option
+@common.logs
+def diff(old: str, new: str, on_error: str) -> None:
+    """Print which concepts, names, parents and ids came, went or moved from OLD to NEW, one change a line."""
+    from linker import inspection
+
+    handle = common.handler(on_error)
+    before, after = (common.read_dictionary((path,), handle) for path in (old, new))
+    counts: Counter[str] = Counter()
+    click.echo("change\tconcept_id\tname\tdetails")
+    for change in inspection.diff(before, after):
+        counts[change.what] += 1
+        click.echo(f"{change.what}\t{change.concept_id}\t{change.name}\t{'|'.join(change.details)}")
+    common.say_skipped(handle)
+    common.say("\n".join(f"{what:26}{count:,} concepts" for what, count in sorted(counts.items())) or "no difference")
+
+
+@dictionary.command()
+@click.argument("path", metavar="PATH")
+@click.argument("text", metavar="TEXT")
+@click.option("-n", "limit", default=10, show_default=True, type=click.IntRange(min=1), help="Concepts to show.")
+@common.on_error_option
+@common.logs
+def search(path: str, text: str, limit: int, on_error: str) -> None:
+    """Show the concepts with this id (also an old one), or with a name that holds this text."""
+    from linker import inspection
+
+    found = common.read_dictionary((path,), common.handler(on_error))
+    rows = list(itertools.islice(inspection.search(found, text), limit + 1))
+    for row in rows[:limit]:
+        concept = found.concept(row)
+        click.echo(f"{concept.id}\t{concept.name}")
+        lists = {"also": [n.text for n in concept.names[1:]], "parents": concept.parents, "alternative ids": concept.alt_ids}
+        for what, items in lists.items():
+            if items:
+                click.echo(f"  {what}: {' | '.join(items)}")
+    if not rows:
+        common.say(f"no concept has the id or a name with {text!r}")
+    elif len(rows) > limit:
+        common.say(f"there are more; show more with -n {2 * limit}")

@@ -1,0 +1,22 @@
+"""linker encoders: the plug-ins."""
+
+from __future__ import annotations
+
+import click
+
+from linker.cli import common
+
+
+@click.command()
+@common.logs
+def encoders() -> None:
+    """List the encoders, with one line each."""
+    from linker import registry
+    from linker.errors import LinkerError
+
+    for name in sorted(registry.encoders()):
+        try:
+            line = (registry.load(name).__doc__ or "").strip().splitlines()[0]
+        except LinkerError as error:
+            line = f"({error})"
+        click.echo(f"{name:14}{line}")

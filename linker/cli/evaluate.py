@@ -1,0 +1,114 @@
+"""linker evaluate: Acc@k of a model, or of somebody's predictions, on annotated mentions."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from linker.cli import common
+from linker.errors import LinkerError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from linker.evaluation.protocols import Outcome
+    from linker.linker import Linker
+
+
+def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
+    try:
+        ks = sorted({int(item) for item in common.listed(context, parameter, value)})
+    except ValueError:
+        ks = []
+    if not ks or ks[0] < 1:
+        raise click.BadParameter(f"{value!r}; expected whole numbers from 1, e.g. 1,5,10,20")
+    return tuple(ks)
+
+
+@click.command()
+@click.argument("mentions", metavar="MENTIONS")
+@common.model_option
+@click.option("--mentions-format", metavar="F", help="tsv, jsonl, pubtator, bioc or concept; recognised otherwise.")
+@click.option("--protocol", type=click.Choice(["strict", "biosyn"]), default="strict", show_default=True, help="How to judge.")
+@click.option("--type", "mention_type", metavar="T", help="Judge mentions of this type only, e.g. Disease.")
+@click.option("--k", "ks", default="1,5,10,20", show_default=True, callback=_ks, metavar="K,...", help="The k of Acc@k.")
+@click.option("--predictions", metavar="PATH", help="Judge these predictions (our JSONL, BioSyn's JSON) instead of a model's.")
+@click.option("-o", "--output", metavar="DIR", help="Folder for metrics.json and outcomes.tsv.")
+@common.on_error_option
+@common.logs
+@click.pass_context
+def evaluate(
+    context: click.Context,
+    mentions: str,
+    model: str,
+    mentions_format: str | None,
+    protocol: str,
+    mention_type: str | None,
+    ks: tuple[int, ...],
+    predictions: str | None,
+    output: str | None,
+    on_error: str,
+) -> None:
+    """Judge a model on annotated MENTIONS.
+
+    strict: the model as deployed; k counts concepts, composites need all their ids, and a mention without a concept is right only when
+    nothing is returned. biosyn: as in papers; k counts names, any shared id is right, composites are split by their gold ids.
+    With --predictions a model is only consulted (for old ids, seen mentions, kinds of error) when --model is named.
+    """
+    from linker.evaluation import predictions as theirs
+    from linker.evaluation import protocols, report
+    from linker.linker import Linker
+    from linker.readers import mentions as readers
+
+    handle = common.handler(on_error)
+    items = list(readers.read(mentions, mentions_format, type=mention_type, on_error=handle))
+    named = context.get_parameter_source("model") != click.core.ParameterSource.DEFAULT
+    linker = Linker.load(model) if named or not predictions else None
+    if predictions:
+        resolve = linker.dictionary.resolve if linker else lambda identifier: frozenset((identifier,))
+        gold = [mention for mention, _ in readers.flatten(items)]
+        outcomes = list(theirs.outcomes(predictions, gold, protocol, resolve))
+    else:
+        assert linker is not None  # noqa: S101 - loaded above where there are no predictions
+        outcomes = list(getattr(protocols, protocol)(linker, items, max(ks)))
+    if not outcomes:
+        raise LinkerError(f"{mentions}: holds no annotated mentions; give a file with gold ids")
+    total = sum(1 for _ in readers.flatten(items))
+    record = {"protocol": protocol} | report.summary(outcomes, ks, linker)
+    record |= {"left_out": total - len(outcomes), "mentions": mentions, "predictions": predictions}
+    record |= {"model": _model(model, linker), "dictionary": linker.describe_dictionary() if linker else None}
+    click.echo(report.table(record))
+    common.say_skipped(handle)
+    if record["left_out"]:
+        common.say(f"{record['left_out']:,} of {total:,} mentions were left out: without annotated concept")
+    if output:
+        _write(Path(output), record, outcomes, linker)
+
+
+def _model(folder: str, linker: Linker | None) -> dict[str, Any] | None:
+    return {"folder": folder, "encoder": "tfidf", "options": dataclasses.asdict(linker.options)} if linker else None
+
+
+def _write(folder: Path, record: dict[str, Any], outcomes: Sequence[Outcome], linker: Linker | None) -> None:
+    from linker import files
+    from linker.evaluation import breakdown
+    from linker.ids import format_gold
+
+    with files.writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with files.write_aside(folder / "metrics.json") as file:
+        file.write(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    with files.write_aside(folder / "outcomes.tsv") as file:
+        file.write("document_id\tmention\tgold\trank\tconcept_id\tmatched_name\terror\n")
+        for outcome in outcomes:
+            ids = "|".join(part.concept_id if part else "-1" for part in outcome.parts)
+            names = "|".join(part.matched_name if part else "" for part in outcome.parts)
+            error = breakdown.error(outcome, linker.dictionary, linker.normalize) if linker and outcome.rank != 1 else ""
+            mention = outcome.mention
+            row = (mention.document_id or "", mention.text, format_gold(outcome.gold), str(outcome.rank or ""), ids, names, error)
+            file.write("\t".join(" ".join(cell.split()) for cell in row) + "\n")
+    common.say(f"wrote {folder / 'metrics.json'} and {folder / 'outcomes.tsv'}")

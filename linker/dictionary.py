@@ -1,0 +1,267 @@
+"""Dictionary: the names, ids and hierarchy of one or more sources, in columns."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linker import files, persistence
+from linker.building import Builder
+from linker.errors import OnError, stop
+from linker.hierarchy import Hierarchy
+from linker.persistence import Strings
+from linker.readers import dictionaries
+from linker.types import NAME_KINDS, Concept, Name, Source
+
+logger = logging.getLogger(__name__)
+
+
+class Dictionary:
+    """Concepts with their names, old ids and hierarchy. Rows of concepts and names are stable; nothing is changed in place.
+
+    Args:
+        columns: arrays by name, as `building.Builder` makes them and `save` writes them.
+        labels: the strings that the small integer columns (types, sources, languages) stand for.
+        sources: the files it was made of.
+    """
+
+    def __init__(self, columns: Mapping[str, NDArray[Any]], labels: Sequence[str], sources: Sequence[Source]) -> None:
+        self.columns, self.labels, self.sources = dict(columns), list(labels), tuple(sources)
+        self.ids = Strings.from_arrays(columns, "id")
+        self.names = Strings.from_arrays(columns, "name")
+        self.name_concept: NDArray[np.int32] = columns["name.concept"]
+        self.name_kind: NDArray[np.uint8] = columns["name.kind"]
+        self.preferred: NDArray[np.int32] = columns["preferred"]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def read(
+        cls,
+        *paths: files.Pathlike,
+        format: str | None = None,
+        hierarchy: files.Pathlike | None = None,
+        namespaces: Sequence[str] = (),
+        types: Sequence[str] = (),
+        languages: Sequence[str] = ("ENG",),
+        sources: Sequence[str] = (),
+        on_error: OnError = stop,
+    ) -> Dictionary:
+        """Read one or more dictionary files into one dictionary.
+
+        Args:
+            paths: files (or a UMLS folder); the format is recognised from the content.
+            format: a name of `readers.dictionaries.FORMATS`, for all paths, where recognition fails.
+            hierarchy: another dictionary file that lends its parents, joined by id or alternative id.
+            namespaces: keep only concepts with these CURIE prefixes (all where empty).
+            types: keep only concepts with one of these semantic types (all where empty).
+            languages, sources: filters of UMLS names.
+            on_error: what to do with a bad record; returns to skip it.
+
+        Raises:
+            LinkerError: a file cannot be read, is no dictionary, or holds a bad record and `on_error` raises.
+        """
+        builder = Builder(frozenset(namespaces), frozenset(types), on_error)
+        kinds = [format or dictionaries.detect(path) for path in paths]
+        for path, kind in zip(paths, kinds, strict=True):
+            filters = {"languages": languages, "sources": sources} if kind == "rrf" or "rrf" not in kinds else {}
+            concepts = dictionaries.read(path, kind, on_error=on_error, **filters)
+            builder.add(concepts, path, kind, dictionaries.release(path, kind))
+        dictionary = cls(*builder.build())
+        return dictionary if hierarchy is None else dictionary.with_parents(cls.read(hierarchy, on_error=on_error))
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        """The parents of the concepts."""
+        return Hierarchy.from_arrays(self.columns["parents.indptr"], self.columns["parents.indices"])
+
+    @cached_property
+    def _row(self) -> dict[str, int]:
+        return {identifier: row for row, identifier in enumerate(self.ids)}
+
+    @cached_property
+    def old_ids(self) -> dict[str, tuple[int, ...]]:
+        """Alternative, obsolete and merged ids, each with the rows of the current concepts that it stands for."""
+        indptr, rows = self.columns["old.indptr"].tolist(), self.columns["old.indices"].tolist()
+        old = Strings.from_arrays(self.columns, "old")
+        return {identifier: tuple(rows[a:b]) for identifier, (a, b) in zip(old, itertools.pairwise(indptr), strict=True)}
+
+    def rows(self, identifier: str) -> tuple[int, ...]:
+        """The concept rows that a CURIE stands for: its own, else those of an old or alternative id; empty when unknown."""
+        row = self._row.get(identifier)
+        return self.old_ids.get(identifier, ()) if row is None else (row,)
+
+    def resolve(self, identifier: str) -> frozenset[str]:
+        """The current ids that a CURIE stands for; the id itself where the dictionary does not know it (see `matching`)."""
+        if identifier not in self._row and identifier not in self.old_ids:
+            return frozenset((identifier,))
+        return frozenset(self.ids[row] for row in self.rows(identifier))
+
+    @property
+    def id_rank(self) -> NDArray[np.int32]:
+        """The place of each concept in the order of ids, (n,): the tie rule of all rankings."""
+        return self.columns["id.rank"]
+
+    @cached_property
+    def _names_by_concept(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        order = np.argsort(self.name_concept, kind="stable")
+        return order, np.searchsorted(self.name_concept[order], np.arange(len(self) + 1))
+
+    def name_rows(self, row: int) -> NDArray[np.int64]:
+        """The rows of all names of a concept."""
+        order, starts = self._names_by_concept
+        return order[starts[row] : starts[row + 1]]
+
+    def preferred_name(self, row: int) -> str:
+        """The preferred name of a concept."""
+        return self.names[int(self.preferred[row])]
+
+    def name(self, row: int) -> Name:
+        """One name as a record."""
+        label = {part: self.labels[self.columns[f"name.{part}"][row]] for part in ("source", "language")}
+        kind, case = NAME_KINDS[self.name_kind[row]], bool(self.columns["name.case"][row])
+        return Name(self.names[row], self.ids[int(self.name_concept[row])], kind, label["language"], label["source"], case)
+
+    def types(self, row: int) -> tuple[str, ...]:
+        """The semantic types of a concept."""
+        start, end = self.columns["types.indptr"][row : row + 2]
+        return tuple(self.labels[i] for i in self.columns["types.indices"][start:end])
+
+    @cached_property
+    def _alternatives(self) -> dict[int, list[str]]:
+        status = self.columns["old.status"]
+        alternatives: dict[int, list[str]] = {}
+        for i, (identifier, rows) in enumerate(self.old_ids.items()):
+            for row in rows if status[i] == 0 else ():
+                alternatives.setdefault(row, []).append(identifier)
+        return alternatives
+
+    def alternative_ids(self, row: int) -> list[str]:
+        """The alternative ids of a concept."""
+        return self._alternatives.get(row, [])
+
+    def concept(self, row: int) -> Concept:
+        """One concept as a record."""
+        xrefs = Strings.from_arrays(self.columns, "xrefs")[row]
+        identifier = self.ids[row]
+        names = sorted(self.name_rows(row).tolist(), key=lambda r: r != self.preferred[row])
+        return Concept(
+            identifier,
+            self.preferred_name(row),
+            tuple(map(self.name, names)),
+            tuple(self.ids[p] for p in self.hierarchy.parents([row])[0]),
+            tuple(self.alternative_ids(row)),
+            Strings.from_arrays(self.columns, "definition")[row],
+            self.types(row),
+            identifier.partition(":")[0] if ":" in identifier else "",
+            xrefs=tuple(xrefs.split("|")) if xrefs else (),
+        )
+
+    def with_parents(self, lender: Dictionary) -> Dictionary:
+        """Take the parents of another dictionary, joined by id or alternative id; a parent unknown here gives its own parents."""
+        pairs = set()
+        for row in range(len(self)):
+            for theirs in _matches(self, row, lender):
+                seen, above = {theirs}, lender.hierarchy.parents([theirs])[0].tolist()
+                while above:
+                    parent = above.pop()
+                    if parent in seen:
+                        continue
+                    seen.add(parent)
+                    ours = _matches(lender, parent, self)
+                    pairs |= {(row, o) for o in ours}
+                    above += () if ours else lender.hierarchy.parents([parent])[0].tolist()
+        hierarchy = Hierarchy.of(len(self), pairs)
+        return Dictionary(self.columns | hierarchy.arrays(), self.labels, self.sources + lender.sources)
+
+    def add(self, names: Iterable[tuple[str, Sequence[str]]]) -> Dictionary:
+        """A dictionary that also holds annotated mentions, as names of kind `training`; the original is untouched.
+
+        Args:
+            names: (mention, CURIEs) pairs; a mention with several ids becomes a name of each. Unknown ids are left out.
+        """
+        known = {(text, row) for text, row in zip(self.names, self.name_concept.tolist(), strict=True)}
+        pairs = dict.fromkeys((text, row) for text, curies in names for i in curies for row in self.rows(i))
+        new = [pair for pair in pairs if pair not in known]
+        columns = self.columns | Strings.of([*self.names, *(text for text, _ in new)]).arrays("name")
+        filler = {"name.concept": [row for _, row in new], "name.kind": NAME_KINDS.index("training"), "name.source": 0, "name.language": 0}
+        for column, value in (filler | {"name.case": False}).items():
+            old = self.columns[column]
+            columns[column] = np.concatenate([old, np.full(len(new), value, old.dtype)])
+        return Dictionary(columns, self.labels, self.sources)
+
+    def table(self, normalize: Callable[[str], str]) -> NameTable:
+        """The distinct normalised names, each with its concepts."""
+        row_of: dict[str, int] = {}
+        rows = np.array([row_of.setdefault(normalize(text), len(row_of)) for text in self.names], np.int64)
+        empty = row_of.get("", -1)
+        if empty >= 0:
+            logger.warning("%d names are empty once normalised and cannot be found", int((rows == empty).sum()))
+        key, entries = np.unique(rows * len(self) + self.name_concept, return_index=True)
+        kept = key // len(self) != empty
+        concepts, entries = (key % len(self))[kept].astype(np.int32), entries[kept].astype(np.int32)
+        starts = np.searchsorted((key // len(self))[kept], np.arange(len(row_of) + 1))
+        return NameTable(Strings.of(row_of), starts, concepts, entries)
+
+    def save(self, folder: files.Pathlike) -> None:
+        """Write the dictionary to a folder of its own."""
+        with persistence.saving(folder, "dictionary", {}) as aside:
+            self.write(aside)
+
+    def write(self, folder: Path) -> None:
+        """Write the arrays into a folder that is being saved."""
+        persistence.save_arrays(folder, self.columns)
+        persistence.save_json(folder / "labels.json", self.labels)
+        persistence.save_json(folder / "sources.json", [dataclasses.asdict(s) for s in self.sources])
+
+    @classmethod
+    def load(cls, folder: files.Pathlike) -> Dictionary:
+        """Memory-map a saved dictionary."""
+        return cls.open(persistence.opening(folder, "dictionary")[0])
+
+    @classmethod
+    def open(cls, folder: Path) -> Dictionary:
+        """Memory-map the arrays of a folder that was checked already."""
+        sources = [Source(**s) for s in persistence.load_json(folder / "sources.json")]
+        return cls(persistence.load_arrays(folder), persistence.load_json(folder / "labels.json"), sources)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NameTable:
+    """Distinct normalised names in rows; an ambiguous name is one row with several concepts.
+
+    `concepts[indptr[i]:indptr[i + 1]]` are the concept rows of name i, and `entries` beside them the rows of `Dictionary.names`
+    that hold the name as written.
+    """
+
+    texts: Strings
+    indptr: NDArray[np.int64]
+    concepts: NDArray[np.int32]
+    entries: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays to save."""
+        return self.texts.arrays("text") | {"indptr": self.indptr, "concepts": self.concepts, "entries": self.entries}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> NameTable:
+        """The table saved by `arrays`."""
+        return cls(Strings.from_arrays(arrays, "text"), arrays["indptr"], arrays["concepts"], arrays["entries"])
+
+
+def _matches(dictionary: Dictionary, row: int, other: Dictionary) -> tuple[int, ...]:
+    """The rows of `other` that stand for a concept of `dictionary`, by id, else by alternative id."""
+    candidates = (dictionary.ids[row], *dictionary.alternative_ids(row))
+    return next((rows for identifier in candidates if (rows := other.rows(identifier))), ())

@@ -1,0 +1,54 @@
+"""What an encoder of names must provide."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+
+class SparseEncoder(ABC):
+    """Maps normalised names to sparse vectors whose dot product is the sparse score."""
+
+    @abstractmethod
+    def fit(self, names: Sequence[str]) -> None:
+        """Learn the terms and their weights from the names of the dictionary."""
+
+    @abstractmethod
+    def encode(self, names: Sequence[str]) -> csr_matrix:
+        """Encode names to float32 (len(names), terms)."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write what `load` needs into a folder that is being saved."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, folder: Path) -> SparseEncoder:
+        """Read a saved encoder."""
+
+
+class Encoder(ABC):
+    """Maps normalised names to dense vectors whose dot product is the dense score."""
+
+    @property
+    @abstractmethod
+    def dim(self) -> int:
+        """The number of components of a vector."""
+
+    @abstractmethod
+    def encode(self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False) -> NDArray[np.float32]:
+        """Encode names to float32 (len(names), dim)."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write what `load` needs into a folder that is being saved."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, folder: Path) -> Encoder:
+        """Read a saved encoder."""

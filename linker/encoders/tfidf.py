@@ -1,0 +1,123 @@
+"""Character n-gram TF-IDF, the sparse encoder of BioSyn (Sung et al. 2020, section 3.2)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from linker import persistence
+from linker.encoders.base import SparseEncoder
+from linker.errors import LinkerError
+
+_BATCH = 100_000  # names whose n-grams are held at once while fitting
+
+
+@dataclass(frozen=True, slots=True)
+class TfidfOptions:
+    """What a term is and how it counts."""
+
+    analyzer: Literal["char", "char_wb"] = "char"  # char_wb: n-grams within words, each word between two blanks
+    ngram_min: int = 1  # shortest n-gram, characters; BioSyn 1
+    ngram_max: int = 2  # longest n-gram, characters; BioSyn 2
+    sublinear: bool = False  # 1 + ln(tf) instead of tf
+
+    def __post_init__(self) -> None:
+        if self.analyzer not in ("char", "char_wb"):
+            raise LinkerError(f"sparse.analyzer is {self.analyzer!r}; choose char or char_wb")
+        if not 1 <= self.ngram_min <= self.ngram_max:
+            raise LinkerError(f"sparse.ngram_min {self.ngram_min} and ngram_max {self.ngram_max}: 1 <= ngram_min <= ngram_max is wanted")
+
+
+class TfidfEncoder(SparseEncoder):
+    """TF-IDF over character n-grams: tf x (ln((1 + n) / (1 + df)) + 1), rows of unit length, as scikit-learn defines it.
+
+    An n-gram is one integer, its characters' places in `_characters` as digits, so that counting is arithmetic on arrays.
+    """
+
+    def __init__(self, options: TfidfOptions | None = None) -> None:
+        self.options = options or TfidfOptions()
+        self._characters: NDArray[np.uint32] = np.empty(0, np.uint32)
+        self._terms: NDArray[np.int64] = np.empty(0, np.int64)
+        self._idf: NDArray[np.float64] = np.empty(0)
+
+    def fit(self, names: Sequence[str]) -> None:
+        self._characters = np.array(sorted(map(ord, set().union(" ", *names))), np.uint32)
+        digits = self.options.ngram_max
+        if (len(self._characters) + 2) ** digits >= 2**62:
+            raise LinkerError(f"sparse.ngram_max {digits} is too long for {len(self._characters)} distinct characters; take a smaller one")
+        batches = [names[i : i + _BATCH] for i in range(0, len(names), _BATCH)]
+        self._terms = np.unique(np.concatenate([np.unique(self._grams(batch)[1]) for batch in batches]))
+        df = sum(np.bincount(self._counts(batch).indices, minlength=len(self._terms)) for batch in batches)
+        self._idf = np.log((1 + len(names)) / (1 + df)) + 1
+
+    def encode(self, names: Sequence[str]) -> csr_matrix:
+        weights = self._counts(names)
+        if self.options.sublinear:
+            weights.data = 1 + np.log(weights.data)
+        weights.data *= self._idf[weights.indices]
+        norms = np.sqrt(np.bincount(np.repeat(np.arange(len(names)), np.diff(weights.indptr)), weights.data**2, len(names)))
+        weights.data /= np.repeat(norms, np.diff(weights.indptr))
+        return weights.astype(np.float32)
+
+    def _counts(self, names: Sequence[str]) -> csr_matrix:
+        """How often each known term stands in each name, float64 (len(names), terms)."""
+        rows, grams = self._grams(names)
+        columns = np.searchsorted(self._terms, grams)
+        known = columns < len(self._terms)
+        known[known] = self._terms[columns[known]] == grams[known]
+        counts = csr_matrix((np.ones(known.sum()), (rows[known], columns[known])), shape=(len(names), len(self._terms)))
+        counts.sort_indices()
+        return counts
+
+    def _points(self, names: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+        """The code points of all pieces (names, or words between blanks) in a row; the piece and the name of each."""
+        if self.options.analyzer == "char":
+            pieces, owners = list(names), np.arange(len(names))
+        else:
+            words = [name.split() for name in names]
+            pieces = [f" {word} " for name in words for word in name]
+            owners = np.repeat(np.arange(len(names)), [len(name) for name in words])
+        lengths = np.array([len(piece) for piece in pieces], np.int64)
+        points = np.frombuffer("".join(pieces).encode("utf-32-le", "surrogatepass"), np.uint32)
+        piece = np.repeat(np.arange(len(pieces)), lengths)
+        return points, piece, np.asarray(owners, np.int64)[piece]
+
+    def _grams(self, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """All n-grams of all names: the name of each, and its code."""
+        points, piece, owner = self._points(names)
+        digit = np.searchsorted(self._characters, points)
+        known = digit < len(self._characters)
+        known[known] = self._characters[digit[known]] == points[known]
+        digit = np.where(known, digit + 2, 1).astype(np.int64)  # 1 stands for every unknown character, 0 for no character
+        base = len(self._characters) + 2
+        codes = np.zeros(len(digit), np.int64)
+        rows, grams = [], []
+        for n in range(1, self.options.ngram_max + 1):
+            size = len(digit) - n + 1
+            if size <= 0:
+                break
+            codes = codes[:size] * base + digit[n - 1 :]
+            if n >= self.options.ngram_min:
+                whole = piece[:size] == piece[n - 1 :]
+                rows.append(owner[:size][whole])
+                grams.append(codes[whole])
+        empty = [np.empty(0, np.int64)]
+        return np.concatenate(rows or empty), np.concatenate(grams or empty)
+
+    def save(self, folder: Path) -> None:
+        persistence.save_arrays(folder, {"characters": self._characters, "terms": self._terms, "idf": self._idf})
+        persistence.save_json(folder / "options.json", dataclasses.asdict(self.options))
+
+    @classmethod
+    def load(cls, folder: Path) -> TfidfEncoder:
+        encoder = cls(TfidfOptions(**persistence.load_json(folder / "options.json")))
+        arrays = persistence.load_arrays(folder)
+        encoder._characters, encoder._terms, encoder._idf = arrays["characters"], arrays["terms"], arrays["idf"]
+        return encoder

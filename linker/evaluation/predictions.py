@@ -1,0 +1,79 @@
+"""Somebody's predictions, judged like ours: our JSONL, and the `predictions_eval.json` that BioSyn writes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from linker import files, matching
+from linker.errors import InputError, LinkerError
+from linker.evaluation.protocols import Outcome, judge
+from linker.ids import format_gold, parse_gold
+from linker.matching import Resolve
+from linker.outputs import jsonl
+from linker.types import Candidate, Mention
+
+
+def outcomes(path: files.Pathlike, mentions: Sequence[Mention], protocol: str, resolve: Resolve) -> Iterator[Outcome]:
+    """Judge a file of predictions for annotated mentions.
+
+    Args:
+        path: our JSONL, in the order of `mentions`, or BioSyn's JSON, which carries its own gold ids.
+        mentions: the annotated mentions that the predictions are for.
+        protocol: "strict" or "biosyn"; BioSyn's file ranks names and is judged by "biosyn" only.
+        resolve: maps an annotated id to current ids.
+
+    Raises:
+        LinkerError: the file is in neither form, or is for other mentions.
+    """
+    lines = files.head(path, 1)
+    if lines and lines[0].startswith("{") and '"mention"' in lines[0] and lines[0].rstrip().endswith("}"):
+        yield from _ours(path, mentions, protocol, resolve)
+    elif protocol != "biosyn":
+        raise LinkerError(f"{path}: is not our JSONL; BioSyn's predictions rank names, judge them with --protocol biosyn")
+    else:
+        yield from _biosyn(path, mentions, resolve)
+
+
+def _ours(path: files.Pathlike, mentions: Iterable[Mention], protocol: str, resolve: Resolve) -> Iterator[Outcome]:
+    predictions = jsonl.read(path)
+    remedy = "give the mentions that were linked, in the same order"
+    for number, mention in enumerate(mentions, 1):
+        prediction = next(predictions, None)
+        if prediction is None or prediction.mention.text != mention.text:
+            found = "nothing" if prediction is None else prediction.mention.text
+            raise InputError(path, "is for other mentions", line=number, value=found, expected=repr(mention.text), remedy=remedy)
+        if mention.gold is not None:
+            yield judge(prediction, mention, protocol, resolve)
+    if next(predictions, None) is not None:
+        raise InputError(path, "has more predictions than there are mentions", remedy=remedy)
+
+
+def _biosyn(path: files.Pathlike, mentions: Iterable[Mention], resolve: Resolve) -> Iterator[Outcome]:
+    try:
+        queries: list[dict[str, Any]] = json.loads(files.read_text(path))["queries"]
+        read = [_query(query["mentions"]) for query in queries]
+    except (ValueError, KeyError, TypeError) as error:
+        expected = 'our JSONL, or BioSyn\'s {"queries": [{"mentions": [...]}]}'
+        raise InputError(path, f"these are no predictions ({error})", expected=expected, remedy="check --predictions") from None
+    theirs, ours = (Counter(format_gold(m.gold or ()) for m in side) for side in ((m for m, _ in read), mentions))
+    if theirs != ours:
+        gold = next(iter((theirs - ours) + (ours - theirs)))
+        problem = f"its {theirs.total()} mentions are not the {ours.total()} given: the gold ids differ"
+        raise InputError(path, problem, value=gold, remedy="give the mentions that were predicted")
+    for mention, parts in read:
+        ids = [[_concept_ids(candidate["cui"]) for candidate in part] for part in parts]
+        best = tuple(Candidate(min(i[0]), p[0]["name"], p[0]["name"], 0.0) if p else None for i, p in zip(ids, parts, strict=True))
+        yield Outcome(mention, matching.biosyn_rank(ids, mention.gold or (), resolve) or 0, best)
+
+
+def _query(mentions: list[dict[str, Any]]) -> tuple[Mention, list[list[dict[str, str]]]]:
+    """The mention with its gold, and the ranked names of each of its parts."""
+    gold = parse_gold(mentions[0]["golden_cui"])
+    return Mention("|".join(m["mention"] for m in mentions), gold=gold), [m["candidates"] for m in mentions]
+
+
+def _concept_ids(joined: str) -> frozenset[str]:
+    return frozenset(i for group in parse_gold(joined) for i in group.ids)

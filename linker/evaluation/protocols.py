@@ -1,0 +1,93 @@
+"""The two ways to judge: `strict`, the model as deployed, and `biosyn`, as published figures are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from linker import matching
+from linker.errors import LinkerError
+from linker.linker import Linker, grouped
+from linker.matching import Resolve
+from linker.text.biosyn import biosyn_parts
+from linker.types import Candidate, Document, Gold, Mention, Prediction
+
+PROTOCOLS = ("strict", "biosyn")
+_BATCH = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one annotated mention came out.
+
+    `rank` is the least k at which it is right, 0 for never; `parts` are the best candidates, None for a part without.
+    """
+
+    mention: Mention
+    rank: int
+    parts: tuple[Candidate | None, ...]
+
+    @property
+    def gold(self) -> Gold:
+        """The annotated ids."""
+        return self.mention.gold or ()
+
+
+def strict(linker: Linker, items: Iterable[Mention | Document], k: int) -> Iterator[Outcome]:
+    """Judge the model as deployed: it sees texts, never gold ids; k counts concepts. Mentions that are not annotated are left out."""
+    for prediction in linker.link(items, k=k):
+        if prediction.mention.gold is not None:
+            yield judge(prediction, prediction.mention, "strict", linker.dictionary.resolve)
+
+
+def biosyn(linker: Linker, items: Iterable[Mention | Document], k: int) -> Iterator[Outcome]:
+    """Judge as BioSyn does: composites are split by their gold ids, k counts names, and any shared id is right.
+
+    Mentions without a concept are left out, as there. A mention that holds a `|` was split before (`.concept` files).
+    """
+    batch: list[tuple[Mention, list[str]]] = []
+    for _, mentions, definitions in grouped(items, linker.options):
+        batch += [(m, [linker.normalize(p) for p in _parts(m, definitions)]) for m in mentions if m.gold]
+        if len(batch) >= _BATCH:
+            yield from _judge_names(linker, batch, k)
+            batch = []
+    yield from _judge_names(linker, batch, k)
+
+
+def _parts(mention: Mention, definitions: Mapping[str, str]) -> list[str]:
+    pieces = mention.text.split("|")
+    ids = [i for group in mention.gold or () for i in group.ids]
+    return pieces if len(pieces) > 1 else biosyn_parts(mention.text, definitions, ids)
+
+
+def _judge_names(linker: Linker, batch: Sequence[tuple[Mention, list[str]]], k: int) -> Iterator[Outcome]:
+    table, dictionary = linker.generator.table, linker.dictionary
+    queries = list(dict.fromkeys(query for _, parts in batch for query in parts))
+    found = {}
+    for query, (rows, scores) in zip(queries, linker.generator.names(queries, k), strict=True):
+        concepts = [table.concepts[table.indptr[r] : table.indptr[r + 1]].tolist() for r in rows]
+        ids = [frozenset(dictionary.ids[c] for c in row) for row in concepts]
+        best = None
+        if concepts:
+            first = min(concepts[0], key=dictionary.id_rank.__getitem__)
+            best = Candidate(dictionary.ids[first], dictionary.preferred_name(first), table.texts[int(rows[0])], float(scores[0]))
+        found[query] = ids, best
+    for mention, parts in batch:
+        rank = matching.biosyn_rank([found[p][0] for p in parts], mention.gold or (), dictionary.resolve)
+        yield Outcome(mention, rank or 0, tuple(found[p][1] for p in parts))
+
+
+def judge(prediction: Prediction, mention: Mention, protocol: str, resolve: Resolve) -> Outcome:
+    """Judge a prediction against an annotated mention; its candidates count one a concept in both protocols.
+
+    Raises:
+        LinkerError: there is no such protocol.
+    """
+    ranked = [[c.concept_id for c in part.candidates] for part in prediction.parts]
+    if protocol == "strict":
+        rank = matching.strict_rank(ranked, mention.gold or (), resolve)
+    elif protocol == "biosyn":
+        rank = matching.biosyn_rank([[{i} for i in ids] for ids in ranked], mention.gold or (), resolve)
+    else:
+        raise LinkerError(f"there is no protocol {protocol!r}; choose one of: {', '.join(PROTOCOLS)}")
+    return Outcome(mention, rank or 0, tuple(part.best for part in prediction.parts))

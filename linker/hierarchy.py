@@ -1,0 +1,155 @@
+"""Parents, ancestors, depth, levels and distances over concept rows; safe where a hierarchy has cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix, eye_array
+from scipy.sparse.csgraph import connected_components
+
+Rows = NDArray[np.int32]
+
+
+class Hierarchy:
+    """A directed graph of `is a` edges between n concepts.
+
+    Args:
+        edges: csr_matrix (n, n); entry (child, parent) is 1.
+    """
+
+    def __init__(self, edges: csr_matrix) -> None:
+        self._up = edges
+        self.size = edges.shape[0]
+
+    @classmethod
+    def of(cls, size: int, pairs: Iterable[tuple[int, int]]) -> Hierarchy:
+        """Make a hierarchy of (child row, parent row) pairs; repeats and self-loops are dropped."""
+        distinct = sorted({(child, parent) for child, parent in pairs if child != parent})
+        child, parent = (np.array(column, np.int32) for column in (zip(*distinct, strict=True) if distinct else ((), ())))
+        return cls(csr_matrix((np.ones(len(child), np.int8), (child, parent)), shape=(size, size)))
+
+    @cached_property
+    def _down(self) -> csr_matrix:
+        return csr_matrix(self._up.T)
+
+    @property
+    def edges(self) -> int:
+        """The number of parent edges."""
+        return int(self._up.nnz)
+
+    def parents(self, rows: Sequence[int] | Rows) -> list[Rows]:
+        """The direct parents of each row."""
+        return _neighbours(self._up, rows)
+
+    def children(self, rows: Sequence[int] | Rows) -> list[Rows]:
+        """The direct children of each row."""
+        return _neighbours(self._down, rows)
+
+    def steps(self, rows: Sequence[int] | Rows) -> csr_matrix:
+        """The least number of steps up from each row to each of its ancestors.
+
+        Returns:
+            csr_matrix (len(rows), n) of int32; no entry where the column is no ancestor of the row. A concept on a cycle is not
+            its own ancestor.
+        """
+        rows = np.asarray(rows, np.int32)
+        frontier = self._up[rows].astype(np.int32)
+        found = frontier.copy()
+        step = 1
+        while frontier.nnz:
+            step += 1
+            frontier = (frontier @ self._up).astype(bool).astype(np.int32)
+            frontier -= frontier.multiply(found.astype(bool))
+            frontier = csr_matrix(frontier)
+            frontier.eliminate_zeros()
+            found = csr_matrix(found + frontier * step)
+        own = csr_matrix((np.ones(len(rows), np.int32), (np.arange(len(rows)), rows)), shape=found.shape)
+        found = csr_matrix(found - found.multiply(own))
+        found.eliminate_zeros()
+        found.sort_indices()
+        return found
+
+    def ancestors(self, rows: Sequence[int] | Rows) -> list[Rows]:
+        """All ancestors of each row, without the row itself, in row order."""
+        return _split(self.steps(rows))
+
+    @cached_property
+    def roots(self) -> Rows:
+        """Rows that have children and no parent."""
+        return np.flatnonzero((np.diff(self._up.indptr) == 0) & (np.diff(self._down.indptr) > 0)).astype(np.int32)
+
+    @cached_property
+    def depth(self) -> Rows:
+        """The least number of steps from a row without parents, (n,); -1 for rows that only a cycle reaches."""
+        depth = np.where(np.diff(self._up.indptr) == 0, 0, -1).astype(np.int32)
+        frontier = np.flatnonzero(depth == 0)
+        level = 0
+        while len(frontier):
+            level += 1
+            below = np.unique(self._down[frontier].indices)
+            frontier = below[depth[below] < 0]
+            depth[frontier] = level
+        return depth
+
+    def level(self, k: int) -> csr_matrix:
+        """Group all concepts under the concepts of depth k.
+
+        Returns:
+            csr_matrix (n, n) of int8: (row, group) is 1 where `group` has depth k and is the row itself or one of its ancestors.
+        """
+        reach = self.steps(np.arange(self.size, dtype=np.int32)).astype(bool) + eye_array(self.size, dtype=bool, format="csr")
+        keep = csr_matrix(((self.depth == k).astype(np.int8), (range(self.size), range(self.size))), shape=self._up.shape)
+        grouped = csr_matrix(reach.astype(np.int8) @ keep)
+        grouped.eliminate_zeros()
+        return grouped
+
+    def distance(self, a: ArrayLike, b: ArrayLike) -> Rows:
+        """The least number of edges from a[i] up to a common ancestor (or either of them) and down to b[i]; -1 without one."""
+        left, right = (self._with_self(np.atleast_1d(np.asarray(rows, np.int32))) for rows in (a, b))
+        distances = np.full(left.shape[0], -1, np.int32)
+        for i in range(len(distances)):
+            x, y = left[[i]], right[[i]]
+            _, p, q = np.intersect1d(x.indices, y.indices, assume_unique=True, return_indices=True)
+            if len(p):
+                distances[i] = (x.data[p] + y.data[q]).min() - 2  # each side counts one step for the concept itself
+        return distances
+
+    def _with_self(self, rows: Rows) -> csr_matrix:
+        steps = self.steps(rows)
+        steps.data += 1
+        own = csr_matrix((np.ones(len(rows), np.int32), (np.arange(len(rows)), rows)), shape=steps.shape)
+        return csr_matrix(steps + own)
+
+    def is_ancestor(self, a: int, b: int) -> bool:
+        """Whether row `a` is an ancestor of row `b`."""
+        return bool(a in self.ancestors([b])[0])
+
+    def cycles(self) -> list[Rows]:
+        """The groups of rows that reach one another; empty for a proper hierarchy."""
+        _, labels = connected_components(self._up, directed=True, connection="strong")
+        order = np.argsort(labels, kind="stable")
+        _, starts, counts = np.unique(labels[order], return_index=True, return_counts=True)
+        return [order[s : s + c].astype(np.int32) for s, c in zip(starts, counts, strict=True) if c > 1]
+
+    def arrays(self) -> dict[str, NDArray[np.int32]]:
+        """The arrays to save."""
+        return {"parents.indptr": self._up.indptr.astype(np.int32), "parents.indices": self._up.indices.astype(np.int32)}
+
+    @classmethod
+    def from_arrays(cls, indptr: NDArray[np.int32], indices: NDArray[np.int32]) -> Hierarchy:
+        """The hierarchy saved by `arrays`."""
+        size = len(indptr) - 1
+        return cls(csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(size, size)))
+
+
+def _neighbours(matrix: csr_matrix, rows: Sequence[int] | Rows) -> list[Rows]:
+    """The column indices of some rows, without making a matrix of them."""
+    return [matrix.indices[matrix.indptr[r] : matrix.indptr[r + 1]] for r in rows]
+
+
+def _split(matrix: csr_matrix) -> list[Rows]:
+    """The column indices of each row."""
+    return np.split(matrix.indices.astype(np.int32), matrix.indptr[1:-1])

@@ -1,0 +1,105 @@
+"""Questions that curators ask of dictionaries: figures, a search, and what changed between two releases."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from linker import ids
+from linker.dictionary import Dictionary
+from linker.text.normalize import normalize
+
+
+def stats(dictionary: Dictionary) -> dict[str, Any]:
+    """Count what a dictionary holds; names are compared once normalised."""
+    table, hierarchy = dictionary.table(normalize), dictionary.hierarchy
+    parents = np.diff(dictionary.columns["parents.indptr"])
+    old = Counter(dictionary.columns["old.status"].tolist())
+    shared = sum(len(rows) > 1 for rows in dictionary.old_ids.values())
+    kinds = Counter(dictionary.name(row).kind for row in range(len(dictionary.names)))
+    return {
+        "sources": [asdict(source) for source in dictionary.sources],
+        "concepts": len(dictionary),
+        "namespaces": dict(Counter(map(ids.namespace, dictionary.ids)).most_common()),
+        "names": len(dictionary.names),
+        "names_by_kind": dict(kinds.most_common()),
+        "distinct_names": int((np.diff(table.indptr) > 0).sum()),
+        "ambiguous_names": int((np.diff(table.indptr) > 1).sum()),
+        "alternative_ids": old[0],
+        "alternative_ids_shared_by_concepts": shared,
+        "obsolete_ids": old[1],
+        "merged_ids": old[2],
+        "parent_edges": hierarchy.edges,
+        "concepts_with_several_parents": int((parents > 1).sum()),
+        "roots": [dictionary.ids[r] for r in hierarchy.roots[:10]],
+        "depth": int(hierarchy.depth.max()),
+        "cycles": [[dictionary.ids[r] for r in cycle] for cycle in hierarchy.cycles()],
+    }
+
+
+def search(dictionary: Dictionary, text: str) -> Iterator[int]:
+    """Find concepts by id (also old or alternative) or by a name that holds the text; whole names first. Yields rows."""
+    yielded = set(dictionary.rows(ids.curie(text)))
+    yield from sorted(yielded)
+    wanted = normalize(text)
+    names = [normalize(name) for name in dictionary.names]
+    for matches in (lambda name: name == wanted, lambda name: wanted and wanted in name):
+        for row, name in enumerate(names):
+            concept = int(dictionary.name_concept[row])
+            if concept not in yielded and matches(name):
+                yielded.add(concept)
+                yield concept
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One difference between two releases: `what` is e.g. "concept added", `details` the names or ids."""
+
+    what: str
+    concept_id: str
+    name: str
+    details: tuple[str, ...] = ()
+
+
+def diff(old: Dictionary, new: Dictionary) -> Iterator[Change]:
+    """Compare two releases: concepts that came, went or moved to another id, and names and parents that came or went."""
+    before, after = ({identifier: row for row, identifier in enumerate(d.ids)} for d in (old, new))
+    for identifier, row in before.items():
+        if identifier not in after:
+            successors = tuple(new.ids[r] for r in new.rows(identifier))
+            yield Change("concept moved" if successors else "concept removed", identifier, old.preferred_name(row), successors)
+    for identifier, row in after.items():
+        if identifier not in before:
+            yield Change("concept added", identifier, new.preferred_name(row))
+    for identifier, row in after.items():
+        if identifier in before:
+            yield from _changes(old, before[identifier], new, row)
+
+
+def _changes(old: Dictionary, before: int, new: Dictionary, after: int) -> Iterator[Change]:
+    """What changed in one concept."""
+    identifier, name = new.ids[after], new.preferred_name(after)
+    if old.preferred_name(before) != name:
+        yield Change("preferred name changed", identifier, name, (old.preferred_name(before),))
+    parts = {"names": _names, "parents": _parents, "alternative ids": _alternatives}
+    for (what, part), (verb, sign) in itertools.product(parts.items(), (("removed", -1), ("added", 1))):
+        gone, come = (part(old, before), part(new, after))[::sign]
+        if changed := sorted(set(come) - set(gone)):
+            yield Change(f"{what} {verb}", identifier, name, tuple(changed))
+
+
+def _names(dictionary: Dictionary, row: int) -> list[str]:
+    return [dictionary.names[int(r)] for r in dictionary.name_rows(row)]
+
+
+def _parents(dictionary: Dictionary, row: int) -> list[str]:
+    return [dictionary.ids[int(p)] for p in dictionary.hierarchy.parents([row])[0]]
+
+
+def _alternatives(dictionary: Dictionary, row: int) -> list[str]:
+    return dictionary.alternative_ids(row)

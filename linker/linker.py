@@ -1,0 +1,245 @@
+"""Linker: a dictionary, the encoders of its names and the options, that together map mentions to concepts."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from linker import files, persistence, registry
+from linker.candidates.base import Ranked
+from linker.candidates.sparse import SparseGenerator
+from linker.dictionary import Dictionary, NameTable
+from linker.errors import LinkerError
+from linker.options import LinkerOptions, changed
+from linker.text import abbreviations, composites, spelling
+from linker.text.biosyn import biosyn_parts
+from linker.text.normalize import normalize
+from linker.types import Candidate, Document, Mention, Part, Prediction
+
+logger = logging.getLogger(__name__)
+
+_BATCH = 1024  # mentions scored together
+_CACHE = 20_000  # rankings kept for mentions that come again
+
+Item = str | Mention | Document
+Linked = tuple[Document | None, list[Prediction]]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a model was trained on, so that evaluation can report the unseen apart: normalised mentions and concept ids."""
+
+    mentions: frozenset[str] = frozenset()
+    concepts: frozenset[str] = frozenset()
+
+
+class Linker:
+    """Links mentions to the concepts of a dictionary. Make one with `train` or `load`."""
+
+    def __init__(
+        self, dictionary: Dictionary, generator: SparseGenerator, options: LinkerOptions, seen: Seen, corrections: Mapping[str, str]
+    ) -> None:
+        self.dictionary, self.generator, self.options, self.seen = dictionary, generator, options, seen
+        self._corrections = corrections
+        self._cache: dict[tuple[str, int], Ranked] = {}
+
+    @classmethod
+    def train(
+        cls,
+        dictionary: Dictionary,
+        *,
+        encoder: str = "tfidf",
+        mentions: Iterable[Mention | Document] = (),
+        options: LinkerOptions | None = None,
+        extend: bool = True,
+        corrections: Mapping[str, str] | None = None,
+    ) -> Linker:
+        """Fit a linker to a dictionary and annotated mentions.
+
+        Args:
+            dictionary: the names to link to.
+            encoder: a name of `registry.encoders()`.
+            mentions: annotated mentions; they become names of kind `training`.
+            options: see `LinkerOptions`; the defaults where None.
+            extend: whether the mentions become names; without, they only count as seen.
+            corrections: misspelt words or phrases, normalised, and what they become.
+
+        Raises:
+            LinkerError: no name of the dictionary is left once normalised, or there is no such encoder.
+        """
+        options = options or LinkerOptions()
+        pairs = list(training_names(mentions, options))
+        seen = Seen(
+            frozenset(normalize(mention.text, options.normalize) for mention, _, _ in pairs),
+            frozenset(c for _, _, ids in pairs for i in ids for c in dictionary.resolve(i)),
+        )
+        names = [(name, ids) for _, name, ids in pairs if name]
+        unknown = sum(not any(map(dictionary.rows, ids)) for _, ids in names)
+        if unknown:
+            logger.warning("%d of %d training mentions have no id that the dictionary knows; they add no name", unknown, len(names))
+        extended = dictionary.add(names) if extend else dictionary
+        sparse = registry.load(encoder)(options.sparse)
+        sparse.fit([text for text in cls._table(dictionary, options).texts if text])  # BioSyn: fitted without the mentions
+        generator = SparseGenerator.index(cls._table(extended, options), dictionary.id_rank, sparse)
+        return cls(extended, generator, options, seen, corrections or {})
+
+    @staticmethod
+    def _table(dictionary: Dictionary, options: LinkerOptions) -> NameTable:
+        table = dictionary.table(lambda text: normalize(text, options.normalize))
+        if not len(table.concepts):
+            raise LinkerError("no name of the dictionary is left once normalised; check normalize.punctuation and the dictionary")
+        return table
+
+    def link(self, items: Iterable[Item], *, k: int = 5, threshold: float | None = None) -> Iterator[Prediction]:
+        """Link mentions, in order, in bounded memory.
+
+        Args:
+            items: texts, mentions, or documents with mentions (whose own text then explains their short forms).
+            k: how many concepts to return for each part.
+            threshold: leave out candidates with a lower score; a part that keeps none is `nil`.
+        """
+        for _, predictions in self.link_items(items, k=k, threshold=threshold):
+            yield from predictions
+
+    def link_items(self, items: Iterable[Item], *, k: int = 5, threshold: float | None = None) -> Iterator[Linked]:
+        """As `link`, but item by item: each document (None for a loose mention) with the predictions of its mentions."""
+        if k < 1:
+            raise LinkerError(f"k is {k}; expected: 1 or more")
+        for batch in _batches(grouped(items, self.options)):
+            split = [[self._split(m, definitions) for m in mentions] for _, mentions, definitions in batch]
+            queries = [self.normalize(expanded or text) for item in split for parts in item for text, expanded in parts]
+            ranked = iter(self._rank(queries, k))
+            for (document, mentions, _), item in zip(batch, split, strict=True):
+                predictions = []
+                for mention, parts in zip(mentions, item, strict=True):
+                    spans = mention.spans if len(parts) == 1 else ()
+                    made = [self._part(text, expanded, spans, next(ranked), threshold) for text, expanded in parts]
+                    predictions.append(Prediction(mention, tuple(made)))
+                yield document, predictions
+
+    def normalize(self, text: str) -> str:
+        """The form of a text that is looked up."""
+        text = normalize(text, self.options.normalize)
+        return spelling.correct(text, self._corrections) if self._corrections else text
+
+    def _split(self, mention: Mention, definitions: Mapping[str, str]) -> list[tuple[str, str | None]]:
+        """The parts of a mention: their text, and its expansion where that differs."""
+        text = abbreviations.expand(mention.text, definitions) if definitions else mention.text
+        parts = composites.split(text, self._is_name) if self.options.text.composites else [text]
+        if len(parts) == 1:
+            return [(mention.text, text if text != mention.text else None)]
+        return [(part, None) for part in parts]
+
+    def _is_name(self, text: str) -> bool:
+        return self.normalize(text) in self._names
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(self.generator.table.texts)
+
+    def _rank(self, queries: Sequence[str], k: int) -> list[Ranked]:
+        new = [q for q in dict.fromkeys(queries) if (q, k) not in self._cache]
+        found = {(q, k): self._cache[q, k] for q in dict.fromkeys(queries) if (q, k) in self._cache}
+        found |= {(q, k): ranked for q, ranked in zip(new, self.generator.concepts(new, k), strict=True)}
+        if len(self._cache) + len(new) > _CACHE:
+            self._cache.clear()
+        self._cache |= found
+        return [found[q, k] for q in queries]
+
+    def _part(self, text: str, expanded: str | None, spans: tuple[tuple[int, int], ...], ranked: Ranked, threshold: float | None) -> Part:
+        rows = zip(ranked.concepts.tolist(), ranked.entries.tolist(), ranked.scores.tolist(), strict=True)
+        candidates = tuple(
+            Candidate(
+                self.dictionary.ids[concept],
+                self.dictionary.preferred_name(concept),
+                self.dictionary.names[entry],
+                score,
+                sparse_score=score,
+            )
+            for concept, entry, score in rows
+            if threshold is None or score >= threshold
+        )
+        return Part(text, expanded, spans, candidates, nil=not candidates)
+
+    def save(self, folder: files.Pathlike) -> None:
+        """Write the model folder; one that stood there is replaced at the end."""
+        config = {"encoder": "tfidf", "options": dataclasses.asdict(self.options), "dictionary": self.describe_dictionary()}
+        with persistence.saving(folder, "model", config) as aside:
+            (aside / "dictionary").mkdir()
+            self.dictionary.write(aside / "dictionary")
+            self.generator.save(aside)
+            persistence.save_json(aside / "seen.json", {"mentions": sorted(self.seen.mentions), "concepts": sorted(self.seen.concepts)})
+            persistence.save_json(aside / "spelling.json", dict(self._corrections))
+
+    @classmethod
+    def load(cls, folder: files.Pathlike) -> Linker:
+        """Load a model folder; its arrays are memory-mapped.
+
+        Raises:
+            LinkerError: the folder is no model, of another version, or a file of it is missing or changed.
+        """
+        path, config = persistence.opening(folder, "model")
+        dictionary = Dictionary.open(path / "dictionary")
+        encoder = registry.load(config["encoder"])
+        generator = SparseGenerator.load(path, dictionary.id_rank, encoder)
+        seen = persistence.load_json(path / "seen.json")
+        options = changed(LinkerOptions(), config["options"])
+        known = Seen(frozenset(seen["mentions"]), frozenset(seen["concepts"]))
+        return cls(dictionary, generator, options, known, persistence.load_json(path / "spelling.json"))
+
+    def describe_dictionary(self) -> dict[str, object]:
+        """What the dictionary was made of, for `config.json` and `metrics.json`."""
+        sources = [dataclasses.asdict(source) for source in self.dictionary.sources]
+        return {"concepts": len(self.dictionary), "names": len(self.generator.table), "sources": sources}
+
+
+def training_names(items: Iterable[Mention | Document], options: LinkerOptions) -> Iterator[tuple[Mention, str, tuple[str, ...]]]:
+    """Turn annotated mentions into names: yield (mention, name, CURIEs).
+
+    The name is empty for a mention that gives none: a composite or aggregate of several concepts, unless
+    `text.training_composites` is `join`. Mentions without annotated concept are left out.
+    """
+    for _, mentions, definitions in grouped(items, options):
+        for mention in mentions:
+            gold = mention.gold or ()
+            ids = tuple(i for group in gold for i in group.ids)
+            if options.text.training_composites == "join" and ids:
+                yield mention, " ".join(biosyn_parts(mention.text, definitions, ids)), ids
+            elif ids:
+                single = len(gold) == 1 and gold[0].operator == "one_of"
+                yield mention, abbreviations.expand(mention.text, definitions) if single else "", ids
+
+
+def definitions_of(document: Document | None, options: LinkerOptions) -> Mapping[str, str]:
+    """The short forms that a document defines; none for a loose mention, or where they are switched off."""
+    if document is None or not options.text.abbreviations:
+        return {}
+    return abbreviations.table(abbreviations.find(document.text))
+
+
+_Group = tuple[Document | None, Sequence[Mention], Mapping[str, str]]  # the last: short form -> long form
+
+
+def grouped(items: Iterable[Item], options: LinkerOptions) -> Iterator[_Group]:
+    """Yield each document with its mentions and the short forms that it defines, each loose mention alone."""
+    for item in items:
+        if isinstance(item, Document):
+            yield item, item.mentions, definitions_of(item, options)
+        else:
+            yield None, [Mention(item) if isinstance(item, str) else item], {}
+
+
+def _batches(groups: Iterable[_Group]) -> Iterator[list[_Group]]:
+    """Groups that hold some `_BATCH` mentions together."""
+    batch, size = [], 0
+    for group in groups:
+        batch.append(group)
+        size += len(group[1])
+        if size >= _BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

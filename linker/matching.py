@@ -1,0 +1,83 @@
+"""The one rule for "is this candidate right for this mention?". Training, evaluation and benchmarks all ask here.
+
+An annotated id is accepted through `resolve`: the current ids that it stands for (itself, what an alternative or obsolete id was
+mapped to). Where it stands for several concepts, any of them is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+from linker.types import Gold, GoldGroup
+
+Resolve = Callable[[str], frozenset[str]]
+
+
+def accepted(gold: Gold, resolve: Resolve) -> frozenset[str]:
+    """All concept ids that the annotated ids of a mention stand for."""
+    return frozenset().union(*(resolve(i) for group in gold for i in group.ids))
+
+
+def biosyn_rank(parts: Sequence[Sequence[Collection[str]]], gold: Gold, resolve: Resolve) -> int | None:
+    """The least k at which a mention is right by the published rule: each part has a name among its first k that shares an id.
+
+    Args:
+        parts: for each part its ranked names, each as the ids of the name's concepts.
+        gold: the annotated ids; any of them counts for any part.
+
+    Returns:
+        The 1-based rank, or None where a part never hits.
+    """
+    right = accepted(gold, resolve)
+    ranks = [next((rank for rank, ids in enumerate(names, 1) if not right.isdisjoint(ids)), 0) for names in parts]
+    return max(ranks) if ranks and all(ranks) else None
+
+
+def strict_rank(parts: Sequence[Sequence[str]], gold: Gold, resolve: Resolve) -> int | None:
+    """The least k at which a mention is right as deployed (protocol `strict`).
+
+    A composite (several groups) needs as many parts and a one-to-one matching that puts each group into its part's first k. A group
+    of the kind `all_of` needs all its ids within one part's first k, or one-to-one over as many parts. A mention without a concept
+    is right, at 1, only when nothing is returned.
+
+    Args:
+        parts: for each part the ranked concept ids.
+        gold: the annotated groups.
+    """
+    if not gold:
+        return None if any(parts) else 1
+    if len(gold) > 1:
+        return _one_to_one([[_group_rank(part, group, resolve) for group in gold] for part in parts])
+    group = gold[0]
+    if group.operator == "one_of":
+        return (_group_rank(parts[0], group, resolve) or None) if len(parts) == 1 else None
+    together = [rank for part in parts if (rank := _group_rank(part, group, resolve))]
+    apart = _one_to_one([[_first(part, resolve(i)) for i in group.ids] for part in parts])
+    return min([*together, *([apart] if apart else [])], default=None)
+
+
+def _group_rank(part: Sequence[str], group: GoldGroup, resolve: Resolve) -> int:
+    """The least k at which a part's first k concepts satisfy a group; 0 for never."""
+    ranks = [_first(part, resolve(i)) for i in group.ids]
+    if group.operator == "all_of":
+        return max(ranks) if all(ranks) else 0
+    return min(filter(None, ranks), default=0)
+
+
+def _first(part: Sequence[str], ids: frozenset[str]) -> int:
+    """The rank of the first concept that is in `ids`; 0 where there is none."""
+    return next((rank for rank, concept in enumerate(part, 1) if concept in ids), 0)
+
+
+def _one_to_one(ranks: Sequence[Sequence[int]]) -> int | None:
+    """The least k for which a square table of ranks (0: never) has a perfect matching of cells that are at most k."""
+    if any(len(row) != len(ranks) for row in ranks):
+        return None
+    for k in sorted({rank for row in ranks for rank in row if rank}):
+        cells = csr_matrix([[0 < rank <= k for rank in row] for row in ranks])
+        if (maximum_bipartite_matching(cells) >= 0).all():
+            return k
+    return None

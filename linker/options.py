@@ -1,0 +1,85 @@
+"""The options of a linker, as one record that is saved with the model, and the presets."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from linker.encoders.tfidf import TfidfOptions
+from linker.errors import LinkerError
+from linker.text.normalize import PRESETS as NORMALIZE
+from linker.text.normalize import NormalizeOptions
+
+
+@dataclass(frozen=True, slots=True)
+class TextOptions:
+    """What is done to a mention before its candidates are looked up."""
+
+    abbreviations: bool = True  # expand short forms that the document defines
+    composites: bool = True  # split "breast and ovarian cancer" in two; never looks at the gold
+    training_composites: Literal["skip", "join"] = "skip"  # annotated composites as names: left out, or joined as BioSyn does
+
+
+@dataclass(frozen=True, slots=True)
+class LinkerOptions:
+    """All choices of a linker; `--set group.field=value` and `--config` address them by these names."""
+
+    normalize: NormalizeOptions = field(default_factory=NormalizeOptions)
+    text: TextOptions = field(default_factory=TextOptions)
+    sparse: TfidfOptions = field(default_factory=TfidfOptions)
+
+
+PRESETS: Mapping[str, LinkerOptions] = {
+    "default": LinkerOptions(),
+    "paper-biosyn": LinkerOptions(NORMALIZE["biosyn"], TextOptions(training_composites="join"), TfidfOptions("char", 1, 2)),
+}
+
+
+def preset(name: str) -> LinkerOptions:
+    """The options of a preset.
+
+    Raises:
+        LinkerError: there is no such preset.
+    """
+    if name not in PRESETS:
+        raise LinkerError(f"there is no preset {name!r}; choose one of: {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
+def changed(options: LinkerOptions, values: Mapping[str, Mapping[str, Any]]) -> LinkerOptions:
+    """Replace single options.
+
+    Args:
+        options: the options to start from.
+        values: group -> field -> value; a text is read as the field's type ("true", "3", "char_wb").
+
+    Raises:
+        LinkerError: there is no such group or field, or the value does not fit; the message lists what there is.
+    """
+    for group, fields in values.items():
+        record = getattr(options, group, None) if group in LinkerOptions.__dataclass_fields__ else None
+        if record is None or not isinstance(fields, Mapping):
+            raise LinkerError(f"there is no option group {group!r}; choose one of: {', '.join(LinkerOptions.__dataclass_fields__)}")
+        hints = get_type_hints(type(record))
+        for name, value in fields.items():
+            if name not in hints:
+                raise LinkerError(f"there is no option {group}.{name}; {group} has: {', '.join(hints)}")
+            record = dataclasses.replace(record, **{name: _read(f"{group}.{name}", value, hints[name])})
+        options = dataclasses.replace(options, **{group: record})
+    return options
+
+
+def _read(option: str, value: Any, kind: Any) -> Any:
+    """A value as the type of its field."""
+    choices = get_args(kind) if get_origin(kind) is Literal else (True, False) if kind is bool else ()
+    for choice in choices:
+        if value == choice or str(value).lower() == str(choice).lower():
+            return choice
+    if choices:
+        raise LinkerError(f"{option} is {value!r}; choose one of: {', '.join(str(c).lower() for c in choices)}")
+    try:
+        return kind(value)
+    except (TypeError, ValueError):
+        raise LinkerError(f"{option} is {value!r}; expected: {kind.__name__}") from None

@@ -1,0 +1,129 @@
+"""Documents with their predictions as BioC XML."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, TextIO
+from xml.sax.saxutils import escape, quoteattr
+
+import bioc
+from bioc.biocxml.encoder import encode_document
+from lxml import etree  # type: ignore[import-untyped]
+
+from linker.ids import format_gold
+from linker.outputs import best, joined_ids, paired, with_text
+from linker.types import Document, Mention, Passage, Prediction, Relation
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # characters that XML cannot hold
+_RESERVED = ("bioc:", "pubtator:", "concept:")  # metadata that are not infons
+
+
+def write(items: Iterable[tuple[Document | None, Sequence[Prediction]]], file: TextIO) -> None:
+    """Write a BioC collection: each document as read, with two infons on each predicted mention.
+
+    `identifier` has the best id of each part, joined by `|` (-1: no concept), `score` their scores with 4 decimals
+    (`-` for a part without a concept; absent where no part has one). Sentences, relations and other infons stand as
+    they were read. The collection's own fields are those of the first document. A character that XML cannot hold
+    becomes a blank.
+
+    Raises:
+        LinkerError: an item has no document, or a document no text.
+    """
+    items = iter(items)
+    first = next(items, None)
+    head = _head({} if first is None else with_text(first[0], "bioc").metadata)
+    file.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<collection>\n{head}')
+    for document, predictions in chain([] if first is None else [first], items):
+        tree = encode_document(_document(with_text(document, "bioc"), predictions))
+        file.write(etree.tostring(tree, encoding="unicode") + "\n")
+    file.write("</collection>\n")
+
+
+def _head(metadata: Mapping[str, str]) -> str:
+    lines = [f"<{tag}>{escape(_clean(metadata.get(f'bioc:{tag}', '')))}</{tag}>\n" for tag in ("source", "date", "key")]
+    for name, value in metadata.items():
+        if name.startswith("bioc:infon:"):
+            key = quoteattr(_clean(name.removeprefix("bioc:infon:")))
+            lines.append(f"<infon key={key}>{escape(_clean(value))}</infon>\n")
+    return "".join(lines)
+
+
+def _document(document: Document, predictions: Sequence[Prediction]) -> Any:
+    result = bioc.BioCDocument()
+    result.id, result.infons = _clean(document.id), _infons(document.metadata)
+    holders: dict[str, Any] = {"": result}
+    for i, passage in enumerate(document.passages):
+        holders[str(i)] = _passage(passage)
+        result.add_passage(holders[str(i)])
+        holders |= {f"{i}.{j}": sentence for j, sentence in enumerate(holders[str(i)].sentences)}
+    for i, (mention, prediction) in enumerate(paired(document, predictions)):
+        place = _place(mention, document, holders)
+        holders[place].add_annotation(_annotation(mention, prediction, str(i)))
+    for i, relation in enumerate(document.relations):
+        place = relation.metadata.get("bioc:in", "")
+        holders[place if place in holders else ""].add_relation(_relation(relation, f"R{i}"))
+    return result
+
+
+def _place(mention: Mention, document: Document, holders: Mapping[str, Any]) -> str:
+    """Where a mention stood when read, else the passage that it begins in, else the document."""
+    place = mention.metadata.get("bioc:in")
+    if place in holders:
+        return str(place)
+    start = mention.spans[0][0] if mention.spans else -1
+    inside = (str(i) for i, p in enumerate(document.passages) if p.offset <= start < p.offset + len(p.text))
+    return next(inside, "")
+
+
+def _passage(passage: Passage) -> Any:
+    result = bioc.BioCPassage()
+    result.offset, result.infons = passage.offset, _infons(passage.metadata)
+    text = _clean(passage.text)
+    sentences = json.loads(passage.metadata.get("bioc:sentences", "[]"))
+    for offset, length, infons in sentences:
+        start = offset - passage.offset
+        sentence = bioc.BioCSentence.of_text(text[start : start + length], offset)
+        sentence.infons = _infons(infons)
+        result.add_sentence(sentence)
+    if not sentences:
+        result.text = text
+    return result
+
+
+def _annotation(mention: Mention, prediction: Prediction | None, number: str) -> Any:
+    result = bioc.BioCAnnotation()
+    result.id, result.text = _clean(mention.annotation_id or number), _clean(mention.text)
+    result.infons = _infons(mention.metadata)
+    if mention.type:
+        result.infons["type"] = _clean(mention.type)
+    for start, end in mention.spans:
+        result.add_location(bioc.BioCLocation(start, end - start))
+    if prediction is not None:
+        scores = [f"{candidate.score:.4f}" if (candidate := best(part)) else "-" for part in prediction.parts]
+        result.infons |= {"identifier": joined_ids(prediction), "score": "|".join(scores)}
+        if not set(scores) - {"-"}:
+            del result.infons["score"]
+    elif mention.gold is not None and "bioc:in" not in mention.metadata:
+        result.infons["identifier"] = format_gold(mention.gold)
+    return result
+
+
+def _relation(relation: Relation, number: str) -> Any:
+    result = bioc.BioCRelation()
+    result.id, result.infons = _clean(relation.id or number), _infons(relation.metadata)
+    if relation.type:
+        result.infons["type"] = _clean(relation.type)
+    for role, identifier in relation.arguments:
+        result.add_node(bioc.BioCNode(_clean(identifier), _clean(role)))
+    return result
+
+
+def _infons(metadata: Mapping[str, str]) -> dict[str, str]:
+    return {_clean(key): _clean(value) for key, value in metadata.items() if not key.startswith(_RESERVED)}
+
+
+def _clean(text: str) -> str:
+    return _FORBIDDEN.sub(" ", text)

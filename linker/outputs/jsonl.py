@@ -1,0 +1,116 @@
+"""Predictions as JSON lines, schema 1: one mention a line; also read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO
+
+from linker.errors import InputError, OnError, stop
+from linker.files import Pathlike, read_lines
+from linker.types import Candidate, Document, Mention, Part, Prediction, Span
+
+SCHEMA = 1
+
+
+def write(items: Iterable[tuple[Document | None, Sequence[Prediction]]], file: TextIO) -> None:
+    """Write one object a line, in the order of the mentions."""
+    for _, predictions in items:
+        for prediction in predictions:
+            file.write(json.dumps(to_json(prediction), ensure_ascii=False) + "\n")
+
+
+def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Prediction]:
+    """Yield the predictions that `write` wrote.
+
+    Raises:
+        InputError: a line is not JSON, or not an object of schema 1.
+    """
+    for number, line in read_lines(path, limit=None):
+        try:
+            prediction = from_json(json.loads(line))
+        except (ValueError, RecursionError) as error:
+            problem = f"the line is no prediction ({error})"
+            expected = "an object as linker link --format jsonl writes it"
+            on_error(InputError(path, problem, line=number, value=line, expected=expected, remedy="write the file again"))
+        else:
+            yield prediction
+
+
+def to_json(prediction: Prediction) -> dict[str, Any]:
+    """Turn a prediction into an object that `json` can write; gold ids and types are left out."""
+    mention = prediction.mention
+    return {
+        "schema": SCHEMA,
+        "mention": mention.text,
+        "document_id": mention.document_id,
+        "spans": _pairs(mention.spans),
+        "parts": [_part_to_json(part) for part in prediction.parts],
+    }
+
+
+def _part_to_json(part: Part) -> dict[str, Any]:
+    return {
+        "text": part.text,
+        "expanded": part.expanded,
+        "spans": _pairs(part.spans),
+        "nil": part.nil,
+        "candidates": [_candidate_to_json(candidate) for candidate in part.candidates],
+    }
+
+
+def _candidate_to_json(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "concept_id": candidate.concept_id,
+        "name": candidate.name,
+        "matched_name": candidate.matched_name,
+        "score": float(candidate.score),
+        "sparse_score": _number(candidate.sparse_score),
+        "dense_score": _number(candidate.dense_score),
+    }
+
+
+def _pairs(spans: Sequence[Span]) -> list[list[int]] | None:
+    return [[int(start), int(end)] for start, end in spans] or None
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def from_json(record: Any) -> Prediction:
+    """Turn an object of schema 1 into the prediction that it was made of; its mention has no gold.
+
+    Raises:
+        ValueError: the object is not of that schema; the text says why.
+    """
+    if not isinstance(record, Mapping) or record.get("schema") != SCHEMA:
+        raise ValueError(f"it is not an object of schema {SCHEMA}")
+    try:
+        mention = Mention(_text(record, "mention"), _spans(record["spans"]), document_id=record["document_id"])
+        return Prediction(mention, tuple(map(_part_from_json, record["parts"])))
+    except KeyError as error:
+        raise ValueError(f"the key {error} is missing") from None
+    except (AttributeError, TypeError) as error:
+        raise ValueError(f"a value has the wrong type: {error}") from None
+
+
+def _part_from_json(record: Mapping[str, Any]) -> Part:
+    candidates = tuple(map(_candidate_from_json, record["candidates"]))
+    return Part(_text(record, "text"), record["expanded"], _spans(record["spans"]), candidates, bool(record["nil"]))
+
+
+def _candidate_from_json(record: Mapping[str, Any]) -> Candidate:
+    sparse, dense = _number(record["sparse_score"]), _number(record["dense_score"])
+    identifier, name, matched = (_text(record, key) for key in ("concept_id", "name", "matched_name"))
+    return Candidate(identifier, name, matched, float(record["score"]), sparse, dense)
+
+
+def _text(record: Mapping[str, Any], key: str) -> str:
+    if not isinstance(value := record[key], str):
+        raise ValueError(f"{key!r} is not a text")
+    return value
+
+
+def _spans(pairs: Iterable[Sequence[int]] | None) -> tuple[Span, ...]:
+    return tuple((int(start), int(end)) for start, end in pairs or ())

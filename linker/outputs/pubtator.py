@@ -1,0 +1,75 @@
+"""Documents with their predictions as PubTator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO
+
+from linker.errors import LinkerError
+from linker.ids import format_gold
+from linker.outputs import joined_ids, paired, with_text
+from linker.types import Document, Mention, Prediction, Relation
+
+_BREAKS = str.maketrans("\t\r\n", "   ")
+_LINE_BREAKS = str.maketrans("\r\n", "  ")
+
+
+def write(items: Iterable[tuple[Document | None, Sequence[Prediction]]], file: TextIO) -> None:
+    """Write each document with the best id of each part of a mention, joined by `|`; no concept is -1.
+
+    A seventh column has the texts of the parts where there are several. Mentions without a prediction, relations and
+    lines that were not understood stand as they were read. Line breaks in a text become blanks; a discontinuous mention
+    is written as the stretch of text that covers it.
+
+    Raises:
+        LinkerError: an item has no document, or a document no text, or a mention no span.
+    """
+    for document, predictions in items:
+        for line in _lines(with_text(document, "pubtator"), predictions):
+            file.write(line + "\n")
+        file.write("\n")
+
+
+def _lines(document: Document, predictions: Sequence[Prediction]) -> Iterator[str]:
+    text = document.text.translate(_LINE_BREAKS)
+    yield from _text_lines(document, text)
+    for mention, prediction in paired(document, predictions):
+        yield "\t".join(_annotation(document.id, mention, prediction, text))
+    for relation in document.relations:
+        yield "\t".join(_relation(document.id, relation))
+    if "pubtator:lines" in document.metadata:
+        yield document.metadata["pubtator:lines"]
+
+
+def _text_lines(document: Document, text: str) -> Iterator[str]:
+    """The first passage, and the rest behind the one character that the format puts between them."""
+    passages = document.passages
+    kinds = [passage.metadata.get("type") for passage in passages]
+    first, second = "at" if kinds in (["abstract"], ["abstract", "title"]) else "ta"
+    end = len(text)  # passages that touch go on one line, so that the offsets hold
+    if len(passages) > 1 and passages[1].offset > passages[0].offset + len(passages[0].text):
+        end = passages[1].offset - 1
+    yield f"{document.id}|{first}|{text[:end]}"
+    if end < len(text):
+        yield f"{document.id}|{second}|{text[end + 1 :]}"
+
+
+def _annotation(owner: str, mention: Mention, prediction: Prediction | None, text: str) -> list[str]:
+    if not mention.spans:
+        raise LinkerError(f"document {owner}: the mention {mention.text!r} has no span, which pubtator needs; choose bioc or jsonl")
+    start, end = min(start for start, _ in mention.spans), max(end for _, end in mention.spans)
+    name = mention.text if len(mention.spans) == 1 else text[start:end]
+    columns = [owner, str(start), str(end), name.translate(_BREAKS), mention.type.translate(_BREAKS)]
+    if prediction is not None:
+        parts = [part.text.translate(_BREAKS) for part in prediction.parts]
+        return [*columns, joined_ids(prediction)] + ["|".join(parts)] * (len(parts) > 1)
+    read = [mention.metadata[key] for key in ("pubtator:id", "pubtator:parts") if key in mention.metadata]
+    if not read and mention.gold is not None:
+        read = [format_gold(mention.gold)]
+    return columns + read
+
+
+def _relation(owner: str, relation: Relation) -> list[str]:
+    arguments = [identifier.translate(_BREAKS) for _, identifier in relation.arguments]
+    more = [relation.metadata["pubtator:columns"]] if "pubtator:columns" in relation.metadata else []
+    return [owner, relation.type.translate(_BREAKS), *arguments, *more]

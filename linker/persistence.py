@@ -1,0 +1,173 @@
+"""Folders of arrays and JSON that can be checked, memory-mapped and never run code: npy, json, safetensors."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linker import files
+from linker.errors import LinkerError
+from linker.version import VERSION
+
+FORMAT_VERSION = 1
+CONFIG, MANIFEST = "config.json", "manifest.json"
+
+
+class Strings(Sequence[str]):
+    """A column of strings as UTF-8 bytes and offsets, so that it can be memory-mapped.
+
+    Args:
+        data: uint8 (bytes,).
+        offsets: int64 (strings + 1,).
+    """
+
+    __slots__ = ("data", "offsets")
+
+    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self.data, self.offsets = data, offsets
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Strings:
+        """Pack texts into a column."""
+        builder = StringsBuilder()
+        for text in texts:
+            builder.append(text)
+        return builder.build()
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[str]: ...
+    def __getitem__(self, row: int | slice) -> str | list[str]:
+        if isinstance(row, slice):
+            return [self[i] for i in range(*row.indices(len(self)))]
+        if not -len(self) <= row < len(self):
+            raise IndexError(row)
+        row %= len(self)
+        return bytes(self.data[self.offsets[row] : self.offsets[row + 1]]).decode("utf-8")
+
+    def __iter__(self) -> Iterator[str]:
+        data, offsets = bytes(self.data), self.offsets.tolist()
+        return (data[a:b].decode("utf-8") for a, b in itertools.pairwise(offsets))
+
+    def arrays(self, name: str) -> dict[str, NDArray[Any]]:
+        """The arrays to save under `name`."""
+        return {f"{name}.data": self.data, f"{name}.offsets": self.offsets}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Strings:
+        """The column saved under `name`."""
+        return cls(arrays[f"{name}.data"], arrays[f"{name}.offsets"])
+
+
+class StringsBuilder:
+    """Collects strings without holding a Python object for each."""
+
+    def __init__(self) -> None:
+        self._data, self._offsets = bytearray(), array("q", [0])
+
+    def append(self, text: str) -> None:
+        """Add one string."""
+        self._data += text.encode("utf-8")
+        self._offsets.append(len(self._data))
+
+    def build(self) -> Strings:
+        """The column."""
+        return Strings(np.frombuffer(bytes(self._data), np.uint8), np.frombuffer(self._offsets, np.int64))
+
+
+def save_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write each array to `<name>.npy`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, values in arrays.items():
+        np.save(folder / f"{name}.npy", values, allow_pickle=False)
+
+
+def load_arrays(folder: Path) -> dict[str, NDArray[Any]]:
+    """Memory-map every `.npy` file of a folder, copy-on-write (what compiled code asks for); empty arrays are read."""
+    arrays = {}
+    for path in sorted(folder.glob("*.npy")):
+        try:
+            arrays[path.stem] = np.load(path, mmap_mode="c", allow_pickle=False)
+        except ValueError:  # an empty array, or one of Python objects, which stays refused
+            arrays[path.stem] = np.load(path, allow_pickle=False)
+    return arrays
+
+
+def save_json(path: Path, value: object) -> None:
+    """Write JSON with a final newline."""
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def load_json(path: Path) -> Any:
+    """Read JSON written by `save_json`."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise LinkerError(f"{path}: there is no such file; the folder is incomplete, train or save it again") from None
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise LinkerError(f"{path}: not JSON ({error}); the folder was changed, train or save it again") from None
+
+
+@contextlib.contextmanager
+def saving(path: files.Pathlike, kind: str, config: Mapping[str, object]) -> Iterator[Path]:
+    """Fill a temporary folder, then add `config.json` and the manifest and put the folder in place.
+
+    Args:
+        path: the folder to make, or to replace when it holds a manifest.
+        kind: what the folder holds ("model", "dictionary").
+        config: further entries of `config.json`.
+    """
+    with files.write_folder(path, marker=MANIFEST) as folder:
+        yield folder
+        save_json(folder / CONFIG, {"format_version": FORMAT_VERSION, "kind": kind, "code_version": VERSION, **config})
+        sums = {f.relative_to(folder).as_posix(): files.sha256(f) for f in sorted(folder.rglob("*")) if f.is_file()}
+        save_json(folder / MANIFEST, {"sha256": sums})
+
+
+def opening(path: files.Pathlike, kind: str) -> tuple[Path, dict[str, Any]]:
+    """Check a saved folder against its manifest and version, and return it with its configuration.
+
+    Raises:
+        LinkerError: the folder is absent, of another kind or version, or a file of it is missing or changed.
+    """
+    folder = Path(path)
+    if not (folder / CONFIG).is_file():
+        hint = "train one (linker train --dict FILE -o DIR) or name one with --model" if kind == "model" else "save one first"
+        raise LinkerError(f"{folder}: there is no {kind} here (no {CONFIG}); {hint}")
+    config = load_json(folder / CONFIG)
+    version = config.get("format_version") if isinstance(config, dict) else None
+    if version != FORMAT_VERSION:
+        remedy = "train it again, or use the release of linker that wrote it"
+        raise LinkerError(f"{folder / CONFIG}: format_version is {version!r}, this release ({VERSION}) reads {FORMAT_VERSION}; {remedy}")
+    if config.get("kind") != kind:
+        raise LinkerError(f"{folder}: this folder holds a {config.get('kind')!r}, a {kind} was expected")
+    _check(folder)
+    return folder, config
+
+
+def _check(folder: Path) -> None:
+    manifest = load_json(folder / MANIFEST)
+    sums = manifest.get("sha256") if isinstance(manifest, dict) else None
+    if not isinstance(sums, dict):
+        raise LinkerError(f"{folder / MANIFEST}: holds no checksums; train or save it again")
+    found = {f.relative_to(folder).as_posix() for f in folder.rglob("*.npy")}
+    for name in sorted(found - set(sums)):
+        raise LinkerError(f"{folder / name}: is not in {MANIFEST}; the folder was changed, train or save it again")
+    for name, expected in sums.items():
+        path = folder / name
+        if ".." in Path(name).parts or not path.is_file():
+            raise LinkerError(f"{path}: named in {MANIFEST} but missing; the folder is incomplete, train or save it again")
+        if files.sha256(path) != expected:
+            raise LinkerError(f"{path}: differs from its checksum in {MANIFEST}; the file was changed or damaged, train or save it again")

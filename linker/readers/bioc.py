@@ -1,0 +1,181 @@
+"""BioC, XML and JSON.
+
+Reserved metadata, for writing the same structure again: `bioc:in` of a mention or relation (the place of its passage,
+and of its sentence behind a point; empty: the document), `bioc:sentences` of a passage (offset, length and infons of
+each), `bioc:source`, `bioc:date`, `bioc:key` and `bioc:infon:…` of a document (what its collection says). All other
+metadata are the infons.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from bioc import biocjson, biocxml
+from lxml import etree  # type: ignore[import-untyped]
+
+from linker.errors import InputError, OnError, stop
+from linker.files import Pathlike, open_binary
+from linker.ids import parse_gold
+from linker.readers.checks import check_spans, is_broken
+from linker.types import Document, Mention, Passage, Relation
+
+_IDENTIFIERS = ("identifier", "MESH", "concept_id", "Identifier")  # infons; the first that is there counts
+_BLOCK = 1 << 16  # bytes read at a time
+_EXPECTED = "BioC: a document with an id, passages with offsets, annotations with an id, a text and locations"
+
+_Raw = tuple[str, int | None, dict[str, str], Callable[[], Any]]
+"""A document as messages call it, its line, what its collection says, and a function that parses it to a BioCDocument."""
+
+
+def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
+    """Yield the documents of a BioC collection; XML (plain or gzip) is read document by document, JSON at once.
+
+    Gold ids come from the infon `identifier`, `MESH`, `concept_id` or `Identifier`; without any, a mention is not
+    annotated. External entities of XML are never resolved. A damaged file stops the reading whatever `on_error` says.
+
+    Raises:
+        InputError: the file is not XML or JSON, or not BioC.
+    """
+    blocks = _blocks(path)
+    first = next(blocks, b"")
+    if not first:
+        return
+    is_json = first.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
+    for name, line, collection, parse in (_json if is_json else _xml)(path, chain([first], blocks)):
+        try:
+            document = _document(path, line, parse(), collection, on_error)
+        except (AttributeError, KeyError, TypeError, ValueError, etree.XMLSyntaxError) as error:
+            reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            problem = f"document {name} is not BioC ({reason})"
+            on_error(InputError(path, problem, line=line, expected=_EXPECTED, remedy="mend it, or skip it with --on-error skip"))
+        else:
+            yield document
+
+
+def _blocks(path: Pathlike) -> Iterator[bytes]:
+    with open_binary(path) as file:
+        try:
+            while block := file.read(_BLOCK):
+                yield block
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(path, f"the gzip data is broken ({error})", remedy="fetch the file again") from None
+
+
+def _xml(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
+    parser = etree.XMLPullParser(events=("end",), tag="document", resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        for block in blocks:
+            parser.feed(block)
+            yield from _elements(path, parser)
+        root = parser.close()
+    except etree.XMLSyntaxError as error:
+        problem = f"the XML is broken ({error.msg})"
+        raise InputError(path, problem, line=error.lineno, expected="BioC XML or JSON", remedy="fetch or write the file again") from None
+    _check_root(path, root)
+
+
+def _elements(path: Pathlike, parser: Any) -> Iterator[_Raw]:
+    """Yield the documents that are complete, and drop those before from memory."""
+    for _, element in parser.read_events():
+        parent = element.getparent()
+        _check_root(path, element if parent is None else parent)
+        infons = {f"bioc:infon:{infon.get('key')}": infon.text or "" for infon in parent.findall("infon")}
+        told = {f"bioc:{tag}": text for tag in ("source", "date", "key") if (text := parent.findtext(tag))}
+        yield element.findtext("id") or "without id", element.sourceline, told | infons, partial(_from_xml, element)
+        element.clear()
+        while (previous := element.getprevious()) is not None and previous.tag == "document":
+            parent.remove(previous)
+
+
+def _check_root(path: Pathlike, root: Any) -> None:
+    if root.tag != "collection":
+        problem = f"the XML is no BioC: its element <{root.tag}> stands where <collection> should"
+        raise InputError(path, problem, line=root.sourceline, expected="BioC XML", remedy="give a BioC file, or name its format")
+
+
+def _from_xml(element: Any) -> Any:
+    # alone, a document has no DTD: an entity that was not resolved is an error here
+    text = etree.tostring(element, encoding="unicode", with_tail=False)
+    return biocxml.loads(f"<collection>{text}</collection>").documents[0]
+
+
+def _json(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
+    try:
+        collection = json.loads(b"".join(blocks))
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        raise InputError(
+            path, f"the JSON is broken ({error})", line=line, expected="BioC JSON", remedy="fetch or write the file again"
+        ) from None
+    if not isinstance(collection.get("documents"), list):
+        raise InputError(path, "the JSON is no BioC: it has no list of documents", expected="BioC JSON", remedy="name its format")
+    told = {f"bioc:{key}": str(collection[key]) for key in ("source", "date", "key") if collection.get(key)}
+    if isinstance(infons := collection.get("infons"), dict):
+        told |= {f"bioc:infon:{key}": value for key, value in _infons(infons).items()}
+    for number, document in enumerate(collection["documents"], 1):
+        yield str(number), None, told, partial(biocjson.fromJSON, document, "BioCDocument")
+
+
+def _document(path: Pathlike, line: int | None, raw: Any, collection: dict[str, str], on_error: OnError) -> Document:
+    if not raw.id:
+        raise ValueError("it has no id")
+    owner = Document(str(raw.id), tuple(map(_passage, raw.passages)))
+    text = owner.text
+    if is_broken(text):
+        raise ValueError("its text holds half a surrogate pair")
+    mentions, relations = [], []
+    for place, holder in _holders(raw):
+        relations += [_relation(relation, place) for relation in holder.relations]
+        for annotation in holder.annotations:
+            mention = _mention(annotation, place, owner.id, text)
+            try:
+                if mention.spans:
+                    check_spans(path, line, mention.text, mention.spans, text, owner=owner.id)
+                mentions.append(mention)
+            except InputError as error:
+                on_error(error)
+    return Document(owner.id, owner.passages, tuple(mentions), tuple(relations), _infons(raw.infons) | collection)
+
+
+def _holders(raw: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what may hold annotations: the document, its passages, their sentences; each with its place."""
+    yield "", raw
+    for i, passage in enumerate(raw.passages):
+        yield str(i), passage
+        for j, sentence in enumerate(passage.sentences):
+            yield f"{i}.{j}", sentence
+
+
+def _passage(raw: Any) -> Passage:
+    metadata, offset = _infons(raw.infons), int(raw.offset)
+    sentences = tuple(Passage(s.text or "", int(s.offset) - offset, _infons(s.infons)) for s in raw.sentences)
+    if sentences:
+        metadata["bioc:sentences"] = json.dumps([[s.offset + offset, len(s.text), s.metadata] for s in sentences])
+    return Passage(raw.text or Document("", sentences).text, offset, metadata)
+
+
+def _mention(raw: Any, place: str, owner: str, text: str) -> Mention:
+    infons = _infons(raw.infons)
+    spans = tuple((int(location.offset), int(location.offset) + int(location.length)) for location in raw.locations)
+    name = raw.text or " ".join(text[start:end] for start, end in spans)
+    key = next((key for key in _IDENTIFIERS if key in infons), None)
+    gold = None if key is None else parse_gold(infons[key])
+    return Mention(name, spans, gold, infons.get("type", ""), owner, str(raw.id or ""), infons | {"bioc:in": place})
+
+
+def _relation(raw: Any, place: str) -> Relation:
+    infons = _infons(raw.infons)
+    nodes = tuple((str(node.role or ""), str(node.refid or "")) for node in raw.nodes)
+    return Relation(infons.get("type", ""), nodes, str(raw.id or ""), infons | {"bioc:in": place})
+
+
+def _infons(raw: Any) -> dict[str, str]:
+    """Infons as texts; JSON files have numbers, lists and nulls among them."""
+    values = {str(key): "" if value is None else value for key, value in (raw or {}).items()}
+    return {key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for key, value in values.items()}

@@ -1,0 +1,112 @@
+"""Dictionaries with `id||name` lines, as BioSyn (Sung 2020) reads them, and the MEDIC of 2012 in the same form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from linker.errors import InputError, OnError, stop
+from linker.files import Pathlike, read_lines
+from linker.ids import curie, namespace
+from linker.readers.records import fault, make_names
+from linker.types import Concept
+
+Ids = tuple[str, ...]
+
+_LINE = re.compile(r"[^\s|]+(\|[^\s|]+)*\|\|")
+
+
+def recognises(path: Path, head: list[str]) -> bool:
+    """Tell whether the first line that is not blank is `id||name` or `id|id||name|name`."""
+    return bool(_LINE.match(next((line for line in head if line.strip()), "")))
+
+
+def release(path: Pathlike) -> str:
+    """Nothing: the format has no place for a release."""
+    return ""
+
+
+@dataclass(slots=True)
+class _Entry:
+    line: int
+    alt_ids: dict[str, None]  # dicts for their order
+    names: dict[str, None] = field(default_factory=dict)
+
+
+def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
+    """Read `ID[|ID…]||name[|name…]` lines: the first id is the concept's, the others are alternative ids.
+
+    Lines with the same first id make one concept. BioSyn's processed dictionaries have one name a line, and write the ids of all
+    its concepts in a row where a name is ambiguous: ids that are those of two or more other lines put together add their
+    names to each of these concepts. The whole file is held in memory.
+    """
+    lines = _group(path, on_error)
+    entries: dict[str, _Entry] = {}
+    ambiguous = []
+    for ids, found in lines.items():
+        if parts := _pieces(ids, lines, ids):
+            ambiguous.append((parts, found.names))
+            continue
+        entry = entries.setdefault(ids[0], found)
+        entry.alt_ids.update(found.alt_ids)
+        entry.names.update(found.names)
+    for parts, names in ambiguous:
+        for ids in parts:
+            entries[ids[0]].names.update(names)
+    for identifier, entry in entries.items():
+        yield _concept(identifier, entry)
+
+
+def _group(path: Pathlike, on_error: OnError) -> dict[Ids, _Entry]:
+    """What the lines of each list of ids hold together."""
+    lines: dict[Ids, _Entry] = {}
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        try:
+            ids, names = _split(path, number, line)
+        except InputError as error:
+            on_error(error)
+            continue
+        lines.setdefault(ids, _Entry(number, dict.fromkeys(ids[1:]))).names.update(dict.fromkeys(names))
+    return lines
+
+
+def _split(path: Pathlike, number: int, line: str) -> tuple[Ids, list[str]]:
+    left, bars, right = line.partition("||")
+    if not bars:
+        raise InputError(path, "the line has no ||", line=number, value=line, expected="id||name", remedy="check the dictionary's format")
+    ids = [curie(text) for text in left.split("|")]
+    first, *others = (text.strip() for text in right.split("|"))
+    names = [first, *filter(None, others)]
+    for identifier in ids:
+        if error := fault(path, number, identifier, names):
+            raise error
+    return tuple(dict.fromkeys(ids)), names
+
+
+def _pieces(ids: Ids, known: Collection[Ids], whole: Ids) -> list[Ids]:
+    """Cut `ids` into shorter lists that are known themselves; empty where that cannot be done."""
+    for size in range(1, len(ids) + 1):
+        piece, rest = ids[:size], ids[size:]
+        if piece == whole or piece not in known:
+            continue
+        if not rest:
+            return [piece]
+        if others := _pieces(rest, known, whole):
+            return [piece, *others]
+    return []
+
+
+def _concept(identifier: str, entry: _Entry) -> Concept:
+    name, *others = entry.names
+    return Concept(
+        identifier,
+        name,
+        make_names(identifier, name, dict.fromkeys(others, "exact")),
+        alt_ids=tuple(entry.alt_ids),
+        namespace=namespace(identifier),
+        line=entry.line,
+    )

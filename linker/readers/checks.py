@@ -1,0 +1,80 @@
+"""Checks of mentions that several readers share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from linker.errors import InputError, shorten
+from linker.files import Pathlike
+from linker.types import Span
+
+MENTION_LIMIT = 1_000  # characters; a longer "name" is a paragraph or a damaged line
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def check_mention(path: Pathlike, line: int, text: str) -> str:
+    """Strip a loose mention and return it.
+
+    Raises:
+        InputError: it is empty, longer than `MENTION_LIMIT`, or holds half a character.
+    """
+    text = text.strip()
+    if not text:
+        raise InputError(path, "the mention is empty", line=line, expected="a name", remedy="delete the line")
+    if len(text) > MENTION_LIMIT:
+        raise InputError(
+            path,
+            f"the mention has {len(text):,} characters",
+            line=line,
+            value=text,
+            expected=f"a name of at most {MENTION_LIMIT:,}",
+            remedy="give one mention a line",
+        )
+    if is_broken(text):
+        problem = "the mention holds half a surrogate pair"
+        raise InputError(path, problem, line=line, value=text, expected="Unicode text", remedy="write the file as UTF-8")
+    return text
+
+
+def is_broken(text: str) -> bool:
+    """Tell whether the text holds half a surrogate pair (from a JSON escape), which no UTF-8 file can take."""
+    return not text.isascii() and _SURROGATE.search(text) is not None
+
+
+def check_spans(path: Pathlike, line: int | None, text: str, spans: Sequence[Span], whole: str, *, owner: str) -> None:
+    """Check that a mention is what the document has at its offsets.
+
+    White space may differ (NCBI Disease has mentions with blanks behind them); the pieces of a discontinuous mention
+    are compared by letters and digits alone, since files join them in several ways.
+
+    Args:
+        path: the file, for the message.
+        line: its line, for the message.
+        text: the mention as the file writes it.
+        spans: its offsets in characters.
+        whole: the document's text.
+        owner: the document's id, for the message.
+
+    Raises:
+        InputError: the texts differ, or a span is empty or lies outside the text.
+    """
+    pieces = [whole[start:end] for start, end in spans]
+    inside = all(0 <= start < end <= len(whole) for start, end in spans)
+    same = pieces[0].split() == text.split() if len(pieces) == 1 else _letters("".join(pieces)) == _letters(text)
+    if inside and same:
+        return
+    where = ", ".join(f"{start}-{end}" for start, end in spans)
+    found = " … ".join(shorten(piece) for piece in pieces)
+    raise InputError(
+        path,
+        f"the text of document {owner} at {where} is {found!r}, not the mention",
+        line=line,
+        value=text,
+        expected="offsets in characters from the start of the document, one for the break after the title",
+        remedy="mend the offsets, or skip such mentions with --on-error skip",
+    )
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))

@@ -1,0 +1,85 @@
+"""The dictionary formats by name: recognise one, read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from linker.errors import InputError, LinkerError, OnError, stop
+from linker.files import Pathlike, head
+from linker.readers import biosyn, medic, obo, rrf, table
+from linker.types import Concept
+
+
+class Format(Protocol):
+    """What a module of a dictionary format provides."""
+
+    def recognises(self, path: Path, head: list[str]) -> bool: ...
+
+    def release(self, path: Pathlike) -> str: ...
+
+    def read(self, path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]: ...
+
+
+FORMATS: dict[str, Format] = {"medic": medic, "obo": obo, "rrf": rrf, "biosyn": biosyn, "table": table}  # in order of recognition
+
+_LANGUAGES = ("ENG",)
+
+
+def detect(path: Pathlike) -> str:
+    """Recognise the format of a dictionary by its content.
+
+    Raises:
+        InputError: the file is empty, not text, or in no format of `FORMATS`.
+    """
+    if str(path) == "-":
+        raise LinkerError("a dictionary cannot be read from standard input; name a file")
+    lines = [] if Path(path).is_dir() else head(path)
+    for name, form in FORMATS.items():
+        if form.recognises(Path(path), lines):
+            return name
+    if not any(lines) and not Path(path).is_dir():
+        raise InputError(path, "the file is empty", expected="a dictionary", remedy="check the path")
+    raise InputError(
+        path,
+        "is not a dictionary in a format that linker knows",
+        value=lines[0] if lines else None,
+        expected=f"one of {', '.join(FORMATS)}",
+        remedy="name its format with --dict-format",
+    )
+
+
+def read(
+    path: Pathlike, format: str, *, on_error: OnError = stop, languages: Sequence[str] = _LANGUAGES, sources: Sequence[str] = ()
+) -> Iterator[Concept]:
+    """Read the concepts of a dictionary in a format of `FORMATS`; `languages` and `sources` filter UMLS names.
+
+    Raises:
+        LinkerError: the format is not known, or has no languages and sources to filter by.
+        InputError: the file holds no concept, or what `on_error` raises.
+    """
+    form = _form(format)
+    if form is rrf:
+        concepts = rrf.read(path, on_error=on_error, languages=languages, sources=sources)
+    elif tuple(languages) != _LANGUAGES or sources:
+        raise LinkerError(f"{path}: languages and sources can be chosen of UMLS files only, and this is {format}; leave them out")
+    else:
+        concepts = form.read(path, on_error=on_error)
+    empty = True
+    for concept in concepts:
+        empty = False
+        yield concept
+    if empty:
+        raise InputError(path, f"the file holds no concepts in the format {format}", remedy="check the path and --dict-format")
+
+
+def release(path: Pathlike, format: str) -> str:
+    """The release that the file states; empty where it states none."""
+    return _form(format).release(path)
+
+
+def _form(format: str) -> Format:
+    if format not in FORMATS:
+        raise LinkerError(f"there is no dictionary format {format!r}; choose one of {', '.join(FORMATS)}")
+    return FORMATS[format]

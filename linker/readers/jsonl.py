@@ -1,0 +1,81 @@
+"""Mentions as JSON lines: one object a line, our own output (schema 1) included."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from linker.errors import InputError, OnError, stop
+from linker.files import Pathlike, read_lines
+from linker.ids import parse_gold
+from linker.readers.checks import check_mention
+from linker.types import Gold, Mention, Span
+
+SCHEMA = 1  # of our own output
+_GOLD_KEYS = ("gold", "id", "ids")  # the first that is there counts
+_EXPECTED = '{"mention": "...", "gold": "A|B"}'
+
+
+def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
+    """Yield the mention of each line.
+
+    Keys: `mention`; `gold`, `id` or `ids` (a string such as `A|B`, or a list of them, one for each part; absent or
+    null: not annotated); `document_id`; `spans` ([[start, end], ...]); `type`. Other keys are ignored.
+    """
+    for number, line in read_lines(path, limit=None):
+        try:
+            mention = _mention(path, number, line)
+        except InputError as error:
+            on_error(error)
+        else:
+            yield mention
+
+
+def _mention(path: Pathlike, number: int, line: str) -> Mention:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(path, f"the line is not JSON ({error})", line=number, value=line, expected=_EXPECTED, remedy=_REMEDY) from None
+    try:
+        text, gold, spans, kind, document = _fields(record)
+    except ValueError as error:
+        raise InputError(path, str(error), line=number, value=line, expected=_EXPECTED, remedy=_REMEDY) from None
+    return Mention(check_mention(path, number, text), spans, gold, kind, document)
+
+
+_REMEDY = "write one object a line"
+
+
+def _fields(record: Any) -> tuple[str, Gold | None, tuple[Span, ...], str, str | None]:
+    """Check and take apart one object; a ValueError says what is wrong with it."""
+    if not isinstance(record, dict):
+        raise ValueError("the line is not a JSON object")
+    if record.get("schema", SCHEMA) != SCHEMA:
+        raise ValueError(f"schema {record['schema']!r} is not known; this version reads schema {SCHEMA}")
+    text, kind, document = record.get("mention"), record.get("type"), record.get("document_id")
+    if not isinstance(text, str):
+        raise ValueError("the object has no text under 'mention'")
+    if not isinstance(kind, str | None) or not isinstance(document, str | int | None):
+        raise ValueError("'type' and 'document_id' must be texts")
+    return text, _gold(record), _spans(record.get("spans")), kind or "", None if document is None else str(document)
+
+
+def _gold(record: Mapping[str, Any]) -> Gold | None:
+    ids = next((record[key] for key in _GOLD_KEYS if key in record), None)
+    if ids is None:
+        return None
+    ids = [ids] if isinstance(ids, str) else ids
+    if not isinstance(ids, list) or not all(isinstance(i, str) for i in ids):
+        raise ValueError("the ids are neither a text nor a list of texts")
+    return parse_gold("|".join(ids))
+
+
+def _spans(spans: Any) -> tuple[Span, ...]:
+    try:
+        pairs = tuple((int(start), int(end)) for start, end in spans or ())
+    except (TypeError, ValueError):
+        raise ValueError("'spans' is not a list of [start, end]") from None
+    if any(not 0 <= start < end for start, end in pairs):
+        raise ValueError("a span does not end behind its start")
+    return pairs

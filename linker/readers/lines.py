@@ -1,0 +1,21 @@
+"""Text with one mention a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from linker.errors import InputError, OnError, stop
+from linker.files import Pathlike, read_lines
+from linker.readers.checks import check_mention
+from linker.types import Mention
+
+
+def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
+    """Yield the mention of each line, without gold ids; an empty line is a bad record."""
+    for number, line in read_lines(path):
+        try:
+            mention = Mention(check_mention(path, number, line))
+        except InputError as error:
+            on_error(error)
+        else:
+            yield mention

@@ -1,0 +1,115 @@
+"""Mentions of any format: recognises it from the content and reads it."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from linker.errors import InputError, LinkerError, OnError, stop
+from linker.files import Pathlike, open_binary
+from linker.readers.concept import concept_files
+from linker.types import Document, Mention
+
+FORMATS = {
+    "txt": "linker.readers.lines",
+    "tsv": "linker.readers.tsv",
+    "jsonl": "linker.readers.jsonl",
+    "pubtator": "linker.readers.pubtator",
+    "bioc": "linker.readers.bioc",
+    "concept": "linker.readers.concept",
+}
+"""The module of each format; its `read(path, *, on_error)` yields documents or mentions."""
+
+_SUBTYPES = {"Disease": frozenset({"Disease", "SpecificDisease", "DiseaseClass", "Modifier", "CompositeMention"})}  # NCBI Disease
+_HEAD = 1 << 16  # bytes that the format is told from
+_BIOC = re.compile(r'<\?xml|<!DOCTYPE|<collection|\{(?:(?s:.)*?[{,\s])?"documents"\s*:')
+_SIGNS = (  # order matters
+    ("bioc", _BIOC),
+    ("jsonl", re.compile(r"\{")),
+    ("concept", re.compile(r"[^|\n]*\|\|\d+\|\d+\|\|")),
+    ("pubtator", re.compile(r"[^|\t\n]+\|[ta]\|")),
+    ("tsv", re.compile(r"(?:.*\n){0,20}?.*\t")),  # a tab in one of the first lines
+)
+
+
+def detect(path: Pathlike) -> str:
+    """Tell the format of a file (plain or gzip) or folder from its first 64 KiB; `txt` for what nothing else claims.
+
+    Standard input ("-") cannot be looked at before it is read and counts as `txt`.
+
+    Raises:
+        LinkerError: the path is not there or cannot be read, or is a folder without `.concept` files.
+    """
+    if str(path) == "-":
+        return "txt"
+    if Path(path).is_dir():
+        concept_files(path)
+        return "concept"
+    with open_binary(path) as file:
+        try:
+            head = file.read(_HEAD)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(path, f"the gzip data is broken ({error})", remedy="fetch the file again") from None
+    text = head.decode("utf-8-sig", errors="replace").lstrip("\r\n ")
+    return next((name for name, sign in _SIGNS if sign.match(text)), "txt")
+
+
+def read(path: Pathlike, format: str | None = None, *, type: str | None = None, on_error: OnError = stop) -> Iterator[Document | Mention]:
+    """Yield the documents or loose mentions of a file, streaming.
+
+    Args:
+        path: a file, plain or gzip, a folder of `.concept` files, or "-" for standard input.
+        format: a key of `FORMATS`; recognised from the content where it is None.
+        type: only mentions of this type are kept; "Disease" includes the types of the NCBI Disease corpus. Loose
+            mentions without a type are kept.
+        on_error: what to do with a bad record.
+
+    Raises:
+        InputError: the file is damaged, holds nothing, or holds nothing of that type.
+        LinkerError: there is no such file or format.
+    """
+    module = FORMATS.get(format or detect(path))
+    if module is None:
+        raise LinkerError(f"{format!r} is not a format of mentions; choose one of {', '.join(FORMATS)}")
+    items: Iterator[Document | Mention] = importlib.import_module(module).read(path, on_error=on_error)
+    if type is not None:
+        items = _of_type(path, items, type)
+    item = None
+    for item in items:
+        yield item
+    if item is None:
+        raise InputError(path, "holds no mentions or documents", remedy="check that it is the right file, and its format")
+
+
+def _of_type(path: Pathlike, items: Iterable[Document | Mention], type: str) -> Iterator[Document | Mention]:
+    wanted = _SUBTYPES.get(type, frozenset({type}))
+    seen: set[str] = set()
+    kept = 0
+    for item in items:
+        if isinstance(item, Document):
+            seen.update(mention.type for mention in item.mentions)
+            item = replace(item, mentions=tuple(mention for mention in item.mentions if mention.type in wanted))
+            kept += len(item.mentions)
+            yield item
+        elif not item.type or item.type in wanted:
+            kept += 1
+            yield item
+        else:
+            seen.add(item.type)
+    if seen and not kept:
+        types = ", ".join(sorted(seen - {""})) or "none"
+        raise InputError(path, f"holds no mentions of type {type!r}", expected=f"one of its types: {types}", remedy="choose with --type")
+
+
+def flatten(items: Iterable[Document | Mention]) -> Iterator[tuple[Mention, Document | None]]:
+    """Yield each mention with the document that it is in, None for a loose one."""
+    for item in items:
+        if isinstance(item, Document):
+            yield from ((mention, item) for mention in item.mentions)
+        else:
+            yield item, None

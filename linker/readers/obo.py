@@ -1,0 +1,150 @@
+"""Ontologies in OBO format 1.2 and 1.4 (DO, HPO, MONDO …), parsed stanza by stanza with obonet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from linker.errors import InputError, OnError, stop
+from linker.files import Pathlike, read_lines
+from linker.ids import curie, namespace
+from linker.readers.records import fault, make_names
+from linker.types import Concept, NameKind
+
+Stanza = list[tuple[int, str]]  # lines with their numbers
+
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(EXACT|NARROW|BROAD|RELATED)?\s*([^\s\[]*)')
+_KINDS: dict[str, NameKind] = {"EXACT": "exact", "NARROW": "narrow", "BROAD": "broad", "RELATED": "related"}
+_SCOPES = {  # of the current tag, unless it states another, and of the tags of OBO 1.0
+    "synonym": "RELATED",
+    "exact_synonym": "EXACT",
+    "narrow_synonym": "NARROW",
+    "broad_synonym": "BROAD",
+    "related_synonym": "RELATED",
+}
+_QUOTED_TAGS = frozenset(("def", *_SCOPES))
+_PLAIN_TAGS = frozenset(("id", "name", "is_a", "alt_id", "is_obsolete", "replaced_by", "subset", "xref"))
+_BLANKS = {"n": " ", "t": " ", "W": " "}  # escaped white space
+
+
+def recognises(path: Path, head: list[str]) -> bool:
+    """Tell whether the first lines hold an OBO header or term."""
+    return any(line.startswith(("format-version:", "[Term]")) for line in head)
+
+
+def release(path: Pathlike) -> str:
+    """The data-version of the header, else its date; empty where there is neither."""
+    header = _header(next(_stanzas(path), []))
+    return "".join(header.get("data-version", [])[:1] or header.get("date", [])[:1])
+
+
+def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
+    """Read the terms of an OBO file, obsolete ones included; subsets become the types.
+
+    A synonym whose type is called an abbreviation, by itself or in the header, has the kind "abbreviation" whatever its scope.
+    """
+    abbreviations: frozenset[str] = frozenset()
+    for stanza in _stanzas(path):
+        number, first = stanza[0]
+        try:
+            _check_lines(path, stanza)
+            if not first.startswith("["):
+                abbreviations = _abbreviation_types(_header(stanza))
+            elif first.startswith("[Term]"):
+                yield _concept(path, number, _tags(stanza[1:]), abbreviations)
+        except InputError as error:
+            on_error(error)
+
+
+def _stanzas(path: Pathlike) -> Iterator[Stanza]:
+    """The header, then each stanza from its "[…]" line on; blank lines and comments are left out."""
+    stanza: Stanza = []
+    for number, line in read_lines(path):
+        if line.startswith("[") and stanza:
+            yield stanza
+            stanza = []
+        if line.strip() and not line.startswith("!"):
+            stanza.append((number, line))
+    if stanza:
+        yield stanza
+
+
+def _check_lines(path: Pathlike, stanza: Stanza) -> None:
+    for number, line in stanza:
+        if ":" not in line[1:] and not line.startswith("["):
+            raise InputError(path, "the line is not OBO", line=number, value=line, expected="tag: value", remedy="check its line ends")
+
+
+def _header(stanza: Stanza) -> dict[str, list[str]]:
+    header: dict[str, list[str]] = {}
+    for _, line in stanza:
+        tag, _, value = line.partition(":")
+        header.setdefault(tag, []).append(value.strip())
+    return header
+
+
+def _abbreviation_types(header: dict[str, list[str]]) -> frozenset[str]:
+    """The ids of the synonym types whose definition speaks of abbreviations (HPO: HP:0045077 "abbreviation")."""
+    return frozenset(value.split()[0] for value in header.get("synonymtypedef", []) if "abbreviation" in value.lower())
+
+
+def _tags(stanza: Stanza) -> dict[str, Any]:
+    from obonet.read import parse_stanza, term_tag_singularity  # brings networkx: only where an OBO file is read
+
+    values = [(line.partition(":")[0], line) for _, line in stanza]
+    tags: dict[str, Any] = parse_stanza([line for tag, line in values if tag in _PLAIN_TAGS], term_tag_singularity)
+    for tag, line in values:
+        if tag in _QUOTED_TAGS:  # obonet would take " !" inside the quotes for a comment
+            tags.setdefault(tag, []).append(line[len(tag) + 1 :].strip())
+    return tags
+
+
+def _concept(path: Pathlike, number: int, tags: dict[str, Any], abbreviations: frozenset[str]) -> Concept:
+    identifier, name = curie(tags.get("id", "")), _plain(tags.get("name", ""))
+    synonyms: dict[str, NameKind] = {}
+    for tag, scope in _SCOPES.items():
+        for value in tags.get(tag, ()):
+            text, kind = _synonym(path, number, value, scope, abbreviations)
+            if text:
+                synonyms.setdefault(text, kind)
+    if error := fault(path, number, identifier, (name, *synonyms)):
+        raise error
+    return Concept(
+        identifier,
+        name,
+        make_names(identifier, name, synonyms),
+        parents=_curies(tags.get("is_a", ())),
+        alt_ids=_curies(tags.get("alt_id", ())),
+        definition=_plain(_quoted(path, number, tags["def"][0])[1]) if "def" in tags else "",
+        types=tuple(tags.get("subset", ())),
+        namespace=namespace(identifier),
+        status="obsolete" if tags.get("is_obsolete") == "true" else "current",
+        replaced_by=_curies(tags.get("replaced_by", ())),
+        xrefs=_curies(tags.get("xref", ())),
+        line=number,
+    )
+
+
+def _synonym(path: Pathlike, number: int, value: str, scope: str, abbreviations: frozenset[str]) -> tuple[str, NameKind]:
+    found = _quoted(path, number, value)
+    short = found[3] in abbreviations or "abbreviation" in found[3].lower()
+    return _plain(found[1]), "abbreviation" if short else _KINDS[found[2] or scope]
+
+
+def _quoted(path: Pathlike, number: int, value: str) -> re.Match[str]:
+    if found := _QUOTED.match(value):
+        return found
+    expected = 'text in double quotes, such as "fever" EXACT []'
+    raise InputError(path, "a text of the term that starts here is not quoted", line=number, value=value, expected=expected)
+
+
+def _plain(text: str) -> str:
+    """Take the backslashes out of a value."""
+    return re.sub(r"\\(.)", lambda escape: _BLANKS.get(escape[1], escape[1]), text).strip()
+
+
+def _curies(values: Iterable[str]) -> tuple[str, ...]:
+    """Identifiers out of values that may go on with a description, without repeats."""
+    return tuple(dict.fromkeys(curie(_plain(value.split()[0])) for value in values if value))

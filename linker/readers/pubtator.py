@@ -1,0 +1,127 @@
+"""PubTator, in the dialects of the NCBI Disease corpus and of BC5CDR.
+
+Reserved metadata, for writing the same lines again: `pubtator:id` and `pubtator:parts` of a mention (column 6 as
+written, columns 7 and on), `pubtator:columns` of a relation (columns 5 and on), `pubtator:lines` of a document (lines
+that are not understood).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from linker.errors import InputError, OnError, stop
+from linker.files import Pathlike, read_lines
+from linker.ids import parse_gold
+from linker.readers.checks import check_spans
+from linker.types import Document, Mention, Passage, Relation
+
+_TEXT = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
+_OFFSET = re.compile(r"-?\d{1,9}")
+_KINDS = {"t": "title", "a": "abstract"}
+
+_Line = tuple[int, str]
+
+
+def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
+    """Yield the documents of a PubTator file, in its order and as often as it holds them.
+
+    Offsets are characters over title, one break and abstract. A document ends at a blank line, or where a text line
+    of another document (or a second title) begins. Id column: absent is not annotated; empty, `-` or `-1` is no concept.
+    """
+    for block in _blocks(path):
+        document = _document(path, block, on_error)
+        if document is not None:
+            yield document
+
+
+def _blocks(path: Pathlike) -> Iterator[list[_Line]]:
+    """Group the numbered lines by document."""
+    block: list[_Line] = []
+    owner, kinds = "", ""  # of the text lines of this block
+    for number, line in read_lines(path, limit=None):
+        text = _TEXT.fullmatch(line)
+        starts = text is not None and (text[1] != owner or text[2] in kinds)
+        if block and (starts or not line.strip()):
+            yield block
+            block, owner, kinds = [], "", ""
+        if line.strip():
+            block.append((number, line))
+        if text:
+            owner, kinds = text[1], kinds + text[2]
+    if block:
+        yield block
+
+
+def _document(path: Pathlike, block: list[_Line], on_error: OnError) -> Document | None:
+    number, line = block[0]
+    first = _TEXT.fullmatch(line)
+    if first is None:
+        expected = "the text of a document first: id|t|title or id|a|abstract"
+        on_error(InputError(path, "the line stands in no document", line=number, value=line, expected=expected, remedy="add the text"))
+        return None
+    owner = Document(first[1], _passages(block))
+    text = owner.text
+    mentions, relations, unknown = [], [], []
+    for number, line in block:
+        columns = line.split("\t")
+        try:
+            if _TEXT.fullmatch(line):
+                continue
+            if not line.startswith((f"{owner.id}\t", f"{owner.id}|")):
+                raise _foreign(path, number, line, owner.id)
+            if len(columns) > 1 and _OFFSET.fullmatch(columns[1]):
+                mentions.append(_mention(path, number, columns, text))
+            elif len(columns) > 3:
+                relations.append(_relation(columns))
+            else:
+                unknown.append(line)
+        except InputError as error:
+            on_error(error)
+    metadata = {"pubtator:lines": "\n".join(unknown)} if unknown else {}
+    return Document(owner.id, owner.passages, tuple(mentions), tuple(relations), metadata)
+
+
+def _passages(block: list[_Line]) -> tuple[Passage, ...]:
+    passages: list[Passage] = []
+    offset = 0
+    for _, line in block:
+        if text := _TEXT.fullmatch(line):
+            passages.append(Passage(text[3], offset, {"type": _KINDS[text[2]]}))
+            offset += len(text[3]) + 1
+    return tuple(passages)
+
+
+def _foreign(path: Pathlike, number: int, line: str, owner: str) -> InputError:
+    expected = f"lines that begin with its id, {owner}, and a tab or |"
+    remedy = "put a blank line between documents, and each text on one line"
+    return InputError(
+        path, f"the line stands in document {owner}, but is not of it", line=number, value=line, expected=expected, remedy=remedy
+    )
+
+
+def _mention(path: Pathlike, number: int, columns: list[str], text: str) -> Mention:
+    if len(columns) < 5 or not _OFFSET.fullmatch(columns[2]):
+        raise InputError(
+            path,
+            f"the annotation has {len(columns)} columns" if len(columns) < 5 else "the end of the annotation is not a number",
+            line=number,
+            value="\t".join(columns),
+            expected="id, start, end, mention, type and ids, separated by tabs",
+            remedy="mend the line",
+        )
+    owner, start, end, name, kind = columns[:5]
+    spans = ((int(start), int(end)),)
+    check_spans(path, number, name, spans, text, owner=owner)
+    metadata = dict(zip(("pubtator:id", "pubtator:parts"), (*columns[5:6], *_joined(columns[6:])), strict=False))
+    gold = parse_gold(columns[5]) if len(columns) > 5 else None
+    return Mention(name, spans, gold, kind, owner, metadata=metadata)
+
+
+def _relation(columns: list[str]) -> Relation:
+    metadata = dict(zip(("pubtator:columns",), _joined(columns[4:]), strict=False))
+    return Relation(columns[1], (("arg1", columns[2]), ("arg2", columns[3])), metadata=metadata)
+
+
+def _joined(columns: list[str]) -> list[str]:
+    return ["\t".join(columns)] if columns else []

@@ -1,0 +1,52 @@
+"""What the dictionary readers share: the checks of a record and the making of its names."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+
+from linker.errors import InputError
+from linker.files import Pathlike
+from linker.types import Name, NameKind
+
+NAME_LIMIT = 5_000  # characters; the longest name of the UMLS has about 3,000
+
+
+def split_list(cell: str) -> list[str]:
+    """Split a cell at its bars; white space around the parts and blank parts are dropped."""
+    return [text for part in cell.split("|") if (text := part.strip())]
+
+
+def split_csv(path: Pathlike, number: int, line: str, delimiter: str) -> list[str]:
+    """Split one line of a delimited file with double quotes.
+
+    Raises:
+        InputError: a quote is not closed on its line, or stands in the wrong place.
+    """
+    try:
+        return next(csv.reader([line], delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        expected = 'one record a line, and inside quotes every quote doubled ("")'
+        raise InputError(path, f"the quotes are broken ({error})", line=number, value=line, expected=expected) from None
+
+
+def make_names(identifier: str, name: str, synonyms: Mapping[str, NameKind]) -> tuple[Name, ...]:
+    """Make the names of a concept out of its preferred name and its synonyms with their kinds, without repeats."""
+    kinds: dict[str, NameKind] = {name: "preferred", **synonyms}
+    kinds[name] = "preferred"
+    return tuple([Name(text, identifier, kind) for text, kind in kinds.items()])
+
+
+def fault(path: Pathlike, line: int, identifier: str, names: Iterable[str]) -> InputError | None:
+    """Find what is wrong with the id and the names (the preferred one first) of the record at `line`."""
+    if not identifier or identifier.endswith(":"):
+        expected = "an identifier such as MESH:D001260"
+        return InputError(path, "the concept id is empty", line=line, expected=expected, remedy="give one or remove the line")
+    for position, name in enumerate(names):
+        if not name:
+            what = "the concept name is empty" if position == 0 else "a name is empty"
+            return InputError(path, what, line=line, value=identifier, expected="a name", remedy="give one or remove the line")
+        if len(name) > NAME_LIMIT:
+            expected = f"at most {NAME_LIMIT:,} characters"
+            return InputError(path, "the name is too long", line=line, value=name, expected=expected, remedy="check quotes and line ends")
+    return None

@@ -1,0 +1,35 @@
+"""Names of plug-ins and where their classes are, imported on use. Entry points `linker.encoders` add third-party ones."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+from typing import Any
+
+from linker.errors import LinkerError
+
+ENCODERS = {
+    "tfidf": "linker.encoders.tfidf:TfidfEncoder",
+}
+
+
+def encoders() -> dict[str, str]:
+    """All encoders by name, as "module:Class"; ours win over a third-party one of the same name."""
+    others = {point.name: point.value for point in importlib.metadata.entry_points(group="linker.encoders")}
+    return others | ENCODERS
+
+
+def load(name: str) -> Any:
+    """The class of an encoder.
+
+    Raises:
+        LinkerError: there is no such encoder, or the package that it needs is not installed.
+    """
+    table = encoders()
+    if name not in table:
+        raise LinkerError(f"there is no encoder {name!r}; choose one of: {', '.join(sorted(table))}")
+    module, _, attribute = table[name].partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        raise LinkerError(f"encoder {name!r} needs {error.name}, which is not installed: pip install 'linker[dense]'") from error

@@ -1,0 +1,228 @@
+"""How well the letters of a short form lie over the words of a long form, as a cost: 0 where each starts a word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+_NEVER = 99.0  # cost of what cannot be
+_COST = {  # of one step of a layout; a word matched at its first letter, or a piece of a hyphenated word, is (nearly) free
+    "piece": 0.25,  # a letter at the start of a piece inside a word: "non-Hodgkin" for NH
+    "stem": 0.2,  # a letter at the start of a common stem: "immunodeficiency" for ID
+    "next": 0.35,  # a letter right behind the last one
+    "inner": 0.7,  # a letter anywhere else behind the first
+    "unopened": 1.35,  # the first letter of a word passed over, a later one used
+    "number": 0.31,  # a digit for a word: "two-dimensional" for 2D
+    "digit": 1.6,  # a digit without counterpart
+    "lone_digit": 2.4,  # the same in a short form of one letter: "enzyme" is no E1
+    "tail": 0.65,  # a final s or p of the short form without counterpart
+    "skip": 1.0,  # a word without a letter of the short form
+    "stop": 0.15,  # the same for "of", "the", …
+    "and": 1.28,  # "and" or "or"
+    "skip_piece": 0.19,  # a piece without a letter
+    "end": 0.66,  # a last word without a letter
+    "end_stop": 1.5,  # the same, a word such as "of"
+    "comma": 0.7,  # a word before a comma
+    "start_piece": 0.38,  # the long form starts inside a hyphenated word
+    "prefix": 0.51,  # the long form holds a prefix that the short form leaves out: "7,12-dimethyl…"
+    "start_stop": 1.3,  # the long form starts with a stop word
+    "start_letter": 0.92,  # the long form starts with a single letter
+}
+_LIMIT_BASE, _LIMIT_LETTER = 0.55, 0.4  # highest cost of a definition: base + letters × this
+_SINGLE = 0.1  # limit for a short form of one letter
+STOP = frozenset(["a", "an", "and", "as", "at", "by", "de", "des", "for", "from", "in", "is", "la", "le"]) | frozenset(
+    ["of", "on", "or", "per", "the", "to", "with", "versus", "vs", "via"]
+)
+_STEM = re.compile(
+    "acet|acid|aff|amin|androst|angi|ataxi|benz|blast|butyl|carbo|card|carp|cerebr|chlor|cholin|chondr|crani|cyan|cyclo|cyt"
+    "|dehydro|dent|deoxy|derm|electr|emia|emul|enceph|epilep|ester|ethanol|ethyl|fib|fluor|form|gastr|gen|glob|glyc|gram"
+    "|graph|hepat|hydr|ichthy|immun|inosit|intest|iso|kerat|leuk|lymph|mandib|meth|morph|mucop|myel|myo|nephr|neur|nucl"
+    "|ophthalm|oste|oxid|oxy|pancrea|path|penia|pept|phen|phosph|plas|plegi|poly|prop|prot|psor|pyr|ren|retin|rib|sacchar"
+    "|scop|ser|skelet|spondyl|sulf|sulph|telang|tens|ther|thio|thromb|toc|trans|tri|trich|troph|type|uri|vasc|vent|vir"
+)
+_NUMBERS = {
+    "0": "zero",
+    "1": "one first mono i uni",
+    "2": "two second bi di ii double",
+    "3": "three third tri iii",
+    "4": "four tetra quad iv",
+    "5": "five fifth penta v",
+    "6": "six hexa vi",
+    "7": "seven hepta",
+    "8": "eight octa",
+    "9": "nine ninth",
+}
+_NAME = re.compile(r"(?=\w*[A-Z])(?=\w*[A-Z\d]\w*[A-Z\d])\w{4,}-")  # of a gene or protein that is fused to the named one
+PIECE = re.compile(r"[^\W_]+")
+_DENIAL = re.compile(r"\W*(non|anti)-", re.IGNORECASE)
+_LOCANTS = re.compile(r"\b(?:\d+'*, ?)+$")  # "1, 3-propanediol"
+_QUOTES = "\"'“”‘’ "
+
+
+def limit(short: str) -> float:
+    """The highest cost at which a long form is taken for that of a short form."""
+    letters = sum(c.isalnum() for c in short)
+    return _LIMIT_BASE + _LIMIT_LETTER * letters if letters > 1 else _SINGLE
+
+
+def _forms(short: str) -> Iterator[tuple[str, float]]:
+    """The letters and digits of a short form, and those without a final plural s or protein p, with the cost of that."""
+    letters = "".join(PIECE.findall(short)).lower()
+    yield letters, 0.0
+    if re.search(r"\w([A-Z]s|\d[ps])$", short):
+        yield letters[:-1], _COST["tail"]
+
+
+def is_balanced(text: str) -> bool:
+    """Whether a text closes as many brackets as it opens."""
+    return text.count("(") == text.count(")") and text.count("[") == text.count("]")
+
+
+def cost(long: str, short: str) -> float:
+    """The least cost of laying a short form over all words of a long form."""
+    return min(_layout(_words(long.split()), form) + extra for form, extra in _forms(short))
+
+
+def best_start(before: str, short: str) -> tuple[float, int]:
+    """The least cost of a long form that ends where `before` ends, and where it starts."""
+    best = (_NEVER, 0)
+    tokens = list(re.finditer(r"\S+", before))
+    words = _words([t.group() for t in tokens])
+    for form, extra in _forms(short):
+        first = max(0, len(tokens) - min(len(form) + 7, 2 * len(form) + 2))
+        for i in range(len(tokens) - 1, first - 1, -1):
+            starts = ((price, tokens[i].start() + at) for price, at in _starts(tokens[i].group(), words[i + 1 :], form))
+            for price, place in (*starts, *_numbered(tokens, words, i, form)):
+                if price + extra < best[0] - 1e-9 and is_balanced(before[place:]):
+                    best = (price + extra, place)
+    locants = _LOCANTS.search(before[: best[1]]) if before[best[1] :][:1].isdigit() else None
+    return best[0], locants.start() if locants else best[1]
+
+
+def permuted_start(before: str, short: str) -> int | None:
+    """Where the words at the end start whose initials are the two or three capitals of a short form, in another order."""
+    last = list(re.finditer(r"\S+", before))[-len(short) :]
+    initials = sorted(t.group()[0].upper() for t in last)
+    return last[0].start() if len(short) in (2, 3) and short.isupper() and initials == sorted(short) else None
+
+
+def _words(tokens: list[str]) -> list[str]:
+    """Lower-case words; a comma behind a word stays."""
+    return [token.lower().strip("\"'“”") for token in tokens]
+
+
+def _starts(token: str, rest: list[str], form: str) -> Iterator[tuple[float, int]]:
+    """Costs of the long forms that start in one word, and where in it they start."""
+    for piece in PIECE.finditer(token):
+        if piece.group()[0].lower() != form[0] and form[0] not in _NUMBERS:
+            continue
+        opened = token[piece.start() :].lower()
+        price = _start_cost(token, piece.start()) + _layout([opened, *rest], form)
+        price += _COST["start_stop"] * (opened in STOP) + _COST["start_letter"] * (len(opened) == 1)
+        yield price, _long_start(token, piece.start())
+
+
+def _numbered(tokens: list[re.Match[str]], words: list[str], i: int, form: str) -> Iterator[tuple[float, int]]:
+    """The same for a long form that starts with the number that ends the short form: "type 1 protein phosphatase" for PP1."""
+    letters = form.rstrip("0123456789")
+    digits = form[len(letters) :]
+    if not (i and digits and letters and words[i][:1] == letters[0]):
+        return
+    number = words[i - 1]
+    if re.match(rf"{digits}(?!\d)", number) or (len(digits) == 1 and _is_number(number, 0, digits)):
+        start = i - 2 if i > 1 and words[i - 2] == "type" else i - 1
+        yield _layout(words[i:], letters) + _COST["number"], tokens[start].start()
+
+
+def _long_start(token: str, at: int) -> int:
+    """Where in its first word a long form starts: with the word, unless what stands before the piece denies or splits it."""
+    before = token[:at]
+    if "/" in before or "--" in before or _DENIAL.fullmatch(before) or _NAME.fullmatch(before):
+        return at
+    return len(token) - len(token.lstrip(_QUOTES + "(["))
+
+
+def _start_cost(token: str, at: int) -> float:
+    """What it costs to start in a word at a piece that is not its first."""
+    start = _long_start(token, at)
+    return _COST["start_piece"] if start == at and at and token[:at].strip(_QUOTES + "([") else _COST["prefix"] * (start < at)
+
+
+def _layout(words: list[str], form: str) -> float:
+    """The least cost of laying a short form over all of `words`, its first letter in the first of them."""
+    lone = sum(c.isalpha() for c in form) == 1
+    costs = [0.0] + [_NEVER] * len(form)  # by letters used up
+    for index, word in enumerate(words):
+        comma = _COST["comma"] if index and word.endswith(",") else 0.0
+        spelled = _spell(word.rstrip(","), form)
+        skip = _COST["and"] if word in ("and", "or") else _COST["stop"] if word in STOP or len(word) == 1 else _COST["skip"]
+        last = _COST["end_stop" if word in STOP else "end"]
+        new = [_NEVER] * (len(form) + 1)
+        for used, cost in enumerate(costs):
+            if cost >= _NEVER:
+                continue
+            if index:
+                new[used] = min(new[used], cost + comma + (skip if used < len(form) else last))
+            for end, price in spelled.get(used, ()):
+                new[end] = min(new[end], cost + comma + price)
+        for used in range(1, len(form)):
+            if form[used].isdigit():
+                new[used + 1] = min(new[used + 1], new[used] + _COST["lone_digit" if lone else "digit"])
+        costs = new
+    return costs[-1]
+
+
+@lru_cache(maxsize=1 << 16)
+def _spell(word: str, form: str) -> dict[int, list[tuple[int, float]]]:
+    """For each place in the short form: the places that one word can carry it to, with the least cost of each."""
+    starts = [m.start() for m in PIECE.finditer(word)][:20]
+    stems = {m.start() for m in _STEM.finditer(word)}
+    result = {}
+    for begin in range(len(form)):
+        layer = _open(word, form[begin], starts)
+        ends = []
+        for end in range(begin + 1, len(form) + 1):
+            if not layer:
+                break
+            ends.append((end, min(c + _COST["skip_piece"] * sum(s > at for s in starts) for at, c in layer.items())))
+            if end < len(form):
+                layer = _step(word, form[end], layer, starts, stems)
+        if ends:
+            result[begin] = ends
+    return result
+
+
+def _open(word: str, sign: str, starts: list[int]) -> dict[int, float]:
+    """Places of the first letter that a word gives, with their costs."""
+    layer = {}
+    for at, letter in enumerate(word):
+        if letter == sign:
+            layer[at] = 0.0 if at == starts[0] else _COST["piece"] + _COST["start_piece"] if at in starts else _COST["unopened"]
+        elif at in starts and _is_number(word, at, sign):
+            layer[at] = _COST["number"] + (_COST["piece"] if at != starts[0] else 0.0)
+    return layer
+
+
+def _step(word: str, sign: str, layer: dict[int, float], starts: list[int], stems: set[int]) -> dict[int, float]:
+    """Places of the next letter in the same word, each with the least cost of getting there."""
+    new: dict[int, float] = {}
+    for at, letter in enumerate(word):
+        number = letter != sign and at in starts and _is_number(word, at, sign)
+        if letter != sign and not number:
+            continue
+        for last, cost in layer.items():
+            if last >= at:
+                break
+            price = _COST["inner"]
+            if at in starts:
+                price = _COST["piece"] + (_COST["number"] if number else 0.0)
+            elif at == last + 1 or at in stems:
+                price = min(_COST["stem"] if at in stems else _NEVER, _COST["next"] if at == last + 1 else _NEVER)
+            price += cost + _COST["skip_piece"] * sum(last < s < at for s in starts)
+            new[at] = min(new.get(at, _NEVER), price)
+    return new
+
+
+def _is_number(word: str, at: int, sign: str) -> bool:
+    return sign in _NUMBERS and any(word.startswith(n, at) and (len(n) > 2 or word == n) for n in _NUMBERS[sign].split())

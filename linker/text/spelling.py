@@ -1,0 +1,48 @@
+"""Known misspellings and their corrections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from linker.errors import InputError, OnError, stop
+from linker.files import Pathlike, read_lines
+
+
+def read(path: Pathlike, on_error: OnError = stop) -> dict[str, str]:
+    """Read a spelling list, `wrong||right` on each line; an empty right side drops the word.
+
+    Raises:
+        InputError: a line without `||`, or with nothing before it (through `on_error`).
+    """
+    corrections: dict[str, str] = {}
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        wrong, bars, right = (part.strip() for part in line.partition("||"))
+        if wrong and bars and "||" not in right:
+            corrections[" ".join(wrong.split())] = " ".join(right.split())
+        else:
+            problem = "this is no correction"
+            on_error(InputError(path, problem, line=number, value=line, expected="wrong||right", remedy="mend or delete the line"))
+    return corrections
+
+
+def correct(text: str, corrections: Mapping[str, str]) -> str:
+    """Replace the words and phrases of a spelling list; words are what white space parts, and case matters.
+
+    At each word the longest phrase of the list wins; what was put in is not corrected again.
+    """
+    words = text.split()
+    longest = max((key.count(" ") + 1 for key in corrections), default=0)
+    result: list[str] = []
+    at = 0
+    while at < len(words):
+        for size in range(min(longest, len(words) - at), 0, -1):
+            if (phrase := " ".join(words[at : at + size])) in corrections:
+                result += corrections[phrase].split()
+                at += size
+                break
+        else:
+            result.append(words[at])
+            at += 1
+    return " ".join(result)

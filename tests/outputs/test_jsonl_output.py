@@ -1,0 +1,104 @@
+"""Predictions as JSON lines, and back."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linker.errors import InputError, Skip
+from linker.outputs import jsonl
+from linker.types import Candidate, GoldGroup, Mention, Part, Prediction
+
+BREAST = Candidate("MESH:D001943", "Breast Neoplasms", "breast cancer", 0.93, 0.41, 0.88)
+PREDICTION = Prediction(
+    Mention("breast and ovarian cancer", gold=(GoldGroup(("MESH:D001943",)),)),
+    (Part("breast cancer", candidates=(BREAST,)), Part("ovarian ca", "ovarian cancer", ((11, 18), (19, 25)), nil=True)),
+)
+RECORD = {
+    "schema": 1,
+    "mention": "breast and ovarian cancer",
+    "document_id": None,
+    "spans": None,
+    "parts": [
+        {
+            "text": "breast cancer",
+            "expanded": None,
+            "spans": None,
+            "nil": False,
+            "candidates": [
+                {
+                    "concept_id": "MESH:D001943",
+                    "name": "Breast Neoplasms",
+                    "matched_name": "breast cancer",
+                    "score": 0.93,
+                    "sparse_score": 0.41,
+                    "dense_score": 0.88,
+                }
+            ],
+        },
+        {"text": "ovarian ca", "expanded": "ovarian cancer", "spans": [[11, 18], [19, 25]], "nil": True, "candidates": []},
+    ],
+}
+
+
+def test_the_object_is_the_published_one() -> None:
+    record = jsonl.to_json(PREDICTION)
+    assert record == RECORD
+    assert list(record) == list(RECORD)
+
+
+def test_one_line_a_mention_in_plain_unicode() -> None:
+    file = io.StringIO()
+    jsonl.write([(None, [Prediction(Mention("β\n"), ())]), (None, [PREDICTION])], file)
+    lines = file.getvalue().splitlines()
+    assert lines[0] == '{"schema": 1, "mention": "β\\n", "document_id": null, "spans": null, "parts": []}'
+    assert [json.loads(line) for line in lines[1:]] == [RECORD]
+
+
+TEXT = st.text("aé𝒳\n", max_size=3)
+SPANS = st.lists(st.tuples(st.integers(0, 9), st.integers(10, 19)), max_size=2).map(tuple)
+SCORE = st.floats(-2, 2)
+CANDIDATES = st.builds(Candidate, TEXT, TEXT, TEXT, SCORE, st.none() | SCORE, st.none() | SCORE)
+PARTS = st.builds(Part, TEXT, st.none() | TEXT, SPANS, st.lists(CANDIDATES, max_size=2).map(tuple), st.booleans())
+MENTIONS = st.builds(Mention, TEXT, SPANS, document_id=st.none() | TEXT)
+
+
+@settings(deadline=None)
+@given(st.builds(Prediction, MENTIONS, st.lists(PARTS, max_size=2).map(tuple)))
+def test_round_trip(prediction: Prediction) -> None:
+    assert jsonl.from_json(json.loads(json.dumps(jsonl.to_json(prediction)))) == prediction
+
+
+def test_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps(RECORD) + '\n{"schema": 2}\n{"schema": 1, "ment\n')
+    with pytest.raises(InputError) as caught:
+        list(jsonl.read(path))
+    assert f"{path}, line 2: the line is no prediction (it is not an object of schema 1): '{{\"schema\": 2}}'; expected" in str(
+        caught.value
+    )
+    skip = Skip()
+    assert [p.parts for p in jsonl.read(path, on_error=skip)] == [PREDICTION.parts]
+    assert skip.count == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schema": None}, "it is not an object of schema 1"),
+        ({"mention": 7}, "'mention' is not a text"),
+        ({"parts": None}, "a value has the wrong type"),
+        ({"parts": ["x"]}, "a value has the wrong type"),
+        ({"parts": [{}]}, "the key 'candidates' is missing"),
+        ({"spans": [1]}, "a value has the wrong type"),
+    ],
+)
+def test_other_objects_are_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        jsonl.from_json(RECORD | change)

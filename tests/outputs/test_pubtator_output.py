@@ -1,0 +1,96 @@
+"""Documents with predictions as PubTator."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from linker.errors import LinkerError
+from linker.outputs import pubtator
+from linker.readers import bioc as bioc_reader
+from linker.readers import pubtator as reader
+from linker.types import Candidate, Document, Mention, Part, Passage, Prediction
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+def written(*items: tuple[Document | None, Sequence[Prediction]]) -> str:
+    file = io.StringIO()
+    pubtator.write(items, file)
+    return file.getvalue()
+
+
+def part(text: str, identifier: str) -> Part:
+    return Part(text, candidates=(Candidate(identifier, text, text, 1.0), Candidate("X:2", "other", "other", 0.5)))
+
+
+def test_predictions_replace_the_ids_and_nothing_else() -> None:
+    first, *_ = reader.read(DATA / "mini.pubtator.txt")
+    ataxia, composite, ovarian, *_, sisters = first.mentions
+    predictions = [
+        Prediction(ataxia, (part("Ataxia", "MESH:D001259"),)),
+        Prediction(composite, (part("breast cancer", "MESH:D001943"), Part("ovarian\tcancer"))),
+        Prediction(ovarian, (Part("ovarian cancer", candidates=part("x", "X:1").candidates, nil=True),)),
+        Prediction(sisters, (Part("sisters"),)),
+    ]
+    expected = written((first, ())).replace("\t D001259\n", "\tMESH:D001259\n")
+    expected = expected.replace(
+        "D001943|D010051\tbreast cancer|ovarian cancer\n", "MESH:D001943|-1\tbreast cancer|ovarian cancer\n"
+    ).replace("\tovarian cancer\tDisease\tD010051\n", "\tovarian cancer\tDisease\t-1\n")
+    assert written((first, predictions)) == expected.replace("\tPerson\n", "\tPerson\t-1\n")
+
+
+def test_unchanged_documents_are_written_as_read() -> None:
+    documents = list(reader.read(DATA / "mini.pubtator.txt"))
+    text = (DATA / "mini.pubtator.txt").read_text(encoding="utf-8")
+    assert written(*((document, ()) for document in documents)) == text.replace("\n103|a|", "\n\n103|a|") + "\n"
+
+
+def test_documents_of_bioc(tmp_path: Path) -> None:
+    first, _ = bioc_reader.read(DATA / "mini.bioc.xml")
+    topic, *rest = first.mentions
+    with pytest.raises(LinkerError, match="document 201: the mention 'Gout' has no span, which pubtator needs; choose bioc or jsonl"):
+        written((first, ()))
+    assert topic.spans == ()
+    assert written((Document("201", first.passages, tuple(rest)), ())) == (
+        "201|t|Breast and ovarian cancer\n"
+        "201|a|Gout hurts. So does β-thalassaemia.\n"
+        "201\t0\t25\tBreast and ovarian cancer\tDisease\tMESH:D001943\n"
+        "201\t11\t25\tovarian cancer\tDisease\tMESH:D010051\n"
+        "201\t26\t30\tGout\tDisease\t-1\n"
+        "201\t46\t60\tβ-thalassaemia\tDisease\n\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("passages", "lines"),
+    [
+        ((Passage("A\nb", 0), Passage("C", 4), Passage("D", 8)), "1|t|A b\n1|a|C   D\n\n"),
+        ((Passage("A", 0), Passage("B", 1)), "1|t|AB\n\n"),  # they touch: one line keeps the offsets
+        ((Passage("A", 0), Passage("", 2)), "1|t|A\n1|a|\n\n"),
+        ((Passage("A", 0, {"type": "abstract"}), Passage("B", 2, {"type": "title"})), "1|a|A\n1|t|B\n\n"),
+        ((Passage("A", 3),), "1|t|   A\n\n"),
+    ],
+)
+def test_passages_of_any_shape_keep_their_offsets(passages: tuple[Passage, ...], lines: str, tmp_path: Path) -> None:
+    document = Document("1", passages)
+    assert written((document, ())) == lines
+    (tmp_path / "x").write_text(lines)
+    assert next(iter(reader.read(tmp_path / "x"))).text == document.text.replace("\n", " ")
+
+
+def test_prediction_for_a_mention_that_was_not_annotated() -> None:
+    found = Mention("Gout", ((0, 4),), type="Disease")
+    prediction = Prediction(found, (part("Gout", "MESH:D006073"),))
+    assert written((Document("1", (Passage("Gout"),)), [prediction])) == "1|t|Gout\n1\t0\t4\tGout\tDisease\tMESH:D006073\n\n"
+
+
+def test_inputs_without_documents_or_texts() -> None:
+    with pytest.raises(LinkerError, match="the format pubtator holds documents, and the input has loose mentions; choose tsv or jsonl"):
+        written((None, [Prediction(Mention("gout"), ())]))
+    with pytest.raises(LinkerError, match="the format pubtator holds texts, and document 7 has none; choose tsv or jsonl"):
+        written((Document("7", mentions=(Mention("gout"),)), ()))
+    assert written((Document("7"), ())) == "7|t|\n\n"

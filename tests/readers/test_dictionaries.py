@@ -1,0 +1,157 @@
+"""Recognising dictionary formats, and bad files in each of them."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from linker.errors import InputError, LinkerError
+from linker.readers import dictionaries
+
+MEDIC = (
+    "# Fields:\n# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings\n#\n"
+)
+GOOD = {
+    "medic": MEDIC + "sheep fever\tMESH:D900001\t\t\t\t\t\t\t\n",
+    "obo": "format-version: 1.2\n\n[Term]\nid: X:1\nname: sheep fever\n",
+    "rrf": "C9000001|ENG|P|L1|PF|S1|Y|A1||||AAA|PT|1|sheep fever|0|N||\n",
+    "biosyn": "D900001|900001||sheep fever|ovine fever\n",
+    "table": "id\tname\nX:1\tsheep fever\n",
+}
+ISHMAEL = "Call me Ishmael.\nSome years ago, never mind how long precisely.\n"
+
+
+@pytest.fixture(params=GOOD)
+def format(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a_file"
+
+
+def message(path: Path, format: str) -> str:
+    with pytest.raises(InputError) as caught:
+        list(dictionaries.read(path, format))
+    return str(caught.value)
+
+
+def test_every_format_is_recognised_and_read(path: Path, format: str) -> None:
+    path.write_text(GOOD[format])
+    assert dictionaries.detect(path) == format
+    assert [c.name for c in dictionaries.read(path, format)] == ["sheep fever"]
+    assert dictionaries.release(path, format) == ""
+
+
+def test_every_format_is_recognised_through_gzip_a_bom_and_windows_line_ends(path: Path, format: str) -> None:
+    path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + GOOD[format].replace("\n", "\r\n").encode()))
+    assert dictionaries.detect(path) == format
+    assert [c.name for c in dictionaries.read(path, format)] == ["sheep fever"]
+
+
+def test_a_umls_folder_is_recognised(tmp_path: Path) -> None:
+    (tmp_path / "MRCONSO.RRF").write_text(GOOD["rrf"])
+    assert dictionaries.detect(tmp_path) == "rrf"
+
+
+def test_not_a_dictionary(path: Path, tmp_path: Path) -> None:
+    path.write_text(ISHMAEL)
+    with pytest.raises(InputError) as caught:
+        dictionaries.detect(path)
+    assert str(caught.value) == (
+        f"{path}: is not a dictionary in a format that linker knows: 'Call me Ishmael.'; "
+        "expected one of medic, obo, rrf, biosyn, table; name its format with --dict-format"
+    )
+    path.unlink()
+    with pytest.raises(InputError, match="is not a dictionary in a format that linker knows; expected one of"):
+        dictionaries.detect(tmp_path)
+
+
+def test_prose_in_the_name_of_each_format(path: Path, format: str) -> None:
+    path.write_text(ISHMAEL)
+    assert message(path, format).startswith(f"{path}, line 1: ")
+
+
+def test_an_empty_file(path: Path, format: str) -> None:
+    path.write_text("\n")
+    with pytest.raises(InputError, match="the file is empty; expected a dictionary; check the path"):
+        dictionaries.detect(path)
+    path.write_text("")
+    expected = f"{path}: the file holds no concepts in the format {format}; check the path and --dict-format"
+    assert message(path, format) == expected
+
+
+def test_broken_gzip(path: Path, format: str) -> None:
+    packed = gzip.compress(GOOD[format].encode() * 50)
+    path.write_bytes(packed[: len(packed) // 2])
+    assert "the gzip data is broken after line " in message(path, format)
+
+
+def test_latin_1(path: Path, format: str) -> None:
+    path.write_bytes(GOOD[format].replace("sheep", "fi\xe8vre").encode("latin-1"))
+    number = GOOD[format][: GOOD[format].index("sheep")].count("\n") + 1
+    assert f"{path}, line {number}: byte 0xe8 is not UTF-8" in message(path, format)
+    assert "expected UTF-8; convert it: iconv -f LATIN1 -t UTF-8" in message(path, format)
+
+
+def test_utf_16(path: Path, format: str) -> None:
+    path.write_bytes(GOOD[format].encode("utf-16"))
+    expected = f"{path}, line 1: the file is UTF-16; expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8"
+    assert message(path, format) == expected
+    with pytest.raises(InputError, match="the file is UTF-16"):
+        dictionaries.detect(path)
+
+
+def test_a_binary_file(path: Path, format: str) -> None:
+    path.write_bytes(b"\x7fELF\x02\x01\x01\x00\x00\x00")
+    assert "line 1: the file is binary (it holds a NUL byte); expected text" in message(path, format)
+
+
+def test_a_line_of_200000_characters(path: Path, format: str) -> None:
+    good = GOOD[format]
+    path.write_text(good + good.splitlines()[-1].replace("sheep fever", "a" * 200_000))
+    number = good.count("\n") + 1
+    assert f"{path}, line {number}: the line has more than 100,000 characters: '" in message(path, format)
+
+
+def test_a_missing_file(path: Path, format: str) -> None:
+    with pytest.raises(LinkerError, match="there is no such file; check the path"):
+        list(dictionaries.read(path, format))
+
+
+def test_standard_input_is_refused() -> None:
+    with pytest.raises(LinkerError, match="a dictionary cannot be read from standard input; name a file"):
+        dictionaries.detect("-")
+
+
+def test_an_unknown_format(path: Path) -> None:
+    for call in (lambda: list(dictionaries.read(path, "owl")), lambda: dictionaries.release(path, "owl")):
+        with pytest.raises(LinkerError, match="there is no dictionary format 'owl'; choose one of medic, obo, rrf, biosyn, table"):
+            call()
+
+
+def test_languages_and_sources_are_for_umls_only(path: Path) -> None:
+    path.write_text(GOOD["table"])
+    for options in ({"languages": ("FRE",)}, {"sources": ("MSH",)}):
+        with pytest.raises(LinkerError, match="languages and sources can be chosen of UMLS files only, and this is table; leave them out"):
+            list(dictionaries.read(path, "table", **options))
+    path.write_text(GOOD["rrf"])
+    assert [c.name for c in dictionaries.read(path, "rrf", languages=["ENG"], sources=["AAA"])] == ["sheep fever"]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("file", "format"),
+    [
+        ("medic/CTD_diseases_2017-06-06.tsv.gz", "medic"),
+        ("medic/CTD_diseases_2026-04-30.csv.gz", "medic"),
+        ("medic/medic_06Jul2012.txt.gz", "biosyn"),
+        ("ontologies/doid.obo.gz", "obo"),
+        ("ontologies/hp.obo.gz", "obo"),
+    ],
+)
+def test_the_real_files_are_recognised(data: Path, file: str, format: str) -> None:
+    assert dictionaries.detect(data / file) == format

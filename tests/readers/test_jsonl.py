@@ -1,0 +1,96 @@
+"""Mentions as JSON lines."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linker.errors import InputError, OnError, Skip
+from linker.outputs import jsonl as output
+from linker.readers import jsonl
+from linker.types import Candidate, GoldGroup, Mention, Part, Prediction
+
+
+def read(folder: Path, text: str, **options: OnError) -> list[Mention]:
+    path = folder / "x.jsonl"
+    path.write_bytes(text.encode())
+    return list(jsonl.read(path, **options))
+
+
+TWO = (GoldGroup(("MESH:D001943",)), GoldGroup(("MESH:D010051",)))
+
+
+@pytest.mark.parametrize(
+    ("record", "mention"),
+    [
+        ({"mention": " gout "}, Mention("gout")),
+        ({"mention": "gout", "gold": None}, Mention("gout")),
+        ({"mention": "gout", "gold": "-1"}, Mention("gout", gold=())),
+        ({"mention": "gout", "ids": []}, Mention("gout", gold=())),
+        ({"mention": "x", "gold": "D001943|D010051"}, Mention("x", gold=TWO)),
+        ({"mention": "x", "id": "D001943,MESH:D010051"}, Mention("x", gold=TWO)),
+        ({"mention": "x", "ids": ["D001943", "D010051"]}, Mention("x", gold=TWO)),
+        ({"mention": "x", "ids": ["OMIM:1+OMIM:2"]}, Mention("x", gold=(GoldGroup(("OMIM:1", "OMIM:2"), "all_of"),))),
+        (
+            {"mention": "x", "document_id": 7, "spans": [[0, 4], [9, 12]], "type": "Disease", "other": [1]},
+            Mention("x", ((0, 4), (9, 12)), None, "Disease", "7"),
+        ),
+    ],
+)
+def test_records(tmp_path: Path, record: dict[str, object], mention: Mention) -> None:
+    assert read(tmp_path, json.dumps(record) + "\r\n") == [mention]
+
+
+def test_our_own_output(tmp_path: Path) -> None:
+    part = Part("gout", candidates=(Candidate("MESH:D006073", "Gout", "gout", 1.0),))
+    file = io.StringIO()
+    output.write([(None, [Prediction(Mention("gout", ((2, 6),), TWO, document_id="d"), (part,))])], file)
+    assert read(tmp_path, file.getvalue()) == [Mention("gout", ((2, 6),), document_id="d")]
+
+
+BAD = {
+    '{"mention": "go': 'the line is not JSON (Unterminated string starting at: line 1 column 13 (char 12)): \'{"mention": "go\'; expected',
+    "": "the line is not JSON (Expecting value",
+    "[" * 100_000: "the line is not JSON (",
+    "[1]": "the line is not a JSON object: '[1]'",
+    '{"name": "gout"}': "the object has no text under 'mention'",
+    '{"mention": 7}': "the object has no text under 'mention'",
+    '{"mention": ""}': "the mention is empty",
+    '{"mention": "x", "gold": 7}': "the ids are neither a text nor a list of texts",
+    '{"mention": "x", "ids": [7]}': "the ids are neither a text nor a list of texts",
+    '{"mention": "x", "spans": [4]}': "'spans' is not a list of [start, end]",
+    '{"mention": "x", "spans": [[4, 4]]}': "a span does not end behind its start",
+    '{"mention": "x", "type": 3}': "'type' and 'document_id' must be texts",
+    '{"mention": "x", "schema": 2}': "schema 2 is not known; this version reads schema 1",
+    '{"mention": "\\ud800"}': "the mention holds half a surrogate pair",
+    '{"mention": "' + "a" * 200_000 + '"}': "the mention has 200,000 characters",
+}
+
+
+@pytest.mark.parametrize("line", BAD, ids=range(len(BAD)))
+def test_bad_lines(tmp_path: Path, line: str) -> None:
+    text = f'{line}\n{{"mention": "gout"}}\n'
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text)
+    assert f"{tmp_path / 'x.jsonl'}, line 1: {BAD[line]}" in str(caught.value)
+    assert read(tmp_path, text, on_error=Skip()) == [Mention("gout")]
+
+
+VALUE = st.none() | st.booleans() | st.integers() | st.floats() | st.text("aD1|+, ", max_size=5)
+JSON = VALUE | st.lists(VALUE | st.lists(VALUE, max_size=3), max_size=3)
+KEYS = st.sampled_from(["mention", "gold", "id", "ids", "spans", "type", "document_id", "schema"])
+
+
+@settings(deadline=None)
+@given(st.dictionaries(KEYS, JSON))
+def test_any_object_is_read_or_refused_with_its_line(tmp_path_factory: pytest.TempPathFactory, record: dict[str, object]) -> None:
+    folder = tmp_path_factory.mktemp("jsonl")
+    errors: list[InputError] = []
+    mentions = read(folder, json.dumps(record), on_error=errors.append)
+    assert len(mentions) + len(errors) == 1
+    assert all(error.line == 1 for error in errors)

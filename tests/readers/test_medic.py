@@ -1,0 +1,146 @@
+"""MEDIC, tab-separated and CSV."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from linker.errors import InputError, Skip
+from linker.readers import medic
+from linker.types import Concept, Name
+
+HEAD = """# Disease vocabulary
+# Report created: Mon Jan 01 00:00:00 EST 2001
+#
+# Fields:
+# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings
+#
+"""
+SHEEP = (
+    "Sheep Fever\tMESH:D900001\tDO:DOID:0000001|OMIM:900001\tA fever, of sheep.\t"
+    "MESH:D900002|MESH:D900003\tC01\tC\tFever of sheep|Ovine fever\tA|B"
+)
+
+
+@pytest.fixture
+def tsv(tmp_path: Path) -> Path:
+    path = tmp_path / "medic.tsv"
+    path.write_text(HEAD + SHEEP + "\n")
+    return path
+
+
+def write(path: Path, *lines: str) -> Path:
+    path.write_text(HEAD + "\n".join(lines) + "\n")
+    return path
+
+
+def test_a_concept_whole(tsv: Path) -> None:
+    names = (
+        Name("Sheep Fever", "MESH:D900001", "preferred"),
+        Name("Fever of sheep", "MESH:D900001"),
+        Name("Ovine fever", "MESH:D900001"),
+    )
+    assert list(medic.read(tsv)) == [
+        Concept(
+            "MESH:D900001",
+            "Sheep Fever",
+            names,
+            parents=("MESH:D900002", "MESH:D900003"),
+            alt_ids=("DOID:0000001", "OMIM:900001"),
+            definition="A fever, of sheep.",
+            types=("A", "B"),
+            namespace="MESH",
+        )
+    ]
+    assert next(medic.read(tsv)).line == 7
+    assert medic.release(tsv) == "Mon Jan 01 00:00:00 EST 2001"
+
+
+def test_csv_gives_the_same_as_tsv(tsv: Path, tmp_path: Path) -> None:
+    cells = SHEEP.replace("A fever, of sheep.", '"A fever, of sheep."').replace("\t", ",")
+    path = tmp_path / "medic.csv.gz"
+    path.write_bytes(gzip.compress((HEAD.replace("\t", ",") + cells + "\n").encode()))
+    assert list(medic.read(path)) == list(medic.read(tsv))
+
+
+def test_columns_are_found_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "medic.tsv"
+    fields = "# DiseaseID\tSlimMappings\tDiseaseName\tAltDiseaseIDs\tDefinition\tParentIDs\tSynonyms"
+    path.write_text(f"{fields}\nD900001\t\tSheep Fever\t\t\t\t\n")
+    assert [(c.id, c.name) for c in medic.read(path)] == [("MESH:D900001", "Sheep Fever")]
+    assert medic.release(path) == ""
+
+
+def test_quotes_are_text_in_tsv(tmp_path: Path) -> None:
+    path = write(tmp_path / "m.tsv", '"Sheep" Fever\tMESH:D900001\t\t\t\t\t\t\t')
+    assert next(medic.read(path)).name == '"Sheep" Fever'
+
+
+def test_repeated_and_blank_synonyms_are_dropped(tmp_path: Path) -> None:
+    path = write(tmp_path / "m.tsv", "Sheep Fever\tMESH:D900001\t\t\t\t\t\tOvine fever| |Sheep Fever|Ovine fever\t")
+    assert [n.text for n in next(medic.read(path)).names] == ["Sheep Fever", "Ovine fever"]
+
+
+def test_windows_line_ends_and_a_bom_change_nothing(tsv: Path, tmp_path: Path) -> None:
+    path = tmp_path / "windows.tsv"
+    path.write_bytes(b"\xef\xbb\xbf" + tsv.read_bytes().replace(b"\n", b"\r\n"))
+    assert list(medic.read(path)) == list(medic.read(tsv))
+    assert medic.release(path) == medic.release(tsv)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("Sheep Fever\tMESH:D900001", "line 7: 2 columns: 'Sheep Fever\\tMESH:D900001'; expected 9: DiseaseName, DiseaseID,"),
+        ("Sheep Fever\t\t\t\t\t\t\t\t", "line 7: the concept id is empty; expected an identifier such as MESH:D001260"),
+        ("Sheep Fever\tMESH:\t\t\t\t\t\t\t", "line 7: the concept id is empty"),
+        (" \tMESH:D900001\t\t\t\t\t\t\t", "line 7: the concept name is empty: 'MESH:D900001'; expected a name"),
+        ("a" * 5_001 + "\tMESH:D900001\t\t\t\t\t\t\t", "line 7: the name is too long: 'aaa"),
+    ],
+)
+def test_bad_records_stop_or_are_skipped(tmp_path: Path, line: str, message: str) -> None:
+    path = write(tmp_path / "m.tsv", line, SHEEP)
+    with pytest.raises(InputError) as caught:
+        list(medic.read(path))
+    assert f"{path}, {message}" in str(caught.value)
+    skip = Skip()
+    assert [c.id for c in medic.read(path, on_error=skip)] == ["MESH:D900001"]
+    assert skip.count == 1
+
+
+def test_broken_csv_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "m.csv"
+    path.write_text(HEAD.replace("\t", ",") + '"Sheep Fever,MESH:D900001,,,,,,,\n' + SHEEP.replace(", of", "").replace("\t", ",") + "\n")
+    with pytest.raises(InputError, match="line 7: the quotes are broken"):
+        list(medic.read(path))
+    skip = Skip()
+    assert len(list(medic.read(path, on_error=skip))) == 1
+    assert skip.count == 1
+
+
+def test_a_file_without_the_comment_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "m.tsv"
+    path.write_text(SHEEP + "\n")
+    with pytest.raises(InputError, match="line 1: no line above names the columns of MEDIC"):
+        list(medic.read(path))
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("file", "concepts", "synonyms", "parents", "release"),
+    [
+        ("CTD_diseases_2017-06-06.tsv.gz", 11_865, 66_129, 20_018, "Tue Jun 06 11:31:46 EDT 2017"),
+        ("CTD_diseases_2026-04-30.csv.gz", 13_321, 77_978, 22_417, "Thu Apr 30 12:42:36 EDT 2026"),
+    ],
+)
+def test_the_real_releases(data: Path, file: str, concepts: int, synonyms: int, parents: int, release: str) -> None:
+    path = data / "medic" / file
+    found = list(medic.read(path))
+    assert len(found) == len({c.id for c in found}) == concepts
+    assert sum(len(c.names) - 1 for c in found) == synonyms
+    assert sum(len(c.parents) for c in found) == parents
+    assert {p for c in found for p in c.parents} <= {c.id for c in found}
+    assert medic.release(path) == release
+    assert found[2].alt_ids == ("DOID:0060395",)

@@ -1,0 +1,128 @@
+"""Recognising formats, and reading any of them."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from linker.errors import InputError, LinkerError, Skip
+from linker.readers import mentions
+from linker.types import Document, Mention
+
+DATA = Path(__file__).parent.parent / "data"
+
+HEADS = {
+    "gout\nbreast and ovarian cancer, type 1|2\n": "txt",
+    "": "txt",
+    "gout\tD006073\n": "tsv",
+    "gout\nscurvy\tD012614\n": "tsv",
+    '{"mention": "gout \\"documents\\": x"}\n': "jsonl",
+    '{"mention": "go': "jsonl",
+    '{\n "source": "", "documents": []}': "bioc",
+    '{"documents":[]}': "bioc",
+    '\ufeff\n<?xml version="1.0"?>\n<collection/>': "bioc",
+    "<collection/>": "bioc",
+    "1||0|4||Disease||gout||D006073\n": "concept",
+    "D006073||gout\n": "txt",
+    "\n\n1|t|Gout\n1|a|It hurts\n1\t0\t4\tGout\tDisease\tD006073\n": "pubtator",
+    "PMC12|a|It hurts\n": "pubtator",
+}
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("content", HEADS)
+def test_detect(tmp_path: Path, content: str, pack: type[bytes]) -> None:
+    path = tmp_path / "x.dat"
+    path.write_bytes(pack(content.encode()))
+    assert mentions.detect(path) == HEADS[content]
+
+
+def test_detect_folders_and_standard_input(tmp_path: Path) -> None:
+    assert mentions.detect("-") == "txt"
+    with pytest.raises(InputError, match=r"holds no \*\.concept file"):
+        mentions.detect(tmp_path)
+    (tmp_path / "1.concept").write_text("1||0|4||Disease||gout||D006073\n")
+    assert mentions.detect(tmp_path) == "concept"
+
+
+def test_every_format_is_read(tmp_path: Path) -> None:
+    assert [item.id for item in mentions.read(DATA / "mini.pubtator.txt") if isinstance(item, Document)] == ["101", "102", "103"]
+    assert [item.id for item in mentions.read(DATA / "mini.bioc.xml") if isinstance(item, Document)] == ["201", "202"]
+    path = tmp_path / "x"
+    path.write_text("gout\tD006073\n")
+    assert list(mentions.read(path, "txt")) == [Mention("gout\tD006073")]
+
+
+def test_type_includes_the_subtypes_of_disease() -> None:
+    found = [m.text for m, _ in mentions.flatten(mentions.read(DATA / "mini.pubtator.txt", type="Disease"))]
+    assert found == ["Ataxia", "breast and ovarian cancer", "ovarian cancer", "tremor", "fatigue", "Gout", "scurvy"]
+    assert [m.text for m, _ in mentions.flatten(mentions.read(DATA / "mini.pubtator.txt", type="Chemical"))] == ["lithium"]
+
+
+def test_type_of_loose_mentions(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"mention": "a"}\n{"mention": "b", "type": "Gene"}\n{"mention": "c", "type": "Modifier"}\n')
+    assert list(mentions.read(path, type="Disease")) == [Mention("a"), Mention("c", type="Modifier")]
+
+
+def test_type_that_is_not_there() -> None:
+    with pytest.raises(InputError) as caught:
+        list(mentions.read(DATA / "mini.bioc.xml", type="Gene"))
+    message = "mini.bioc.xml: holds no mentions of type 'Gene'; expected one of its types: Disease, Topic; choose with --type"
+    assert str(caught.value).endswith(message)
+
+
+@pytest.mark.parametrize("name", [None, *sorted(set(mentions.FORMATS) - {"concept"})])
+def test_empty_file(tmp_path: Path, name: str | None) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"")
+    with pytest.raises(InputError) as caught:
+        list(mentions.read(path, name))
+    assert str(caught.value) == f"{path}: holds no mentions or documents; check that it is the right file, and its format"
+
+
+def test_file_of_bad_records_only(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("\n\n")
+    with pytest.raises(InputError, match="holds no mentions or documents"):
+        list(mentions.read(tmp_path / "x", on_error=Skip()))
+
+
+def test_broken_gzip(tmp_path: Path) -> None:
+    (tmp_path / "x.gz").write_bytes(gzip.compress(b"gout\n" * 999)[:-12])
+    with pytest.raises(InputError, match=r"x\.gz: the gzip data is broken \(.*\); fetch the file again"):
+        mentions.detect(tmp_path / "x.gz")
+
+
+def test_no_such_file_or_format(tmp_path: Path) -> None:
+    with pytest.raises(LinkerError, match="there is no such file; check the path"):
+        list(mentions.read(tmp_path / "x"))
+    with pytest.raises(LinkerError, match="'brat' is not a format of mentions; choose one of txt, tsv, jsonl, pubtator, bioc, concept"):
+        list(mentions.read(tmp_path / "x", "brat"))
+
+
+@pytest.mark.parametrize("content", ["gout\n".encode("utf-16"), b"\x89PNG\r\n\x1a\n\x00\x00", "na\u00efve\tD1\n".encode("latin-1")])
+def test_damaged_text_is_refused_with_its_line(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(InputError, match=r"x, line 1: (the file is UTF-16|byte 0x\w\w is not UTF-8|the file is binary)"):
+        list(mentions.read(tmp_path / "x"))
+
+
+def test_flatten_keeps_the_order_and_the_document() -> None:
+    document = Document("d", mentions=(Mention("a"), Mention("b")))
+    assert list(mentions.flatten([document, Mention("c")])) == [(Mention("a"), document), (Mention("b"), document), (Mention("c"), None)]
+
+
+def test_standard_input_streams() -> None:
+    script = "import sys; from linker.readers import mentions\nfor m in mentions.read('-'): print(m.text, flush=True)"
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"gout\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"gout\n"  # before the input ends
+        process.stdin.close()
+    assert process.returncode == 0

@@ -1,0 +1,122 @@
+"""OBO ontologies."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from linker.errors import InputError, Skip
+from linker.readers import obo
+from linker.types import Concept
+
+TINY = Path(__file__).resolve().parent.parent / "data" / "tiny.obo"
+
+
+def concept(identifier: str, path: Path = TINY) -> Concept:
+    return next(c for c in obo.read(path) if c.id == identifier)
+
+
+def test_terms_are_read_in_order_and_nothing_else() -> None:
+    assert [c.id for c in obo.read(TINY)] == ["X:0000001", "X:0000002", "X:0000004", "X:0000003"]
+    assert [c.line for c in obo.read(TINY)][:2] == [8, 12]
+    assert obo.release(TINY) == "releases/2001-01-01"
+
+
+def test_names_and_their_kinds() -> None:
+    assert [(n.text, n.kind) for n in concept("X:0000002").names] == [
+        ("sheep fever", "preferred"),
+        ("ovine fever", "exact"),  # stated twice: the first scope counts
+        ("lamb fever", "narrow"),
+        ("fever", "broad"),
+        ("hot sheep", "related"),  # no scope: RELATED by the format's definition
+        ("hot ! sheep", "exact"),
+        ("SF", "abbreviation"),  # a type that the header calls so
+        ("OVF", "abbreviation"),  # a type that is called so itself
+    ]
+
+
+def test_the_other_fields() -> None:
+    term = concept("X:0000002")
+    assert term.parents == ("X:0000001", "X:0000003")
+    assert term.alt_ids == ("X:0000012", "X:0000022")
+    assert term.xrefs == ("MESH:D900001", "UMLS:C0900001")
+    assert term.types == ("slim_a", "slim_b")
+    assert term.definition == 'A "hot" sheep: one with {fever}.'
+    assert (term.namespace, term.status, term.replaced_by) == ("X", "current", ())
+
+
+def test_obsolete_terms_are_kept_as_such() -> None:
+    term = concept("X:0000004")
+    assert (term.status, term.replaced_by, term.xrefs) == ("obsolete", ("X:0000002",), ())
+
+
+def test_synonym_tags_of_obo_1_0(tmp_path: Path) -> None:
+    path = tmp_path / "old.obo"
+    path.write_text(
+        '[Term]\nid: X:1\nname: a\nexact_synonym: "b" []\nnarrow_synonym: "c" []\nbroad_synonym: "d" []\nrelated_synonym: "e" []\n'
+    )
+    assert [(n.text, n.kind) for n in concept("X:1", path).names[1:]] == [("b", "exact"), ("c", "narrow"), ("d", "broad"), ("e", "related")]
+    assert obo.release(path) == ""
+
+
+def test_windows_line_ends_and_a_bom_change_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "windows.obo"
+    path.write_bytes(b"\xef\xbb\xbf" + TINY.read_bytes().replace(b"\n", b"\r\n"))
+    assert list(obo.read(path)) == list(obo.read(TINY))
+
+
+def test_a_date_stands_in_for_the_version(tmp_path: Path) -> None:
+    path = tmp_path / "dated.obo"
+    path.write_text("format-version: 1.2\ndate: 31:12:2000 10:00\n\n[Term]\nid: X:1\nname: a\n")
+    assert obo.release(path) == "31:12:2000 10:00"
+
+
+@pytest.mark.parametrize(
+    ("stanza", "message"),
+    [
+        ("[Term]\nname: a", "line 3: the concept id is empty; expected an identifier such as MESH:D001260"),
+        ("[Term]\nid: X:1", "line 3: the concept name is empty: 'X:1'; expected a name"),
+        ("[Term]\nid: X:1\nname:", "line 3: the concept name is empty: 'X:1'"),
+        ("[Term]\nid: X:1\nnonsense", "line 5: the line is not OBO: 'nonsense'; expected tag: value; check its line ends"),
+        ("[Term]\nid: X:1\nname: a\nsynonym: b EXACT []", "line 3: a text of the term that starts here is not quoted: 'b EXACT []'"),
+        ("[Term]\nid: X:1\nname: " + "a" * 5_001, "line 3: the name is too long: 'aaa"),
+    ],
+)
+def test_bad_terms_stop_or_are_skipped(tmp_path: Path, stanza: str, message: str) -> None:
+    path = tmp_path / "bad.obo"
+    path.write_text(f"format-version: 1.2\n\n{stanza}\n\n[Term]\nid: X:2\nname: good\n")
+    with pytest.raises(InputError) as caught:
+        list(obo.read(path))
+    assert f"{path}, {message}" in str(caught.value)
+    skip = Skip()
+    assert [c.id for c in obo.read(path, on_error=skip)] == ["X:2"]
+    assert skip.count == 1
+
+
+def test_a_file_that_is_not_obo(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "prose.txt"
+    path.write_text("Call me Ishmael.\n")
+    with caplog.at_level(logging.DEBUG), pytest.raises(InputError, match=r"line 1: the line is not OBO: 'Call me Ishmael\.'"):
+        list(obo.read(path))
+    assert not caplog.records
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("file", "terms", "obsolete", "parents", "synonyms", "release"),
+    [  # 21,802 and 15,982 synonym lines, less those that repeat a name of their term
+        ("doid.obo.gz", 13_982, 2_481, 15_995, 21_791, "releases/2024-01-31/doid.obo"),
+        ("hp.obo.gz", 12_358, 132, 16_044, 14_809, "releases/2017-04-13"),
+    ],
+)
+def test_the_real_ontologies(data: Path, file: str, terms: int, obsolete: int, parents: int, synonyms: int, release: str) -> None:
+    path = data / "ontologies" / file
+    found = list(obo.read(path))
+    assert len(found) == terms
+    assert Counter(c.status for c in found)["obsolete"] == obsolete
+    assert sum(len(c.parents) for c in found) == parents
+    assert sum(len(c.names) - 1 for c in found) == synonyms
+    assert obo.release(path) == release

@@ -1,0 +1,179 @@
+"""UMLS RRF files, made line by line."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+from pathlib import Path
+
+import pytest
+
+from linker.errors import InputError, LinkerError, Skip
+from linker.readers import rrf
+from linker.types import Concept, Name
+
+
+def atom(cui: str, text: str, *, lat: str = "ENG", flags: str = "S VO N", sab: str = "AAA", tty: str = "SY", suppress: str = "N") -> str:
+    ts, stt, preferred = flags.split()
+    return f"{cui}|{lat}|{ts}|L1|{stt}|S1|{preferred}|A1||||{sab}|{tty}|1|{text}|0|{suppress}||"
+
+
+def relation(first: str, rel: str, second: str, *, sab: str = "AAA", suppress: str = "N") -> str:
+    return f"{first}|A1|AUI|{rel}|{second}|A2|AUI|isa|R1||{sab}|{sab}|||{suppress}||"
+
+
+def semantic_type(cui: str, tui: str) -> str:
+    return f"{cui}|{tui}|B2.2|Disease|AT1||"
+
+
+NAMES = [
+    atom("C9000001", "animal disease", flags="P PF Y"),
+    atom("C9000002", "ovine fever"),
+    atom("C9000002", "sheep fever", flags="P PF Y", sab="BBB"),
+    atom("C9000002", "ovine fever", sab="BBB"),
+    atom("C9000002", "SF", tty="AB"),
+    atom("C9000002", "OF", tty="ACR"),
+    atom("C9000002", "fièvre du mouton", lat="FRE", flags="P PF Y"),
+    atom("C9000002", "old fever", suppress="O"),
+    atom("C9000002", "edited fever", suppress="E"),
+    atom("C9000002", "kind of fever", suppress="Y"),
+    atom("C9000003", "fièvre", lat="FRE"),
+    atom("C9000004", "goat fever", sab="BBB"),
+]
+RELATIONS = [
+    relation("C9000002", "PAR", "C9000001"),
+    relation("C9000002", "PAR", "C9000001", sab="BBB"),
+    relation("C9000002", "PAR", "C9000002"),
+    relation("C9000002", "PAR", "C9000003"),
+    relation("C9000002", "RB", "C9000004"),
+    relation("C9000001", "CHD", "C9000002"),
+    relation("C9000004", "PAR", "C9000002", suppress="O"),
+    relation("C9000004", "PAR", "C9000001", sab="BBB"),
+]
+TYPES = [semantic_type("C9000002", "T047"), semantic_type("C9000002", "T033"), semantic_type("C9000003", "T184")]
+
+
+@pytest.fixture
+def meta(tmp_path: Path) -> Path:
+    for name, lines in (("MRCONSO", NAMES), ("MRREL", RELATIONS), ("MRSTY", TYPES)):
+        save(tmp_path / f"{name}.RRF", lines)
+    return tmp_path
+
+
+def save(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def parents(concepts: list[Concept]) -> dict[str, tuple[str, ...]]:
+    return {c.id[-1]: tuple(p[-1] for p in c.parents) for c in concepts}
+
+
+def test_a_concept_whole(meta: Path) -> None:
+    identifier = "UMLS:C9000002"
+    assert list(rrf.read(meta))[1] == Concept(
+        identifier,
+        "sheep fever",
+        (
+            Name("sheep fever", identifier, "preferred", "ENG", "BBB"),
+            Name("ovine fever", identifier, "exact", "ENG", "AAA"),
+            Name("SF", identifier, "abbreviation", "ENG", "AAA"),
+            Name("OF", identifier, "abbreviation", "ENG", "AAA"),
+        ),
+        parents=("UMLS:C9000001",),
+        types=("T033", "T047"),
+        namespace="UMLS",
+    )
+    assert rrf.release(meta) == ""
+
+
+def test_parents_are_the_second_concepts_of_par_rows(meta: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        assert parents(list(rrf.read(meta))) == {"1": (), "2": ("1",), "4": ("1",)}
+    assert caplog.messages == ["1 parents of the UMLS are outside the chosen languages and sources, and are left out"]
+
+
+def test_languages(meta: Path) -> None:
+    french = list(rrf.read(meta, languages=("FRE",)))
+    assert [(c.id, c.name) for c in french] == [("UMLS:C9000002", "fièvre du mouton"), ("UMLS:C9000003", "fièvre")]
+    assert parents(french) == {"2": ("3",), "3": ()}
+    both = {c.id: c for c in rrf.read(meta, languages=())}
+    assert both["UMLS:C9000002"].name == "sheep fever"
+    assert both["UMLS:C9000002"].names[-1] == Name("fièvre du mouton", "UMLS:C9000002", "exact", "FRE", "AAA")
+
+
+def test_sources_filter_names_and_parents(meta: Path) -> None:
+    found = list(rrf.read(meta, sources=("AAA",)))
+    assert [(c.id, c.name) for c in found] == [("UMLS:C9000001", "animal disease"), ("UMLS:C9000002", "ovine fever")]
+    assert parents(list(rrf.read(meta, sources=("BBB",)))) == {"2": (), "4": ()}
+
+
+def test_a_file_and_gzip(meta: Path) -> None:
+    plain = list(rrf.read(meta))
+    assert list(rrf.read(meta / "MRCONSO.RRF")) == plain
+    for name in ("MRCONSO", "MRREL", "MRSTY"):
+        file = meta / f"{name}.RRF"
+        (meta / f"{name}.RRF.gz").write_bytes(gzip.compress(file.read_bytes().replace(b"\n", b"\r\n")))
+        file.unlink()
+    assert list(rrf.read(meta)) == plain
+    assert rrf.recognises(meta, [])
+
+
+def test_names_alone(meta: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (meta / "MRREL.RRF").unlink()
+    (meta / "MRSTY.RRF").unlink()
+    assert all(c.parents == () and c.types == () for c in rrf.read(meta))
+    assert caplog.messages == [
+        f"{meta}: there is no MRREL.RRF, so the concepts have no parents",
+        f"{meta}: there is no MRSTY.RRF, so the concepts have no semantic types",
+    ]
+
+
+def test_a_folder_without_names(tmp_path: Path) -> None:
+    with pytest.raises(LinkerError, match=r"the folder has no MRCONSO\.RRF; name the folder META of a UMLS release"):
+        list(rrf.read(tmp_path))
+    assert not rrf.recognises(tmp_path, [])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("C9000002|ENG|a name", "line 1: 2 columns: 'C9000002|ENG|a name'; expected 18 as in MRCONSO.RRF, a bar behind each"),
+        (atom("", "a"), "line 1: the concept id is empty: ''; expected C and seven digits"),
+        (atom("D900001", "a"), "line 1: the concept id is not a CUI: 'D900001'"),
+        (atom("C9000001", " "), "line 1: the concept name is empty: 'C9000001'; expected a name"),
+        (atom("C9000001", "a" * 5_001), "line 1: the name is too long: 'aaa"),
+    ],
+)
+def test_bad_names_stop_or_are_skipped(meta: Path, line: str, message: str) -> None:
+    path = save(meta / "MRCONSO.RRF", [line, *NAMES])
+    with pytest.raises(InputError) as caught:
+        list(rrf.read(meta))
+    assert f"{path}, {message}" in str(caught.value)
+    skip = Skip()
+    assert [c.id[-1] for c in rrf.read(meta, on_error=skip)] == ["1", "2", "4"]
+    assert skip.count == 1
+
+
+def test_names_out_of_order(meta: Path) -> None:
+    save(meta / "MRCONSO.RRF", [NAMES[-1], *NAMES])
+    with pytest.raises(
+        InputError, match="line 2: the CUIs are not in order: 'C9000001'; expected C9000004 or a later one; sort it: LC_ALL=C"
+    ):
+        list(rrf.read(meta))
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "message"),
+    [
+        ("MRREL", "C9000002|PAR|C9000001|", "line 1: 3 columns: 'C9000002|PAR|C9000001|'; expected 16 as in MRREL.RRF"),
+        ("MRREL", relation("C9000002", "PAR", "mother"), "line 1: CUI2 is not a CUI: 'mother'; expected C and seven digits"),
+        ("MRSTY", "C9000002|T047", "line 1: 1 columns"),
+        ("MRSTY", semantic_type("C9000002", "Disease"), "line 1: the semantic type is not a TUI: 'Disease'; expected T and three digits"),
+    ],
+)
+def test_bad_parents_and_types(meta: Path, file: str, line: str, message: str) -> None:
+    path = save(meta / f"{file}.RRF", [line])
+    with pytest.raises(InputError) as caught:
+        list(rrf.read(meta))
+    assert f"{path}, {message}" in str(caught.value)

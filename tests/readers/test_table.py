@@ -1,0 +1,175 @@
+"""Tables with a header, read and written."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from linker.errors import InputError, Skip
+from linker.readers import medic, table
+from linker.readers.records import make_names
+from linker.types import Concept, Name
+
+SHEEP = Concept(
+    "X:1",
+    'Sheep "fever"',
+    (
+        Name('Sheep "fever"', "X:1", "preferred"),
+        Name("a|b", "X:1"),
+        Name("tab\there", "X:1"),
+        Name("lamb fever", "X:1", "narrow"),
+        Name("fever", "X:1", "broad"),
+        Name("hot sheep", "X:1", "related"),
+        Name("SF", "X:1", "abbreviation"),
+        Name("sheep feever", "X:1", "training"),
+    ),
+    ("X:2", "X:3"),
+    ("X:11",),
+    "One line,\nand C:\\new.",
+    ("slim|a", "b"),
+    "X",
+    "merged",
+    ("X:2",),
+    ("MESH:D900001",),
+)
+
+
+def saved(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def written(*concepts: Concept) -> str:
+    file = io.StringIO()
+    table.write(concepts, file)
+    return file.getvalue()
+
+
+def test_a_table_of_others(tmp_path: Path) -> None:
+    text = "Name,ID,colour,Synonyms,Parents\nSheep fever,D900001,red,ovine fever | SF||,D900002\n\nGoat fever,D900003,,,\n"
+    assert list(table.read(saved(tmp_path / "t.csv", text))) == [
+        Concept(
+            "MESH:D900001",
+            "Sheep fever",
+            (Name("Sheep fever", "MESH:D900001", "preferred"), Name("ovine fever", "MESH:D900001"), Name("SF", "MESH:D900001")),
+            parents=("MESH:D900002",),
+            namespace="MESH",
+        ),
+        Concept("MESH:D900003", "Goat fever", (Name("Goat fever", "MESH:D900003", "preferred"),), namespace="MESH"),
+    ]
+
+
+def test_quoted_cells_in_csv_and_tsv(tmp_path: Path) -> None:
+    for sign in "\t,":
+        text = f'id{sign}name\nX:1{sign}"Fever, ""hot""{sign} of sheep"\n'
+        assert next(table.read(saved(tmp_path / "t", text))).name == f'Fever, "hot"{sign} of sheep'
+
+
+def test_the_written_form() -> None:
+    header, row = written(SHEEP).split("\n")[:2]
+    names = "id name synonyms narrow broad related abbreviations training"
+    assert header.split("\t") == [*names.split(), "parents", "alt_ids", "definition", "types", "status", "replaced_by", "xrefs"]
+    cells = row.split("\t")
+    assert cells[:4] == ["X:1", '"Sheep ""fever"""', r"a\|b|tab\there", "lamb fever"]
+    assert cells[8:] == ["X:2|X:3", "X:11", r"One line,\nand C:\\new.", r"slim\|a|b", "merged", "X:2", "MESH:D900001"]
+
+
+def test_a_concept_survives_writing(tmp_path: Path) -> None:
+    path = saved(tmp_path / "t.tsv", written(SHEEP))
+    assert list(table.read(path)) == [SHEEP]
+    assert [c.line for c in table.read(path)] == [2]
+
+
+def test_only_known_escapes_are_taken_out(tmp_path: Path) -> None:
+    path = saved(tmp_path / "t.tsv", "id\tname\tsynonyms\nX:1\ta\\b\tc\\|d|e\\\n")
+    assert [n.text for n in next(table.read(path)).names] == ["a\\b", "c|d", "e\\"]
+
+
+def test_windows_line_ends_and_a_bom_change_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_bytes(b"\xef\xbb\xbf" + written(SHEEP).replace("\n", "\r\n").encode())
+    assert list(table.read(path)) == [SHEEP]
+
+
+@pytest.mark.data
+def test_a_real_dictionary_survives_writing(data: Path, tmp_path: Path) -> None:
+    concepts = list(medic.read(data / "medic" / "CTD_diseases_2026-04-30.csv.gz"))
+    assert list(table.read(saved(tmp_path / "t.tsv", written(*concepts)))) == concepts
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1).map(str.strip).filter(bool)
+ids = st.from_regex(r"X:[a-z|\\]{1,4}", fullmatch=True)
+kinds = st.sampled_from(list(table.KINDS.values()))
+
+
+@st.composite
+def concepts(draw: st.DrawFn) -> Concept:
+    identifier, name = draw(ids), draw(texts)
+    order = list(table.KINDS.values())
+    synonyms = sorted(draw(st.dictionaries(texts, kinds)).items(), key=lambda item: order.index(item[1]))  # as `write` groups them
+    lists = [tuple(draw(st.lists(ids, max_size=3))) for _ in range(4)]
+    return Concept(
+        identifier,
+        name,
+        make_names(identifier, name, dict(synonyms)),
+        parents=lists[0],
+        alt_ids=lists[1],
+        definition=draw(texts | st.just("")),
+        types=tuple(draw(st.lists(texts, max_size=3))),
+        namespace="X",
+        status=draw(st.sampled_from(["current", "obsolete", "merged"])),
+        replaced_by=lists[2],
+        xrefs=lists[3],
+    )
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(st.lists(concepts(), max_size=3))
+def test_whatever_is_written_is_read_back(tmp_path: Path, some: list[Concept]) -> None:
+    assert list(table.read(saved(tmp_path / "t.tsv", written(*some)))) == some
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("X:1\ta\tb\tcurrent\tc", "line 2: 5 columns: 'X:1\\ta\\tb\\tcurrent\\tc'; expected 4, as in the header; quote cells"),
+        ("X:1\ta", "line 2: 2 columns"),
+        ("\ta\t\t", "line 2: the concept id is empty; expected an identifier such as MESH:D001260"),
+        ("X:1\t \tb\t", "line 2: the concept name is empty: 'X:1'; expected a name"),
+        ("X:1\t" + "a" * 5_001 + "\t\t", "line 2: the name is too long: 'aaa"),
+        ("X:1\ta\t" + "b" * 5_001 + "\t", "line 2: the name is too long: 'bbb"),
+        ('X:1\t"a\t\t', "line 2: the quotes are broken (unexpected end of data): 'X:1\\t\"a\\t\\t'; expected one record a line"),
+        ('X:1\t"a" b\t\t', "line 2: the quotes are broken ("),
+        ("X:1\ta\t\tdead", "line 2: the status is not known: 'dead'; expected current or obsolete or merged"),
+    ],
+)
+def test_bad_rows_stop_or_are_skipped(tmp_path: Path, line: str, message: str) -> None:
+    path = saved(tmp_path / "bad.tsv", f"id\tname\tsynonyms\tstatus\n{line}\nX:2\tgood\t\t\n")
+    with pytest.raises(InputError) as caught:
+        list(table.read(path))
+    assert f"{path}, {message}" in str(caught.value)
+    skip = Skip()
+    assert [c.id for c in table.read(path, on_error=skip)] == ["X:2"]
+    assert skip.count == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        (
+            "identifier\tname",
+            "line 1: the header has no column 'id': 'identifier\\tname'; expected a header line with the columns id and name",
+        ),
+        ("id,label", "line 1: the header has no column 'name'"),
+        ("id,name,Name", "line 1: the header has 2 columns 'name'"),
+    ],
+)
+def test_bad_headers(tmp_path: Path, header: str, message: str) -> None:
+    path = saved(tmp_path / "bad.tsv", header + "\n")
+    with pytest.raises(InputError) as caught:
+        list(table.read(path))
+    assert f"{path}, {message}" in str(caught.value)

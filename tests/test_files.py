@@ -1,0 +1,227 @@
+"""Opening, checking and replacing files."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from linker import files
+from linker.errors import InputError, LinkerError
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "file"
+
+
+def lines(path: Path, content: bytes, limit: int | None = files.LINE_LIMIT) -> list[tuple[int, str]]:
+    path.write_bytes(content)
+    return list(files.read_lines(path, limit=limit))
+
+
+def problem(path: Path, content: bytes, limit: int | None = files.LINE_LIMIT) -> str:
+    with pytest.raises(InputError) as caught:
+        lines(path, content, limit)
+    return str(caught.value)
+
+
+def test_lines_with_their_numbers(path: Path) -> None:
+    assert lines(path, b"a\n\n b \nc") == [(1, "a"), (2, ""), (3, " b "), (4, "c")]
+    assert lines(path, b"") == []
+
+
+def test_windows_line_ends_a_bom_and_gzip_change_nothing(path: Path) -> None:
+    plain = "α\nb\n"
+    for text in (plain, "\ufeff" + plain, plain.replace("\n", "\r\n"), plain[:-1]):
+        for content in (text.encode(), gzip.compress(text.encode())):
+            assert lines(path, content) == [(1, "α"), (2, "b")]
+
+
+def test_only_line_feeds_end_lines(path: Path) -> None:
+    text = "a\x0bb\x85c\u2028d\re"
+    assert lines(path, text.encode()) == [(1, text)]
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r\n\ufeff")), st.booleans())
+def test_any_text_is_read_back(path: Path, text: str, packed: bool) -> None:
+    content = f"first\n{text}\n".encode()
+    assert lines(path, gzip.compress(content) if packed else content)[1] == (2, text)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a\nb\xe8c\n", "line 2: byte 0xe8 is not UTF-8: 'bèc\\n'; expected UTF-8; convert it: iconv -f LATIN1 -t UTF-8"),
+        ("a\n".encode("utf-16"), "line 1: the file is UTF-16; expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8"),
+        (b"a\n\x00\n", "line 2: the file is binary (it holds a NUL byte); expected text; give the text file itself, plain or gzip"),
+        (b"a" * 200_000, "line 1: the line has more than 100,000 characters: 'aaa"),
+    ],
+)
+def test_what_is_no_text(path: Path, content: bytes, message: str) -> None:
+    assert f"{path}, {message}" in problem(path, content)
+
+
+def test_a_broken_gzip(path: Path) -> None:
+    packed = gzip.compress(os.urandom(1000).hex().encode())
+    start = f"{path}: the gzip data is broken after line 0 ("
+    for content in (packed[: len(packed) // 2], packed[:20] + b"\xff\xff\xff\xff" + packed[24:], packed[:-8] + b"\0" * 8):
+        assert problem(path, content).startswith(start)
+        assert problem(path, content).endswith("; fetch the file again")
+
+
+@pytest.mark.parametrize("sign", ["a", "é", "€", "😀"])
+def test_the_limit_counts_characters(path: Path, sign: str) -> None:
+    assert lines(path, f"\ufeff{sign * 50}\r\nb".encode(), 50) == [(1, sign * 50), (2, "b")]
+    for length in (51, 52, *range(200, 220)):  # also where the bytes are cut inside a character
+        assert "line 1: the line has more than 50 characters: '" in problem(path, f"{sign * length}\n".encode(), 50)
+        assert "line 1: the line has more than 50 characters: '" in problem(path, f"a{sign * length}\n".encode(), 50)
+    assert lines(path, sign.encode() * 51, None) == [(1, sign * 51)]
+
+
+def test_files_that_cannot_be_opened(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(LinkerError, match="file: there is no such file; check the path"):
+        list(files.read_lines(path))
+    with pytest.raises(LinkerError, match="cannot be read: Is a directory"):
+        list(files.read_lines(tmp_path))
+
+
+def test_standard_input() -> None:
+    code = "from linker import files; print(list(files.read_lines('-')), list(files.read_lines('-')))"
+    run = subprocess.run([sys.executable, "-c", code], input=b"a\nb\n", capture_output=True, check=True)
+    assert run.stdout == b"[(1, 'a'), (2, 'b')] []\n"
+
+
+def test_read_text_head_and_sha256(path: Path) -> None:
+    path.write_bytes(b"a\r\nb\r\nc\r\n")
+    assert files.read_text(path) == "a\nb\nc"
+    assert files.head(path, 2) == ["a", "b"]
+    assert files.head(path) == ["a", "b", "c"]
+    assert files.sha256(path) == hashlib.sha256(b"a\r\nb\r\nc\r\n").hexdigest()
+
+
+def test_write_aside(path: Path, tmp_path: Path) -> None:
+    with files.write_aside(path) as file:
+        file.write("new: é\n")
+        assert not path.exists()
+    assert path.read_bytes() == "new: é\n".encode()
+    assert list(tmp_path.iterdir()) == [path]
+    umask = os.umask(0)
+    os.umask(umask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
+
+
+def write_half(path: Path, error: type[BaseException]) -> None:
+    with files.write_aside(path) as file:
+        file.write("half")
+        raise error
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_failure_leaves_the_old_file(path: Path, tmp_path: Path, error: type[BaseException]) -> None:
+    path.write_text("old")
+    with pytest.raises(error):
+        write_half(path, error)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_gzip_output_is_the_same_each_time(tmp_path: Path) -> None:
+    for name in ("a.gz", "b.gz"):
+        with files.write_aside(tmp_path / name) as file:
+            file.write("text\n" * 100)
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"text\n" * 100
+
+
+def test_outputs_that_cannot_be_written(path: Path, tmp_path: Path) -> None:
+    message = "cannot be written: No such file or directory; free space or name another output with -o"
+    with pytest.raises(LinkerError, match=message), files.write_aside(path / "below"):
+        pass
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(LinkerError, match="folder: cannot be written: Is a directory"), files.write_aside(tmp_path / "folder"):
+        pass
+    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk() -> None:
+    message = "/dev/full: cannot be written: No space left on device; free space"
+    with pytest.raises(LinkerError, match=message), files.write_aside("/dev/full") as file:
+        file.write("text")
+    assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+
+
+def test_a_device_or_pipe_is_written_and_not_replaced(path: Path) -> None:
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with files.write_aside(path) as file:
+        file.write("text")
+    assert os.read(reader, 100) == b"text"
+    os.close(reader)
+    assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+def fill(folder: Path, text: str) -> None:
+    with files.write_folder(folder, marker="marker.json") as aside:
+        (aside / "marker.json").write_text(text)
+        (aside / "sub").mkdir()
+        (aside / "sub" / text).write_text(text)
+
+
+def test_write_folder_makes_and_replaces_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "model"
+    fill(folder, "one")
+    fill(folder, "two")
+    assert sorted(p.name for p in folder.rglob("*")) == ["marker.json", "sub", "two"]
+    assert list(folder.parent.iterdir()) == [folder]
+
+
+def test_write_folder_fills_an_empty_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    fill(folder, "one")
+    assert (folder / "marker.json").read_text() == "one"
+
+
+def test_write_folder_refuses_what_is_not_its_own(tmp_path: Path) -> None:
+    folder, file = tmp_path / "thesis", tmp_path / "file"
+    folder.mkdir()
+    (folder / "chapter1.tex").write_text("dear")
+    file.write_text("dear")
+    for path in (folder, file):
+        with pytest.raises(LinkerError, match=r"exists and was not written by linker \(no marker.json\); name another folder with -o"):
+            fill(path, "one")
+    assert (folder / "chapter1.tex").read_text() == file.read_text() == "dear"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "thesis"]
+
+
+def fill_half(folder: Path, error: type[BaseException]) -> None:
+    with files.write_folder(folder, marker="marker.json") as aside:
+        (aside / "marker.json").write_text("two")
+        raise error
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_failure_leaves_the_old_folder(tmp_path: Path, error: type[BaseException]) -> None:
+    folder = tmp_path / "model"
+    fill(folder, "one")
+    with pytest.raises(error):
+        fill_half(folder, error)
+    assert (folder / "marker.json").read_text() == "one"
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LinkerError, match="model: cannot be written: "):
+        fill(tmp_path / "file" / "model", "one")

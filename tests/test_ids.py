@@ -1,0 +1,90 @@
+"""Identifiers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linker.ids import curie, format_gold, namespace, parse_gold
+from linker.types import Gold, GoldGroup
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("D001260", "MESH:D001260"),
+        ("D000067390", "MESH:D000067390"),
+        ("C536852", "MESH:C536852"),
+        ("C000598644", "MESH:C000598644"),
+        ("C0000039", "UMLS:C0000039"),
+        ("208900", "OMIM:208900"),
+        ("PS208900", "OMIM:PS208900"),
+        (" D001260\n", "MESH:D001260"),
+        ("MeSH:D001260", "MESH:D001260"),
+        ("mesh: D001260", "MESH:D001260"),
+        ("MSH:D001260", "MESH:D001260"),
+        ("MIM:208900", "OMIM:208900"),
+        ("UMLS_CUI:C0000039", "UMLS:C0000039"),
+        ("DO:DOID:0060395", "DOID:0060395"),
+        ("DOID:0060395", "DOID:0060395"),
+        ("HP:0000118", "HP:0000118"),
+        ("ORDO:1:2", "ORDO:1:2"),
+        ("anything", "anything"),
+        ("12345", "12345"),
+        ("", ""),
+    ],
+)
+def test_curie(text: str, expected: str) -> None:
+    assert curie(text) == expected
+
+
+@given(st.text())
+def test_a_curie_stays_as_it_is(text: str) -> None:
+    assert curie(curie(text)) == curie(text)
+
+
+def test_namespace() -> None:
+    assert [namespace(text) for text in ("MESH:D001260", "DOID:1:2", "anything", "")] == ["MESH", "DOID", "", ""]
+
+
+def one(*ids: str) -> GoldGroup:
+    return GoldGroup(ids)
+
+
+def both(*ids: str) -> GoldGroup:
+    return GoldGroup(ids, "all_of")
+
+
+@pytest.mark.parametrize(
+    ("text", "gold"),
+    [
+        ("D001260", (one("MESH:D001260"),)),
+        ("D001260|208900", (one("MESH:D001260"), one("OMIM:208900"))),
+        ("D001260,D001261;D001262", (one("MESH:D001260"), one("MESH:D001261"), one("MESH:D001262"))),
+        ("D001260+OMIM:208900", (both("MESH:D001260", "OMIM:208900"),)),
+        ("D001260+D001260", (one("MESH:D001260"),)),
+        ("D001260+D001261|D001262", (both("MESH:D001260", "MESH:D001261"), one("MESH:D001262"))),
+        ("D001260|-1|", (one("MESH:D001260"),)),
+        ("-1", ()),
+        ("", ()),
+        ("CUI-less", ()),
+        ("None", ()),
+    ],
+)
+def test_parse_gold(text: str, gold: Gold) -> None:
+    assert parse_gold(text) == gold
+
+
+def test_format_gold() -> None:
+    assert format_gold((both("A:1", "A:2"), one("A:3", "A:4"))) == "A:1+A:2|A:3"
+    assert format_gold(()) == "-1"
+
+
+ids = st.from_regex(r"[A-Z]{1,4}:[0-9]{1,7}", fullmatch=True).map(curie)
+groups = ids.map(one) | st.lists(ids, min_size=2, max_size=3, unique=True).map(lambda some: both(*some))
+
+
+@given(st.lists(groups, max_size=3).map(tuple))
+def test_gold_survives_writing(gold: Gold) -> None:
+    assert parse_gold(format_gold(gold)) == gold
