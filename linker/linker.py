@@ -127,7 +127,7 @@ class Linker:
 
     def _split(self, mention: Mention, definitions: Mapping[str, str]) -> list[tuple[str, str | None]]:
         """The parts of a mention: their text, and its expansion where that differs."""
-        text = abbreviations.expand(mention.text, definitions) if definitions else mention.text
+        text = abbreviations.expand(mention.text, definitions) if self.options.text.abbreviations else mention.text
         parts = composites.split(text, self._is_name) if self.options.text.composites else [text]
         if len(parts) == 1:
             return [(mention.text, text if text != mention.text else None)]

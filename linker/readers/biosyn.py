@@ -31,14 +31,16 @@ def release(path: Pathlike) -> str:
 @dataclass(slots=True)
 class _Entry:
     line: int
-    alt_ids: dict[str, None]  # dicts for their order
+    ids: dict[str, None]  # dicts for their order
     names: dict[str, None] = field(default_factory=dict)
 
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
-    """Read `ID[|ID…]||name[|name…]` lines: the first id is the concept's, the others are alternative ids.
+    """Read `ID[|ID…]||name[|name…]` lines: an id is the concept's, the others are alternative ids.
 
-    Lines with the same first id make one concept. BioSyn's processed dictionaries have one name a line, and write the ids of all
+    The ids stand in alphabetical order; the concept's is the first that is not of OMIM, as in the later releases of MEDIC.
+
+    Lines with the same such id make one concept. BioSyn's processed dictionaries have one name a line, and write the ids of all
     its concepts in a row where a name is ambiguous: ids that are those of two or more other lines put together add their
     names to each of these concepts. The whole file is held in memory.
     """
@@ -49,12 +51,12 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
         if parts := _pieces(ids, lines, ids):
             ambiguous.append((parts, found.names))
             continue
-        entry = entries.setdefault(ids[0], found)
-        entry.alt_ids.update(found.alt_ids)
+        entry = entries.setdefault(_primary(ids), found)
+        entry.ids.update(found.ids)
         entry.names.update(found.names)
     for parts, names in ambiguous:
         for ids in parts:
-            entries[ids[0]].names.update(names)
+            entries[_primary(ids)].names.update(names)
     for identifier, entry in entries.items():
         yield _concept(identifier, entry)
 
@@ -70,7 +72,7 @@ def _group(path: Pathlike, on_error: OnError) -> dict[Ids, _Entry]:
         except InputError as error:
             on_error(error)
             continue
-        lines.setdefault(ids, _Entry(number, dict.fromkeys(ids[1:]))).names.update(dict.fromkeys(names))
+        lines.setdefault(ids, _Entry(number, dict.fromkeys(ids))).names.update(dict.fromkeys(names))
     return lines
 
 
@@ -100,13 +102,17 @@ def _pieces(ids: Ids, known: Collection[Ids], whole: Ids) -> list[Ids]:
     return []
 
 
+def _primary(ids: Ids) -> str:
+    return next((i for i in ids if namespace(i) != "OMIM"), ids[0])
+
+
 def _concept(identifier: str, entry: _Entry) -> Concept:
     name, *others = entry.names
     return Concept(
         identifier,
         name,
         make_names(identifier, name, dict.fromkeys(others, "exact")),
-        alt_ids=tuple(entry.alt_ids),
+        alt_ids=tuple(i for i in entry.ids if i != identifier),
         namespace=namespace(identifier),
         line=entry.line,
     )

@@ -101,7 +101,7 @@ def _forward(text: str, start: int, end: int, short_span: tuple[int, int], permu
     start, stop = _at(text, start, end)
     if not _is_short(short) or start == stop:
         return []
-    attached = stop == end
+    attached = stop == end and text[end] in "(["
     cost, place = layout.best_start(text[start:stop], short)
     other = layout.permuted_start(text[start:stop], short)
     if other is not None and cost > _PERMUTED:
@@ -109,7 +109,7 @@ def _forward(text: str, start: int, end: int, short_span: tuple[int, int], permu
             return []
         cost, place = _PERMUTED, other
     span = (start + place, stop)
-    limit = layout.limit(short) * (0.5 if attached and text[end] in "([" else 1)
+    limit = layout.limit(short) * (0.5 if attached else 1)
     if cost > limit or (attached and len(short) < 3) or not _is_pair(short, text[slice(*span)]):
         return []
     return [Definition(short, text[slice(*span)], short_span, span)]

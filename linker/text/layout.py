@@ -27,7 +27,7 @@ _COST = {  # of one step of a layout; a word matched at its first letter, or a p
     "start_piece": 0.38,  # the long form starts inside a hyphenated word
     "prefix": 0.51,  # the long form holds a prefix that the short form leaves out: "7,12-dimethyl…"
     "start_stop": 1.3,  # the long form starts with a stop word
-    "start_letter": 0.92,  # the long form starts with a single letter
+    "start_letter": 0.2,  # the long form starts with a single letter
 }
 _LIMIT_BASE, _LIMIT_LETTER = 0.55, 0.4  # highest cost of a definition: base + letters × this
 _SINGLE = 0.1  # limit for a short form of one letter
@@ -57,6 +57,7 @@ _NAME = re.compile(r"(?=\w*[A-Z])(?=\w*[A-Z\d]\w*[A-Z\d])\w{4,}-")  # of a gene 
 PIECE = re.compile(r"[^\W_]+")
 _DENIAL = re.compile(r"\W*(non|anti)-", re.IGNORECASE)
 _LOCANTS = re.compile(r"\b(?:\d+'*, ?)+$")  # "1, 3-propanediol"
+_LONGEST_WORD = 80  # letters of a word that are looked at
 _QUOTES = "\"'“”‘’ "
 
 
@@ -68,7 +69,7 @@ def limit(short: str) -> float:
 
 def _forms(short: str) -> Iterator[tuple[str, float]]:
     """The letters and digits of a short form, and those without a final plural s or protein p, with the cost of that."""
-    letters = "".join(PIECE.findall(short)).lower()
+    letters = "".join(PIECE.findall(short.lower()))
     yield letters, 0.0
     if re.search(r"\w([A-Z]s|\d[ps])$", short):
         yield letters[:-1], _COST["tail"]
@@ -176,7 +177,8 @@ def _layout(words: list[str], form: str) -> float:
 @lru_cache(maxsize=1 << 16)
 def _spell(word: str, form: str) -> dict[int, list[tuple[int, float]]]:
     """For each place in the short form: the places that one word can carry it to, with the least cost of each."""
-    starts = [m.start() for m in PIECE.finditer(word)][:20]
+    word = word[:_LONGEST_WORD]
+    starts = [m.start() for m in PIECE.finditer(word)]
     stems = {m.start() for m in _STEM.finditer(word)}
     result = {}
     for begin in range(len(form)):
