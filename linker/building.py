@@ -67,13 +67,15 @@ class Builder:
         """Drop concepts that the filters exclude, and turn those that are no longer current into old ids."""
         for concept in concepts:
             if concept.status != "current":
-                self._old[concept.id] = (_STATUS[concept.status], list(concept.replaced_by))
+                status = _STATUS[concept.status]
+                known = self._old.get(concept.id, (status, []))[1]  # OBO files list a merged id at both its old and its new term
+                self._old[concept.id] = (status, [*known, *concept.replaced_by])
                 for alternative in concept.alt_ids:
-                    self._old.setdefault(alternative, (_STATUS[concept.status], list(concept.replaced_by)))
+                    self._old.setdefault(alternative, (status, []))[1].extend(concept.replaced_by)
             elif self._keeps(concept):
                 yield concept
             else:
-                self._left_out.add(concept.id)
+                self._left_out.update((concept.id, *concept.alt_ids))
 
     def _keeps(self, concept: Concept) -> bool:
         in_namespaces = not self._namespaces or concept.namespace in self._namespaces
@@ -127,14 +129,17 @@ class Builder:
     def _old_ids(self) -> dict[str, tuple[int, list[int]]]:
         """Old ids with the rows they stand for, through chains of replacements; an id that is current stands for itself only."""
 
-        def rows(identifier: str, seen: frozenset[str]) -> list[int]:
-            if identifier in self._row:
-                return [self._row[identifier]]
-            if identifier in seen or identifier not in self._old:
-                return []
-            return [row for i in self._old[identifier][1] for row in rows(i, seen | {identifier})]
+        def rows(identifier: str) -> list[int]:
+            found, seen, waiting = [], set(), [identifier]
+            while waiting:
+                i = waiting.pop()
+                if i not in seen:
+                    seen.add(i)
+                    found += [self._row[i]] if i in self._row else []
+                    waiting += reversed(self._old[i][1] if i in self._old and i not in self._row else [])
+            return found
 
-        return {i: (self._old[i][0], list(dict.fromkeys(rows(i, frozenset())))) for i in self._old if i not in self._row}
+        return {i: (status, rows(i)) for i, (status, _) in self._old.items() if i not in self._row}
 
     def _edges(self, old: dict[str, tuple[int, list[int]]]) -> Iterator[tuple[int, int]]:
         for row, parent, path, line in self._parents:

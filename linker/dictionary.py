@@ -167,17 +167,23 @@ class Dictionary:
         )
 
     def with_parents(self, lender: Dictionary) -> Dictionary:
-        """Take the parents of another dictionary, joined by id or alternative id; a parent unknown here gives its own parents."""
+        """Take the parents of another dictionary, joined by id or alternative id.
+
+        A parent that is unknown here, or the concept itself under another id, gives its own parents. Concepts that the other
+        dictionary does not know keep theirs.
+        """
         pairs = set()
         for row in range(len(self)):
-            for theirs in _matches(self, row, lender):
+            lenders = _matches(self, row, lender)
+            pairs |= set() if lenders else {(row, p) for p in self.hierarchy.parents([row])[0].tolist()}
+            for theirs in lenders:
                 seen, above = {theirs}, lender.hierarchy.parents([theirs])[0].tolist()
                 while above:
                     parent = above.pop()
                     if parent in seen:
                         continue
                     seen.add(parent)
-                    ours = _matches(lender, parent, self)
+                    ours = [o for o in _matches(lender, parent, self) if o != row]
                     pairs |= {(row, o) for o in ours}
                     above += () if ours else lender.hierarchy.parents([parent])[0].tolist()
         hierarchy = Hierarchy.of(len(self), pairs)

@@ -13,6 +13,7 @@ import numpy as np
 from linker import ids
 from linker.dictionary import Dictionary
 from linker.text.normalize import normalize
+from linker.types import NAME_KINDS
 
 
 def stats(dictionary: Dictionary) -> dict[str, Any]:
@@ -20,8 +21,8 @@ def stats(dictionary: Dictionary) -> dict[str, Any]:
     table, hierarchy = dictionary.table(normalize), dictionary.hierarchy
     parents = np.diff(dictionary.columns["parents.indptr"])
     old = Counter(dictionary.columns["old.status"].tolist())
-    shared = sum(len(rows) > 1 for rows in dictionary.old_ids.values())
-    kinds = Counter(dictionary.name(row).kind for row in range(len(dictionary.names)))
+    shared = (np.diff(dictionary.columns["old.indptr"]) > 1) & (dictionary.columns["old.status"] == 0)
+    kinds = Counter(NAME_KINDS[kind] for kind in dictionary.name_kind.tolist())
     return {
         "sources": [asdict(source) for source in dictionary.sources],
         "concepts": len(dictionary),
@@ -31,7 +32,7 @@ def stats(dictionary: Dictionary) -> dict[str, Any]:
         "distinct_names": int((np.diff(table.indptr) > 0).sum()),
         "ambiguous_names": int((np.diff(table.indptr) > 1).sum()),
         "alternative_ids": old[0],
-        "alternative_ids_shared_by_concepts": shared,
+        "alternative_ids_shared_by_concepts": int(shared.sum()),
         "obsolete_ids": old[1],
         "merged_ids": old[2],
         "parent_edges": hierarchy.edges,

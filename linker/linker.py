@@ -40,9 +40,15 @@ class Linker:
     """Links mentions to the concepts of a dictionary. Make one with `train` or `load`."""
 
     def __init__(
-        self, dictionary: Dictionary, generator: SparseGenerator, options: LinkerOptions, seen: Seen, corrections: Mapping[str, str]
+        self,
+        dictionary: Dictionary,
+        generator: SparseGenerator,
+        options: LinkerOptions,
+        seen: Seen,
+        corrections: Mapping[str, str],
+        encoder: str = "tfidf",
     ) -> None:
-        self.dictionary, self.generator, self.options, self.seen = dictionary, generator, options, seen
+        self.dictionary, self.generator, self.options, self.seen, self.encoder = dictionary, generator, options, seen, encoder
         self._corrections = corrections
         self._cache: dict[tuple[str, int], Ranked] = {}
 
@@ -70,13 +76,13 @@ class Linker:
         Raises:
             LinkerError: no name of the dictionary is left once normalised, or there is no such encoder.
         """
-        options = options or LinkerOptions()
+        options, corrections = options or LinkerOptions(), corrections or {}
         pairs = list(training_names(mentions, options))
         seen = Seen(
-            frozenset(normalize(mention.text, options.normalize) for mention, _, _ in pairs),
+            frozenset(_form(mention.text, options, corrections) for mention, _, _ in pairs),
             frozenset(c for _, _, ids in pairs for i in ids for c in dictionary.resolve(i)),
         )
-        names = [(name, ids) for _, name, ids in pairs if name]
+        names = [(_form(name, options, corrections) if corrections else name, ids) for _, name, ids in pairs if name]
         unknown = sum(not any(map(dictionary.rows, ids)) for _, ids in names)
         if unknown:
             logger.warning("%d of %d training mentions have no id that the dictionary knows; they add no name", unknown, len(names))
@@ -84,7 +90,7 @@ class Linker:
         sparse = registry.load(encoder)(options.sparse)
         sparse.fit([text for text in cls._table(dictionary, options).texts if text])  # BioSyn: fitted without the mentions
         generator = SparseGenerator.index(cls._table(extended, options), dictionary.id_rank, sparse)
-        return cls(extended, generator, options, seen, corrections or {})
+        return cls(extended, generator, options, seen, corrections, encoder)
 
     @staticmethod
     def _table(dictionary: Dictionary, options: LinkerOptions) -> NameTable:
@@ -122,8 +128,7 @@ class Linker:
 
     def normalize(self, text: str) -> str:
         """The form of a text that is looked up."""
-        text = normalize(text, self.options.normalize)
-        return spelling.correct(text, self._corrections) if self._corrections else text
+        return _form(text, self.options, self._corrections)
 
     def _split(self, mention: Mention, definitions: Mapping[str, str]) -> list[tuple[str, str | None]]:
         """The parts of a mention: their text, and its expansion where that differs."""
@@ -166,7 +171,7 @@ class Linker:
 
     def save(self, folder: files.Pathlike) -> None:
         """Write the model folder; one that stood there is replaced at the end."""
-        config = {"encoder": "tfidf", "options": dataclasses.asdict(self.options), "dictionary": self.describe_dictionary()}
+        config = {"encoder": self.encoder, "options": dataclasses.asdict(self.options), "dictionary": self.describe_dictionary()}
         with persistence.saving(folder, "model", config) as aside:
             (aside / "dictionary").mkdir()
             self.dictionary.write(aside / "dictionary")
@@ -188,12 +193,17 @@ class Linker:
         seen = persistence.load_json(path / "seen.json")
         options = changed(LinkerOptions(), config["options"])
         known = Seen(frozenset(seen["mentions"]), frozenset(seen["concepts"]))
-        return cls(dictionary, generator, options, known, persistence.load_json(path / "spelling.json"))
+        return cls(dictionary, generator, options, known, persistence.load_json(path / "spelling.json"), config["encoder"])
 
     def describe_dictionary(self) -> dict[str, object]:
         """What the dictionary was made of, for `config.json` and `metrics.json`."""
         sources = [dataclasses.asdict(source) for source in self.dictionary.sources]
         return {"concepts": len(self.dictionary), "names": len(self.generator.table), "sources": sources}
+
+
+def _form(text: str, options: LinkerOptions, corrections: Mapping[str, str]) -> str:
+    text = normalize(text, options.normalize)
+    return spelling.correct(text, corrections) if corrections else text
 
 
 def training_names(items: Iterable[Mention | Document], options: LinkerOptions) -> Iterator[tuple[Mention, str, tuple[str, ...]]]:
@@ -237,7 +247,7 @@ def _batches(groups: Iterable[_Group]) -> Iterator[list[_Group]]:
     batch, size = [], 0
     for group in groups:
         batch.append(group)
-        size += len(group[1])
+        size += max(1, len(group[1]))  # documents without mentions take memory too
         if size >= _BATCH:
             yield batch
             batch, size = [], 0

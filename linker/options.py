@@ -63,11 +63,10 @@ def changed(options: LinkerOptions, values: Mapping[str, Mapping[str, Any]]) -> 
         if record is None or not isinstance(fields, Mapping):
             raise LinkerError(f"there is no option group {group!r}; choose one of: {', '.join(LinkerOptions.__dataclass_fields__)}")
         hints = get_type_hints(type(record))
-        for name, value in fields.items():
-            if name not in hints:
-                raise LinkerError(f"there is no option {group}.{name}; {group} has: {', '.join(hints)}")
-            record = dataclasses.replace(record, **{name: _read(f"{group}.{name}", value, hints[name])})
-        options = dataclasses.replace(options, **{group: record})
+        if unknown := [name for name in fields if name not in hints]:
+            raise LinkerError(f"there is no option {group}.{unknown[0]}; {group} has: {', '.join(hints)}")
+        read = {name: _read(f"{group}.{name}", value, hints[name]) for name, value in fields.items()}
+        options = dataclasses.replace(options, **{group: dataclasses.replace(record, **read)})
     return options
 
 
@@ -80,6 +79,6 @@ def _read(option: str, value: Any, kind: Any) -> Any:
     if choices:
         raise LinkerError(f"{option} is {value!r}; choose one of: {', '.join(str(c).lower() for c in choices)}")
     try:
-        return kind(value)
-    except (TypeError, ValueError):
+        return kind(str(value))  # as text, so that 2.5 is no whole number
+    except ValueError:
         raise LinkerError(f"{option} is {value!r}; expected: {kind.__name__}") from None

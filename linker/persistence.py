@@ -8,7 +8,7 @@ import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,10 +99,19 @@ def load_arrays(folder: Path) -> dict[str, NDArray[Any]]:
     arrays = {}
     for path in sorted(folder.glob("*.npy")):
         try:
-            arrays[path.stem] = np.load(path, mmap_mode="c", allow_pickle=False)
-        except ValueError:  # an empty array, or one of Python objects, which stays refused
-            arrays[path.stem] = np.load(path, allow_pickle=False)
+            arrays[path.stem] = _load_array(path)
+        except (ValueError, EOFError) as error:
+            raise LinkerError(f"{path}: is no array of plain values ({error}); the folder was changed, train or save it again") from None
     return arrays
+
+
+def _load_array(path: Path) -> NDArray[Any]:
+    with open(path, "rb") as file:
+        np.lib.format.read_magic(file)  # np.load would also take other kinds of files
+    try:
+        return cast(NDArray[Any], np.load(path, mmap_mode="c", allow_pickle=False))
+    except ValueError:  # an empty array, or one of Python objects, which stays refused
+        return cast(NDArray[Any], np.load(path, allow_pickle=False))
 
 
 def save_json(path: Path, value: object) -> None:
@@ -167,7 +176,7 @@ def _check(folder: Path) -> None:
         raise LinkerError(f"{folder / name}: is not in {MANIFEST}; the folder was changed, train or save it again")
     for name, expected in sums.items():
         path = folder / name
-        if ".." in Path(name).parts or not path.is_file():
+        if Path(name).is_absolute() or ".." in Path(name).parts or not path.is_file():
             raise LinkerError(f"{path}: named in {MANIFEST} but missing; the folder is incomplete, train or save it again")
         if files.sha256(path) != expected:
             raise LinkerError(f"{path}: differs from its checksum in {MANIFEST}; the file was changed or damaged, train or save it again")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import os
 import signal
@@ -40,22 +41,26 @@ def main() -> NoReturn:
     """Run the command line; the exit codes are those of FACES: 0 done, 1 failed, 2 wrong command line, 130 interrupted."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception, so that half-written files are removed
     debug = "--debug" in sys.argv
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # data, whatever the locale
     logging.basicConfig(level=logging.WARNING, format="linker: %(message)s")
     sys.exit(_run(debug))
 
 
 def _run(debug: bool) -> int:
     try:
-        result: Any = cli.main(standalone_mode=False)
+        result: Any = cli.main(prog_name="linker", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.exceptions.Abort:
         return _say("interrupted", 130)
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except BrokenPipeError:  # the reader of our output has seen enough
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit as stop:
+        if not isinstance(stop.__context__, BrokenPipeError):
+            raise
+        with contextlib.suppress(OSError):  # click ends so where the reader of our output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except Exception as error:
         if debug:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import logging
 import os
 import sys
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from linker.errors import OnError, Skip, stop
+from linker.errors import LinkerError, OnError, Skip, stop
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 DEFAULT_MODEL = "linker-model"
+DICTIONARY_FORMATS = ("medic", "obo", "rrf", "biosyn", "table")  # as in linker.readers, which --help need not import
+MENTION_FORMATS = ("txt", "tsv", "jsonl", "pubtator", "bioc", "concept")
 
 
 def logs(command: _Command) -> _Command:
@@ -41,9 +42,14 @@ def _quiet(context: click.Context, _: click.Parameter, value: bool) -> None:
         logging.getLogger().setLevel(logging.ERROR)
 
 
+def is_quiet() -> bool:
+    """Tell whether -q was given."""
+    return bool(click.get_current_context().meta.get("linker.quiet"))
+
+
 def say(message: str) -> None:
     """Tell the user something on stderr, unless -q was given."""
-    if not click.get_current_context().meta.get("linker.quiet"):
+    if not is_quiet():
         click.echo(message, err=True)
 
 
@@ -87,8 +93,19 @@ def dictionary_options(command: _Command) -> _Command:
     ):
         command = click.option(flags, callback=listed, metavar="A,B", help=help_text)(command)
     command = click.option("--hierarchy", metavar="PATH", help="Another dictionary file that lends its parents.")(command)
-    text = "medic, obo, rrf, biosyn or table; recognised from the content otherwise."
-    return click.option("--dict-format", metavar="F", help=text)(command)
+    return dict_format_option(command)
+
+
+def dict_format_option(command: _Command) -> _Command:
+    """Add --dict-format."""
+    text = "Format of the dictionary. [default: recognised from the content]"
+    return click.option("--dict-format", type=click.Choice(DICTIONARY_FORMATS), help=text)(command)
+
+
+def mentions_format_option(command: _Command) -> _Command:
+    """Add --mentions-format."""
+    text = "Format of the mentions. [default: recognised from the content]"
+    return click.option("--mentions-format", type=click.Choice(MENTION_FORMATS), help=text)(command)
 
 
 def read_dictionary(paths: tuple[str, ...], on_error: OnError, **options: Any) -> Dictionary:
@@ -97,6 +114,9 @@ def read_dictionary(paths: tuple[str, ...], on_error: OnError, **options: Any) -
     from linker.dictionary import Dictionary
 
     if len(paths) == 1 and (Path(paths[0]) / persistence.MANIFEST).is_file():
+        if any(options.values()):
+            names = ", ".join(f"--{name.replace('_', '-')}" for name, value in options.items() if value)
+            raise LinkerError(f"{paths[0]}: is a saved dictionary; {names} can be chosen only where its files are read, leave it out")
         model = (Path(paths[0]) / "dictionary").is_dir()
         folder, _ = persistence.opening(paths[0], "model" if model else "dictionary")
         return Dictionary.open(folder / "dictionary" if model else folder)
@@ -106,11 +126,9 @@ def read_dictionary(paths: tuple[str, ...], on_error: OnError, **options: Any) -
 
 @contextlib.contextmanager
 def stdout() -> Iterator[TextIO]:
-    """Standard output as UTF-8 with plain line ends; a failed write becomes a message."""
+    """Standard output; a failed write becomes a message."""
     from linker import files
 
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     with files.writing("standard output"):
         yield sys.stdout
         sys.stdout.flush()

@@ -53,7 +53,7 @@ def _shown(value: Any) -> str:
 
 @dictionary.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--dict-format", metavar="F", help="medic, obo, rrf, biosyn or table; recognised otherwise.")
+@common.dict_format_option
 @click.option("-o", "--output", metavar="PATH", default="-", help="Where to write; .gz compresses. [default: standard output]")
 @common.on_error_option
 @common.logs

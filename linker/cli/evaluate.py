@@ -32,7 +32,7 @@ def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple
 @click.command()
 @click.argument("mentions", metavar="MENTIONS")
 @common.model_option
-@click.option("--mentions-format", metavar="F", help="tsv, jsonl, pubtator, bioc or concept; recognised otherwise.")
+@common.mentions_format_option
 @click.option("--protocol", type=click.Choice(["strict", "biosyn"]), default="strict", show_default=True, help="How to judge.")
 @click.option("--type", "mention_type", metavar="T", help="Judge mentions of this type only, e.g. Disease.")
 @click.option("--k", "ks", default="1,5,10,20", show_default=True, callback=_ks, metavar="K,...", help="The k of Acc@k.")
@@ -81,7 +81,8 @@ def evaluate(
     record = {"protocol": protocol} | report.summary(outcomes, ks, linker)
     record |= {"left_out": total - len(outcomes), "mentions": mentions, "predictions": predictions}
     record |= {"model": _model(model, linker), "dictionary": linker.describe_dictionary() if linker else None}
-    click.echo(report.table(record))
+    with common.stdout() as file:
+        file.write(report.table(record) + "\n")
     common.say_skipped(handle)
     if record["left_out"]:
         common.say(f"{record['left_out']:,} of {total:,} mentions were left out: without annotated concept")
@@ -90,7 +91,7 @@ def evaluate(
 
 
 def _model(folder: str, linker: Linker | None) -> dict[str, Any] | None:
-    return {"folder": folder, "encoder": "tfidf", "options": dataclasses.asdict(linker.options)} if linker else None
+    return {"folder": folder, "encoder": linker.encoder, "options": dataclasses.asdict(linker.options)} if linker else None
 
 
 def _write(folder: Path, record: dict[str, Any], outcomes: Sequence[Outcome], linker: Linker | None) -> None:

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="INPUT")
 @common.model_option
 @click.option("-k", default=5, show_default=True, type=click.IntRange(min=1), help="Concepts to return for each part of a mention.")
-@click.option("-o", "--output", metavar="PATH", help="Write here instead of standard output; .gz compresses.")
+@click.option("-o", "--output", metavar="PATH", default="-", help="Where to write; .gz compresses. [default: standard output]")
 @click.option("--format", "form", type=click.Choice(["tsv", "jsonl", "pubtator", "bioc"]), default="tsv", show_default=True)
-@click.option(
-    "--input-format", type=click.Choice(["auto", "txt", "tsv", "jsonl", "pubtator", "bioc", "concept"]), default="auto", show_default=True
-)
+@click.option("--input-format", type=click.Choice(["auto", *common.MENTION_FORMATS]), default="auto", show_default=True)
 @click.option("--type", "mention_type", metavar="T", help="Link mentions of this type only, e.g. Disease.")
 @click.option("--threshold", type=float, metavar="X", help="Leave out candidates with a lower score.")
 @common.on_error_option
@@ -32,7 +30,7 @@ def link(
     source: str,
     model: str,
     k: int,
-    output: str | None,
+    output: str,
     form: str,
     input_format: str,
     mention_type: str | None,
@@ -48,17 +46,18 @@ def link(
     linker = Linker.load(model)
     writer = importlib.import_module(outputs.FORMATS[form])
     items = readers.read(source, None if input_format == "auto" else input_format, type=mention_type, on_error=handle)
-    linked = _progress(linker.link_items(items, k=k, threshold=threshold))
-    with files.write_aside(output) if output else common.stdout() as file:
+    shown = output == "-" and sys.stdout.isatty()
+    linked = _progress(linker.link_items(items, k=k, threshold=threshold), hidden=shown or common.is_quiet())
+    with files.write_aside(output) if output != "-" else common.stdout() as file:
         writer.write(linked, file)
     common.say_skipped(handle)
 
 
-def _progress(items: Iterable[Linked]) -> Iterator[Linked]:
-    """Count mentions on a terminal that does not show the output itself."""
+def _progress(items: Iterable[Linked], *, hidden: bool) -> Iterator[Linked]:
+    """Count mentions on a terminal, unless the output itself is shown there."""
     from tqdm import tqdm
 
-    with tqdm(unit=" mentions", disable=True if sys.stdout.isatty() else None, file=sys.stderr) as bar:
+    with tqdm(unit=" mentions", disable=True if hidden else None, file=sys.stderr) as bar:
         for document, predictions in items:
             yield document, predictions
             bar.update(len(predictions))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--dict", "dicts", multiple=True, required=True, metavar="PATH", help="Dictionary file or UMLS folder; may be given again.")
 @common.dictionary_options
 @click.option("--mentions", multiple=True, metavar="PATH", help="Annotated mentions, which become names; may be given again.")
-@click.option("--mentions-format", metavar="F", help="txt, tsv, jsonl, pubtator, bioc or concept; recognised otherwise.")
+@common.mentions_format_option
 @click.option("--type", "mention_type", metavar="T", help="Keep mentions of this type, e.g. Disease.")
 @click.option("--dev", metavar="PATH", help="Annotated mentions to report accuracy on (protocol strict).")
 @click.option("--refit", is_flag=True, help="After the report, train again on the training and development mentions.")
@@ -69,7 +69,10 @@ def train(
         common.say("encoder: tfidf (sparse; the only one of this release, it needs no download)")
 
     def annotated(path: str) -> list[Document | Mention]:
-        return list(readers.read(path, mentions_format, type=mention_type, on_error=handle))
+        items = list(readers.read(path, mentions_format, type=mention_type, on_error=handle))
+        if all(mention.gold is None for mention, _ in readers.flatten(items)):
+            raise LinkerError(f"{path}: holds no annotated mentions; give a file with gold ids, e.g. mention<TAB>id lines")
+        return items
 
     training = [item for path in mentions for item in annotated(path)]
     choices: dict[str, Any] = {"encoder": encoder, "options": options, "extend": not no_extend}
@@ -89,15 +92,24 @@ def _options(preset: str, config: str | None, settings: tuple[str, ...]) -> Link
     """The preset, changed by the TOML file, changed by --set."""
     from linker import options as records
 
-    options = records.preset(preset)
+    try:
+        options = records.preset(preset)
+    except LinkerError as error:
+        raise click.UsageError(f"--preset {preset}: {error}") from None
     if config:
-        options = records.changed(options, _toml(config))
+        try:
+            options = records.changed(options, _toml(config))
+        except LinkerError as error:
+            raise LinkerError(str(error) if config in str(error) else f"{config}: {error}") from None
     for setting in settings:
         name, equals, value = setting.partition("=")
         group, dot, field = name.partition(".")
         if not (equals and dot):
             raise click.UsageError(f"--set {setting}: expected GROUP.FIELD=VALUE, e.g. sparse.ngram_max=3")
-        options = records.changed(options, {group.strip(): {field.strip(): value.strip()}})
+        try:
+            options = records.changed(options, {group.strip(): {field.strip(): value.strip()}})
+        except LinkerError as error:
+            raise click.UsageError(f"--set {setting}: {error}") from None
     return options
 
 
@@ -127,6 +139,4 @@ def _report(model: Any, items: list[Document | Mention]) -> None:
     from linker.evaluation import protocols, report
 
     outcomes = list(protocols.strict(model, items, 20))
-    if not outcomes:
-        raise LinkerError("--dev holds no annotated mentions; give a file with gold ids")
     common.say("development mentions, protocol strict:\n" + report.table(report.summary(outcomes, (1, 5, 10, 20), model)))

@@ -14,6 +14,7 @@ ERRORS = {
     "concept_not_in_dictionary": "no annotated id is in the dictionary",
     "concept_not_expected": "the mention has no concept, but one was returned",
     "wrong_split": "the mention was split into another number of parts than it has ids",
+    "incomplete": "right concepts first, but not all that are annotated",
     "same_name": "the matched name is also a name of the right concept",
     "hypernym": "an ancestor of the right concept",
     "hyponym": "a descendant of the right concept",
@@ -51,9 +52,12 @@ def error(outcome: Outcome, dictionary: Dictionary, normalize: Callable[[str], s
     rows = {row for i in right for row in dictionary.rows(i)}
     if not rows:
         return "concept_not_in_dictionary"
-    if len(outcome.parts) != len(outcome.gold) and any(part.concept_id in right for part in found):
+    sizes = {len(outcome.gold), sum(len(group.ids) for group in outcome.gold)}  # the ids of A+B may stand in one part or apart
+    if len(outcome.parts) not in sizes and any(part.concept_id in right for part in found):
         return "wrong_split"
-    wrong = next((part for part in found if part.concept_id not in right), found[0])
+    wrong = next((part for part in found if part.concept_id not in right), None)
+    if wrong is None:
+        return "incomplete"
     names = {normalize(dictionary.names[int(n)]) for row in rows for n in dictionary.name_rows(row)}
     if normalize(wrong.matched_name) in names:
         return "same_name"

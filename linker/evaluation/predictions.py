@@ -28,13 +28,20 @@ def outcomes(path: files.Pathlike, mentions: Sequence[Mention], protocol: str, r
     Raises:
         LinkerError: the file is in neither form, or is for other mentions.
     """
-    lines = files.head(path, 1)
-    if lines and lines[0].startswith("{") and '"mention"' in lines[0] and lines[0].rstrip().endswith("}"):
+    if _is_ours(path):
         yield from _ours(path, mentions, protocol, resolve)
     elif protocol != "biosyn":
         raise LinkerError(f"{path}: is not our JSONL; BioSyn's predictions rank names, judge them with --protocol biosyn")
     else:
         yield from _biosyn(path, mentions, resolve)
+
+
+def _is_ours(path: files.Pathlike) -> bool:
+    try:
+        record = json.loads(next(iter(files.head(path, 1)), ""))
+    except ValueError:
+        return False
+    return isinstance(record, dict) and "mention" in record
 
 
 def _ours(path: files.Pathlike, mentions: Iterable[Mention], protocol: str, resolve: Resolve) -> Iterator[Outcome]:
@@ -45,7 +52,7 @@ def _ours(path: files.Pathlike, mentions: Iterable[Mention], protocol: str, reso
         if prediction is None or prediction.mention.text != mention.text:
             found = "nothing" if prediction is None else prediction.mention.text
             raise InputError(path, "is for other mentions", line=number, value=found, expected=repr(mention.text), remedy=remedy)
-        if mention.gold is not None:
+        if mention.gold or (mention.gold is not None and protocol == "strict"):  # biosyn leaves out mentions without a concept
             yield judge(prediction, mention, protocol, resolve)
     if next(predictions, None) is not None:
         raise InputError(path, "has more predictions than there are mentions", remedy=remedy)
@@ -55,7 +62,7 @@ def _biosyn(path: files.Pathlike, mentions: Iterable[Mention], resolve: Resolve)
     try:
         queries: list[dict[str, Any]] = json.loads(files.read_text(path))["queries"]
         read = [_query(query["mentions"]) for query in queries]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         expected = 'our JSONL, or BioSyn\'s {"queries": [{"mentions": [...]}]}'
         raise InputError(path, f"these are no predictions ({error})", expected=expected, remedy="check --predictions") from None
     theirs, ours = (Counter(format_gold(m.gold or ()) for m in side) for side in ((m for m, _ in read), mentions))
@@ -64,15 +71,16 @@ def _biosyn(path: files.Pathlike, mentions: Iterable[Mention], resolve: Resolve)
         problem = f"its {theirs.total()} mentions are not the {ours.total()} given: the gold ids differ"
         raise InputError(path, problem, value=gold, remedy="give the mentions that were predicted")
     for mention, parts in read:
-        ids = [[_concept_ids(candidate["cui"]) for candidate in part] for part in parts]
-        best = tuple(Candidate(min(i[0]), p[0]["name"], p[0]["name"], 0.0) if p else None for i, p in zip(ids, parts, strict=True))
+        ids = [[found for _, found in part] for part in parts]
+        best = tuple(Candidate(min(part[0][1], default=""), part[0][0], part[0][0], 0.0) if part else None for part in parts)
         yield Outcome(mention, matching.biosyn_rank(ids, mention.gold or (), resolve) or 0, best)
 
 
-def _query(mentions: list[dict[str, Any]]) -> tuple[Mention, list[list[dict[str, str]]]]:
-    """The mention with its gold, and the ranked names of each of its parts."""
+def _query(mentions: list[dict[str, Any]]) -> tuple[Mention, list[list[tuple[str, frozenset[str]]]]]:
+    """The mention with its gold, and for each of its parts the ranked names with their ids."""
     gold = parse_gold(mentions[0]["golden_cui"])
-    return Mention("|".join(m["mention"] for m in mentions), gold=gold), [m["candidates"] for m in mentions]
+    parts = [[(candidate["name"], _concept_ids(candidate["cui"])) for candidate in m["candidates"]] for m in mentions]
+    return Mention("|".join(m["mention"] for m in mentions), gold=gold), parts
 
 
 def _concept_ids(joined: str) -> frozenset[str]:

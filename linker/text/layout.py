@@ -27,7 +27,7 @@ _COST = {  # of one step of a layout; a word matched at its first letter, or a p
     "start_piece": 0.38,  # the long form starts inside a hyphenated word
     "prefix": 0.51,  # the long form holds a prefix that the short form leaves out: "7,12-dimethyl…"
     "start_stop": 1.3,  # the long form starts with a stop word
-    "start_letter": 0.2,  # the long form starts with a single letter
+    "start_letter": 0.3,  # the long form starts with a single letter
 }
 _LIMIT_BASE, _LIMIT_LETTER = 0.55, 0.4  # highest cost of a definition: base + letters × this
 _SINGLE = 0.1  # limit for a short form of one letter
@@ -174,7 +174,7 @@ def _layout(words: list[str], form: str) -> float:
     return costs[-1]
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def _spell(word: str, form: str) -> dict[int, list[tuple[int, float]]]:
     """For each place in the short form: the places that one word can carry it to, with the least cost of each."""
     word = word[:_LONGEST_WORD]

