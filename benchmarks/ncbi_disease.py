@@ -1,7 +1,7 @@
 """NCBI Disease with MEDIC: choose the sparse setting on development data, then report the test set.
 
-    python benchmarks/ncbi_disease.py --choose     the grid, trained on train, judged on dev -> results/ncbi_disease_choice.json
-    python benchmarks/ncbi_disease.py              the chosen settings on test               -> results/ncbi_disease.json, README table
+python benchmarks/ncbi_disease.py --choose     the grid, trained on train, judged on dev -> results/ncbi_disease_choice.json
+python benchmarks/ncbi_disease.py              the chosen settings on test               -> results/ncbi_disease.json
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from common import DATA, RESULTS, ROOT, save
+from common import DATA, RESULTS, save
 
 from linker import Dictionary, Linker, LinkerOptions
 from linker.encoders.tfidf import TfidfOptions
@@ -64,7 +64,7 @@ def choose() -> None:
         row["strict"] = scores(Linker.train(medic["2017"], mentions=train, options=strict), dev, "strict")
         rows.append(row)
         print(f"{options} {folding:8} biosyn {row['biosyn']}  strict {row['strict']}", flush=True)
-    best = {p: max(rows, key=lambda r: (r[p]["acc"]["1"], r[p]["mrr"])) for p in ("biosyn", "strict")}  # noqa: B023 - used at once
+    best = {p: max(rows, key=lambda r: (r[p]["acc"]["1"], r[p]["mrr"])) for p in ("biosyn", "strict")}
     save(CHOICE, {"development_mentions": 787, "best": best, "grid": rows})
 
 
@@ -94,7 +94,6 @@ def test() -> None:
         print(f"{name}, MEDIC {year}, {protocol}\n{report.table(rows[-1])}\n", flush=True)
     rows.append({"configuration": "BioSyn's published predictions", "medic": "2012", "protocol": "biosyn"} | published())
     save(RESULT, {"rows": rows})
-    write_table(rows)
 
 
 def configurations(known: list[Any]) -> Iterator[tuple[str, str, str, LinkerOptions, list[Any]]]:
@@ -116,27 +115,6 @@ def published() -> dict[str, Any]:
         gold = [mention for mention, _ in mentions.flatten(items)]
     path = folder / "biosyn_predictions_test.json.gz"
     return report.summary(list(predictions.outcomes(path, gold, "biosyn", lambda i: frozenset((i,)))), KS)
-
-
-def write_table(rows: list[dict[str, Any]]) -> None:
-    """Put the rows between the markers of README.md."""
-    lines = ["| configuration | MEDIC | protocol | Acc@1 (95%) | Acc@5 | Acc@20 | MRR | seen / unseen mentions, Acc@1 |"]
-    lines.append("|---|---|---|---|---|---|---|---|")
-    for row in rows:
-        acc, (low, high) = row["acc"], row["acc_interval"]["1"]
-        groups = row.get("groups")
-        apart = " / ".join(_share(groups[f"{sign}_mention"]) for sign in ("seen", "unseen")) if groups else ""
-        cells = [row["configuration"], row["medic"], row["protocol"], f"{acc['1']:.4f} ({low:.3f}-{high:.3f})"]
-        lines.append("| " + " | ".join([*cells, f"{acc['5']:.4f}", f"{acc['20']:.4f}", f"{row['mrr']:.4f}", apart]) + " |")
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    start, end = "<!-- ncbi_disease -->", "<!-- /ncbi_disease -->"
-    head, _, rest = text.partition(start)
-    readme.write_text(f"{head}{start}\n" + "\n".join(lines) + f"\n{end}{rest.partition(end)[2]}", encoding="utf-8")
-
-
-def _share(group: dict[str, Any]) -> str:
-    return f"{group['acc']['1']:.3f} ({group['n']})" if group["n"] else "- (0)"
 
 
 if __name__ == "__main__":

@@ -206,6 +206,19 @@ def _form(text: str, options: LinkerOptions, corrections: Mapping[str, str]) -> 
     return spelling.correct(text, corrections) if corrections else text
 
 
+def _normal_form(text: str, options: LinkerOptions, corrections: Mapping[str, str]) -> str:
+    """The one form of a name for index and query."""
+    text = normalize(text, options.normalize)
+    return spelling.correct(text, corrections) if corrections else text
+
+
+def _table(dictionary: Dictionary, options: LinkerOptions, corrections: Mapping[str, str]) -> NameTable:
+    table = dictionary.table(lambda text: _normal_form(text, options, corrections))
+    if not len(table.concepts):
+        raise LinkerError("no name of the dictionary is left once normalised; check normalize.punctuation and the dictionary")
+    return table
+
+
 def training_names(items: Iterable[Mention | Document], options: LinkerOptions) -> Iterator[tuple[Mention, str, tuple[str, ...]]]:
     """Turn annotated mentions into names: yield (mention, name, CURIEs).
 
@@ -227,7 +240,7 @@ def definitions_of(document: Document | None, options: LinkerOptions) -> Mapping
     """The short forms that a document defines; none for a loose mention, or where they are switched off."""
     if document is None or not options.text.abbreviations:
         return {}
-    return abbreviations.table(abbreviations.find(document.text))
+    return abbreviations.table(abbreviations.find(document.text, permuted=options.text.permuted))
 
 
 _Group = tuple[Document | None, Sequence[Mention], Mapping[str, str]]  # the last: short form -> long form

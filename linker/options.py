@@ -18,6 +18,7 @@ class TextOptions:
     """What is done to a mention before its candidates are looked up."""
 
     abbreviations: bool = True  # expand short forms that the document defines
+    permuted: bool = True  # also short forms whose letters stand in another order: "myotonic dystrophy (DM)"
     composites: bool = True  # split "breast and ovarian cancer" in two; never looks at the gold
     training_composites: Literal["skip", "join"] = "skip"  # annotated composites as names: left out, or joined as BioSyn does
 
@@ -33,7 +34,7 @@ class LinkerOptions:
 
 PRESETS: Mapping[str, LinkerOptions] = {
     "default": LinkerOptions(),
-    "paper-biosyn": LinkerOptions(NORMALIZE["biosyn"], TextOptions(training_composites="join"), TfidfOptions("char", 1, 2)),
+    "paper-biosyn": LinkerOptions(NORMALIZE["biosyn"], TextOptions(permuted=False, training_composites="join"), TfidfOptions("char", 1, 2)),
 }
 
 

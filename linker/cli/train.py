@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -54,12 +56,15 @@ def train(
 
     Without --mentions the names of the dictionary are all there is to learn from.
     """
+    from linker import registry
     from linker.linker import Linker
     from linker.readers import mentions as readers
     from linker.text.spelling import read
 
     if refit and not dev:
         raise click.UsageError("--refit adds the mentions of --dev to the training; name them with --dev")
+    if encoder and encoder not in registry.encoders():
+        raise click.UsageError(f"--encoder {encoder}: there is no such encoder; choose one of: {', '.join(sorted(registry.encoders()))}")
     handle = common.handler(on_error)
     options = _options(preset, config, settings)
     dictionary = common.read_dictionary(dicts, handle, **dictionary_options)
@@ -92,25 +97,37 @@ def _options(preset: str, config: str | None, settings: tuple[str, ...]) -> Link
     """The preset, changed by the TOML file, changed by --set."""
     from linker import options as records
 
-    try:
+    with _typed(f"--preset {preset}"):
         options = records.preset(preset)
-    except LinkerError as error:
-        raise click.UsageError(f"--preset {preset}: {error}") from None
     if config:
-        try:
-            options = records.changed(options, _toml(config))
-        except LinkerError as error:
-            raise LinkerError(str(error) if config in str(error) else f"{config}: {error}") from None
+        options = _configured(options, config)
     for setting in settings:
         name, equals, value = setting.partition("=")
         group, dot, field = name.partition(".")
         if not (equals and dot):
             raise click.UsageError(f"--set {setting}: expected GROUP.FIELD=VALUE, e.g. sparse.ngram_max=3")
-        try:
+        with _typed(f"--set {setting}"):
             options = records.changed(options, {group.strip(): {field.strip(): value.strip()}})
-        except LinkerError as error:
-            raise click.UsageError(f"--set {setting}: {error}") from None
     return options
+
+
+@contextlib.contextmanager
+def _typed(option: str) -> Iterator[None]:
+    """Blame the command line."""
+    try:
+        yield
+    except LinkerError as error:
+        raise click.UsageError(f"{option}: {error}") from None
+
+
+def _configured(options: LinkerOptions, path: str) -> LinkerOptions:
+    from linker.options import changed
+
+    values = _toml(path)
+    try:
+        return changed(options, values)
+    except LinkerError as error:
+        raise LinkerError(f"{path}: {error}") from None
 
 
 def _toml(path: str) -> dict[str, Any]:

@@ -47,17 +47,18 @@ def biosyn(linker: Linker, items: Iterable[Mention | Document], k: int) -> Itera
     """
     batch: list[tuple[Mention, list[str]]] = []
     for _, mentions, definitions in grouped(items, linker.options):
-        batch += [(m, [linker.normalize(p) for p in _parts(m, definitions)]) for m in mentions if m.gold]
+        batch += [(m, biosyn_queries(linker, m, definitions)) for m in mentions if m.gold]
         if len(batch) >= _BATCH:
             yield from _judge_names(linker, batch, k)
             batch = []
     yield from _judge_names(linker, batch, k)
 
 
-def _parts(mention: Mention, definitions: Mapping[str, str]) -> list[str]:
+def biosyn_queries(linker: Linker, mention: Mention, definitions: Mapping[str, str]) -> list[str]:
+    """The names that are looked up for a mention by the protocol `biosyn`: one, or one for each part."""
     pieces = mention.text.split("|")
     ids = [i for group in mention.gold or () for i in group.ids]
-    return pieces if len(pieces) > 1 else biosyn_parts(mention.text, definitions, ids)
+    return [linker.normalize(p) for p in (pieces if len(pieces) > 1 else biosyn_parts(mention.text, definitions, ids))]
 
 
 def _judge_names(linker: Linker, batch: Sequence[tuple[Mention, list[str]]], k: int) -> Iterator[Outcome]:

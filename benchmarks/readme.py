@@ -1,0 +1,120 @@
+"""Write the figures of benchmarks/results/*.json into README.md, between its markers: no figure there is typed by hand.
+
+python benchmarks/readme.py            writes
+python benchmarks/readme.py --check    fails where README.md does not quote the results
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from common import RESULTS, ROOT
+
+README = ROOT / "README.md"
+
+
+def result(name: str) -> dict[str, Any]:
+    """The figures of a benchmark."""
+    figures: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["figures"]
+    return figures
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    head = list(head)
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
+
+
+def accuracy() -> str:
+    """Acc@k on the test mentions."""
+    head = ["configuration", "MEDIC", "protocol", "Acc@1 (95% interval)", "Acc@5", "Acc@20", "MRR", "Acc@1 seen / unseen mentions"]
+    return table(head, map(_accuracy_row, result("ncbi_disease")["rows"]))
+
+
+def _accuracy_row(row: dict[str, Any]) -> list[str]:
+    acc, (low, high), groups = row["acc"], row["acc_interval"]["1"], row.get("groups")
+    apart = " / ".join(_share(groups[f"{sign}_mention"]) for sign in ("seen", "unseen")) if groups else ""
+    cells = [row["configuration"], row["medic"], row["protocol"], f"{acc['1']:.4f} ({low:.3f}-{high:.3f})"]
+    return [*cells, f"{acc['5']:.4f}", f"{acc['20']:.4f}", f"{row['mrr']:.4f}", apart]
+
+
+def _share(group: dict[str, Any]) -> str:
+    return f"{group['acc']['1']:.3f} (n={group['n']})" if group["n"] else "-"
+
+
+def choice() -> str:
+    """What development data chose."""
+    best = result("ncbi_disease_choice")["best"]
+    rows = []
+    for protocol, row in best.items():
+        setting = f"{row['analyzer']} {row['ngram_min']}-{row['ngram_max']}" + (", sublinear" if row["sublinear"] else "")
+        rows.append([protocol, setting, *(f"{row[protocol]['acc'][k]:.4f}" for k in ("1", "5", "20"))])
+    return table(["protocol", "n-grams chosen", "dev Acc@1", "dev Acc@5", "dev Acc@20"], rows)
+
+
+def text() -> str:
+    """Abbreviations, composites and the agreement with BioSyn's preprocessing."""
+    pairs, split, agreement = result("abbreviations"), result("composites"), result("preprocessing")
+    rows = [
+        [f"abbreviation pairs, {name}", f"{tool}: precision {figures['precision']:.3f}, recall {figures['recall']:.3f}"]
+        for name, gold in (("Ab3P gold", pairs["ab3p"]), ("SH gold", pairs["sh"]))
+        for tool, figures in ((t, gold[t]) for t in ("linker", "pyab3p", "schwartz_hearst") if t in gold)
+    ]
+    wrongly = f"{split['single_split']} of {split['single']:,} single mentions split wrongly ({split['single_split_share']:.2%})"
+    one_way = f"{split['single_split_share_of_texts_annotated_one_way']:.2%} without the texts that are annotated both ways"
+    found = f"{split['composites_split_right']} of {split['composites']} composites split ({split['recall']:.1%})"
+    rows.append(["composites without gold, NCBI train + dev", f"{found}; {wrongly}; {one_way}"])
+    for name, part in agreement.items():
+        with_list, without = f"{part['agreement']:.2%}", f"{part['agreement_without_spelling']:.2%}"
+        counts = f"{part['equal']:,} of {part['mentions']:,} mentions ({with_list}); {without} without the spelling pair tumour/tumor"
+        rows.append([f"agreement with BioSyn's preprocessing, {name}", counts])
+    return table(["task", "figure"], rows)
+
+
+def speed() -> str:
+    """Speed and memory."""
+    figures = result("speed")
+    pair, load = figures["against_biosyn"], figures["reading_medic_2026"]
+    rate = {name: max(pair[name]["mentions_per_second"]) for name in ("biosyn", "ours")}
+    rows = [
+        [
+            "top 20 names of the 787 development mentions, 2012 MEDIC, against BioSyn's way in the same run",
+            f"{pair['times_faster_median']} times the mentions a second ({rate['ours']:,.0f} / {rate['biosyn']:,.0f}), "
+            f"{pair['times_less_memory_median']} times less peak memory ({pair['ours']['peak_mb'][0]} / {pair['biosyn']['peak_mb'][0]} MB), "
+            f"the same top 20 for {pair['same_top_20']} of {pair['queries']} queries",
+        ],
+        ["`linker --help`", f"{figures['help_seconds']:.2f} s"],
+        ["reading the 2026 MEDIC from its csv.gz", f"{load['seconds']:.2f} s, {load['peak_mb']:.0f} MB peak, {load['names']:,} names"],
+    ]
+    if many := figures.get("million_lines"):
+        memory = many["peak_mb_after_each_tenth_of_the_time"]
+        flat = f"peak memory {memory[0]} MB after a tenth of the time, {memory[-1]} MB at the end"
+        rows.append(
+            [f"{many['lines']:,} lines through `linker link -`", f"{many['seconds']:,} s ({many['lines_per_second']:,} a second), {flat}"]
+        )
+    return table(["what", "figure"], rows)
+
+
+BLOCKS: dict[str, Callable[[], str]] = {"accuracy": accuracy, "choice": choice, "text": text, "speed": speed}
+
+
+def filled(page: str) -> str:
+    """The page with every block written anew."""
+    for name, block in BLOCKS.items():
+        pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
+        page, count = re.subn(pattern, lambda match, block=block: f"{match[1]}{block()}\n{match[2]}", page, flags=re.DOTALL)
+        if count != 1:
+            sys.exit(f"{README}: the markers of {name!r} stand there {count} times; expected once")
+    return page
+
+
+if __name__ == "__main__":
+    old = README.read_text(encoding="utf-8")
+    new = filled(old)
+    if "--check" in sys.argv:
+        sys.exit(f"{README} differs from benchmarks/results; run python benchmarks/readme.py" if old != new else 0)
+    README.write_text(new, encoding="utf-8")

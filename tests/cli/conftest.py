@@ -1,0 +1,83 @@
+"""Running the command line in this process, and as a process of its own where signals, pipes or limits take part."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from linker import Dictionary, Linker
+from linker.cli import _run
+
+HEADER = "# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings\n"
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    """Run a command in this process; its exit code and what it wrote. No message may hold a traceback."""
+
+    def call(*args: object) -> Result:
+        monkeypatch.setattr(sys, "argv", ["linker", *map(str, args)])
+        root, handler = logging.getLogger(), logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("linker: %(message)s"))
+        root.addHandler(handler)
+        root.setLevel(logging.WARNING)
+        capsys.readouterr()
+        try:
+            code = _run("--debug" in args)
+        finally:
+            root.removeHandler(handler)
+            root.setLevel(logging.WARNING)
+        written = capsys.readouterr()
+        assert "--debug" in args or "Traceback" not in written.err
+        assert "a bug in linker" not in written.err
+        return Result(code, written.out, written.err)
+
+    return call
+
+
+@pytest.fixture
+def process() -> Callable[..., Result]:
+    """Run a command as a process of its own."""
+
+    def call(*args: object, **settings: Any) -> Result:
+        settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 60, **settings}
+        done = subprocess.run([sys.executable, "-m", "linker.cli", *map(str, args)], check=False, **settings)
+        result = Result(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
+        assert "Traceback" not in result.err
+        assert "Exception ignored" not in result.err
+        return result
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def trained(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of the sample dictionary; not to be changed."""
+    folder = tmp_path_factory.mktemp("trained") / "model"
+    Linker.train(Dictionary.read(sample)).save(folder)
+    return folder
+
+
+@pytest.fixture
+def medic(tmp_path: Path) -> Callable[..., Path]:
+    """Write a dictionary in MEDIC's format out of (name, id, parents, synonyms) rows."""
+
+    def write(*rows: tuple[str, str, str, str], file: str = "medic.tsv") -> Path:
+        lines = (f"{name}\t{identifier}\t\t\t{parents}\t\t\t{synonyms}\t\n" for name, identifier, parents, synonyms in rows)
+        path = tmp_path / file
+        path.write_text(HEADER + "".join(lines), encoding="utf-8")
+        return path
+
+    return write

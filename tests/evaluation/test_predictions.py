@@ -1,0 +1,144 @@
+"""Somebody's predictions: our JSONL and the JSON of BioSyn."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import InputError, Linker, LinkerError, Mention
+from linker.evaluation import predictions, protocols
+from linker.evaluation.protocols import Outcome
+from linker.ids import parse_gold
+from linker.outputs import jsonl
+
+GIVEN = [
+    Mention("abcd", gold=parse_gold("D:2")),
+    Mention("breast and ovarian cancer", gold=parse_gold("D:3|D:4")),
+    Mention("www", gold=()),
+]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "predictions.json"
+
+
+@pytest.fixture
+def ours(tiny: Linker, path: Path) -> Path:
+    """Our own predictions for GIVEN."""
+    with path.open("w", encoding="utf-8") as file:
+        jsonl.write(tiny.link_items(GIVEN, k=20), file)
+    return path
+
+
+def judged(path: Path, given: list[Mention], protocol: str, tiny: Linker) -> list[Outcome]:
+    return list(predictions.outcomes(path, given, protocol, tiny.dictionary.resolve))
+
+
+def test_our_predictions_are_judged_as_the_model_is(tiny: Linker, ours: Path) -> None:
+    assert judged(ours, GIVEN, "strict", tiny) == list(protocols.strict(tiny, GIVEN, 20))
+    assert [o.rank for o in judged(ours, GIVEN, "strict", tiny)] == [3, 1, 0]
+
+
+def test_biosyn_leaves_out_mentions_without_a_concept(tiny: Linker, ours: Path) -> None:
+    assert [o.rank for o in judged(ours, GIVEN, "biosyn", tiny)] == [3, 1]  # the candidates of our file count one a concept
+
+
+def test_mentions_that_are_not_annotated_are_passed_over(tiny: Linker, ours: Path) -> None:
+    given = [GIVEN[0], Mention(GIVEN[1].text), GIVEN[2]]
+    assert [o.rank for o in judged(ours, given, "strict", tiny)] == [3, 0]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([GIVEN[1], GIVEN[0], GIVEN[2]], "line 1: is for other mentions: 'abcd'; expected 'breast and ovarian cancer'; give the mentions"),
+        ([*GIVEN, GIVEN[0]], "line 4: is for other mentions: 'nothing'; expected 'abcd'; give the mentions that were linked"),
+        (GIVEN[:2], "has more predictions than there are mentions; give the mentions that were linked, in the same order"),
+    ],
+)
+def test_predictions_for_other_mentions(tiny: Linker, ours: Path, given: list[Mention], message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        judged(ours, given, "strict", tiny)
+    assert str(ours) in str(caught.value)
+
+
+def biosyn(*queries: tuple[str, list[tuple[str, list[str]]]]) -> dict[str, Any]:
+    """The form of predictions_eval.json: a query has parts, a part ranked names with their joined ids."""
+    return {
+        "queries": [
+            {
+                "mentions": [
+                    {"mention": text, "golden_cui": gold, "candidates": [{"name": f"n{i}", "cui": i, "label": 0} for i in ids]}
+                    for text, ids in parts
+                ]
+            }
+            for gold, parts in queries
+        ]
+    }
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_the_predictions_of_biosyn(tiny: Linker, path: Path, indent: int | None) -> None:
+    record = biosyn(
+        ("D:2", [("abcd", ["D:1", "D:6", "D:2|D:7"])]),  # joined ids: any of them
+        ("D:3|D:4", [("breast cancer", ["D:3"]), ("ovarian cancer", ["D:1", "D:4"])]),  # all parts must hit
+        ("D:3|D:1", [("breast cancer", ["D:3"]), ("none", [])]),
+        ("OLD:2", [("abxy", ["D:2"])]),
+    )
+    path.write_text(json.dumps(record, indent=indent))
+    given = [Mention("x", gold=parse_gold(gold)) for gold in ("OLD:2", "D:3|D:1", "D:2", "D:3|D:4")]  # the order is theirs
+    outcomes = judged(path, given, "biosyn", tiny)
+    assert [o.rank for o in outcomes] == [3, 2, 0, 1]
+    assert [o.mention.text for o in outcomes] == ["abcd", "breast cancer|ovarian cancer", "breast cancer|none", "abxy"]
+    assert [part and part.concept_id for part in outcomes[2].parts] == ["D:3", None]
+
+
+def test_a_first_name_without_an_id_is_a_miss(tiny: Linker, path: Path) -> None:
+    path.write_text(json.dumps(biosyn(("D:2", [("abcd", ["-1", "D:2"])]))))
+    assert [o.rank for o in judged(path, [Mention("abcd", gold=parse_gold("D:2"))], "biosyn", tiny)] == [2]
+
+
+def test_the_predictions_of_biosyn_for_other_mentions(tiny: Linker, path: Path) -> None:
+    path.write_text(json.dumps(biosyn(("D:2", [("abcd", ["D:1"])]))))
+    message = "its 1 mentions are not the 3 given: the gold ids differ: '.*'; give the mentions that were predicted"
+    with pytest.raises(InputError, match=message):
+        judged(path, GIVEN, "biosyn", tiny)
+
+
+def test_the_predictions_of_biosyn_rank_names(tiny: Linker, path: Path) -> None:
+    path.write_text(json.dumps(biosyn(("D:2", [("abcd", ["D:1"])])), indent=2))
+    with pytest.raises(LinkerError, match="is not our JSONL; BioSyn's predictions rank names, judge them with --protocol biosyn"):
+        judged(path, GIVEN[:1], "strict", tiny)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "mention\tid\n",
+        "[]",
+        "3",
+        '{"queries": 3}',
+        '{"queries": [{"mentions": []}]}',
+        '{"queries": [{"mentions": [{"mention": "m", "golden_cui": "D:1"}]}]}',
+        '{"queries": [{"mentions": [{"mention": "m", "golden_cui": "D:1", "candidates": [{"name": "n"}]}]}]}',
+        '{"queries": [{"mentions": [{"mention": 1, "golden_cui": "D:1", "candidates": []}]}]}',
+        '{"queries": [{"mentions": [{"mention": "m", "golden_cui": 1, "candidates": []}]}]}',
+        '{"results": []}',
+    ],
+)
+def test_no_predictions(tiny: Linker, path: Path, content: str) -> None:
+    path.write_text(content)
+    with pytest.raises(InputError, match=r"these are no predictions .*; expected our JSONL, or BioSyn's .*; check --predictions"):
+        judged(path, GIVEN, "biosyn", tiny)
+
+
+@pytest.mark.parametrize("rest", ["", ', "parts": 3', ', "schema": 2'])
+def test_broken_lines_of_ours(tiny: Linker, path: Path, rest: str) -> None:
+    path.write_text('{"mention": "abcd"' + rest + "}\n")
+    with pytest.raises(InputError, match=r"predictions.json, line 1: the line is no prediction"):
+        judged(path, GIVEN[:1], "strict", tiny)

@@ -1,0 +1,128 @@
+"""Both protocols on a dictionary whose rankings can be worked out by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from linker import Dictionary, Linker, LinkerError, Mention
+from linker.evaluation import protocols
+from linker.ids import parse_gold
+from linker.readers import mentions
+from linker.types import Document, Passage
+
+
+def annotated(text: str, gold: str) -> Mention:
+    return Mention(text, gold=parse_gold(gold))
+
+
+def ranks(tiny: Linker, protocol: str, given: Sequence[Mention | Document], k: int = 20) -> list[int]:
+    return [outcome.rank for outcome in getattr(protocols, protocol)(tiny, given, k)]
+
+
+def test_the_hand_made_ranking_is_what_it_says(tiny: Linker) -> None:
+    ((rows, _),) = tiny.generator.names(["abcd"], 4)
+    assert [tiny.generator.table.texts[int(row)] for row in rows] == ["abcd", "abcde", "abcd like", "abxy"]
+
+
+@pytest.mark.parametrize(
+    ("text", "gold", "strict", "biosyn"),
+    [
+        ("abcd", "D:1", 1, 1),
+        ("abcd", "D:6", 2, 3),  # two names of D:1 stand before it
+        ("abcd", "D:2", 3, 4),
+        ("twin", "D:2", 2, 1),  # a name of both: any id, against least id first
+        ("abcd", "OLD:2", 3, 4),  # an alternative id of D:2
+        ("abcd", "OLD:9", 1, 1),  # of D:1 and of D:2: either is right
+        ("abcd", "X:1", 0, 0),  # not in the dictionary
+        ("breast and ovarian cancer", "D:3|D:4", 1, 1),
+        ("breast and ovarian cancer", "D:4|D:3", 1, 1),
+        ("breast and ovarian cancer", "D:3|D:2", 0, 1),  # strict wants every id, biosyn any id for each part: ... see below
+        ("breast and ovarian cancer", "D:3+D:4", 1, 1),
+        ("abcd", "D:1+D:6", 2, 1),  # all ids, against any
+        ("…", "D:1", 0, 0),  # nothing is returned
+    ],
+)
+def test_ranks(tiny: Linker, text: str, gold: str, strict: int, biosyn: int) -> None:
+    if gold == "D:3|D:2":  # biosyn: the part "ovarian cancer" hits D:3 by "breast cancer", its second or third name
+        (found,) = ranks(tiny, "biosyn", [annotated(text, gold)])
+        assert found > 1
+    else:
+        assert ranks(tiny, "biosyn", [annotated(text, gold)]) == [biosyn]
+    assert ranks(tiny, "strict", [annotated(text, gold)]) == [strict]
+
+
+def test_ranks_beyond_k_are_misses(tiny: Linker) -> None:
+    given = [annotated("abcd", "D:2")]
+    assert [ranks(tiny, "strict", given, k) for k in (2, 3)] == [[0], [3]]
+    assert [ranks(tiny, "biosyn", given, k) for k in (3, 4)] == [[0], [4]]
+
+
+def test_mentions_without_a_concept(tiny: Linker) -> None:
+    given = [Mention("…", gold=()), Mention("abcd", gold=()), Mention("abcd")]
+    assert ranks(tiny, "strict", given) == [1, 0]  # right when nothing is returned; the third is not annotated
+    assert ranks(tiny, "biosyn", given) == []
+
+
+def test_strict_splits_without_the_gold_and_biosyn_by_it(tiny: Linker) -> None:
+    given = [annotated("breast and ovarian cancer", "D:3")]
+    (strict,) = protocols.strict(tiny, given, 20)
+    (biosyn,) = protocols.biosyn(tiny, given, 20)
+    assert (strict.rank, len(strict.parts)) == (0, 2)
+    assert len(biosyn.parts) == 1
+    assert biosyn.rank >= 1
+
+
+def test_pieces_that_a_concept_file_has_split_stay_apart(tiny: Linker) -> None:
+    (outcome,) = protocols.biosyn(tiny, [annotated("abcd|ovarian cancer", "D:1|D:4")], 20)
+    assert [part.concept_id for part in outcome.parts if part] == ["D:1", "D:4"]
+    assert outcome.rank == 1
+
+
+def test_biosyn_names_the_least_id_of_an_ambiguous_name(tiny: Linker) -> None:
+    (outcome,) = protocols.biosyn(tiny, [annotated("twin", "D:2")], 20)
+    (part,) = outcome.parts
+    assert part is not None
+    assert (part.concept_id, part.name, part.matched_name) == ("D:1", "abcd", "twin")
+
+
+@pytest.mark.parametrize("protocol", protocols.PROTOCOLS)
+def test_both_expand_what_the_document_defines(tiny: Linker, protocol: str) -> None:
+    text = "Ovarian cancer (OC)."
+    given = Document("1", (Passage(text),), (Mention("OC", ((16, 18),), parse_gold("D:4")),))
+    assert ranks(tiny, protocol, [given]) == [1]
+    assert ranks(tiny, protocol, [annotated("OC", "D:4")]) != [1]
+
+
+@pytest.mark.parametrize("protocol", protocols.PROTOCOLS)
+def test_outcomes_keep_the_order_over_batches(tiny: Linker, protocol: str) -> None:
+    given = [annotated("abcd", f"D:{1 + number % 2}") for number in range(2500)]
+    outcomes = list(getattr(protocols, protocol)(tiny, given, 5))
+    assert [outcome.mention for outcome in outcomes] == given
+    assert len({(outcome.gold, outcome.rank) for outcome in outcomes}) == 2
+
+
+def test_strict_predictions_never_depend_on_the_gold(sample: Path) -> None:
+    model = Linker.train(Dictionary.read(sample))
+    given = list(mentions.read(sample.with_name("sample_documents.pubtator.txt"))) + list(
+        mentions.read(sample.with_name("sample_mentions.tsv"))
+    )
+    expected = [outcome.parts for outcome in protocols.strict(model, given, 20)]
+    for gold in (parse_gold("D000001|D000002|D000003"), ()):
+        assert [outcome.parts for outcome in protocols.strict(model, [_with(item, gold) for item in given], 20)] == expected
+    assert [tuple(part.best for part in p.parts) for p in model.link([_with(item, None) for item in given], k=20)] == expected
+
+
+def _with(item: Mention | Document, gold: object) -> Mention | Document:
+    if isinstance(item, Mention):
+        return dataclasses.replace(item, gold=gold)
+    return dataclasses.replace(item, mentions=tuple(dataclasses.replace(mention, gold=gold) for mention in item.mentions))
+
+
+def test_an_unknown_protocol_is_named(tiny: Linker) -> None:
+    (prediction,) = tiny.link(["abcd"])
+    with pytest.raises(LinkerError, match="there is no protocol 'lenient'; choose one of: strict, biosyn"):
+        protocols.judge(prediction, annotated("abcd", "D:1"), "lenient", tiny.dictionary.resolve)

@@ -1,0 +1,154 @@
+"""The hierarchy against hand-drawn graphs, and against networkx on graphs of any shape."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linker.hierarchy import Hierarchy
+
+SIZE = 8
+EDGES = st.lists(st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1)), max_size=20)
+
+#      0
+#     / \
+#    1   2      7 (alone)     8 <-> 9 (a cycle) <- 10
+#   / \ / \
+#  3   4   5
+#      |
+#      6 (also directly under 0)
+DRAWN = Hierarchy.of(11, [(1, 0), (2, 0), (3, 1), (4, 1), (4, 2), (5, 2), (6, 4), (6, 0), (8, 9), (9, 8), (10, 9), (3, 3), (4, 1)])
+
+
+def lists(rows: list[np.ndarray]) -> list[list[int]]:
+    return [sorted(r.tolist()) for r in rows]
+
+
+def test_parents_and_children() -> None:
+    assert lists(DRAWN.parents([4, 0, 6, 3])) == [[1, 2], [], [0, 4], [1]]
+    assert lists(DRAWN.children([0, 4, 7])) == [[1, 2, 6], [6], []]
+    assert DRAWN.edges == 11  # the self-loop and the repeat are dropped
+    assert DRAWN.size == 11
+
+
+def test_ancestors_hold_not_the_row_itself() -> None:
+    assert lists(DRAWN.ancestors([6, 3, 0, 7, 8, 10, 6])) == [[0, 1, 2, 4], [0, 1], [], [], [9], [8, 9], [0, 1, 2, 4]]
+    assert DRAWN.is_ancestor(0, 6)
+    assert not DRAWN.is_ancestor(6, 0)
+    assert not DRAWN.is_ancestor(8, 8)
+
+
+def test_steps_are_the_least() -> None:
+    steps = DRAWN.steps([6, 10]).toarray()
+    assert steps.tolist() == [[1, 2, 2, 0, 1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0]]
+    assert steps.dtype == np.int32
+
+
+def test_depth_roots_and_cycles() -> None:
+    assert DRAWN.depth.tolist() == [0, 1, 1, 2, 2, 2, 1, 0, -1, -1, -1]
+    assert DRAWN.roots.tolist() == [0]  # 7 has no child
+    assert lists(DRAWN.cycles()) == [[8, 9]]
+
+
+def test_level_groups_under_the_concepts_of_a_depth() -> None:
+    level = DRAWN.level(1)
+    members = {group: np.flatnonzero(level.toarray()[:, group]).tolist() for group in np.unique(level.indices)}
+    assert members == {1: [1, 3, 4, 6], 2: [2, 4, 5, 6], 6: [6]}
+    assert set(level.data) == {1}
+    assert DRAWN.level(9).nnz == 0
+
+
+def test_distance() -> None:
+    pairs = [(3, 4, 2), (3, 5, 4), (6, 0, 1), (6, 2, 2), (3, 6, 3), (4, 4, 0), (7, 0, -1), (8, 9, 1), (10, 8, 2), (8, 8, 0)]
+    a, b, expected = zip(*pairs, strict=True)
+    assert DRAWN.distance(a, b).tolist() == list(expected)
+    assert DRAWN.distance(b, a).tolist() == list(expected)
+    assert DRAWN.distance(3, 5).tolist() == [4]
+
+
+def test_no_rows_and_no_concepts() -> None:
+    assert DRAWN.steps([]).shape == (0, 11)
+    assert DRAWN.parents([]) == []
+    assert DRAWN.distance([], []).tolist() == []
+    nothing = Hierarchy.of(0, [])
+    assert (nothing.depth.tolist(), nothing.cycles(), nothing.roots.tolist()) == ([], [], [])
+    assert Hierarchy.of(2, []).level(0).toarray().tolist() == [[1, 0], [0, 1]]
+
+
+def test_a_long_chain_needs_no_recursion() -> None:
+    chain = Hierarchy.of(3000, [(i, i - 1) for i in range(1, 3000)])
+    assert chain.depth.tolist() == list(range(3000))
+    assert len(chain.ancestors([2999])[0]) == 2999
+
+
+def graph(edges: list[tuple[int, int]]) -> nx.DiGraph:
+    made = nx.DiGraph()
+    made.add_nodes_from(range(SIZE))
+    made.add_edges_from((a, b) for a, b in edges if a != b)
+    return made
+
+
+@given(EDGES)
+@settings(deadline=None, max_examples=80)
+def test_steps_and_ancestors_agree_with_networkx(edges: list[tuple[int, int]]) -> None:
+    hierarchy, up = Hierarchy.of(SIZE, edges), graph(edges)
+    steps = hierarchy.steps(range(SIZE))
+    for row in range(SIZE):
+        expected = dict(nx.single_source_shortest_path_length(up, row))
+        del expected[row]
+        found = steps[[row]]
+        assert dict(zip(found.indices.tolist(), found.data.tolist(), strict=True)) == expected
+        assert hierarchy.ancestors([row])[0].tolist() == sorted(expected)
+        assert sorted(hierarchy.parents([row])[0].tolist()) == sorted(up.successors(row))
+        assert sorted(hierarchy.children([row])[0].tolist()) == sorted(up.predecessors(row))
+
+
+@given(EDGES)
+@settings(deadline=None, max_examples=80)
+def test_depth_levels_and_cycles_agree_with_networkx(edges: list[tuple[int, int]]) -> None:
+    hierarchy, up = Hierarchy.of(SIZE, edges), graph(edges)
+    tops = [n for n in up if not up.out_degree(n)]
+    to_top = {n: [nx.shortest_path_length(up, n, t) for t in tops if nx.has_path(up, n, t)] for n in up}
+    depth = [min(to_top[n], default=-1) for n in range(SIZE)]
+    assert hierarchy.depth.tolist() == depth
+    for k in range(3):
+        expected = {(n, g) for n in up for g in up if depth[g] == k and nx.has_path(up, n, g)}
+        assert set(zip(*(x.tolist() for x in hierarchy.level(k).nonzero()), strict=True)) == expected
+    strong = sorted(sorted(c) for c in nx.strongly_connected_components(up) if len(c) > 1)
+    assert sorted(lists(hierarchy.cycles())) == strong
+    assert hierarchy.roots.tolist() == [t for t in sorted(tops) if up.in_degree(t)]
+
+
+@given(EDGES)
+@settings(deadline=None, max_examples=60)
+def test_distance_agrees_with_networkx(edges: list[tuple[int, int]]) -> None:
+    hierarchy, up = Hierarchy.of(SIZE, edges), graph(edges)
+    lengths = {n: nx.single_source_shortest_path_length(up, n) for n in up}
+    pairs = [(a, b) for a in range(SIZE) for b in range(SIZE)]
+    expected = [min((lengths[a][c] + lengths[b][c] for c in lengths[a] if c in lengths[b]), default=-1) for a, b in pairs]
+    assert hierarchy.distance(*zip(*pairs, strict=True)).tolist() == expected
+
+
+@given(EDGES)
+@settings(deadline=None, max_examples=30)
+def test_arrays_make_the_same_hierarchy(edges: list[tuple[int, int]]) -> None:
+    hierarchy = Hierarchy.of(SIZE, edges)
+    arrays = hierarchy.arrays()
+    assert {values.dtype for values in arrays.values()} == {np.dtype(np.int32)}
+    again = Hierarchy.from_arrays(arrays["parents.indptr"], arrays["parents.indices"])
+    assert (again.steps(range(SIZE)) != hierarchy.steps(range(SIZE))).nnz == 0
+
+
+@pytest.mark.data
+def test_the_medic_of_2017_is_sound(data) -> None:  # type: ignore[no-untyped-def]
+    from linker import Dictionary
+
+    dictionary = Dictionary.read(data / "medic" / "CTD_diseases_2017-06-06.tsv.gz")
+    hierarchy = dictionary.hierarchy
+    assert hierarchy.edges == 20_018
+    assert hierarchy.cycles() == []
+    assert [dictionary.ids[r] for r in hierarchy.roots] == ["MESH:C"]
+    assert hierarchy.depth.min() == 0

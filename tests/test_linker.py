@@ -1,0 +1,343 @@
+"""Training, linking, saving and loading on the sample dictionary."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from linker import Dictionary, Document, Linker, LinkerError, LinkerOptions, Mention, Prediction
+from linker.ids import parse_gold
+from linker.linker import training_names
+from linker.options import PRESETS, changed, preset
+from linker.readers import mentions
+from linker.types import GoldGroup, Passage
+
+
+@pytest.fixture(scope="module")
+def dictionary(sample: Path) -> Dictionary:
+    return Dictionary.read(sample)
+
+
+@pytest.fixture(scope="module")
+def model(dictionary: Dictionary) -> Linker:
+    return Linker.train(dictionary)
+
+
+@pytest.fixture(scope="module")
+def items(sample: Path) -> list[Mention | Document]:
+    """The bundled documents and mentions."""
+    files = ("sample_documents.pubtator.txt", "sample_mentions.tsv", "sample_mentions.txt")
+    return [item for file in files for item in mentions.read(sample.with_name(file))]
+
+
+def ids(prediction: Prediction) -> list[str | None]:
+    return [part.best.concept_id if part.best else None for part in prediction.parts]
+
+
+def document(text: str, *names: str) -> Document:
+    """A document of one passage with the first occurrence of each name as a mention."""
+    starts = [text.index(name) for name in names]
+    found = tuple(Mention(name, ((start, start + len(name)),)) for name, start in zip(names, starts, strict=True))
+    return Document("1", (Passage(text),), found)
+
+
+# ------------------------------------------------------------------------------------------------------------- linking
+
+
+@pytest.mark.parametrize(
+    ("mention", "concept"),
+    [
+        ("Louis-Bar syndrome", "MESH:D001260"),  # a synonym
+        ("ATAXIA TELANGIECTASIA", "MESH:D001260"),  # the preferred name in another case
+        ("Sjögren’s syndrome", "MESH:D012859"),  # accents and quotes
+        ("beta-thalassaemia", "MESH:D017086"),  # a Greek letter spelt out
+        ("phenylketonurea", "MESH:D010661"),  # misspelt
+    ],
+)
+def test_known_mentions_give_known_ids(model: Linker, mention: str, concept: str) -> None:
+    assert [ids(p) for p in model.link([mention])] == [[concept]]
+
+
+def test_a_candidate_names_its_concept_and_the_name_that_brought_it(model: Linker) -> None:
+    (prediction,) = model.link(["louis bar syndrome"], k=2)
+    (part,) = prediction.parts
+    assert part.best is part.candidates[0]
+    assert (part.best.name, part.best.matched_name) == ("Ataxia Telangiectasia", "Louis-Bar syndrome")
+    assert part.best.score == part.best.sparse_score == pytest.approx(1.0)
+    assert part.best.dense_score is None
+    assert part.candidates[1].score < 1
+
+
+def test_every_synonym_of_the_sample_finds_its_concept(dictionary: Dictionary, model: Linker) -> None:
+    names = [dictionary.name(row) for row in range(len(dictionary.names))]
+    whole = dataclasses.replace(model.options, text=dataclasses.replace(model.options.text, composites=False))
+    plain = Linker(model.dictionary, model.generator, whole, model.seen, {})
+    for name, prediction in zip(names, plain.link([n.text for n in names], k=20), strict=True):
+        same = {c.concept_id for c in prediction.parts[0].candidates if c.score > 0.9999}
+        assert name.concept_id in same, name
+
+
+def test_composites_give_a_part_for_each_name(model: Linker) -> None:
+    predictions = list(model.link(["breast and ovarian cancer", "hepatitis B/C", "deficiency of C5, C6 and C7"]))
+    assert [ids(p) for p in predictions] == [
+        ["MESH:D001943", "MESH:D010051"],
+        ["MESH:D006509", "MESH:D006526"],
+        ["MESH:C537005", "MESH:C567307", "MESH:C566443"],
+    ]
+    assert [part.text for part in predictions[0].parts] == ["breast cancer", "ovarian cancer"]
+
+
+def test_what_is_a_name_itself_is_not_split(model: Linker) -> None:
+    (prediction,) = model.link(["hereditary breast and ovarian cancer"])
+    assert ids(prediction) == ["MESH:D061325"]
+
+
+def test_splitting_can_be_switched_off(dictionary: Dictionary) -> None:
+    options = changed(LinkerOptions(), {"text": {"composites": "false"}})
+    (prediction,) = Linker.train(dictionary, options=options).link(["breast and ovarian cancer"])
+    assert len(prediction.parts) == 1
+
+
+def test_short_forms_are_those_of_the_document(model: Linker) -> None:
+    text = "Acute myeloid leukaemia (AML) and familial amyloid polyneuropathy (FAP). FAP came first."
+    (aml, fap), (lone,) = model.link([document(text, "AML", "FAP")]), model.link(["FAP"])
+    assert (ids(aml), aml.parts[0].text, aml.parts[0].expanded) == (["MESH:D015470"], "AML", "Acute myeloid leukaemia")
+    assert (ids(fap), fap.parts[0].expanded) == (["MESH:D028227"], "familial amyloid polyneuropathy")
+    assert (ids(lone), lone.parts[0].expanded) == (["MESH:D011125"], None)  # ambiguous: the least id
+
+
+def test_a_short_form_means_the_same_wherever_it_stands(model: Linker, items: list[Mention | Document]) -> None:
+    documents = [item for item in items if isinstance(item, Document)]
+    for prediction in model.link(documents):
+        gold = prediction.mention.gold or ()
+        assert ids(prediction) == [i for group in gold for i in group.ids], prediction.mention
+
+
+def test_short_forms_can_be_left_alone(dictionary: Dictionary) -> None:
+    options = changed(LinkerOptions(), {"text": {"abbreviations": False}})
+    text = "Familial amyloid polyneuropathy (FAP)."
+    (prediction,) = Linker.train(dictionary, options=options).link([document(text, "FAP")])
+    assert ids(prediction) == ["MESH:D011125"]
+
+
+def test_items_come_back_in_order(model: Linker, items: list[Mention | Document]) -> None:
+    given = [mention for mention, _ in mentions.flatten(items)]
+    assert [p.mention for p in model.link(items)] == given
+    pairs = list(model.link_items(items))
+    assert [document for document, _ in pairs] == [item if isinstance(item, Document) else None for item in items]
+    assert [p for _, predictions in pairs for p in predictions] == list(model.link(items))
+
+
+def test_k_concepts_each_once_best_first(model: Linker) -> None:
+    lists = {k: next(iter(model.link(["leukaemia"], k=k))).parts[0].candidates for k in (1, 5, 50)}
+    for k, candidates in lists.items():
+        assert len({c.concept_id for c in candidates}) == len(candidates) == k
+        assert [c.score for c in candidates] == sorted((c.score for c in candidates), reverse=True)
+        assert candidates == lists[50][:k]
+
+
+def test_k_below_one_is_refused(model: Linker) -> None:
+    with pytest.raises(LinkerError, match="k is 0; expected: 1 or more"):
+        list(model.link(["cancer"], k=0))
+
+
+def test_a_threshold_leaves_parts_without_a_concept(model: Linker) -> None:
+    tea, cancer = model.link(["a cup of tea", "breast cancer"], threshold=0.9)
+    assert tea.parts[0].nil
+    assert tea.parts[0].candidates == ()
+    assert tea.parts[0].best is None
+    assert not cancer.parts[0].nil
+    assert all(c.score >= 0.9 for c in cancer.parts[0].candidates)
+
+
+def test_a_text_without_a_known_character_has_no_concept(model: Linker) -> None:
+    (prediction,) = model.link(["…"])
+    assert prediction.parts[0].nil
+
+
+def test_input_is_read_a_batch_at_a_time(model: Linker) -> None:
+    taken = itertools.count()
+
+    def endless() -> Iterator[str]:
+        for _ in taken:
+            yield "breast cancer"
+
+    assert len(list(itertools.islice(model.link(endless(), k=1), 10))) == 10
+    assert next(taken) <= 1025
+
+
+def test_documents_without_mentions_do_not_pile_up(model: Linker) -> None:
+    taken = itertools.count()
+    empty = (Document(str(number), (Passage("Nothing."),)) for number in taken)
+    assert next(model.link_items(empty))[0] == Document("0", (Passage("Nothing."),))
+    assert next(taken) <= 1025
+
+
+def test_neither_batches_nor_the_cache_change_an_answer(dictionary: Dictionary, items: list[Mention | Document]) -> None:
+    model = Linker.train(dictionary)
+    together = list(model.link(items, k=3))
+    again = list(model.link(items, k=3))
+    fresh = Linker.train(dictionary)
+    alone = [prediction for item in reversed(items) for prediction in reversed(list(fresh.link([item], k=3)))][::-1]
+    assert together == again
+    for one, other in zip(together, alone, strict=True):
+        assert [(p.text, p.expanded, p.spans) for p in one.parts] == [(p.text, p.expanded, p.spans) for p in other.parts]
+        for a, b in zip(one.parts, other.parts, strict=True):
+            assert [c.concept_id for c in a.candidates] == [c.concept_id for c in b.candidates]
+            assert [c.score for c in a.candidates] == pytest.approx([c.score for c in b.candidates], abs=1e-4)
+
+
+def test_another_k_is_not_answered_from_the_cache(model: Linker) -> None:
+    sizes = [len(next(iter(model.link(["anaemia"], k=k))).parts[0].candidates) for k in (1, 3, 1)]
+    assert sizes == [1, 3, 1]
+
+
+# ------------------------------------------------------------------------------------------------------------ training
+
+
+def test_mentions_become_names(dictionary: Dictionary) -> None:
+    trained = Linker.train(dictionary, mentions=[Mention("sugar trouble", gold=parse_gold("D003924"))])
+    assert ids(next(iter(trained.link(["Sugar trouble"])))) == ["MESH:D003924"]
+    assert len(trained.dictionary.names) == len(dictionary.names) + 1
+    assert trained.dictionary.name(len(dictionary.names)).kind == "training"
+
+
+def test_without_extension_mentions_only_count_as_seen(dictionary: Dictionary) -> None:
+    trained = Linker.train(dictionary, mentions=[Mention("Sugar Trouble", gold=parse_gold("OMIM:217000"))], extend=False)
+    assert len(trained.dictionary.names) == len(dictionary.names)
+    assert trained.seen.mentions == {"sugar trouble"}
+    assert trained.seen.concepts == {"OMIM:217000"}
+
+
+def test_seen_concepts_are_current_ids(dictionary: Dictionary) -> None:
+    trained = Linker.train(dictionary, mentions=[Mention("ALD of adults", gold=parse_gold("OMIM:300100"))])  # alternative of D000326
+    assert trained.seen.concepts == {"MESH:D000326"}
+
+
+def test_the_encoder_is_fitted_without_the_mentions(dictionary: Dictionary) -> None:
+    plain = Linker.train(dictionary)
+    trained = Linker.train(dictionary, mentions=[Mention("zzz qqq", gold=parse_gold("D003924"))])
+    query = ["colorectal cancers"]
+    assert next(iter(plain.link(query))).parts == next(iter(trained.link(query))).parts
+
+
+def test_mentions_of_unknown_ids_are_reported(dictionary: Dictionary, caplog: pytest.LogCaptureFixture) -> None:
+    given = [Mention("x", gold=parse_gold("D999999")), Mention("y", gold=parse_gold("D003924"))]
+    Linker.train(dictionary, mentions=given)
+    assert "1 of 2 training mentions have no id that the dictionary knows; they add no name" in caplog.text
+
+
+def test_names_out_of_annotated_mentions() -> None:
+    text = "Adult lymphoma (AL), breast and ovarian cancer."
+    gold = {"AL": "D008223", "breast and ovarian cancer": "D001943|D010051"}
+    found = document(text, *gold)
+    given = dataclasses.replace(found, mentions=tuple(dataclasses.replace(m, gold=parse_gold(gold[m.text])) for m in found.mentions))
+    loose = [Mention("no concept", gold=()), Mention("not annotated"), Mention("both", gold=(GoldGroup(("A:1", "A:2"), "all_of"),))]
+    skipped = [(name, curies) for _, name, curies in training_names([given, *loose], LinkerOptions())]
+    assert skipped == [("Adult lymphoma", ("MESH:D008223",)), ("", ("MESH:D001943", "MESH:D010051")), ("", ("A:1", "A:2"))]
+    joined = [name for _, name, _ in training_names([given], preset("paper-biosyn"))]
+    assert joined == ["adult lymphoma", "breast cancer ovarian cancer"]
+
+
+def test_corrections_reach_mentions_training_names_and_seen(dictionary: Dictionary) -> None:
+    given = [Mention("gaint sickness", gold=parse_gold("D003924"))]
+    trained = Linker.train(dictionary, mentions=given, corrections={"gaint": "giant"})
+    assert trained.normalize("Gaint sickness") == "giant sickness"
+    assert trained.seen.mentions == {"giant sickness"}
+    for text in ("gaint sickness", "giant sickness"):
+        (prediction,) = trained.link([text], k=1)
+        assert prediction.parts[0].candidates[0].score == pytest.approx(1.0)
+        assert ids(prediction) == ["MESH:D003924"]
+
+
+def test_an_unknown_encoder_is_named(dictionary: Dictionary) -> None:
+    with pytest.raises(LinkerError, match="there is no encoder 'nonsense'; choose one of: .*tfidf"):
+        Linker.train(dictionary, encoder="nonsense")
+
+
+def test_names_of_signs_alone_cannot_be_linked_to(tmp_path: Path) -> None:
+    path = tmp_path / "d.tsv"
+    path.write_text("id\tname\nA:1\t???\n")
+    with pytest.raises(LinkerError, match="no name of the dictionary is left once normalised; check normalize.punctuation"):
+        Linker.train(Dictionary.read(path))
+
+
+# ------------------------------------------------------------------------------------------------------ saving, loading
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_loaded_model_answers_the_same(
+    dictionary: Dictionary, items: list[Mention | Document], sample: Path, tmp_path: Path, name: str
+) -> None:
+    given = list(mentions.read(sample.with_name("sample_documents.pubtator.txt")))
+    trained = Linker.train(dictionary, mentions=given, options=preset(name), corrections={"distrophy": "dystrophy"})
+    trained.save(tmp_path / "model")
+    loaded = Linker.load(tmp_path / "model")
+    assert list(loaded.link(items, k=7)) == list(trained.link(items, k=7))
+    assert (loaded.options, loaded.seen, loaded.encoder) == (trained.options, trained.seen, "tfidf")
+    assert loaded.normalize("muscular distrophy") == "muscular dystrophy"
+    assert loaded.describe_dictionary() == trained.describe_dictionary()
+
+
+def test_a_loaded_model_saves_the_same_files(model: Linker, tmp_path: Path) -> None:
+    model.save(tmp_path / "one")
+    Linker.load(tmp_path / "one").save(tmp_path / "two")
+    assert (tmp_path / "one" / "manifest.json").read_bytes() == (tmp_path / "two" / "manifest.json").read_bytes()
+
+
+def test_a_model_saves_over_the_folder_it_is_mapped_from(model: Linker, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    loaded = Linker.load(tmp_path / "model")
+    loaded.save(tmp_path / "model")
+    assert [ids(p) for p in loaded.link(["breast cancer"])] == [ids(p) for p in Linker.load(tmp_path / "model").link(["breast cancer"])]
+    assert [p.name for p in tmp_path.iterdir()] == ["model"]
+
+
+def test_the_configuration_says_what_the_model_is(model: Linker, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    config = json.loads((tmp_path / "model" / "config.json").read_text())
+    assert (config["kind"], config["format_version"], config["encoder"]) == ("model", 1, "tfidf")
+    assert config["options"]["sparse"] == dataclasses.asdict(model.options.sparse)
+    assert config["dictionary"]["sources"][0]["file"] == "sample_medic.tsv"
+    assert config["dictionary"]["concepts"] == len(model.dictionary)
+
+
+# ------------------------------------------------------------------------------------------------------------- options
+
+
+def test_options_are_read_as_their_type() -> None:
+    values = {"sparse": {"ngram_max": "3", "analyzer": "CHAR_WB", "sublinear": "True"}, "normalize": {"greek": False}}
+    options = changed(LinkerOptions(), values)
+    assert (options.sparse.ngram_max, options.sparse.analyzer, options.sparse.sublinear) == (3, "char_wb", True)
+    assert options.normalize.greek is False
+    assert changed(LinkerOptions(), dataclasses.asdict(options)) == options
+
+
+@pytest.mark.parametrize(
+    ("group", "field", "value", "message"),
+    [
+        ("spares", "ngram_max", 3, "there is no option group 'spares'; choose one of: normalize, text, sparse"),
+        ("sparse", "ngram", 3, "there is no option sparse.ngram; sparse has: analyzer, ngram_min, ngram_max, sublinear"),
+        ("sparse", "ngram_max", "three", "sparse.ngram_max is 'three'; expected: int"),
+        ("sparse", "ngram_max", 2.5, "sparse.ngram_max is 2.5; expected: int"),
+        ("sparse", "ngram_max", [2], r"sparse.ngram_max is \[2\]; expected: int"),
+        ("sparse", "analyzer", "word", "sparse.analyzer is 'word'; choose one of: char, char_wb"),
+        ("text", "composites", "maybe", "text.composites is 'maybe'; choose one of: true, false"),
+        ("sparse", "ngram_max", 0, "sparse.ngram_min 1 and ngram_max 0: 1 <= ngram_min <= ngram_max is wanted"),
+    ],
+)
+def test_wrong_options_say_what_there_is(group: str, field: str, value: object, message: str) -> None:
+    with pytest.raises(LinkerError, match=message):
+        changed(LinkerOptions(), {group: {field: value}})
+
+
+def test_an_option_without_its_group_is_refused() -> None:
+    with pytest.raises(LinkerError, match="there is no option group 'ngram_max'"):
+        changed(LinkerOptions(), {"ngram_max": 3})  # type: ignore[dict-item]
+    with pytest.raises(LinkerError, match="there is no preset 'best'; choose one of: default, paper-biosyn"):
+        preset("best")

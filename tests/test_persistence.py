@@ -1,0 +1,243 @@
+"""Folders of arrays: what is saved comes back, and what was changed, cut or smuggled in is refused by name."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linker import files, persistence
+from linker.errors import LinkerError
+from linker.persistence import Strings
+
+TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampled_from(["", "é", "𝒳", "\U0010ffff", "\x00"]))
+
+
+def save(path: Path, kind: str = "model") -> Path:
+    with persistence.saving(path, kind, {"encoder": "tfidf"}) as folder:
+        persistence.save_arrays(folder, {"whole": np.arange(3, dtype=np.int32), "empty": np.empty(0, np.float32)})
+        persistence.save_arrays(folder / "deep", {"half": np.array([[0.5], [1.5]])})
+        persistence.save_json(folder / "seen.json", ["β", 1])
+    return path
+
+
+def sign(folder: Path, **extra: str) -> None:
+    """Write a manifest that is true to the folder, as a forger would."""
+    sums = {f.relative_to(folder).as_posix(): files.sha256(f) for f in folder.rglob("*") if f.is_file() and f.name != "manifest.json"}
+    persistence.save_json(folder / "manifest.json", {"sha256": sums | extra})
+
+
+def refusal(folder: Path, kind: str = "model") -> str:
+    with pytest.raises(LinkerError) as caught:
+        persistence.opening(folder, kind)
+    return str(caught.value)
+
+
+@given(TEXTS)
+@settings(deadline=None, max_examples=100)
+def test_strings_hold_any_text(texts: list[str]) -> None:
+    column = Strings.of(texts)
+    assert len(column) == len(texts)
+    assert list(column) == texts
+    assert [column[i] for i in range(len(texts))] == texts
+    assert [column[-i] for i in range(1, len(texts) + 1)] == texts[::-1]
+    assert column[1:3] == texts[1:3]
+    assert column[::-2] == texts[::-2]
+    assert list(Strings.from_arrays(column.arrays("x"), "x")) == texts
+
+
+def test_strings_count_bytes_not_characters() -> None:
+    column = Strings.of(["", "é", "𝒳", "ab"])
+    assert column.offsets.tolist() == [0, 0, 2, 6, 8]
+    assert column.data.dtype == np.uint8
+    assert "𝒳" in column
+    assert "x" not in column
+
+
+@pytest.mark.parametrize("row", [3, -4])
+def test_strings_have_an_end(row: int) -> None:
+    with pytest.raises(IndexError):
+        Strings.of("abc")[row]
+
+
+def test_what_was_saved_comes_back(tmp_path: Path) -> None:
+    folder, config = persistence.opening(save(tmp_path / "m"), "model")
+    assert config == {"format_version": 1, "kind": "model", "code_version": persistence.VERSION, "encoder": "tfidf"}
+    arrays = persistence.load_arrays(folder)
+    assert sorted(arrays) == ["empty", "whole"]
+    assert arrays["whole"].tolist() == [0, 1, 2]
+    assert isinstance(arrays["whole"], np.memmap)
+    assert arrays["empty"].shape == (0,)
+    assert arrays["empty"].dtype == np.float32
+    assert persistence.load_arrays(folder / "deep")["half"].tolist() == [[0.5], [1.5]]
+    assert persistence.load_json(folder / "seen.json") == ["β", 1]
+
+
+def test_changing_a_loaded_array_leaves_the_file(tmp_path: Path) -> None:
+    folder = save(tmp_path / "m")
+    persistence.load_arrays(folder)["whole"][0] = 9
+    assert persistence.load_arrays(folder)["whole"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["whole.npy", "empty.npy", "deep/half.npy", "seen.json", "config.json", "manifest.json"])
+def test_any_changed_byte_is_found(tmp_path: Path, name: str) -> None:
+    folder = save(tmp_path / "m")
+    data = (folder / name).read_bytes()
+    for at in range(len(data)):
+        (folder / name).write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        message = refusal(folder)
+        assert name in message or (name == "config.json" and message.startswith(f"{folder}: this folder holds a "))
+    (folder / name).write_bytes(data)
+    persistence.opening(folder, "model")
+
+
+@pytest.mark.parametrize("name", ["whole.npy", "deep/half.npy", "seen.json"])
+def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
+    folder = save(tmp_path / "m")
+    (folder / name).unlink()
+    message = f"{folder / name}: named in manifest.json but missing; the folder is incomplete, train or save it again"
+    assert refusal(folder) == message
+
+
+def test_a_missing_manifest_is_named(tmp_path: Path) -> None:
+    folder = save(tmp_path / "m")
+    (folder / "manifest.json").unlink()
+    assert refusal(folder) == f"{folder / 'manifest.json'}: there is no such file; the folder is incomplete, train or save it again"
+
+
+@pytest.mark.parametrize(("kind", "hint"), [("model", "train one (linker train --dict FILE -o DIR)"), ("dictionary", "save one first")])
+def test_a_missing_folder_says_how_to_make_one(tmp_path: Path, kind: str, hint: str) -> None:
+    assert refusal(tmp_path / "none", kind).startswith(f"{tmp_path / 'none'}: there is no {kind} here (no config.json); {hint}")
+
+
+@pytest.mark.parametrize("name", ["extra.npy", "deep/extra.npy"])
+def test_an_array_that_nobody_signed_is_refused(tmp_path: Path, name: str) -> None:
+    folder = save(tmp_path / "m")
+    np.save(folder / name, np.arange(2))
+    message = f"{folder / name}: is not in manifest.json; the folder was changed, train or save it again"
+    assert refusal(folder) == message
+
+
+@pytest.mark.parametrize("version", [0, 2, "1", None])
+def test_another_format_version_is_refused_by_number(tmp_path: Path, version: object) -> None:
+    folder = save(tmp_path / "m")
+    config = json.loads((folder / "config.json").read_text()) | {"format_version": version}
+    persistence.save_json(folder / "config.json", config)
+    sign(folder)
+    assert f"config.json: format_version is {version!r}, this release ({persistence.VERSION}) reads 1; " in refusal(folder)
+
+
+@pytest.mark.parametrize("content", ["[]", "1", "null", '"x"'])
+def test_a_configuration_of_another_shape_is_refused(tmp_path: Path, content: str) -> None:
+    folder = save(tmp_path / "m")
+    (folder / "config.json").write_text(content)
+    assert "format_version is None" in refusal(folder)
+
+
+def test_a_folder_of_another_kind_is_refused(tmp_path: Path) -> None:
+    folder = save(tmp_path / "d", "dictionary")
+    assert refusal(folder, "model") == f"{folder}: this folder holds a 'dictionary', a model was expected"
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"sha256": []}'])
+def test_a_manifest_without_checksums_is_refused(tmp_path: Path, content: str) -> None:
+    folder = save(tmp_path / "m")
+    (folder / "manifest.json").write_text(content)
+    assert refusal(folder) == f"{folder / 'manifest.json'}: holds no checksums; train or save it again"
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_the_manifest_names_no_file_outside_the_folder(tmp_path: Path, absolute: bool) -> None:
+    folder = save(tmp_path / "m")
+    outside = tmp_path / "secret"
+    outside.write_text("x")
+    sign(folder, **{str(outside) if absolute else "../secret": files.sha256(outside)})
+    assert "secret: named in manifest.json but missing" in refusal(folder)
+
+
+def _pickled(path: Path) -> None:
+    np.save(path, np.array([{"a": 1}], object), allow_pickle=True)
+
+
+def _raw_pickle(path: Path) -> None:
+    path.write_bytes(pickle.dumps([1]))
+
+
+def _zip(path: Path) -> None:
+    with path.open("wb") as file:
+        np.savez(file, x=np.arange(2))
+
+
+def _cut(path: Path) -> None:
+    np.save(path, np.arange(100))
+    path.write_bytes(path.read_bytes()[:-8])
+
+
+def _nothing(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize("forge", [_pickled, _raw_pickle, _zip, _cut, _nothing])
+def test_what_is_no_plain_array_is_refused_though_signed(tmp_path: Path, forge) -> None:  # type: ignore[no-untyped-def]
+    folder = save(tmp_path / "m")
+    forge(folder / "whole.npy")
+    sign(folder)
+    persistence.opening(folder, "model")
+    with pytest.raises(LinkerError, match=r"whole\.npy: is no array of plain values \(.*\); the folder was changed"):
+        persistence.load_arrays(folder)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {f.relative_to(folder).as_posix(): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+
+
+@pytest.mark.parametrize("blow", [RuntimeError, KeyboardInterrupt, SystemExit])
+def test_a_killed_save_leaves_the_old_folder(tmp_path: Path, blow: type[BaseException]) -> None:
+    folder = save(tmp_path / "m")
+    before = contents(tmp_path)
+    with pytest.raises(blow), persistence.saving(folder, "model", {}) as aside:
+        persistence.save_arrays(aside, {"whole": np.arange(100)})
+        raise blow
+    assert contents(tmp_path) == before
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_killed_first_save_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), persistence.saving(tmp_path / "m", "model", {}) as aside:
+        persistence.save_arrays(aside, {"whole": np.arange(100)})
+        raise RuntimeError
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_a_message_and_leaves_the_old_folder(tmp_path: Path) -> None:
+    folder = save(tmp_path / "m")
+    before = contents(tmp_path)
+    with pytest.raises(LinkerError, match="cannot be written: No space left on device"), persistence.saving(folder, "model", {}):
+        raise OSError(28, "No space left on device")
+    assert contents(tmp_path) == before
+
+
+def test_saving_again_replaces_all(tmp_path: Path) -> None:
+    folder = save(tmp_path / "m")
+    with persistence.saving(folder, "model", {}) as aside:
+        persistence.save_arrays(aside, {"new": np.arange(1)})
+    assert sorted(contents(folder)) == ["config.json", "manifest.json", "new.npy"]
+    persistence.opening(folder, "model")
+
+
+def test_a_folder_that_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(LinkerError, match=r"exists and was not written by linker \(no manifest\.json\)"):
+        save(tmp_path)
+    assert contents(tmp_path) == {"thesis.txt": b"years of work"}
+
+
+def test_broken_json_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_bytes(b'{"a": ')
+    with pytest.raises(LinkerError, match=r"x\.json: not JSON"):
+        persistence.load_json(tmp_path / "x.json")
