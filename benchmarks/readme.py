@@ -84,7 +84,8 @@ def speed() -> str:
         [
             "top 20 names of the 787 development mentions, 2012 MEDIC, against BioSyn's way in the same run",
             f"{pair['times_faster_median']} times the mentions a second ({rate['ours']:,.0f} / {rate['biosyn']:,.0f}), "
-            f"{pair['times_less_memory_median']} times less peak memory ({pair['ours']['peak_mb'][0]} / {pair['biosyn']['peak_mb'][0]} MB), "
+            f"{pair['times_less_memory_median']} times less peak memory "
+            f"({pair['ours']['peak_mb'][0]} / {pair['biosyn']['peak_mb'][0]} MB), "
             f"the same top 20 for {pair['same_top_20']} of {pair['queries']} queries",
         ],
         ["`linker --help`", f"{figures['help_seconds']:.2f} s"],
