@@ -23,7 +23,6 @@ from linker.encoders.tfidf import TfidfOptions
 from linker.evaluation import predictions, protocols, report
 from linker.options import PRESETS
 from linker.readers import mentions
-from linker.text.normalize import PRESETS as NORMALIZE
 
 KS = (1, 5, 10, 20)
 MEDIC = {
@@ -37,6 +36,7 @@ GRID = [
         ("char", "char_wb"), ((1, 2), (1, 3), (2, 3), (2, 4), (1, 4), (3, 3), (2, 5)), (False, True)
     )
 ]
+BASE = {"biosyn": PRESETS["paper-biosyn"], "strict": LinkerOptions()}
 RESULT, CHOICE = "ncbi_disease", "ncbi_disease_choice"
 
 
@@ -56,16 +56,15 @@ def choose() -> None:
     train, dev = corpus("train"), corpus("devel")
     medic = {year: dictionary(year) for year in ("2012", "2017")}
     rows = []
-    for options, folding in itertools.product(GRID, ("biosyn", "default")):
-        row: dict[str, Any] = dataclasses.asdict(options) | {"normalize": folding}
-        biosyn = dataclasses.replace(PRESETS["paper-biosyn"], sparse=options, normalize=NORMALIZE[folding])
-        strict = LinkerOptions(sparse=options, normalize=NORMALIZE[folding])
-        row["biosyn"] = scores(Linker.train(medic["2012"], mentions=train, options=biosyn), dev, "biosyn")
-        row["strict"] = scores(Linker.train(medic["2017"], mentions=train, options=strict), dev, "strict")
+    for options in GRID:
+        row: dict[str, Any] = dataclasses.asdict(options)
+        for protocol, year in (("biosyn", "2012"), ("strict", "2017")):
+            linker = Linker.train(medic[year], mentions=train, options=dataclasses.replace(BASE[protocol], sparse=options))
+            row[protocol] = scores(linker, dev, protocol)
         rows.append(row)
-        print(f"{options} {folding:8} biosyn {row['biosyn']}  strict {row['strict']}", flush=True)
-    best = {p: max(rows, key=lambda r: (r[p]["acc"]["1"], r[p]["mrr"])) for p in ("biosyn", "strict")}
-    save(CHOICE, {"development_mentions": 787, "best": best, "grid": rows})
+        print(f"{options} biosyn {row['biosyn']}  strict {row['strict']}", flush=True)
+    best = {p: max(rows, key=lambda r: (r[p]["mrr"], r[p]["acc"]["1"])) for p in ("biosyn", "strict")}
+    save(CHOICE, {"criterion": "MRR, then Acc@1", "best": best, "grid": rows})
 
 
 def scores(linker: Linker, items: list[Any], protocol: str) -> dict[str, Any]:
@@ -77,9 +76,8 @@ def scores(linker: Linker, items: list[Any], protocol: str) -> dict[str, Any]:
 def chosen(protocol: str) -> LinkerOptions:
     """The options that development data chose for a protocol."""
     best = json.loads((RESULTS / f"{CHOICE}.json").read_text(encoding="utf-8"))["figures"]["best"][protocol]
-    sparse = TfidfOptions(**{name: best[name] for name in ("analyzer", "ngram_min", "ngram_max", "sublinear")})
-    base = PRESETS["paper-biosyn" if protocol == "biosyn" else "default"]
-    return dataclasses.replace(base, sparse=sparse, normalize=NORMALIZE[best["normalize"]])
+    sparse = TfidfOptions(**{field.name: best[field.name] for field in dataclasses.fields(TfidfOptions)})
+    return dataclasses.replace(BASE[protocol], sparse=sparse)
 
 
 def test() -> None:

@@ -20,6 +20,8 @@ from linker.types import NAME_KINDS, Concept, Source
 _KIND = {kind: i for i, kind in enumerate(NAME_KINDS)}
 _STATUS = {"alternative": 0, "obsolete": 1, "merged": 2}
 
+XREF_SEPARATOR = "\x1f"  # a reference may hold any visible sign
+
 Columns = dict[str, NDArray[Any]]
 
 
@@ -87,7 +89,7 @@ class Builder:
         if not known:
             self._strings["id"].append(concept.id)
             self._strings["definition"].append(concept.definition)
-            self._strings["xrefs"].append("|".join(concept.xrefs))
+            self._strings["xrefs"].append(XREF_SEPARATOR.join(concept.xrefs))
             self._preferred.append(len(self._names["concept"]))
             self._type_labels.extend(self._label(t) for t in concept.types)
             self._type_starts.append(len(self._type_labels))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import files, persistence
-from linker.building import Builder
+from linker.building import XREF_SEPARATOR, Builder
 from linker.errors import OnError, stop
 from linker.hierarchy import Hierarchy
 from linker.persistence import Strings
@@ -163,7 +163,7 @@ class Dictionary:
             Strings.from_arrays(self.columns, "definition")[row],
             self.types(row),
             identifier.partition(":")[0] if ":" in identifier else "",
-            xrefs=tuple(xrefs.split("|")) if xrefs else (),
+            xrefs=tuple(xrefs.split(XREF_SEPARATOR)) if xrefs else (),
         )
 
     def with_parents(self, lender: Dictionary) -> Dictionary:

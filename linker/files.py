@@ -187,6 +187,17 @@ def write_aside(path: Pathlike) -> Iterator[TextIO]:
         raise
 
 
+def check_replaceable(path: Pathlike, *, marker: str) -> None:
+    """Refuse a folder that holds something and no `marker`: it is not ours to replace.
+
+    Raises:
+        LinkerError: it is such a folder, or a file.
+    """
+    path = Path(path)
+    if path.exists() and not (path / marker).exists() and (not path.is_dir() or any(path.iterdir())):
+        raise LinkerError(f"{path}: exists and was not written by linker (no {marker}); name another folder with -o")
+
+
 @contextlib.contextmanager
 def write_folder(path: Pathlike, *, marker: str) -> Iterator[Path]:
     """Fill a temporary folder beside `path`, sync it, and put it in place at the end.
@@ -196,8 +207,7 @@ def write_folder(path: Pathlike, *, marker: str) -> Iterator[Path]:
         marker: a file that a folder must hold to be replaced; any other folder that is not empty is refused.
     """
     path = Path(path)
-    if path.exists() and not (path / marker).exists() and (not path.is_dir() or any(path.iterdir())):
-        raise LinkerError(f"{path}: exists and was not written by linker (no {marker}); name another folder with -o")
+    check_replaceable(path, marker=marker)
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
@@ -218,12 +228,13 @@ def _swap(new: Path, path: Path) -> None:
         os.replace(new, path)
         return
     old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent))
-    os.replace(path, old / path.name)
     try:
-        os.replace(new, path)
-    except OSError:
-        os.replace(old / path.name, path)
-        raise
+        os.replace(path, old / path.name)
+        try:
+            os.replace(new, path)
+        except OSError:
+            os.replace(old / path.name, path)
+            raise
     finally:
         shutil.rmtree(old, ignore_errors=True)
 

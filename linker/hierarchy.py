@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_matrix, eye_array
+from scipy.sparse import csr_matrix, eye
 from scipy.sparse.csgraph import connected_components
 
 Rows = NDArray[np.int32]
@@ -100,7 +100,7 @@ class Hierarchy:
         Returns:
             csr_matrix (n, n) of int8: (row, group) is 1 where `group` has depth k and is the row itself or one of its ancestors.
         """
-        reach = self.steps(np.arange(self.size, dtype=np.int32)).astype(bool) + eye_array(self.size, dtype=bool, format="csr")
+        reach = self.steps(np.arange(self.size, dtype=np.int32)).astype(bool) + eye(self.size, dtype=bool, format="csr")
         keep = csr_matrix(((self.depth == k).astype(np.int8), (range(self.size), range(self.size))), shape=self._up.shape)
         grouped = csr_matrix(reach.astype(np.int8) @ keep)
         grouped.eliminate_zeros()

@@ -17,12 +17,12 @@ from linker.options import LinkerOptions, changed
 from linker.text import abbreviations, composites, spelling
 from linker.text.biosyn import biosyn_parts
 from linker.text.normalize import normalize
-from linker.types import Candidate, Document, Mention, Part, Prediction
+from linker.types import Candidate, Document, Mention, Part, Prediction, Span
 
 logger = logging.getLogger(__name__)
 
 _BATCH = 1024  # mentions scored together
-_CACHE = 20_000  # rankings kept for mentions that come again
+_CACHE = 20_000  # names whose candidates are kept, for mentions that come again
 
 Item = str | Mention | Document
 Linked = tuple[Document | None, list[Prediction]]
@@ -50,7 +50,7 @@ class Linker:
     ) -> None:
         self.dictionary, self.generator, self.options, self.seen, self.encoder = dictionary, generator, options, seen, encoder
         self._corrections = corrections
-        self._cache: dict[tuple[str, int], Ranked] = {}
+        self._cache: dict[tuple[str, int], tuple[Candidate, ...]] = {}
 
     @classmethod
     def train(
@@ -79,25 +79,18 @@ class Linker:
         options, corrections = options or LinkerOptions(), corrections or {}
         pairs = list(training_names(mentions, options))
         seen = Seen(
-            frozenset(_form(mention.text, options, corrections) for mention, _, _ in pairs),
+            frozenset(_normal_form(mention.text, options, corrections) for mention, _, _ in pairs),
             frozenset(c for _, _, ids in pairs for i in ids for c in dictionary.resolve(i)),
         )
-        names = [(_form(name, options, corrections) if corrections else name, ids) for _, name, ids in pairs if name]
+        names = [(name, ids) for _, name, ids in pairs if name]
         unknown = sum(not any(map(dictionary.rows, ids)) for _, ids in names)
         if unknown:
             logger.warning("%d of %d training mentions have no id that the dictionary knows; they add no name", unknown, len(names))
         extended = dictionary.add(names) if extend else dictionary
         sparse = registry.load(encoder)(options.sparse)
-        sparse.fit([text for text in cls._table(dictionary, options).texts if text])  # BioSyn: fitted without the mentions
-        generator = SparseGenerator.index(cls._table(extended, options), dictionary.id_rank, sparse)
+        sparse.fit([text for text in _table(dictionary, options, corrections).texts if text])  # as BioSyn: without the mentions
+        generator = SparseGenerator.index(_table(extended, options, corrections), dictionary.id_rank, sparse)
         return cls(extended, generator, options, seen, corrections, encoder)
-
-    @staticmethod
-    def _table(dictionary: Dictionary, options: LinkerOptions) -> NameTable:
-        table = dictionary.table(lambda text: normalize(text, options.normalize))
-        if not len(table.concepts):
-            raise LinkerError("no name of the dictionary is left once normalised; check normalize.punctuation and the dictionary")
-        return table
 
     def link(self, items: Iterable[Item], *, k: int = 5, threshold: float | None = None) -> Iterator[Prediction]:
         """Link mentions, in order, in bounded memory.
@@ -122,13 +115,13 @@ class Linker:
                 predictions = []
                 for mention, parts in zip(mentions, item, strict=True):
                     spans = mention.spans if len(parts) == 1 else ()
-                    made = [self._part(text, expanded, spans, next(ranked), threshold) for text, expanded in parts]
+                    made = [_part(text, expanded, spans, next(ranked), threshold) for text, expanded in parts]
                     predictions.append(Prediction(mention, tuple(made)))
                 yield document, predictions
 
     def normalize(self, text: str) -> str:
         """The form of a text that is looked up."""
-        return _form(text, self.options, self._corrections)
+        return _normal_form(text, self.options, self._corrections)
 
     def _split(self, mention: Mention, definitions: Mapping[str, str]) -> list[tuple[str, str | None]]:
         """The parts of a mention: their text, and its expansion where that differs."""
@@ -145,29 +138,21 @@ class Linker:
     def _names(self) -> frozenset[str]:
         return frozenset(self.generator.table.texts)
 
-    def _rank(self, queries: Sequence[str], k: int) -> list[Ranked]:
-        new = [q for q in dict.fromkeys(queries) if (q, k) not in self._cache]
-        found = {(q, k): self._cache[q, k] for q in dict.fromkeys(queries) if (q, k) in self._cache}
-        found |= {(q, k): ranked for q, ranked in zip(new, self.generator.concepts(new, k), strict=True)}
+    def _rank(self, queries: Sequence[str], k: int) -> list[tuple[Candidate, ...]]:
+        """The candidates of normalised names; those of names that came before are remembered."""
+        distinct = dict.fromkeys(queries)
+        found = {q: self._cache[q, k] for q in distinct if (q, k) in self._cache}
+        new = [q for q in distinct if q not in found]
+        found |= {q: self._candidates(ranked) for q, ranked in zip(new, self.generator.concepts(new, k), strict=True)}
         if len(self._cache) + len(new) > _CACHE:
             self._cache.clear()
-        self._cache |= found
-        return [found[q, k] for q in queries]
+        self._cache.update(((q, k), found[q]) for q in new)
+        return [found[q] for q in queries]
 
-    def _part(self, text: str, expanded: str | None, spans: tuple[tuple[int, int], ...], ranked: Ranked, threshold: float | None) -> Part:
+    def _candidates(self, ranked: Ranked) -> tuple[Candidate, ...]:
+        ids, names, preferred = self.dictionary.ids, self.dictionary.names, self.dictionary.preferred_name
         rows = zip(ranked.concepts.tolist(), ranked.entries.tolist(), ranked.scores.tolist(), strict=True)
-        candidates = tuple(
-            Candidate(
-                self.dictionary.ids[concept],
-                self.dictionary.preferred_name(concept),
-                self.dictionary.names[entry],
-                score,
-                sparse_score=score,
-            )
-            for concept, entry, score in rows
-            if threshold is None or score >= threshold
-        )
-        return Part(text, expanded, spans, candidates, nil=not candidates)
+        return tuple(Candidate(ids[c], preferred(c), names[entry], score, sparse_score=score) for c, entry, score in rows)
 
     def save(self, folder: files.Pathlike) -> None:
         """Write the model folder; one that stood there is replaced at the end."""
@@ -201,9 +186,10 @@ class Linker:
         return {"concepts": len(self.dictionary), "names": len(self.generator.table), "sources": sources}
 
 
-def _form(text: str, options: LinkerOptions, corrections: Mapping[str, str]) -> str:
-    text = normalize(text, options.normalize)
-    return spelling.correct(text, corrections) if corrections else text
+def _part(text: str, expanded: str | None, spans: tuple[Span, ...], candidates: tuple[Candidate, ...], threshold: float | None) -> Part:
+    if threshold is not None:
+        candidates = tuple(c for c in candidates if c.score >= threshold)
+    return Part(text, expanded, spans, candidates, nil=not candidates)
 
 
 def _normal_form(text: str, options: LinkerOptions, corrections: Mapping[str, str]) -> str:

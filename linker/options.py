@@ -34,7 +34,9 @@ class LinkerOptions:
 
 PRESETS: Mapping[str, LinkerOptions] = {
     "default": LinkerOptions(),
-    "paper-biosyn": LinkerOptions(NORMALIZE["biosyn"], TextOptions(permuted=False, training_composites="join"), TfidfOptions("char", 1, 2)),
+    "paper-biosyn": LinkerOptions(
+        NORMALIZE["biosyn"], TextOptions(permuted=False, training_composites="join"), TfidfOptions("char", 1, 2, sublinear=False)
+    ),
 }
 
 

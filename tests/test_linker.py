@@ -256,14 +256,14 @@ def test_corrections_reach_mentions_training_names_and_seen(dictionary: Dictiona
 
 
 def test_an_unknown_encoder_is_named(dictionary: Dictionary) -> None:
-    with pytest.raises(LinkerError, match="there is no encoder 'nonsense'; choose one of: .*tfidf"):
+    with pytest.raises(LinkerError, match=r"there is no encoder 'nonsense'; choose one of: .*tfidf"):
         Linker.train(dictionary, encoder="nonsense")
 
 
 def test_names_of_signs_alone_cannot_be_linked_to(tmp_path: Path) -> None:
     path = tmp_path / "d.tsv"
     path.write_text("id\tname\nA:1\t???\n")
-    with pytest.raises(LinkerError, match="no name of the dictionary is left once normalised; check normalize.punctuation"):
+    with pytest.raises(LinkerError, match=r"no name of the dictionary is left once normalised; check normalize.punctuation"):
         Linker.train(Dictionary.read(path))
 
 
@@ -305,39 +305,3 @@ def test_the_configuration_says_what_the_model_is(model: Linker, tmp_path: Path)
     assert config["options"]["sparse"] == dataclasses.asdict(model.options.sparse)
     assert config["dictionary"]["sources"][0]["file"] == "sample_medic.tsv"
     assert config["dictionary"]["concepts"] == len(model.dictionary)
-
-
-# ------------------------------------------------------------------------------------------------------------- options
-
-
-def test_options_are_read_as_their_type() -> None:
-    values = {"sparse": {"ngram_max": "3", "analyzer": "CHAR_WB", "sublinear": "True"}, "normalize": {"greek": False}}
-    options = changed(LinkerOptions(), values)
-    assert (options.sparse.ngram_max, options.sparse.analyzer, options.sparse.sublinear) == (3, "char_wb", True)
-    assert options.normalize.greek is False
-    assert changed(LinkerOptions(), dataclasses.asdict(options)) == options
-
-
-@pytest.mark.parametrize(
-    ("group", "field", "value", "message"),
-    [
-        ("spares", "ngram_max", 3, "there is no option group 'spares'; choose one of: normalize, text, sparse"),
-        ("sparse", "ngram", 3, "there is no option sparse.ngram; sparse has: analyzer, ngram_min, ngram_max, sublinear"),
-        ("sparse", "ngram_max", "three", "sparse.ngram_max is 'three'; expected: int"),
-        ("sparse", "ngram_max", 2.5, "sparse.ngram_max is 2.5; expected: int"),
-        ("sparse", "ngram_max", [2], r"sparse.ngram_max is \[2\]; expected: int"),
-        ("sparse", "analyzer", "word", "sparse.analyzer is 'word'; choose one of: char, char_wb"),
-        ("text", "composites", "maybe", "text.composites is 'maybe'; choose one of: true, false"),
-        ("sparse", "ngram_max", 0, "sparse.ngram_min 1 and ngram_max 0: 1 <= ngram_min <= ngram_max is wanted"),
-    ],
-)
-def test_wrong_options_say_what_there_is(group: str, field: str, value: object, message: str) -> None:
-    with pytest.raises(LinkerError, match=message):
-        changed(LinkerOptions(), {group: {field: value}})
-
-
-def test_an_option_without_its_group_is_refused() -> None:
-    with pytest.raises(LinkerError, match="there is no option group 'ngram_max'"):
-        changed(LinkerOptions(), {"ngram_max": 3})  # type: ignore[dict-item]
-    with pytest.raises(LinkerError, match="there is no preset 'best'; choose one of: default, paper-biosyn"):
-        preset("best")

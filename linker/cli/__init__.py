@@ -22,7 +22,17 @@ from linker.errors import LinkerError
 from linker.version import VERSION
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+class _Commands(click.Group):
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # the reader of our output has seen enough, which click would make exit code 1
+            with contextlib.suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return 0
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(VERSION, prog_name="linker")
 def cli() -> None:
     """Map names of diseases and other concepts, as people write them, to the identifiers of a dictionary.
@@ -56,12 +66,6 @@ def _run(debug: bool) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except SystemExit as stop:
-        if not isinstance(stop.__context__, BrokenPipeError):
-            raise
-        with contextlib.suppress(OSError):  # click ends so where the reader of our output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 0
     except Exception as error:
         if debug:
             traceback.print_exc()

@@ -55,9 +55,8 @@ def say(message: str) -> None:
 
 def model_option(command: _Command) -> _Command:
     """Add --model."""
-    default = os.environ.get("LINKER_MODEL") or DEFAULT_MODEL
     text = f"Model folder. [default: $LINKER_MODEL, else ./{DEFAULT_MODEL}]"
-    return click.option("--model", default=default, metavar="DIR", help=text)(command)
+    return click.option("--model", default=lambda: os.environ.get("LINKER_MODEL") or DEFAULT_MODEL, metavar="DIR", help=text)(command)
 
 
 def on_error_option(command: _Command) -> _Command:

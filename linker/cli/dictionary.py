@@ -33,13 +33,16 @@ def stats(paths: tuple[str, ...], as_json: bool, on_error: str, **options: Any) 
     handle = common.handler(on_error)
     figures = inspection.stats(common.read_dictionary(paths, handle, **options))
     common.say_skipped(handle)
-    if as_json:
-        click.echo(json.dumps(figures, indent=1, ensure_ascii=False))
-        return
-    for source in figures.pop("sources"):
-        click.echo(f"{source['file']}  {source['format']}  {source['release'] or 'release not stated'}  {source['concepts']:,} concepts")
-    for name, value in figures.items():
-        click.echo(f"{name.replace('_', ' '):36}{_shown(value)}")
+    with common.stdout():
+        if as_json:
+            click.echo(json.dumps(figures, indent=1, ensure_ascii=False))
+            return
+        for source in figures.pop("sources"):
+            click.echo(
+                f"{source['file']}  {source['format']}  {source['release'] or 'release not stated'}  {source['concepts']:,} concepts"
+            )
+        for name, value in figures.items():
+            click.echo(f"{name.replace('_', ' '):36}{_shown(value)}")
 
 
 def _shown(value: Any) -> str:
@@ -82,10 +85,11 @@ def diff(old: str, new: str, on_error: str) -> None:
     handle = common.handler(on_error)
     before, after = (common.read_dictionary((path,), handle) for path in (old, new))
     counts: Counter[str] = Counter()
-    click.echo("change\tconcept_id\tname\tdetails")
-    for change in inspection.diff(before, after):
-        counts[change.what] += 1
-        click.echo(f"{change.what}\t{change.concept_id}\t{change.name}\t{'|'.join(change.details)}")
+    with common.stdout() as file:
+        file.write("change\tconcept_id\tname\tdetails\n")
+        for change in inspection.diff(before, after):
+            counts[change.what] += 1
+            file.write(f"{change.what}\t{change.concept_id}\t{change.name}\t{'|'.join(change.details)}\n")
     common.say_skipped(handle)
     common.say("\n".join(f"{what:26}{count:,} concepts" for what, count in sorted(counts.items())) or "no difference")
 
@@ -102,13 +106,14 @@ def search(path: str, text: str, limit: int, on_error: str) -> None:
 
     found = common.read_dictionary((path,), common.handler(on_error))
     rows = list(itertools.islice(inspection.search(found, text), limit + 1))
-    for row in rows[:limit]:
-        concept = found.concept(row)
-        click.echo(f"{concept.id}\t{concept.name}")
-        lists = {"also": [n.text for n in concept.names[1:]], "parents": concept.parents, "alternative ids": concept.alt_ids}
-        for what, items in lists.items():
-            if items:
-                click.echo(f"  {what}: {' | '.join(items)}")
+    with common.stdout():
+        for row in rows[:limit]:
+            concept = found.concept(row)
+            click.echo(f"{concept.id}\t{concept.name}")
+            lists = {"also": [n.text for n in concept.names[1:]], "parents": concept.parents, "alternative ids": concept.alt_ids}
+            for what, items in lists.items():
+                if items:
+                    click.echo(f"  {what}: {' | '.join(items)}")
     if not rows:
         common.say(f"no concept has the id or a name with {text!r}")
     elif len(rows) > limit:

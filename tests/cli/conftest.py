@@ -27,6 +27,8 @@ class Result(NamedTuple):
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
     """Run a command in this process; its exit code and what it wrote. No message may hold a traceback."""
 
+    monkeypatch.delenv("LINKER_MODEL", raising=False)
+
     def call(*args: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["linker", *map(str, args)])
         root, handler = logging.getLogger(), logging.StreamHandler()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from linker import Dictionary, Linker
-from linker.types import Mention
+from linker import Dictionary, Linker, LinkerOptions
+from linker.encoders.tfidf import TfidfOptions
 
 _ROWS = (
     "id\tname\tsynonyms\tparents\talt_ids",
@@ -22,7 +20,7 @@ _ROWS = (
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Linker:
-    """'abcd' ranks the names abcd (D:1), abcde (D:1), abcd like (D:6), then abxy (D:2); 'twin' is D:1's and D:2's."""
+    """By characters, 'abcd' ranks the names abcd (D:1), abcde (D:1), abcd like (D:6), then abxy (D:2); 'twin' is D:1's and D:2's."""
     path = tmp_path_factory.mktemp("tiny") / "tiny.tsv"
     path.write_text("\n".join(_ROWS) + "\n", encoding="utf-8")
-    return Linker.train(Dictionary.read(path), mentions=[Mention("Seen one", gold=())])
+    return Linker.train(Dictionary.read(path), options=LinkerOptions(sparse=TfidfOptions("char", 1, 2, sublinear=False)))

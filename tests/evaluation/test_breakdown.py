@@ -46,7 +46,7 @@ def outcome(gold: str, *found: tuple[str, str] | None, rank: int = 0, text: str 
         ("wrong_split", outcome("D:1|D:2|D:3", ("D:1", "heart disease"), ("D:2", "valve disease"))),
         ("incomplete", outcome("D:2|D:3", ("D:2", "valve disease"), ("D:2", "valve disease"))),
         ("incomplete", outcome("D:2+D:3", ("D:2", "valve disease"))),
-        ("sibling", outcome("D:1+D:2", ("D:1", "heart disease"), ("D:3", "rhythm disease"))),  # two parts for A+B are no wrong split
+        ("hyponym", outcome("D:1+D:2", ("D:1", "heart disease"), ("D:3", "rhythm disease"))),  # two parts for A+B are no wrong split
         ("same_name", outcome("D:1", ("D:9", "cardiac disease"))),
         ("hypernym", outcome("D:4", ("D:2", "valve disease"))),
         ("hypernym", outcome("D:4", ("D:0", "disease"))),

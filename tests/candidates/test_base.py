@@ -1,0 +1,126 @@
+"""Rankings of names and concepts against brute force, whatever a generator does with ties at its cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linker.candidates import base
+from linker.candidates.base import Generator, Hits
+from linker.dictionary import NameTable
+from linker.persistence import Strings
+
+
+def table(names: Sequence[Sequence[int]]) -> NameTable:
+    """A table whose name i has the concepts `names[i]`; entries count down, so that they are in another order than the rows."""
+    indptr = np.cumsum([0, *map(len, names)]).astype(np.int64)
+    concepts = np.array([c for name in names for c in name], np.int32)
+    entries = np.arange(len(concepts), dtype=np.int32)[::-1].copy()
+    return NameTable(Strings.of(f"n{i}" for i in range(len(names))), indptr, concepts, entries)
+
+
+class Fixed(Generator):
+    """Returns fixed scores; which of equal names it cuts off is given by `luck`. Queries are row numbers."""
+
+    def __init__(self, names: NameTable, id_rank: list[int], scores: list[list[int]], luck: list[int]) -> None:
+        super().__init__(names, np.array(id_rank, np.int32))
+        self.scores, self.luck, self.asked = scores, luck, []  # type: ignore[var-annotated]
+
+    def score(self, queries: Sequence[str], k: int) -> Hits:
+        self.asked.append((list(queries), k))
+        rows = []
+        for query in queries:
+            scores = self.scores[int(query)]
+            best = sorted((r for r, s in enumerate(scores) if s > 0), key=lambda r: (-scores[r], self.luck[r]))[:k]
+            rows.append(sorted(best, key=lambda r: self.luck[r]))  # in any order
+        found = [(r, self.scores[int(q)][r]) for q, some in zip(queries, rows, strict=True) for r in some]
+        indptr = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+        return Hits(indptr, np.array([r for r, _ in found], np.int32), np.array([s for _, s in found], np.float32))
+
+
+def brute_names(generator: Fixed, query: int, k: int) -> list[tuple[int, float]]:
+    names, scores = generator.table, generator.scores[query]
+    first = [min(generator._id_rank[names.concepts[a:b]], default=0) for a, b in zip(names.indptr[:-1], names.indptr[1:], strict=True)]
+    order = sorted((r for r, s in enumerate(scores) if s > 0), key=lambda r: (-scores[r], first[r], r))
+    return [(r, float(scores[r])) for r in order[:k]]
+
+
+def brute_concepts(generator: Fixed, query: int, k: int) -> list[tuple[int, int, float]]:
+    names = generator.table
+    best: dict[int, tuple[float, int]] = {}
+    for row, score in enumerate(generator.scores[query]):
+        for at in range(names.indptr[row], names.indptr[row + 1]) if score > 0 else ():
+            concept, entry = int(names.concepts[at]), int(names.entries[at])
+            best[concept] = min(best.get(concept, (0.0, 0)), (-float(score), entry))
+    order = sorted(best, key=lambda c: (best[c][0], generator._id_rank[c]))
+    return [(c, best[c][1], -best[c][0]) for c in order[:k]]
+
+
+def check(generator: Fixed, k: int) -> None:
+    queries = [str(i) for i in range(len(generator.scores))]
+    for i, (rows, scores) in enumerate(generator.names(queries, k)):
+        assert list(zip(rows.tolist(), scores.tolist(), strict=True)) == brute_names(generator, i, k)
+    for i, ranked in enumerate(generator.concepts(queries, k)):
+        found = zip(ranked.concepts.tolist(), ranked.entries.tolist(), ranked.scores.tolist(), strict=True)
+        assert list(found) == brute_concepts(generator, i, k)
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=70)
+def test_rankings_are_those_of_brute_force(data: st.DataObject) -> None:
+    concepts, size = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 25))
+    names = data.draw(st.lists(st.sets(st.integers(0, concepts - 1), min_size=1, max_size=3).map(sorted), min_size=size, max_size=size))
+    scores = data.draw(st.lists(st.lists(st.integers(0, 3), min_size=size, max_size=size), max_size=3))
+    id_rank, luck = data.draw(st.permutations(range(concepts))), data.draw(st.permutations(range(size)))
+    with mock.patch.object(base, "_OVERFETCH", data.draw(st.integers(1, 3))):
+        check(Fixed(table(names), id_rank, scores, luck), data.draw(st.integers(1, 7)))
+
+
+def test_all_names_tie() -> None:
+    generator = Fixed(table([[i] for i in range(60)]), list(range(60))[::-1], [[5] * 60], list(range(60)))
+    assert generator.names(["0"], 3)[0][0].tolist() == [59, 58, 57]
+    assert generator.concepts(["0"], 3)[0].concepts.tolist() == [59, 58, 57]
+
+
+def test_a_concept_with_many_names_hides_no_other() -> None:
+    names = [[0]] * 50 + [[1]]
+    generator = Fixed(table(names), [0, 1], [[9] * 50 + [1]], list(range(51)))
+    ranked = generator.concepts(["0"], 2)[0]
+    assert (ranked.concepts.tolist(), ranked.scores.tolist()) == ([0, 1], [9.0, 1.0])
+
+
+def test_an_ambiguous_name_gives_all_its_concepts_in_the_order_of_ids() -> None:
+    generator = Fixed(table([[0, 1, 2], [1]]), [2, 0, 1], [[3, 2]], [0, 1])
+    assert generator.concepts(["0"], 2)[0].concepts.tolist() == [1, 2]
+    assert generator.names(["0"], 5)[0][0].tolist() == [0, 1]
+
+
+def test_only_lists_that_are_open_are_fetched_again() -> None:
+    clear, tied = list(range(30, 0, -1)), [7] * 30
+    generator = Fixed(table([[i] for i in range(30)]), list(range(30)), [clear, tied, [0] * 30], list(range(30)))
+    generator.names(["0", "1", "2"], 3)
+    assert generator.asked == [(["0", "1", "2"], 4), (["1"], 16), (["1"], 30)]
+    generator.asked.clear()
+    generator.concepts(["0", "1", "2"], 2)
+    assert generator.asked == [(["0", "1", "2"], 20), (["1"], 30)]
+
+
+def test_names_without_concepts_are_passed_over() -> None:
+    generator = Fixed(table([[], [0], [], [1], []]), [1, 0], [[0, 2, 0, 2, 0]], [0, 1, 2, 3, 4])
+    assert generator._name_rank[[1, 3]].tolist() == [1, 0]
+    assert generator.names(["0"], 2)[0][0].tolist() == [3, 1]
+    assert generator.concepts(["0"], 2)[0].concepts.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("k", [1, 10])
+def test_no_query_and_no_hit(k: int) -> None:
+    generator = Fixed(table([[0], [1]]), [0, 1], [[0, 0]], [0, 1])
+    assert generator.names([], k) == []
+    assert generator.concepts([], k) == []
+    assert generator.names(["0"], k)[0][0].tolist() == []
+    assert generator.concepts(["0"], k)[0].concepts.tolist() == []

@@ -1,0 +1,113 @@
+"""linker dictionary: stats, convert, diff, search."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import Dictionary
+from linker.cli import common
+from linker.readers import dictionaries, mentions
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def old(medic: Callable[..., Path]) -> Path:
+    rows = (
+        ("Disease", "D000001", "", ""),
+        ("Cough", "D000002", "D000001", "tussis|coughing"),
+        ("Wheeze", "D000003", "D000001", "Tussis"),
+    )
+    return medic(*rows, file="old.tsv")
+
+
+def test_the_formats_on_the_command_line_are_those_of_the_readers() -> None:
+    assert tuple(dictionaries.FORMATS) == common.DICTIONARY_FORMATS
+    assert tuple(mentions.FORMATS) == common.MENTION_FORMATS
+
+
+def test_stats(run: Run, old: Path, trained: Path) -> None:
+    result = run("dictionary", "stats", old)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.splitlines()[0] == "old.tsv  medic  release not stated  3 concepts"
+    figures = dict(re.split(r"  +", line) for line in result.out.splitlines()[1:])
+    assert figures == figures | {"concepts": "3", "names": "6", "distinct names": "5", "ambiguous names": "1", "parent edges": "2"}
+    assert figures == figures | {"namespaces": "MESH 3", "names by kind": "preferred 3, exact 3", "roots": "MESH:D000001", "cycles": "none"}
+    record = json.loads(run("dictionary", "stats", old, "--json").out)
+    assert (record["concepts"], record["depth"], record["cycles"]) == (3, 1, [])
+    assert "  346 concepts" in run("dictionary", "stats", trained).out  # a model folder
+
+
+def test_stats_of_a_filtered_dictionary(run: Run, sample: Path) -> None:
+    record = json.loads(run("dictionary", "stats", sample, "--namespaces", "OMIM, HP", "--json").out)
+    assert list(record["namespaces"]) == ["OMIM"]
+
+
+def test_convert(run: Run, sample: Path, tmp_path: Path) -> None:
+    for name in ("table.tsv", "table.tsv.gz"):
+        assert run("dictionary", "convert", sample, "-o", tmp_path / name) == (0, "", "")
+    assert gzip.decompress((tmp_path / "table.tsv.gz").read_bytes()) == (tmp_path / "table.tsv").read_bytes()
+    assert run("dictionary", "convert", sample).out == (tmp_path / "table.tsv").read_text("utf-8")
+    one, other = Dictionary.read(sample), Dictionary.read(tmp_path / "table.tsv")
+    assert [one.concept(row) for row in range(len(one))] == [other.concept(row) for row in range(len(other))]
+    assert run("dictionary", "diff", sample, tmp_path / "table.tsv").err == "no difference\n"
+
+
+def test_convert_leaves_the_old_file_where_it_fails(run: Run, old: Path, tmp_path: Path) -> None:
+    (tmp_path / "out.tsv").write_text("old\n")
+    with old.open("a") as file:
+        file.write("short\n")
+    result = run("dictionary", "convert", old, "-o", tmp_path / "out.tsv")
+    assert result.code == 1
+    assert re.match(r"linker: .*old\.tsv, line 5: 1 columns: 'short'; expected 9", result.err)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["old.tsv", "out.tsv"]
+    assert (tmp_path / "out.tsv").read_text() == "old\n"
+    result = run("dictionary", "convert", old, "--on-error", "skip")
+    assert len(result.out.splitlines()) == 4
+    assert result.err.endswith("1 bad records were skipped\n")
+
+
+def test_diff(run: Run, old: Path, medic: Callable[..., Path]) -> None:
+    new = medic(("Disease", "D000001", "", ""), ("Coughs", "D000002", "", "tussis|Cough"), ("Sneeze", "D000004", "D000001", ""))
+    result = run("dictionary", "diff", old, new)
+    assert result.code == 0
+    lines = result.out.splitlines()
+    assert lines[0] == "change\tconcept_id\tname\tdetails"
+    assert set(lines[1:]) == {
+        "concept removed\tMESH:D000003\tWheeze\t",
+        "concept added\tMESH:D000004\tSneeze\t",
+        "preferred name changed\tMESH:D000002\tCoughs\tCough",
+        "names removed\tMESH:D000002\tCoughs\tcoughing",
+        "names added\tMESH:D000002\tCoughs\tCoughs",
+        "parents removed\tMESH:D000002\tCoughs\tMESH:D000001",
+    }
+    assert re.search(r"^concept added +1 concepts$", result.err, re.MULTILINE)
+    assert run("dictionary", "diff", old, new, "-q").err == ""
+
+
+def test_search(run: Run, old: Path, sample: Path) -> None:
+    assert run("dictionary", "search", old, "COUGHING").out == ("MESH:D000002\tCough\n  also: tussis | coughing\n  parents: MESH:D000001\n")
+    assert run("dictionary", "search", sample, "OMIM:300100").out.startswith("MESH:D000326\tAdrenoleukodystrophy\n")  # an alternative id
+    result = run("dictionary", "search", old, "tussis", "-n", "1")
+    assert (len(re.findall("^MESH", result.out, re.MULTILINE)), result.err) == (1, "there are more; show more with -n 2\n")
+    assert run("dictionary", "search", old, "gout") == (0, "", "no concept has the id or a name with 'gout'\n")
+
+
+def test_standard_input_is_no_dictionary(run: Run) -> None:
+    result = run("dictionary", "stats", "-")
+    assert (result.code, result.err) == (1, "linker: a dictionary cannot be read from standard input; name a file\n")
+
+
+def test_filters_of_a_saved_dictionary_are_refused(run: Run, trained: Path) -> None:
+    result = run("dictionary", "stats", trained, "--types", "T047", "--dict-format", "medic")
+    assert result.code == 1
+    message = f"{trained}: is a saved dictionary; --types, --dict-format can be chosen only where its files are read, leave it out"
+    assert set(re.findall(r"--[a-z-]+", result.err)) == {"--types", "--dict-format"}
+    assert result.err.split(";")[0] == f"linker: {message}".split(";")[0]

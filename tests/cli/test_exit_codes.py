@@ -1,0 +1,233 @@
+"""Exit codes 0, 1, 2 and 130; models that cannot be used; full disks, signals, silence and tracebacks."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import cli as package
+from linker.version import VERSION
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def mentions(tmp_path: Path) -> Path:
+    path = tmp_path / "m.txt"
+    path.write_text("breast cancer\n")
+    return path
+
+
+@pytest.fixture
+def model(trained: Path, tmp_path: Path) -> Path:
+    """A model that may be changed."""
+    return Path(shutil.copytree(trained, tmp_path / "model"))
+
+
+# ------------------------------------------------------------------------------------------------------- command lines
+
+
+@pytest.mark.parametrize("command", ["", "train", "link", "evaluate", "dictionary", "dictionary stats", "encoders"])
+def test_help(run: Run, command: str) -> None:
+    result = run(*command.split(), "--help")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith(f"Usage: linker {command}".strip())
+
+
+def test_version(run: Run) -> None:
+    assert run("--version") == (0, f"linker, version {VERSION}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("lnik",), "No such command 'lnik'"),
+        (("link",), "Missing argument 'INPUT'"),
+        (("link", "x", "--modle", "y"), "No such option"),
+        (("link", "x", "-k", "0"), "Invalid value for '-k': 0 is not in the range x>=1"),
+        (("link", "x", "-k", "many"), "Invalid value for '-k': 'many' is not a valid integer"),
+        (("link", "x", "--threshold", "high"), "Invalid value for '--threshold': 'high' is not a valid float"),
+        (("link", "x", "--format", "xml"), "Invalid value for '--format': 'xml' is not one of 'tsv', 'jsonl', 'pubtator', 'bioc'"),
+        (("link", "x", "y"), "Got unexpected extra argument (y)"),
+        (("train",), "Missing option '--dict'"),
+        (("train", "--dict", "x", "--on-error", "ignore"), "'ignore' is not one of 'stop', 'skip'"),
+        (("evaluate", "x", "--protocol", "lenient"), "'lenient' is not one of 'strict', 'biosyn'"),
+        (("dictionary", "search", "x", "y", "-n", "0"), "0 is not in the range x>=1"),
+    ],
+)
+def test_wrong_command_lines(run: Run, arguments: tuple[str, ...], message: str) -> None:
+    result = run(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert message in " ".join(result.err.split())
+    assert result.err.startswith("Usage: linker ")
+
+
+def test_quiet_is_silent(run: Run, sample: Path, mentions: Path, tmp_path: Path) -> None:
+    assert run("train", "--dict", sample, "-o", tmp_path / "new", "-q") == (0, "", "")
+    with mentions.open("a") as file:
+        file.write("\n")
+    result = run("link", mentions, "--model", tmp_path / "new", "--on-error", "skip", "-q")
+    assert (result.code, result.err) == (0, "")
+    result = run("link", tmp_path / "nowhere", "--model", tmp_path / "new", "-q")
+    assert (result.code, result.err) == (1, f"linker: {tmp_path / 'nowhere'}: there is no such file; check the path\n")
+
+
+def test_debug_shows_the_traceback(run: Run, trained: Path, tmp_path: Path) -> None:
+    result = run("link", tmp_path / "nowhere", "--model", trained, "--debug")
+    assert result.code == 1
+    assert "Traceback (most recent call last):" in result.err
+    assert result.err.endswith(f"\nlinker: {tmp_path / 'nowhere'}: there is no such file; check the path\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (MemoryError(), "linker: out of memory; link fewer names, or take a machine with more"),
+        (OSError(5, "Input/output error", "file"), "linker: file: Input/output error"),
+        (ZeroDivisionError("x"), "linker: a bug in linker: ZeroDivisionError: x; run again with --debug and report what it prints"),
+    ],
+)
+def test_failures_of_other_kinds_are_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception, message: str
+) -> None:
+    def fail(**_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(package.cli, "main", fail)
+    assert package._run(debug=False) == 1
+    assert capsys.readouterr().err == message + "\n"
+
+
+# -------------------------------------------------------------------------------------------------------------- models
+
+
+def test_a_missing_model(run: Run, mentions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    hint = "train one (linker train --dict FILE -o DIR) or name one with --model"
+    for options in ((), ("--model", "linker-model")):
+        for command in ("link", "evaluate"):
+            result = run(command, mentions, *options)
+            assert result == (1, "", f"linker: linker-model: there is no model here (no config.json); {hint}\n")
+
+
+def test_a_dictionary_is_no_model(run: Run, mentions: Path, model: Path) -> None:
+    result = run("link", mentions, "--model", model / "dictionary")
+    assert (result.code, result.err.split(";")[0]) == (1, f"linker: {model / 'dictionary'}: there is no model here (no config.json)")
+
+
+def test_a_model_of_another_version(run: Run, mentions: Path, model: Path) -> None:
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(config | {"format_version": 99}))
+    result = run("link", mentions, "--model", model)
+    remedy = "train it again, or use the release of linker that wrote it"
+    message = f"{model / 'config.json'}: format_version is 99, this release ({VERSION}) reads 1; {remedy}"
+    assert result == (1, "", f"linker: {message}\n")
+
+
+def test_a_model_with_one_byte_changed(run: Run, mentions: Path, model: Path) -> None:
+    paths = sorted(path for path in model.rglob("*") if path.is_file() and path.stat().st_size)
+    assert len(paths) > 30
+    for path in paths:
+        content = path.read_bytes()
+        middle = len(content) // 2
+        path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
+        result = run("link", mentions, "--model", model)
+        assert (result.code, result.out) == (1, ""), path
+        if path.name not in ("manifest.json", "config.json"):
+            reason = "differs from its checksum in manifest.json; the file was changed or damaged, train or save it again"
+            assert result.err == f"linker: {path}: {reason}\n"
+        assert str(model) in result.err
+        path.write_bytes(content)
+    assert run("link", mentions, "--model", model).code == 0
+
+
+def test_a_model_with_a_file_less_or_more(run: Run, mentions: Path, model: Path) -> None:
+    for name in ("postings/data.npy", "seen.json", "manifest.json", "config.json"):
+        content = (model / name).read_bytes()
+        (model / name).unlink()
+        result = run("link", mentions, "--model", model)
+        assert (result.code, result.out) == (1, "")
+        assert name in result.err
+        assert "train" in result.err
+        (model / name).write_bytes(content)
+    shutil.copy(model / "postings" / "data.npy", model / "names" / "more.npy")
+    result = run("link", mentions, "--model", model)
+    reason = "is not in manifest.json; the folder was changed, train or save it again"
+    assert result == (1, "", f"linker: {model / 'names' / 'more.npy'}: {reason}\n")
+
+
+# ------------------------------------------------------------------------------------------------- full disks, signals
+
+
+def _small_files() -> None:
+    """As on a full disk: a write that would make a file larger than 20 kB fails."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_full_disk_leaves_the_old_file(process: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.txt").write_text("".join(f"cancer {number}\n" for number in range(2000)))
+    (tmp_path / "out.tsv").write_text("old\n")
+    before = contents(tmp_path)
+    result = process("link", "m.txt", "--model", trained, "-o", "out.tsv", cwd=tmp_path, preexec_fn=_small_files)
+    assert result == (1, "", "linker: out.tsv: cannot be written: File too large; free space or name another output with -o\n")
+    assert contents(tmp_path) == before
+
+
+def test_a_full_disk_leaves_the_old_model(process: Run, sample: Path, model: Path, tmp_path: Path) -> None:
+    before = contents(tmp_path)
+    result = process("train", "--dict", sample, "-o", "model", cwd=tmp_path, preexec_fn=_small_files)
+    assert result.code == 1
+    last = result.err.splitlines()[-1]
+    assert last.startswith("linker: model: cannot be written: ")
+    assert last.endswith("; free space or name another output with -o")
+    assert contents(tmp_path) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("command", ["link", "evaluate", "dictionary search"])
+def test_standard_output_on_a_full_disk(process: Run, sample: Path, trained: Path, command: str) -> None:
+    arguments = {
+        "link": (sample.with_name("sample_mentions.txt"), "--model", trained),
+        "evaluate": (sample.with_name("sample_mentions.tsv"), "--model", trained),
+        "dictionary search": (sample, "asthma"),
+    }[command]
+    with open("/dev/full", "w") as full:
+        result = process(*command.split(), *arguments, stdout=full)
+    assert result.code == 1
+    assert result.err == "linker: standard output: cannot be written: No space left on device; free space or name another output with -o\n"
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_leave_nothing_behind(trained: Path, tmp_path: Path, number: signal.Signals, code: int) -> None:
+    (tmp_path / "out.tsv").write_text("old\n")
+    command = [sys.executable, "-m", "linker.cli", "link", "-", "--model", str(trained), "-o", "out.tsv"]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        assert child.stderr is not None
+        deadline = time.monotonic() + 30
+        while len(os.listdir(tmp_path)) < 2 and time.monotonic() < deadline:  # until it has begun to write aside
+            time.sleep(0.02)
+        time.sleep(0.1)
+        child.send_signal(number)
+        message = child.stderr.read().decode()
+    assert child.returncode == code
+    assert message.strip() == ("linker: interrupted" if number == signal.SIGINT else "")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.tsv"]
+    assert (tmp_path / "out.tsv").read_text() == "old\n"

@@ -1,0 +1,216 @@
+"""linker train: what it says, what it writes, what it takes and refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import Linker, LinkerOptions
+
+Run = Callable[..., Any]
+
+
+def config(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "config.json").read_text("utf-8"))
+
+
+def test_train_then_link_with_nothing_else_typed(run: Run, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("train", "--dict", sample)
+    assert (result.code, result.out) == (0, "")
+    assert re.fullmatch(
+        r"dictionary: sample_medic.tsv \(medic\): (\d+) concepts\n"
+        r"encoder: tfidf \(sparse; .*\)\n"
+        r"model: linker-model \(\1 concepts, 1,\d{3} distinct names\)\n",
+        result.err,
+    )
+    Path("m.txt").write_text("breast cancer\n")
+    assert "MESH:D001943" in run("link", "m.txt").out
+
+
+def test_training_again_replaces_the_model(run: Run, sample: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    assert run("train", "--dict", sample, "-o", model, "--set", "sparse.ngram_max=5").code == 0
+    assert config(model)["options"]["sparse"]["ngram_max"] == 5
+    assert run("train", "--dict", sample, "-o", model).code == 0
+    assert config(model)["options"]["sparse"]["ngram_max"] == LinkerOptions().sparse.ngram_max
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_folder_of_others_is_left_alone(run: Run, sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.txt").write_text("mine")
+    result = run("train", "--dict", sample, "-o", tmp_path / "thesis")
+    assert result.code == 1
+    message = f"{tmp_path / 'thesis'}: exists and was not written by linker (no manifest.json); name another folder with -o"
+    assert result.err.endswith(f"linker: {message}\n")
+    assert [path.name for path in tmp_path.rglob("*")] == ["thesis", "chapter.txt"]
+
+
+def test_a_file_in_the_way(run: Run, sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    result = run("train", "--dict", sample, "-o", tmp_path / "file")
+    assert result.code == 1
+    assert "file: exists and was not written by linker" in result.err
+    result = run("train", "--dict", sample, "-o", tmp_path / "file" / "model")
+    assert result.code == 1
+    assert re.search(r"linker: .*file/model: cannot be written: .*; free space or name another output with -o\n$", result.err)
+    assert (tmp_path / "file").read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_an_empty_folder_and_new_folders_are_filled(run: Run, sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for folder in (tmp_path / "empty", tmp_path / "a" / "b" / "model"):
+        assert run("train", "--dict", sample, "-o", folder).code == 0
+        assert config(folder)["kind"] == "model"
+
+
+def test_mentions_are_added_unless_told_otherwise(run: Run, sample: Path, tmp_path: Path) -> None:
+    mentions = tmp_path / "m.tsv"
+    mentions.write_text("sugar trouble\tD003924\nnothing\t-1\n")
+    texts = {}
+    for flag in ("--extend", "--no-extend"):
+        options = ("--no-extend",) if flag == "--no-extend" else ()
+        assert run("train", "--dict", sample, "--mentions", mentions, *options, "-o", tmp_path / flag[2:]).code == 0
+        model = Linker.load(tmp_path / flag[2:])
+        texts[flag] = "sugar trouble" in set(model.dictionary.names)
+        assert model.seen.mentions == {"sugar trouble"}
+    assert texts == {"--extend": True, "--no-extend": False}
+
+
+def test_several_files_of_mentions(run: Run, sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("sugar trouble\tD003924\n")
+    (tmp_path / "b.jsonl").write_text('{"mention": "breathing trouble", "gold": "D001249"}\n')
+    options = ("--mentions", tmp_path / "a.tsv", "--mentions", tmp_path / "b.jsonl")
+    assert run("train", "--dict", sample, *options, "-o", tmp_path / "model").code == 0
+    assert Linker.load(tmp_path / "model").seen.mentions == {"sugar trouble", "breathing trouble"}
+
+
+def test_development_mentions_are_reported_and_refitted_on_request(run: Run, sample: Path, tmp_path: Path) -> None:
+    train, dev = tmp_path / "train.tsv", tmp_path / "dev.tsv"
+    train.write_text("sugar trouble\tD003924\n")
+    dev.write_text("sugar trouble\tD003924\nzzz\tD001249\n")
+    options = ("--dict", sample, "--mentions", train, "--dev", dev, "-o", tmp_path / "model")
+    result = run("train", *options)
+    assert "development mentions, protocol strict:" in result.err
+    assert re.search(r"^all +2 +0\.5000 ", result.err, re.MULTILINE)
+    assert Linker.load(tmp_path / "model").seen.mentions == {"sugar trouble"}
+    again = run("train", *options, "--refit")
+    assert re.search(r"^all +2 +0\.5000 ", again.err, re.MULTILINE)  # reported before the refit
+    assert Linker.load(tmp_path / "model").seen.mentions == {"sugar trouble", "zzz"}
+
+
+def test_options_come_from_the_preset_then_the_file_then_the_command_line(run: Run, sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "o.toml").write_text('[sparse]\nngram_max = 4\nanalyzer = "char_wb"\n\n[text]\ncomposites = false\n')
+    options = ("--preset", "paper-biosyn", "--config", tmp_path / "o.toml", "--set", "sparse.ngram_max=3", "--set", "normalize.greek=true")
+    assert run("train", "--dict", sample, *options, "-o", tmp_path / "model").code == 0
+    found = config(tmp_path / "model")["options"]
+    assert (found["sparse"]["analyzer"], found["sparse"]["ngram_max"]) == ("char_wb", 3)
+    assert (found["text"]["composites"], found["text"]["training_composites"]) == (False, "join")
+    assert (found["normalize"]["greek"], found["normalize"]["punctuation"]) == (True, "ascii")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("ngram_max: 3\n", r"o\.toml: not TOML: .*; expected tables such as \[sparse\] with ngram_max = 3"),
+        ("ngram_max = 3\n", r"o\.toml: there is no option group 'ngram_max'; choose one of: normalize, text, sparse"),
+        ("[sparse]\nngrams = 3\n", r"o\.toml: there is no option sparse\.ngrams; sparse has: analyzer, ngram_min, ngram_max, sublinear"),
+        ("[sparse]\nngram_max = 2.5\n", r"o\.toml: sparse\.ngram_max is 2\.5; expected: int"),
+        ("[sparse]\nngram_max = 0\n", r"o\.toml: sparse\.ngram_min \d and ngram_max 0: 1 <= ngram_min <= ngram_max is wanted"),
+    ],
+)
+def test_a_broken_file_of_options(run: Run, sample: Path, tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "o.toml").write_text(content)
+    result = run("train", "--dict", sample, "--config", tmp_path / "o.toml", "-o", tmp_path / "model")
+    assert result.code == 1
+    assert re.search(f"linker: .*{message}", result.err)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ("--set", "sparse.ngrams=3"),
+            "--set sparse.ngrams=3: there is no option sparse.ngrams; sparse has: analyzer, ngram_min, ngram_max",
+        ),
+        (("--set", "dense.dim=3"), "--set dense.dim=3: there is no option group 'dense'; choose one of: normalize, text, sparse"),
+        (("--set", "sparse.ngram_max=many"), "--set sparse.ngram_max=many: sparse.ngram_max is 'many'; expected: int"),
+        (("--set", "ngram_max"), "--set ngram_max: expected GROUP.FIELD=VALUE, e.g. sparse.ngram_max=3"),
+        (("--preset", "best"), "--preset best: there is no preset 'best'; choose one of: default, paper-biosyn"),
+        (("--encoder", "nonsense"), "--encoder nonsense: there is no such encoder; choose one of: tfidf"),
+        (("--dict-format", "xls"), "'xls' is not one of 'medic', 'obo', 'rrf', 'biosyn', 'table'"),
+        (("--mentions-format", "xls"), "'xls' is not one of 'txt', 'tsv', 'jsonl', 'pubtator', 'bioc', 'concept'"),
+        (("--refit",), "--refit adds the mentions of --dev to the training; name them with --dev"),
+    ],
+)
+def test_a_wrong_command_line_says_what_there_is(run: Run, sample: Path, options: tuple[str, ...], message: str) -> None:
+    result = run("train", "--dict", sample, *options)
+    assert (result.code, result.out) == (2, "")
+    assert message in " ".join(result.err.split())
+    assert not Path("linker-model").exists()
+
+
+def test_the_encoder_can_be_named(run: Run, sample: Path, tmp_path: Path) -> None:
+    result = run("train", "--dict", sample, "--encoder", "tfidf", "-o", tmp_path / "model")
+    assert result.code == 0
+    assert "encoder:" not in result.err
+    assert config(tmp_path / "model")["encoder"] == "tfidf"
+
+
+def test_a_spelling_list_goes_into_the_model(run: Run, sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_text("distrophy||dystrophy\n")
+    (tmp_path / "m.txt").write_text("Becker muscular distrophy\n")
+    assert run("train", "--dict", sample, "--spelling", tmp_path / "s.txt", "-o", tmp_path / "model").code == 0
+    result = run("link", tmp_path / "m.txt", "--model", tmp_path / "model", "-k", "1")
+    assert result.out.splitlines()[1].split("\t")[2:5] == ["MESH:D020388", "Muscular Dystrophy, Duchenne", "1.0000"]
+    (tmp_path / "s.txt").write_text("distrophy\n")
+    result = run("train", "--dict", sample, "--spelling", tmp_path / "s.txt", "-o", tmp_path / "model")
+    assert result.code == 1
+    assert "s.txt, line 1: this is no correction: 'distrophy'; expected wrong||right; mend or delete the line" in result.err
+
+
+def test_several_dictionaries_make_one_model(run: Run, sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "hp.tsv").write_text("id,name\nHP:0000001,Bald patches\n")
+    result = run("train", "--dict", sample, "--dict", tmp_path / "hp.tsv", "-o", tmp_path / "model")
+    assert "dictionary: hp.tsv (table): 1 concepts" in result.err
+    (tmp_path / "m.txt").write_text("bald patches\nbreast cancer\n")
+    rows = run("link", tmp_path / "m.txt", "--model", tmp_path / "model", "-k", "1").out.splitlines()[1:]
+    assert [row.split("\t")[2] for row in rows] == ["HP:0000001", "MESH:D001943"]
+
+
+def test_concepts_can_be_chosen_by_namespace(run: Run, sample: Path, tmp_path: Path) -> None:
+    assert run("train", "--dict", sample, "--namespaces", "OMIM", "-o", tmp_path / "model").code == 0
+    assert {i.partition(":")[0] for i in Linker.load(tmp_path / "model").dictionary.ids} == {"OMIM"}
+    result = run("train", "--dict", sample, "--namespaces", "HP", "-o", tmp_path / "model")
+    assert result.code == 1
+    assert "sample_medic.tsv: holds no concept that the filters keep; check --types and --namespaces" in result.err
+
+
+def test_another_file_lends_its_parents(run: Run, sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "d.txt").write_text("D001943||breast cancer\nD009369||neoplasm\nD018567||male breast cancer\n")
+    assert run("train", "--dict", tmp_path / "d.txt", "--hierarchy", sample, "-o", tmp_path / "model").code == 0
+    dictionary = Linker.load(tmp_path / "model").dictionary
+    (row,) = dictionary.rows("MESH:D018567")
+    assert "MESH:D001943" in [dictionary.ids[parent] for parent in dictionary.hierarchy.parents([row])[0]]
+
+
+def test_the_dictionary_of_a_model_can_be_used_again(run: Run, trained: Path, tmp_path: Path) -> None:
+    assert run("train", "--dict", trained, "-o", tmp_path / "model").code == 0
+    assert list(Linker.load(tmp_path / "model").dictionary.ids) == list(Linker.load(trained).dictionary.ids)
+    result = run("train", "--dict", trained, "--namespaces", "OMIM", "-o", tmp_path / "model")
+    assert result.code == 1
+    assert f"{trained}: is a saved dictionary; --namespaces can be chosen only where its files are read" in result.err
+
+
+def test_a_cycle_is_told(run: Run, medic: Callable[..., Path], tmp_path: Path) -> None:
+    path = medic(("A disease", "D000001", "D000002", ""), ("B disease", "D000002", "D000001", ""))
+    result = run("train", "--dict", path, "-o", tmp_path / "model")
+    assert result.code == 0
+    assert re.search(r"the hierarchy has a cycle of 2 concepts \(MESH:D00000\d, MESH:D00000\d\); each is the others' ancestor", result.err)

@@ -1,0 +1,198 @@
+"""What only the whole can show: repeated ids, missing parents, filters, and what old ids stand for now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linker.building import Builder
+from linker.dictionary import Dictionary
+from linker.errors import InputError, OnError, Skip, stop
+from linker.types import Concept, Name, Source
+
+
+def concept(identifier: str, *names: str, line: int | None = None, **fields: tuple[str, ...] | str) -> Concept:
+    texts = names or (f"name of {identifier}",)
+    made = tuple(Name(text, identifier, "exact" if i else "preferred") for i, text in enumerate(texts))
+    return Concept(identifier, texts[0], made, namespace=identifier.partition(":")[0], line=line, **fields)  # type: ignore[arg-type]
+
+
+def build(*sources: list[Concept], namespaces: str = "", types: str = "", on_error: OnError = stop) -> Dictionary:
+    builder = Builder(frozenset(namespaces.split()), frozenset(types.split()), on_error)
+    for number, concepts in enumerate(sources, 1):
+        builder.add(concepts, f"folder/{number}.tsv", "table", f"release {number}")
+    return Dictionary(*builder.build())
+
+
+def ids(dictionary: Dictionary, old: str) -> list[str]:
+    return [dictionary.ids[row] for row in dictionary.rows(old)]
+
+
+def parents(dictionary: Dictionary) -> dict[str, list[str]]:
+    return {i: list(dictionary.concept(row).parents) for row, i in enumerate(dictionary.ids)}
+
+
+def test_sources_are_kept_apart() -> None:
+    dictionary = build([concept("A:1"), concept("B:1"), concept("B:2")], [concept("C:1")])
+    assert dictionary.sources == (
+        Source("1.tsv", "table", "B", "release 1", "", 3),
+        Source("2.tsv", "table", "C", "release 2", "", 1),
+    )
+
+
+def test_the_checksum_is_that_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"abc")
+    builder = Builder(frozenset(), frozenset(), stop)
+    builder.add([concept("A:1")], tmp_path / "x", "table", "")
+    assert builder.build()[2][0].sha256 == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_an_id_that_two_sources_share_is_one_concept_with_the_names_and_parents_of_both() -> None:
+    first = [concept("A:1"), concept("A:2", "flu", definition="a fever", types=("T1",), parents=("A:1",), alt_ids=("A:8",))]
+    second = [concept("A:2", "influenza", "grippe", definition="an infection", parents=("A:3",), alt_ids=("A:9",)), concept("A:3")]
+    merged = build(first, second).concept(1)
+    kinds = [(name.text, name.kind) for name in merged.names]
+    assert kinds == [("flu", "preferred"), ("influenza", "exact"), ("grippe", "exact")]
+    assert (merged.name, merged.definition, merged.types) == ("flu", "a fever", ("T1",))
+    assert (merged.parents, merged.alt_ids) == (("A:1", "A:3"), ("A:8", "A:9"))
+
+
+def test_an_id_twice_in_one_source_is_an_error() -> None:
+    with pytest.raises(InputError) as caught:
+        build([concept("A:1", line=2), concept("A:1", line=3)])
+    message = "folder/1.tsv, line 3: the concept id occurs a second time: 'A:1'; expected one record for each id; merge the records"
+    assert str(caught.value) == message
+
+
+def test_with_skip_the_first_of_two_records_stays() -> None:
+    skip = Skip()
+    dictionary = build([concept("A:1", "x"), concept("A:1", "y"), concept("A:2")], on_error=skip)
+    assert (skip.count, list(dictionary.ids), list(dictionary.names)) == (1, ["A:1", "A:2"], ["x", "name of A:2"])
+    assert dictionary.sources[0].concepts == 2
+
+
+def test_a_parent_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(InputError) as caught:
+        build([concept("A:1", line=2), concept("A:2", line=3, parents=("A:1", "A:7"))])
+    assert str(caught.value) == (
+        "folder/1.tsv, line 3: a parent is not there: 'A:7'; expected the id of a concept; "
+        "add the parent, or give the file that holds it as another --dict"
+    )
+
+
+def test_with_skip_a_parent_that_is_not_there_is_dropped_and_counted() -> None:
+    skip = Skip()
+    dictionary = build([concept("A:1"), concept("A:2", parents=("A:1", "A:7", "A:8"))], on_error=skip)
+    assert skip.count == 2
+    assert parents(dictionary) == {"A:1": [], "A:2": ["A:1"]}
+
+
+def test_a_parent_may_stand_in_a_later_source_or_be_an_old_id() -> None:
+    old = concept("B:7", status="merged", replaced_by=("B:1",))
+    dictionary = build([concept("A:1", parents=("B:1",)), concept("A:2", parents=("B:7", "B:8"))], [concept("B:1", alt_ids=("B:8",)), old])
+    assert parents(dictionary) == {"A:1": ["B:1"], "A:2": ["B:1"], "B:1": []}
+
+
+def test_an_obsolete_parent_without_replacement_is_not_there() -> None:
+    with pytest.raises(InputError, match="a parent is not there: 'A:7'"):
+        build([concept("A:1", parents=("A:7",)), concept("A:7", status="obsolete")])
+
+
+def test_filters_keep_namespaces_and_types() -> None:
+    concepts = [
+        concept("A:1", types=("T1", "T2")),
+        concept("A:2", types=("T3",), parents=("A:1", "B:1", "B:9"), alt_ids=("A:9",)),
+        concept("B:1", types=("T1",), alt_ids=("B:9",)),
+    ]
+    assert list(build(concepts, namespaces="A").ids) == ["A:1", "A:2"]
+    assert parents(build(concepts, namespaces="A")) == {"A:1": [], "A:2": ["A:1"]}  # a filtered parent is no error, by any of its ids
+    assert list(build(concepts, types="T2 T3").ids) == ["A:1", "A:2"]
+    assert list(build(concepts, types="T1", namespaces="B").ids) == ["B:1"]
+    assert build(concepts, namespaces="B").rows("A:9") == ()
+
+
+def test_filters_that_keep_nothing_are_an_error() -> None:
+    with pytest.raises(InputError) as caught:
+        build([concept("A:1")], namespaces="X")
+    assert str(caught.value) == "folder/1.tsv: holds no concept that the filters keep; check --types and --namespaces"
+
+
+def test_alternative_obsolete_and_merged_ids() -> None:
+    dictionary = build(
+        [
+            concept("A:1", alt_ids=("A:11", "A:99")),
+            concept("A:2", alt_ids=("A:99",)),
+            concept("A:3", status="obsolete"),
+            concept("A:4", status="merged", replaced_by=("A:2",), alt_ids=("A:44",)),
+            concept("A:5", status="obsolete", replaced_by=("A:4", "A:1")),
+        ]
+    )
+    assert list(dictionary.ids) == ["A:1", "A:2"]
+    assert ids(dictionary, "A:11") == ["A:1"]
+    assert ids(dictionary, "A:99") == ["A:1", "A:2"]  # shared
+    assert ids(dictionary, "A:3") == []
+    assert ids(dictionary, "A:4") == ids(dictionary, "A:44") == ["A:2"]
+    assert ids(dictionary, "A:5") == ["A:2", "A:1"]  # through a chain
+    assert dictionary.concept(0).alt_ids == ("A:11", "A:99")
+    assert dictionary.concept(1).alt_ids == ("A:99",)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_obsolete_record_without_successor_loses_not_the_concept_that_lists_it(order: int) -> None:
+    dictionary = build([concept("A:1", alt_ids=("A:2",)), concept("A:2", status="obsolete")][::order])
+    assert ids(dictionary, "A:2") == ["A:1"]
+
+
+def test_a_current_id_stands_for_itself_only() -> None:
+    dictionary = build([concept("A:1", alt_ids=("A:2",)), concept("A:2")])
+    assert ids(dictionary, "A:2") == ["A:2"]
+    assert "A:2" not in dictionary.old_ids
+
+
+def test_a_newer_source_may_drop_what_another_still_has() -> None:
+    dictionary = build([concept("A:1"), concept("A:2")], [concept("A:2", status="merged", replaced_by=("A:1",)), concept("A:3")])
+    assert ids(dictionary, "A:2") == ["A:2"]
+
+
+def test_circles_of_replacements_end() -> None:
+    circle = [concept(f"A:{i}", status="merged", replaced_by=(f"A:{i % 3 + 1}",)) for i in (1, 2, 3)]
+    assert ids(build([*circle, concept("A:9")]), "A:1") == []
+
+
+def test_a_chain_of_thousands_of_replacements_ends() -> None:
+    chain = [concept(f"A:{i}", status="merged", replaced_by=(f"A:{i + 1}",)) for i in range(1100)]
+    assert ids(build([*chain, concept("A:1100")]), "A:0") == ["A:1100"]
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=40)
+def test_old_ids_stand_for_what_can_be_reached(data: st.DataObject) -> None:
+    size = 7
+    current = data.draw(st.sets(st.integers(0, size - 1), min_size=1))
+    links = data.draw(st.lists(st.tuples(st.integers(0, size), st.integers(0, size)), max_size=14))
+    graph = nx.DiGraph((a, b) for a, b in links if a not in current)
+    graph.add_nodes_from(range(size + 1))  # the last is in no record
+    concepts = [
+        concept(f"A:{i}") if i in current else concept(f"A:{i}", status="obsolete", replaced_by=tuple(f"A:{b}" for a, b in links if a == i))
+        for i in range(size)
+    ]
+    dictionary = build(concepts)
+    graph.remove_edges_from(list(graph.out_edges(size)))
+    for i in range(size):
+        reached = {f"A:{j}" for j in nx.descendants(graph, i) | {i} if j in current}
+        assert set(ids(dictionary, f"A:{i}")) == reached
+
+
+def test_ties_are_ordered_by_id() -> None:
+    dictionary = build([concept("B:1"), concept("A:10"), concept("A:9")])
+    assert dictionary.id_rank.tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize("error", [stop, Skip()])
+def test_self_parents_are_dropped(error: Callable[[InputError], None]) -> None:
+    assert parents(build([concept("A:1", parents=("A:1",))], on_error=error)) == {"A:1": []}

@@ -1,0 +1,243 @@
+"""The dictionary: reading several files, old ids, lending parents, adding mentions, saving."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linker import Dictionary
+from linker.dictionary import NameTable
+from linker.errors import InputError, LinkerError, Skip
+from linker.text.normalize import normalize
+from linker.types import Name
+
+HEADER = "id\tname\tsynonyms\tparents\talt_ids\tdefinition\ttypes\tstatus\treplaced_by\txrefs"
+SMALL = """
+A:1\tfever\tpyrexia|hyperthermia
+A:2\tflu\tinfluenza|grippe\tA:1\tA:20|A:99\ta viral infection\tT1|T2\t\t\tX:7|Y:a\\|b
+A:3\tswine flu\tH1N1\tA:2|A:1\tA:99\t\tT1
+B:1\tcold\tflu\tA:1
+A:4\told fever\t\t\t\t\t\tobsolete\tA:1
+"""
+
+
+def write(path: Path, text: str, header: str = HEADER) -> Path:
+    width = header.count("\t")
+    lines = [line + "\t" * (width - line.count("\t")) for line in text.strip("\n").splitlines()]
+    path.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+def read(tmp_path: Path, text: str = SMALL, **choices: object) -> Dictionary:
+    return Dictionary.read(write(tmp_path / "small.tsv", text), **choices)  # type: ignore[arg-type]
+
+
+def parents(dictionary: Dictionary) -> dict[str, list[str]]:
+    return {i: list(dictionary.concept(row).parents) for row, i in enumerate(dictionary.ids)}
+
+
+def test_a_concept_gives_back_what_was_read(tmp_path: Path) -> None:
+    dictionary = read(tmp_path)
+    assert len(dictionary) == 4
+    flu = dictionary.concept(1)
+    assert (flu.id, flu.name, flu.namespace, flu.status) == ("A:2", "flu", "A", "current")
+    assert flu.names == (Name("flu", "A:2", "preferred"), Name("influenza", "A:2"), Name("grippe", "A:2"))
+    assert (flu.parents, flu.alt_ids) == (("A:1",), ("A:20", "A:99"))
+    assert (flu.definition, flu.types, flu.xrefs) == ("a viral infection", ("T1", "T2"), ("X:7", "Y:a|b"))
+    assert dictionary.concept(2).parents == ("A:1", "A:2")
+    assert dictionary.concept(3).names == (Name("cold", "B:1", "preferred"), Name("flu", "B:1"))
+    assert dictionary.preferred_name(2) == "swine flu"
+    assert dictionary.name_rows(3).tolist() == [8, 9]
+
+
+def test_all_records_come_back_from_the_readers(sample: Path) -> None:
+    from linker.readers import medic
+
+    dictionary = Dictionary.read(sample)
+    rows = {identifier: row for row, identifier in enumerate(dictionary.ids)}
+    for read in medic.read(sample):
+        made = dictionary.concept(rows[read.id])
+        assert (made.id, made.name, made.names, made.definition) == (read.id, read.name, read.names, read.definition)
+        assert (made.types, made.namespace, made.xrefs) == (read.types, read.namespace, read.xrefs)
+        assert set(made.parents) == set(read.parents)
+        assert set(made.alt_ids) == set(read.alt_ids) - set(rows)
+
+
+def test_rows_and_what_ids_stand_for(tmp_path: Path) -> None:
+    dictionary = read(tmp_path)
+    assert dictionary.rows("A:2") == (1,)
+    assert dictionary.rows("A:99") == (1, 2)
+    assert dictionary.rows("A:4") == (0,)
+    assert dictionary.rows("nothing") == ()
+    assert dictionary.resolve("A:99") == {"A:2", "A:3"}
+    assert dictionary.resolve("A:4") == {"A:1"}
+    assert dictionary.resolve("Z:1") == {"Z:1"}
+
+
+def test_several_files_and_filters(tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("A:2||flue\nC:1||cough\n")
+    both = Dictionary.read(write(tmp_path / "small.tsv", SMALL), other)
+    assert [(s.file, s.format, s.concepts) for s in both.sources] == [("small.tsv", "table", 4), ("other.txt", "biosyn", 2)]
+    assert list(both.ids) == ["A:1", "A:2", "A:3", "B:1", "C:1"]
+    assert [n.text for n in both.concept(1).names] == ["flu", "influenza", "grippe", "flue"]
+    assert [n.kind for n in both.concept(1).names] == ["preferred", "exact", "exact", "exact"]
+    assert list(read(tmp_path, namespaces=["B"]).ids) == ["B:1"]
+    assert list(read(tmp_path, types=["T1"]).ids) == ["A:2", "A:3"]
+
+
+def test_errors_name_file_and_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"small\.tsv, line 3: the concept id occurs a second time: 'A:1'; expected one record"):
+        read(tmp_path, "A:1\tx\nA:1\ty\n")
+    with pytest.raises(InputError, match=r"small\.tsv, line 2: a parent is not there: 'A:9'; expected the id of a concept"):
+        read(tmp_path, "A:1\tx\t\tA:9\n")
+    skip = Skip()
+    dictionary = read(tmp_path, "A:1\tx\t\tA:9\nA:1\ty\n", on_error=skip)
+    assert (skip.count, parents(dictionary), list(dictionary.names)) == (2, {"A:1": []}, ["x"])
+
+
+def test_languages_are_for_umls_files_only(tmp_path: Path) -> None:
+    with pytest.raises(LinkerError, match="languages and sources can be chosen of UMLS files only"):
+        read(tmp_path, languages=["GER"])
+
+
+def test_parents_are_lent_by_id_and_by_alternative_id(tmp_path: Path) -> None:
+    poor = read(tmp_path, "A:1\tfever\nA:2\tflu\nA:30\tswine flu\nA:5\tbird flu\t\t\tA:6\n")
+    rich = write(tmp_path / "rich.tsv", "A:1\tfever\nA:2\tflu\t\tA:1\nA:3\tswine\t\tA:2\tA:30\nA:6\tbird\t\tA:3\n")
+    lent = poor.with_parents(Dictionary.read(rich))
+    assert parents(lent) == {"A:1": [], "A:2": ["A:1"], "A:30": ["A:2"], "A:5": ["A:30"]}
+    assert parents(poor) == {"A:1": [], "A:2": [], "A:30": [], "A:5": []}  # untouched
+    assert [s.file for s in lent.sources] == ["small.tsv", "rich.tsv"]
+    read_so = Dictionary.read(tmp_path / "small.tsv", hierarchy=rich)
+    assert parents(read_so) == parents(lent)
+
+
+def test_lending_climbs_over_parents_that_are_unknown(tmp_path: Path) -> None:
+    poor = read(tmp_path, "A:1\ttop\nA:2\tside\nA:9\tleaf\n")
+    rich = "A:1\ttop\nA:2\tside\nU:1\tu\t\tA:1|U:2\nU:2\tv\t\tA:2|U:1\nA:9\tleaf\t\tU:1\n"  # U:1 and U:2 are a cycle
+    assert parents(poor.with_parents(read(tmp_path, rich))) == {"A:1": [], "A:2": [], "A:9": ["A:1", "A:2"]}
+
+
+def test_lending_climbs_only_as_far_as_it_must(tmp_path: Path) -> None:
+    poor = read(tmp_path, "A:1\ttop\nA:2\tmiddle\nA:3\tleaf\n")
+    rich = read(tmp_path, "A:1\ttop\nA:2\tmiddle\t\tA:1\nA:3\tleaf\t\tA:2\n")
+    assert parents(poor.with_parents(rich))["A:3"] == ["A:2"]
+
+
+def test_lending_climbs_over_the_concept_itself_under_another_id(tmp_path: Path) -> None:
+    poor = read(tmp_path, "A:1\ttop\nA:2\tmerged\t\t\tA:3\n")
+    rich = read(tmp_path, "A:1\ttop\nA:2\tspecial\t\tA:3\nA:3\tgeneral\t\tA:1\n")
+    assert parents(poor.with_parents(rich)) == {"A:1": [], "A:2": ["A:1"]}
+
+
+def test_lending_leaves_concepts_that_the_lender_does_not_know(tmp_path: Path) -> None:
+    mine = read(tmp_path, "A:1\ta\nA:2\tb\t\tB:1\nB:1\tc\nB:2\td\t\tB:1\n")
+    lender = read(tmp_path, "A:1\ta\nA:2\tb\t\tA:1\n")
+    assert parents(mine.with_parents(lender)) == {"A:1": [], "A:2": ["A:1"], "B:1": [], "B:2": ["B:1"]}
+
+
+def test_adding_mentions_leaves_the_original_untouched(tmp_path: Path) -> None:
+    dictionary = read(tmp_path)
+    before = {name: values.copy() for name, values in dictionary.columns.items()}
+    loose = [("bug", ["A:99"]), ("bug", ["A:3"]), ("flu", ["A:2"]), ("x", ["Z:1"])]
+    more = dictionary.add([("the flu", ["A:2"]), *loose, ("cold or flu", ["B:1", "A:2", "Z:1"])])
+    assert all(np.array_equal(values, before[name]) for name, values in dictionary.columns.items())
+    assert (len(dictionary.names), len(more.names), len(more)) == (10, 15, 4)
+    added = [more.name(row) for row in range(10, 15)]
+    assert added == [
+        Name("the flu", "A:2", "training"),
+        Name("bug", "A:2", "training"),
+        Name("bug", "A:3", "training"),
+        Name("cold or flu", "B:1", "training"),
+        Name("cold or flu", "A:2", "training"),
+    ]
+    assert more.names[:10] == list(dictionary.names)
+    assert more.concept(1).name == "flu"
+    assert more.name_rows(1).tolist() == [3, 4, 5, 10, 11, 14]
+    assert more.rows("A:99") == (1, 2)
+
+
+def test_adding_nothing_changes_nothing(tmp_path: Path) -> None:
+    dictionary = read(tmp_path)
+    same = dictionary.add([])
+    assert list(same.names) == list(dictionary.names)
+    assert [same.columns[name].dtype for name in same.columns] == [dictionary.columns[name].dtype for name in same.columns]
+
+
+def test_table_joins_names_that_are_one_once_normalised(tmp_path: Path) -> None:
+    dictionary = read(tmp_path, "A:1\tFever\tfever|FEVER!\nA:2\tflu\nB:1\tcold\tFlu\n")
+    table = dictionary.table(normalize)
+    assert list(table.texts) == ["fever", "flu", "cold"]
+    assert table.indptr.tolist() == [0, 1, 3, 4]
+    assert table.concepts.tolist() == [0, 1, 2, 2]
+    assert [dictionary.names[e] for e in table.entries.tolist()] == ["Fever", "flu", "Flu", "cold"]
+    again = NameTable.from_arrays(table.arrays())
+    assert list(again.texts) == list(table.texts)
+    assert again.concepts is table.concepts
+
+
+def test_names_that_are_empty_once_normalised_find_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        table = read(tmp_path, "A:1\t?!\t...|fever\n").table(normalize)
+    assert caplog.messages == ["2 names are empty once normalised and cannot be found"]
+    assert list(table.texts) == ["", "fever"]
+    assert (table.indptr.tolist(), table.concepts.tolist(), table.entries.tolist()) == ([0, 0, 1], [0], [2])
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "A", "b", "B ", "c", "!"]), st.integers(0, 3)), max_size=12))
+@settings(deadline=None, max_examples=40)
+def test_table_the_slow_way(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, int]]) -> None:
+    path = tmp_path_factory.getbasetemp() / "slow.tsv"
+    dictionary = Dictionary.read(write(path, "X:0\tzero\nX:1\tone\nX:2\ttwo\nX:3\tthree\n")).add((text, [f"X:{i}"]) for text, i in pairs)
+    table = dictionary.table(normalize)
+    expected: dict[str, dict[int, int]] = {}
+    for row, (text, concept) in enumerate(zip(dictionary.names, dictionary.name_concept.tolist(), strict=True)):
+        expected.setdefault(normalize(text), {}).setdefault(concept, row)
+    found = {
+        text: dict(zip(table.concepts[a:b].tolist(), table.entries[a:b].tolist(), strict=True))
+        for text, a, b in zip(table.texts, table.indptr[:-1], table.indptr[1:], strict=True)
+    }
+    assert found == {text: concepts if text else {} for text, concepts in expected.items()}
+
+
+def test_saving_and_loading_give_the_same_columns_memory_mapped(tmp_path: Path) -> None:
+    dictionary = read(tmp_path).add([("the flu", ["A:2"])])
+    dictionary.save(tmp_path / "saved")
+    loaded = Dictionary.load(tmp_path / "saved")
+    assert loaded.columns.keys() == dictionary.columns.keys()
+    for name, values in dictionary.columns.items():
+        assert np.array_equal(loaded.columns[name], values)
+        assert loaded.columns[name].dtype == values.dtype
+        assert isinstance(loaded.columns[name], np.memmap) or not len(values)
+    assert (loaded.labels, loaded.sources) == (dictionary.labels, dictionary.sources)
+    assert [loaded.concept(row) for row in range(4)] == [dictionary.concept(row) for row in range(4)]
+    assert loaded.old_ids == dictionary.old_ids
+    assert loaded.hierarchy.ancestors([2])[0].tolist() == [0, 1]
+    loaded.add([("more", ["A:1"])]).save(tmp_path / "again")  # what is mapped can be extended and saved
+    assert len(Dictionary.load(tmp_path / "again").names) == 12
+
+
+def test_loading_checks(tmp_path: Path) -> None:
+    read(tmp_path).save(tmp_path / "saved")
+    (tmp_path / "saved" / "labels.json").write_text("[]")
+    with pytest.raises(LinkerError, match=r"labels\.json: differs from its checksum"):
+        Dictionary.load(tmp_path / "saved")
+    with pytest.raises(LinkerError, match="there is no dictionary here"):
+        Dictionary.load(tmp_path / "nowhere")
+
+
+@pytest.mark.data
+def test_medic_of_2012_takes_its_parents_from_that_of_2017(data: Path) -> None:
+    lender = Dictionary.read(data / "medic" / "CTD_diseases_2017-06-06.tsv.gz")
+    assert (len(lender), len(lender.names), lender.hierarchy.edges) == (11_865, 11_865 + 66_129, 20_018)
+    assert ([lender.ids[r] for r in lender.hierarchy.roots], lender.hierarchy.cycles()) == (["MESH:C"], [])
+    assert sum(len(rows) > 1 for rows in lender.old_ids.values()) == 178
+    dictionary = Dictionary.read(data / "medic" / "medic_06Jul2012.txt.gz").with_parents(lender)
+    assert dictionary.hierarchy.cycles() == []
+    row = dictionary.rows("MESH:D001943")[0]  # breast neoplasms
+    assert "MESH:D009369" in {dictionary.ids[a] for a in dictionary.hierarchy.ancestors([row])[0]}  # neoplasms

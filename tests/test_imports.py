@@ -1,0 +1,73 @@
+"""What is loaded when: importing is light, and sparse linking works without torch and scikit-learn."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import linker
+
+REPORT = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+HEAVY = {"torch", "transformers", "accelerate", "sklearn"}
+
+
+def run(*arguments: str, cwd: Path | None = None) -> str:
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def model(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("imports") / "model"
+    code = f"from linker import Dictionary, Linker; Linker.train(Dictionary.read({str(sample)!r})).save({str(folder)!r}); {REPORT}"
+    assert set(run("-c", code).split()).isdisjoint(HEAVY)
+    return folder
+
+
+def test_importing_linker_loads_nothing_heavy() -> None:
+    loaded = set(run("-c", f"import linker; {REPORT}").split())
+    assert "linker" in loaded
+    assert loaded.isdisjoint(HEAVY | {"numpy", "scipy", "click", "bioc", "obonet"})
+
+
+def test_training_and_linking_load_neither_torch_nor_scikit_learn(model: Path) -> None:
+    code = f"from linker import Linker; next(Linker.load({str(model)!r}).link(['diabetes'])).parts[0].best.concept_id; {REPORT}"
+    loaded = set(run("-c", code).split())
+    assert "numpy" in loaded
+    assert loaded.isdisjoint(HEAVY)
+
+
+def test_help_loads_no_arrays() -> None:
+    code = f"from linker.cli import cli; cli.main(['--help'], standalone_mode=False); {REPORT}"
+    *text, modules = run("-c", code).splitlines()
+    assert text[0].startswith("Usage:")
+    assert set(modules.split()).isdisjoint(HEAVY | {"numpy", "scipy", "bioc", "obonet"})
+
+
+def test_help_is_quick() -> None:
+    code = "import sys; from linker.cli import main; sys.argv = ['linker', '--help']; main()"
+    times = []
+    for _ in range(3):  # the best of three, since other work may hold the machine
+        start = time.perf_counter()
+        assert run("-c", code).startswith("Usage: linker ")
+        times.append(time.perf_counter() - start)
+        if times[-1] < 2:
+            break
+    assert min(times) < 2
+
+
+@pytest.mark.parametrize("name", linker.__all__)
+def test_every_public_name_resolves(name: str) -> None:
+    assert getattr(linker, name) is not None
+    assert name in dir(linker)
+
+
+def test_public_names_are_those_that_are_promised() -> None:
+    assert set(linker._PUBLIC) | {"__version__"} == set(linker.__all__)
+    with pytest.raises(AttributeError, match="module 'linker' has no attribute 'Nothing'"):
+        _ = linker.Nothing

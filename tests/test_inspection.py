@@ -1,0 +1,95 @@
+"""Figures, search and differences of dictionaries small enough to count by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from linker import Dictionary
+from linker.inspection import Change, diff, search, stats
+
+HEADER = "id\tname\tsynonyms\tparents\talt_ids\tstatus\treplaced_by\n"
+OLD = """A:1\tfever\tpyrexia\t\t\t\t
+A:2\tflu\tInfluenza|grippe\tA:1\tA:20|A:99\t\t
+A:3\tswine flu\tgrippe\tA:2|A:1\tA:99\t\t
+B:1\tcold\t\tB:2\t\t\t
+B:2\tcommon cold\tCOLD\tB:1\t\t\t
+A:4\told fever\t\t\t\tobsolete\tA:1|A:2
+A:5\tolder fever\t\t\t\tmerged\tA:4
+A:6\tdamp\t\t\t\tobsolete\t
+"""
+
+
+def read(tmp_path: Path, text: str, name: str = "x.tsv") -> Dictionary:
+    (tmp_path / name).write_text(HEADER + text)
+    return Dictionary.read(tmp_path / name)
+
+
+def test_stats(tmp_path: Path) -> None:
+    figures = stats(read(tmp_path, OLD))
+    sources = figures.pop("sources")
+    assert [(s["file"], s["format"], s["namespace"], s["concepts"]) for s in sources] == [("x.tsv", "table", "A", 5)]
+    assert figures == {
+        "concepts": 5,
+        "namespaces": {"A": 3, "B": 2},
+        "names": 10,
+        "names_by_kind": {"preferred": 5, "exact": 5},
+        "distinct_names": 8,  # cold/COLD and grippe are one each
+        "ambiguous_names": 2,
+        "alternative_ids": 2,
+        "alternative_ids_shared_by_concepts": 1,
+        "obsolete_ids": 2,
+        "merged_ids": 1,
+        "parent_edges": 5,
+        "concepts_with_several_parents": 1,
+        "roots": ["A:1"],
+        "depth": 1,
+        "cycles": [["B:1", "B:2"]],
+    }
+
+
+def found(dictionary: Dictionary, text: str) -> list[str]:
+    return [dictionary.ids[row] for row in search(dictionary, text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A:2", ["A:2"]),
+        ("A:99", ["A:2", "A:3"]),  # an alternative id of two
+        ("A:5", ["A:1", "A:2"]),  # a merged id, through the obsolete one
+        ("A:6", []),
+        ("FLU", ["A:2", "A:3"]),  # the whole name first, then names that hold it
+        ("grippe", ["A:2", "A:3"]),
+        ("common", ["B:2"]),
+        ("cold", ["B:1", "B:2"]),
+        ("old", ["B:1", "B:2"]),  # names of obsolete records are not there
+        ("typhus", []),
+        ("!?", []),
+    ],
+)
+def test_search(tmp_path: Path, text: str, expected: list[str]) -> None:
+    assert found(read(tmp_path, OLD), text) == expected
+
+
+def test_nothing_changed(tmp_path: Path) -> None:
+    assert list(diff(read(tmp_path, OLD), read(tmp_path, OLD))) == []
+
+
+def test_diff(tmp_path: Path) -> None:
+    old = read(tmp_path, "A:1\tfever\tpyrexia\t\t\t\t\nA:2\tflu\t\tA:1\tA:20\t\t\nA:3\tswine flu\t\tA:2\t\t\t\nA:4\tague\t\tA:1\t\t\t\n")
+    new = read(tmp_path, "A:1\tfever\theat\t\t\t\t\nA:2\tinfluenza\tflu\t\tA:21|A:3\t\t\nA:5\tplague\t\tA:1\t\t\t\n", "y.tsv")
+    assert list(diff(old, new)) == [
+        Change("concept moved", "A:3", "swine flu", ("A:2",)),
+        Change("concept removed", "A:4", "ague", ()),
+        Change("concept added", "A:5", "plague", ()),
+        Change("names removed", "A:1", "fever", ("pyrexia",)),
+        Change("names added", "A:1", "fever", ("heat",)),
+        Change("preferred name changed", "A:2", "influenza", ("flu",)),
+        Change("names added", "A:2", "influenza", ("influenza",)),
+        Change("parents removed", "A:2", "influenza", ("A:1",)),
+        Change("alternative ids removed", "A:2", "influenza", ("A:20",)),
+        Change("alternative ids added", "A:2", "influenza", ("A:21", "A:3")),
+    ]
+    assert ("parents added", "A:2", ("A:1",)) in [(c.what, c.concept_id, c.details) for c in diff(new, old)]

@@ -1,0 +1,44 @@
+"""Plug-ins by name."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+
+import pytest
+
+from linker import registry
+from linker.encoders.tfidf import TfidfEncoder
+from linker.errors import LinkerError
+
+
+def plug_in(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
+    points = [importlib.metadata.EntryPoint(name, value, "linker.encoders") for name, value in values.items()]
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points if group == "linker.encoders" else [])
+
+
+def test_every_encoder_of_ours_is_there() -> None:
+    assert registry.load("tfidf") is TfidfEncoder
+    for name in registry.ENCODERS:
+        assert isinstance(registry.load(name), type)
+
+
+def test_an_unknown_encoder_lists_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    plug_in(monkeypatch, abc="os:path")
+    choices = ", ".join(sorted([*registry.ENCODERS, "abc"]))
+    with pytest.raises(LinkerError, match=re.escape(f"there is no encoder 'tfid'; choose one of: {choices}")):
+        registry.load("tfid")
+
+
+def test_third_parties_add_encoders_but_replace_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    plug_in(monkeypatch, mine="collections:OrderedDict", tfidf="collections:OrderedDict")
+    from collections import OrderedDict
+
+    assert registry.load("mine") is OrderedDict
+    assert registry.load("tfidf") is TfidfEncoder
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    plug_in(monkeypatch, mine="no_such_package_anywhere:Encoder")
+    with pytest.raises(LinkerError, match="encoder 'mine' needs no_such_package_anywhere, which is not installed"):
+        registry.load("mine")
