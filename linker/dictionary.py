@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from linker import files, persistence
 from linker.building import XREF_SEPARATOR, Builder
-from linker.errors import OnError, stop
+from linker.errors import LinkerError, OnError, stop
 from linker.hierarchy import Hierarchy
 from linker.persistence import Strings
 from linker.readers import dictionaries
@@ -71,6 +71,8 @@ class Dictionary:
             LinkerError: a file cannot be read, is no dictionary, or holds a bad record and `on_error` raises.
         """
         builder = Builder(frozenset(namespaces), frozenset(types), on_error)
+        if "-" in map(str, paths):
+            raise LinkerError("a dictionary cannot be read from standard input; name a file")
         kinds = [format or dictionaries.detect(path) for path in paths]
         for path, kind in zip(paths, kinds, strict=True):
             filters = {"languages": languages, "sources": sources} if kind == "rrf" or "rrf" not in kinds else {}

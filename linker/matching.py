@@ -1,7 +1,7 @@
 """The one rule for "is this candidate right for this mention?". Training, evaluation and benchmarks all ask here.
 
-An annotated id is accepted through `resolve`: the current ids that it stands for (itself, what an alternative or obsolete id was
-mapped to). Where it stands for several concepts, any of them is right.
+An annotated id is right as it is written, and through `resolve`, by any of the current ids that it stands for (what an alternative or
+obsolete id was mapped to).
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ Resolve = Callable[[str], frozenset[str]]
 
 def accepted(gold: Gold, resolve: Resolve) -> frozenset[str]:
     """All concept ids that the annotated ids of a mention stand for."""
-    return frozenset().union(*(resolve(i) for group in gold for i in group.ids))
+    return frozenset().union(*(_meanings(i, resolve) for group in gold for i in group.ids))
+
+
+def _meanings(identifier: str, resolve: Resolve) -> frozenset[str]:
+    return resolve(identifier) | {identifier}
 
 
 def biosyn_rank(parts: Sequence[Sequence[Collection[str]]], gold: Gold, resolve: Resolve) -> int | None:
@@ -55,13 +59,13 @@ def strict_rank(parts: Sequence[Sequence[str]], gold: Gold, resolve: Resolve) ->
     if group.operator == "one_of":
         return (_group_rank(parts[0], group, resolve) or None) if len(parts) == 1 else None
     together = [rank for part in parts if (rank := _group_rank(part, group, resolve))]
-    apart = _one_to_one([[_first(part, resolve(i)) for i in group.ids] for part in parts])
+    apart = _one_to_one([[_first(part, _meanings(i, resolve)) for i in group.ids] for part in parts])
     return min([*together, *([apart] if apart else [])], default=None)
 
 
 def _group_rank(part: Sequence[str], group: GoldGroup, resolve: Resolve) -> int:
     """The least k at which a part's first k concepts satisfy a group; 0 for never."""
-    ranks = [_first(part, resolve(i)) for i in group.ids]
+    ranks = [_first(part, _meanings(i, resolve)) for i in group.ids]
     if group.operator == "all_of":
         return max(ranks) if all(ranks) else 0
     return min(filter(None, ranks), default=0)

@@ -29,8 +29,8 @@ def strict(parts: str, right: str) -> int | None:
     return strict_rank([list(part) for part in parts.split(",")] if parts else [], gold(right), resolve)
 
 
-def test_accepted_are_all_concepts_that_the_ids_stand_for() -> None:
-    assert accepted(gold("x|y+d"), resolve) == set("abcd")
+def test_accepted_are_the_ids_themselves_and_all_concepts_that_they_stand_for() -> None:
+    assert accepted(gold("x|y+d"), resolve) == set("abcdxy")
     assert accepted((), resolve) == set()
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from linker.text import spelling
+
 COLUMNS = [
     "DiseaseName",
     "DiseaseID",
@@ -137,3 +139,10 @@ def test_no_definition_is_that_of_medic(rows: list[Row], medic: dict[str, Row]) 
     written = {row["DiseaseID"]: row["Definition"] for row in rows if row["Definition"]}
     assert len(written) == 5
     assert all(text not in medic[i]["Definition"] for i, text in written.items())
+
+
+def test_the_spelling_list_corrects_to_words_that_it_does_not_correct_again(sample: Path) -> None:
+    pairs = spelling.read(sample.with_name("british_american.txt"))
+    assert len(pairs) == len(sample.with_name("british_american.txt").read_text(encoding="utf-8").splitlines()) > 100
+    assert not pairs.keys() & set(pairs.values())
+    assert spelling.correct("oesophageal tumours", pairs) == "esophageal tumors"

@@ -102,14 +102,15 @@ def _options(preset: str, config: str | None, settings: tuple[str, ...]) -> Link
         options = records.preset(preset)
     if config:
         options = _configured(options, config)
+    values: dict[str, dict[str, str]] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
         group, dot, field = name.partition(".")
         if not (equals and dot):
             raise click.UsageError(f"--set {setting}: expected GROUP.FIELD=VALUE, e.g. sparse.ngram_max=3")
-        with _typed(f"--set {setting}"):
-            options = records.changed(options, {group.strip(): {field.strip(): value.strip()}})
-    return options
+        values.setdefault(group.strip(), {})[field.strip()] = value.strip()
+    with _typed(" ".join(f"--set {setting}" for setting in settings)):
+        return records.changed(options, values)
 
 
 @contextlib.contextmanager
