@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import resource
 import statistics
 import subprocess
 import sys
@@ -30,8 +29,8 @@ CORPUS = [DATA / "ncbi-disease" / f"NCBI_{split}.pubtator.txt.gz" for split in (
 
 
 def peak() -> float:
-    """The most memory this process has held, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """The most memory this process has held, in MB (not getrusage's, which starts from what the parent held)."""
+    return next(memory("self", "VmHWM"))
 
 
 def measure_biosyn(inputs: Path) -> dict[str, Any]:
@@ -67,9 +66,9 @@ def measure_ours(inputs: Path) -> dict[str, Any]:
     for at in range(0, len(distinct), 256):
         ranked |= dict(zip(distinct[at : at + 256], linker.generator.names(distinct[at : at + 256], K), strict=True))
     seconds = time.perf_counter() - start
-    memory = peak()
+    held = peak()
     found = [[[place[texts[int(r)]] for r in ranked[q][0]], ranked[q][1].tolist()] for q in data["queries"]]
-    return {"seconds": seconds, "peak_mb": memory, "distinct": len(distinct), "found": found}
+    return {"seconds": seconds, "peak_mb": held, "distinct": len(distinct), "found": found}
 
 
 def measure_load(_: Path) -> dict[str, Any]:
@@ -119,13 +118,13 @@ def compare(folder: Path) -> dict[str, Any]:
         }
         for name in ("biosyn", "ours")
     }
-    memory = [run["biosyn"]["peak_mb"] / run["ours"]["peak_mb"] for run in runs]
+    less = [run["biosyn"]["peak_mb"] / run["ours"]["peak_mb"] for run in runs]
     return record | {
         "queries": len(queries),
         "distinct_queries": runs[0]["ours"]["distinct"],
         "times_faster": [round(r, 1) for r in ratios],
         "times_faster_median": round(statistics.median(ratios), 1),
-        "times_less_memory_median": round(statistics.median(memory), 1),
+        "times_less_memory_median": round(statistics.median(less), 1),
         "same_top_20": same,
     }
 
@@ -150,15 +149,15 @@ def million(folder: Path, lines: int = 1_000_000) -> dict[str, Any]:
     command = [sys.executable, "-m", "linker.cli", "link", "-", "--model", str(folder / "medic2026"), "-o", str(folder / "out.tsv")]
     start = time.perf_counter()
     process = subprocess.Popen(command, stdin=subprocess.PIPE)
-    memory: list[tuple[float, int]] = []
+    held: list[tuple[float, float]] = []
     fed = threading.Thread(target=feed, args=(process, drawn))
     fed.start()
     while process.poll() is None:
-        memory += resident(process.pid, time.perf_counter() - start)
+        held += ((time.perf_counter() - start, mb) for mb in memory(process.pid, "VmRSS"))
         time.sleep(1)
     fed.join()
     seconds = time.perf_counter() - start
-    tenths = [max(mb for at, mb in memory if at <= seconds * (i + 1) / 10) for i in range(10)]
+    tenths = [round(max(mb for at, mb in held if at <= seconds * (i + 1) / 10)) for i in range(10)]
     rows = sum(1 for _ in read_lines(folder / "out.tsv"))
     record = {"lines": lines, "distinct": len(set(drawn)), "exit_code": process.returncode, "rows_written": rows}
     return record | {"seconds": round(seconds), "lines_per_second": round(lines / seconds), "peak_mb_after_each_tenth_of_the_time": tenths}
@@ -172,15 +171,13 @@ def feed(process: subprocess.Popen[bytes], lines: list[str]) -> None:
             pipe.write(line.encode("utf-8") + b"\n")
 
 
-def resident(pid: int, at: float) -> Iterator[tuple[float, int]]:
-    """The memory that a process holds now, MB."""
+def memory(process: int | str, field: str) -> Iterator[float]:
+    """A memory figure of a process, MB; nothing for one that has ended."""
     try:
-        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except OSError:
         return
-    for line in status.splitlines():
-        if line.startswith("VmRSS"):
-            yield at, int(line.split()[1]) // 1024
+    yield from (int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith(field))
 
 
 def seconds(*command: str) -> float:

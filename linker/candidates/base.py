@@ -13,6 +13,7 @@ from linker.dictionary import NameTable
 
 _OVERFETCH = 10  # names fetched for each concept asked for (MEDIC has 7 a concept); widened where they give too few
 _WIDEN = 4
+_CELLS = 500_000  # hits that are held at once, 4 MB
 
 Integers = NDArray[np.int32]
 Floats = NDArray[np.float32]
@@ -82,11 +83,14 @@ class Generator(ABC):
         todo = list(range(len(queries)))
         while todo:
             fetch = min(fetch, len(self.table))
-            hits = self.score([queries[i] for i in todo], fetch)
-            yield todo, hits
-            if fetch == len(self.table):
-                return
-            todo = [i for i, a, b in _ranges(todo, hits) if b - a == fetch and self._is_open(hits, slice(a, b), concepts)]
+            still_open = []
+            step = max(1, _CELLS // fetch)
+            for batch in (todo[i : i + step] for i in range(0, len(todo), step)):
+                hits = self.score([queries[i] for i in batch], fetch)
+                yield batch, hits
+                if fetch < len(self.table):
+                    still_open += [i for i, a, b in _ranges(batch, hits) if b - a == fetch and self._is_open(hits, slice(a, b), concepts)]
+            todo = still_open
             fetch *= _WIDEN
 
     def _is_open(self, hits: Hits, found: slice, concepts: int) -> bool:
