@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -14,6 +15,8 @@ from linker.ids import format_gold, parse_gold
 from linker.matching import Resolve
 from linker.outputs import jsonl
 from linker.types import Candidate, Mention
+
+logger = logging.getLogger(__name__)
 
 
 def outcomes(path: files.Pathlike, mentions: Sequence[Mention], protocol: str, resolve: Resolve) -> Iterator[Outcome]:
@@ -46,16 +49,19 @@ def _is_ours(path: files.Pathlike) -> bool:
 
 def _ours(path: files.Pathlike, mentions: Iterable[Mention], protocol: str, resolve: Resolve) -> Iterator[Outcome]:
     predictions = jsonl.read(path)
+    deepest = 0
     remedy = "give the mentions that were linked, in the same order"
     for number, mention in enumerate(mentions, 1):
         prediction = next(predictions, None)
         if prediction is None or prediction.mention.text != mention.text:
             found = "nothing" if prediction is None else prediction.mention.text
             raise InputError(path, "is for other mentions", line=number, value=found, expected=repr(mention.text), remedy=remedy)
+        deepest = max([deepest, *(len(part.candidates) for part in prediction.parts)])
         if mention.gold or (mention.gold is not None and protocol == "strict"):  # biosyn leaves out mentions without a concept
             yield judge(prediction, mention, protocol, resolve)
     if next(predictions, None) is not None:
         raise InputError(path, "has more predictions than there are mentions", remedy=remedy)
+    logger.warning("%s: no part has more than %d candidates; Acc@k with a larger k is Acc@%d", path, deepest, deepest)
 
 
 def _biosyn(path: files.Pathlike, mentions: Iterable[Mention], resolve: Resolve) -> Iterator[Outcome]:

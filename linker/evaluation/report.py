@@ -16,9 +16,10 @@ TIES = "score descending, then concept id"
 
 def summary(outcomes: Sequence[Outcome], ks: Sequence[int], linker: Linker | None = None) -> dict[str, Any]:
     """Acc@k and MRR with 95% bootstrap intervals; with a linker also seen and unseen apart, and errors by kind."""
-    record = figures(outcomes, ks) | {"ties": TIES}
+    record = figures(outcomes, ks)
     if linker is None:
         return record
+    record["ties"] = TIES
     record["groups"] = {name: figures(members, ks, intervals=False) for name, members in breakdown.groups(linker, outcomes).items()}
     wrong = [o for o in outcomes if o.rank != 1]
     record["errors"] = dict(Counter(breakdown.error(o, linker.dictionary, linker.normalize) for o in wrong).most_common())
