@@ -58,15 +58,17 @@ def choice() -> str:
 
 def text() -> str:
     """Abbreviations, composites and the agreement with BioSyn's preprocessing."""
-    pairs, split, agreement = result("abbreviations"), result("composites"), result("preprocessing")
+    pairs, split = result("abbreviations"), result("composites")
+    agreement = result("preprocessing") | result("preprocessing_test")
     rows = [
-        [f"abbreviation pairs, {name}", f"{tool}: precision {figures['precision']:.3f}, recall {figures['recall']:.3f}"]
+        [f"abbreviation pairs, {name}", f"{TOOLS[tool]}: precision {figures['precision']:.3f}, recall {figures['recall']:.3f}"]
         for name, gold in (("Ab3P gold", pairs["ab3p"]), ("SH gold", pairs["sh"]))
-        for tool, figures in ((t, gold[t]) for t in ("linker", "pyab3p", "schwartz_hearst") if t in gold)
+        for tool, figures in ((t, gold[t]) for t in TOOLS if t in gold)
     ]
     wrongly = f"{split['single_split']} of {split['single']:,} single mentions split wrongly ({split['single_split_share']:.2%})"
-    one_way = f"{split['single_split_share_of_texts_annotated_one_way']:.2%} without the texts that are annotated both ways"
-    found = f"{split['composites_split_right']} of {split['composites']} composites split ({split['recall']:.1%})"
+    one_way = f"{split['single_split_share_of_texts_annotated_one_way']:.2%} without these texts"
+    right = f"precision {split['precision']:.3f}, {split['precision_of_texts_annotated_one_way']:.3f} without texts annotated both ways"
+    found = f"{split['composites_split_right']} of {split['composites']} composites split (recall {split['recall']:.3f}; {right})"
     rows.append(["composites without gold, NCBI train + dev", f"{found}; {wrongly}; {one_way}"])
     for name, part in agreement.items():
         with_list, without = f"{part['agreement']:.2%}", f"{part['agreement_without_spelling']:.2%}"
@@ -82,7 +84,8 @@ def speed() -> str:
     rate = {name: max(pair[name]["mentions_per_second"]) for name in ("biosyn", "ours")}
     rows = [
         [
-            "top 20 names of the 787 development mentions, 2012 MEDIC, against BioSyn's way in the same run",
+            f"top 20 names for {pair['queries']} queries ({pair['distinct_queries']} distinct) of the development mentions, 2012 MEDIC, "
+            "against BioSyn's way in the same run",
             f"{pair['times_faster_median']} times the mentions a second ({rate['ours']:,.0f} / {rate['biosyn']:,.0f}), "
             f"{pair['times_less_memory_median']} times less peak memory "
             f"({pair['ours']['peak_mb'][0]} / {pair['biosyn']['peak_mb'][0]} MB), "
@@ -100,6 +103,7 @@ def speed() -> str:
     return table(["what", "figure"], rows)
 
 
+TOOLS = {"linker": "linker", "pyab3p": "Ab3P (pyab3p)", "schwartz_hearst": "Schwartz-Hearst"}
 BLOCKS: dict[str, Callable[[], str]] = {"accuracy": accuracy, "choice": choice, "text": text, "speed": speed}
 
 
