@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--preset", default="default", show_default=True, metavar="NAME", help="default or paper-biosyn.")
 @click.option("--config", metavar="FILE.toml", help="Options as tables of a TOML file.")
 @click.option("--set", "settings", multiple=True, metavar="GROUP.FIELD=VALUE", help="One option, e.g. sparse.ngram_max=3.")
-@click.option("--spelling", metavar="PATH", help="A list of wrong||right words, applied to every mention.")
+@click.option("--spelling", metavar="PATH", help="A list of wrong||right words, applied to names and mentions.")
 @common.on_error_option
 @click.option("-o", "--output", default=common.DEFAULT_MODEL, show_default=True, metavar="DIR", help="Model folder to write.")
 @common.logs

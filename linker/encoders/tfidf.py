@@ -36,9 +36,10 @@ class TfidfOptions:
 
 
 class TfidfEncoder(SparseEncoder):
-    """TF-IDF over character n-grams: tf x (ln((1 + n) / (1 + df)) + 1), rows of unit length, as scikit-learn defines it.
+    """Sparse: character n-gram TF-IDF; needs no download and no torch.
 
-    An n-gram is one integer, its characters' places in `_characters` as digits, so that counting is arithmetic on arrays.
+    A term weighs tf x (ln((1 + n) / (1 + df)) + 1), and rows have unit length, as scikit-learn defines it. An n-gram is one integer,
+    its characters' places in `_characters` as digits, so that counting is arithmetic on arrays.
     """
 
     def __init__(self, options: TfidfOptions | None = None) -> None:
