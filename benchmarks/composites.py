@@ -15,8 +15,10 @@ from typing import Any
 
 from common import DATA, save
 
+from linker import LinkerOptions
+from linker.linker import definitions_of
 from linker.readers import medic, pubtator
-from linker.text.abbreviations import expand, find, table
+from linker.text.abbreviations import expand
 from linker.text.composites import split
 from linker.text.normalize import normalize
 
@@ -45,7 +47,7 @@ def main() -> None:
 def read(name: str) -> Iterator[tuple[str, int]]:
     """Each mention, its short forms expanded, and how many parts its gold has."""
     for document in pubtator.read(DATA / "ncbi-disease" / f"{FILES[name]}.pubtator.txt.gz"):
-        definitions = table(find(document.text))
+        definitions = definitions_of(document, LinkerOptions())
         for mention in document.mentions:
             yield expand(mention.text, definitions), len(mention.gold or ())
 
@@ -53,23 +55,23 @@ def read(name: str) -> Iterator[tuple[str, int]]:
 def score(mentions: list[tuple[str, int]], parts: list[list[str]]) -> dict[str, Any]:
     composite = [(text, gold, len(p)) for (text, gold), p in zip(mentions, parts, strict=True) if gold > 1]
     single = [(text, len(p)) for (text, gold), p in zip(mentions, parts, strict=True) if gold < 2]
-    both_ways = {text for text, *_ in composite}
+    both_ways = {text for text, *_ in composite} & {text for text, _ in single}
+    one_way = [row for row in composite if row[0] not in both_ways], [row for row in single if row[0] not in both_ways]
+    return count(composite, single) | {"texts_annotated_both_ways": len(both_ways), "of_texts_annotated_one_way": count(*one_way)}
+
+
+def count(composite: list[tuple[str, int, int]], single: list[tuple[str, int]]) -> dict[str, Any]:
+    """Precision and recall of splits, right where the number of parts is that of the gold, and single mentions split."""
     right = sum(gold == n for _, gold, n in composite)
-    split_composites = sum(n > 1 for *_, n in composite)
-    wrong = [text for text, n in single if n > 1]
-    clearly_wrong = [text for text in wrong if text not in both_ways]
+    wrong = sum(n > 1 for _, n in single)
     return {
         "composites": len(composite),
-        "composites_split": split_composites,
         "composites_split_right": right,
         "recall": right / len(composite),
-        "precision": right / (split_composites + len(wrong)),
-        "precision_of_texts_annotated_one_way": right / (split_composites + len(clearly_wrong)),
+        "precision": right / (sum(n > 1 for *_, n in composite) + wrong),
         "single": len(single),
-        "single_split": len(wrong),
-        "single_split_share": len(wrong) / len(single),
-        "single_split_of_texts_annotated_one_way": len(clearly_wrong),
-        "single_split_share_of_texts_annotated_one_way": len(clearly_wrong) / len(single),
+        "single_split": wrong,
+        "single_split_share": wrong / len(single),
     }
 
 

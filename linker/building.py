@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -12,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import files
-from linker.errors import InputError, OnError
+from linker.errors import InputError, LinkerError, OnError
 from linker.hierarchy import Hierarchy
 from linker.persistence import StringsBuilder
-from linker.types import NAME_KINDS, Concept, Source
+from linker.types import NAME_KINDS, Concept, Name, NameKind, Source
+
+logger = logging.getLogger(__name__)
 
 _KIND = {kind: i for i, kind in enumerate(NAME_KINDS)}
 _STATUS = {"alternative": 0, "obsolete": 1, "merged": 2}
@@ -38,7 +41,9 @@ class Builder:
         self._labels: dict[str, int] = {"": 0}
         self._strings = {column: StringsBuilder() for column in ("id", "name", "definition", "xrefs")}
         self._names = {column: array("i") for column in ("concept", "kind", "source", "language", "case")}
-        self._preferred, self._type_labels, self._type_starts = array("i"), array("i"), array("q", [0])
+        self._preferred, self._type_rows, self._type_labels = array("i"), array("i"), array("i")
+        self._untyped: list[tuple[Concept, str]] = []  # with their file; kept if another source keeps the id
+        self._merged: list[tuple[int, Name]] = []  # names that a later source adds to a concept
         self._parents: list[tuple[int, str, str, int | None]] = []  # row, parent id, file, line
         self._old: dict[str, tuple[int, list[str]]] = {}  # old id -> status, ids that replace it
         self._left_out: set[str] = set()
@@ -48,7 +53,7 @@ class Builder:
         """Take all concepts of one source."""
         prefixes: Counter[str] = Counter()
         here: set[str] = set()
-        for concept in self._wanted(concepts):
+        for concept in self._wanted(concepts, str(path)):
             if concept.id in here:
                 expected = "one record for each id"
                 problem = "the concept id occurs a second time"
@@ -60,13 +65,16 @@ class Builder:
             prefixes[concept.namespace] += 1
             self._add(concept, str(path))
         common = prefixes.most_common(1)[0][0] if prefixes else ""
-        checksum = files.sha256(path) if Path(path).is_file() else ""
+        checksum = files.sha256_of_folder(path) if Path(path).is_dir() else files.sha256(path) if Path(path).is_file() else ""
         self._sources.append(Source(Path(path).name, kind, common, release, checksum, len(here)))
-        if not here:
+        if not here and not self._untyped:
             raise InputError(path, "holds no concept that the filters keep", remedy="check --types and --namespaces")
 
-    def _wanted(self, concepts: Iterable[Concept]) -> Iterator[Concept]:
-        """Drop concepts that the filters exclude, and turn those that are no longer current into old ids."""
+    def _wanted(self, concepts: Iterable[Concept], path: str) -> Iterator[Concept]:
+        """Drop concepts that the filters exclude, and turn those that are no longer current into old ids.
+
+        A record without types, of own synonyms say, is judged by those of other sources, at the end.
+        """
         for concept in concepts:
             if concept.status != "current":
                 status = _STATUS[concept.status]
@@ -76,12 +84,16 @@ class Builder:
                     self._old.setdefault(alternative, (status, []))[1].extend(concept.replaced_by)
             elif self._keeps(concept):
                 yield concept
+            elif self._in_namespaces(concept) and not concept.types:
+                self._untyped.append((concept, path))
             else:
                 self._left_out.update((concept.id, *concept.alt_ids))
 
     def _keeps(self, concept: Concept) -> bool:
-        in_namespaces = not self._namespaces or concept.namespace in self._namespaces
-        return in_namespaces and (not self._types or not self._types.isdisjoint(concept.types))
+        return self._in_namespaces(concept) and (not self._types or not self._types.isdisjoint(concept.types))
+
+    def _in_namespaces(self, concept: Concept) -> bool:
+        return not self._namespaces or concept.namespace in self._namespaces
 
     def _add(self, concept: Concept, path: str) -> None:
         row = self._row.setdefault(concept.id, len(self._row))
@@ -91,17 +103,45 @@ class Builder:
             self._strings["definition"].append(concept.definition)
             self._strings["xrefs"].append(XREF_SEPARATOR.join(concept.xrefs))
             self._preferred.append(len(self._names["concept"]))
-            self._type_labels.extend(self._label(t) for t in concept.types)
-            self._type_starts.append(len(self._type_labels))
-        for name in concept.names:
-            kind = "exact" if known and name.kind == "preferred" else name.kind
-            self._strings["name"].append(name.text)
-            values = (row, _KIND[kind], self._label(name.source), self._label(name.language), int(name.case_sensitive))
-            for column, value in zip(self._names.values(), values, strict=True):
-                column.append(value)
+            for name in concept.names:
+                self._add_name(row, name, name.kind)
+        else:
+            self._merged += [(row, name) for name in concept.names]
+        for label in concept.types:
+            self._type_rows.append(row)
+            self._type_labels.append(self._label(label))
         self._parents += [(row, parent, path, concept.line) for parent in concept.parents]
         for alternative in concept.alt_ids:
             self._old.setdefault(alternative, (0, []))[1].append(concept.id)
+
+    def _add_name(self, row: int, name: Name, kind: NameKind) -> None:
+        self._strings["name"].append(name.text)
+        values = (row, _KIND[kind], self._label(name.source), self._label(name.language), int(name.case_sensitive))
+        for column, value in zip(self._names.values(), values, strict=True):
+            column.append(value)
+
+    def _merge(self) -> None:
+        """Add what later sources say of concepts that are kept: names that are new to them."""
+        for concept, path in self._untyped:
+            if concept.id in self._row:
+                self._add(concept, path)
+            else:
+                self._left_out.update((concept.id, *concept.alt_ids))
+        texts: dict[int, set[str]] = {row: set() for row, _ in self._merged}
+        for row, text in zip(self._names["concept"], self._strings["name"].build(), strict=True):
+            if row in texts:
+                texts[row].add(text)
+        for row, name in self._merged:
+            if name.text not in texts[row]:
+                texts[row].add(name.text)
+                self._add_name(row, name, "exact" if name.kind == "preferred" else name.kind)
+
+    def _types_by_row(self) -> Columns:
+        rows, labels = np.array(self._type_rows, np.int64), np.array(self._type_labels, np.int32)
+        _, first = np.unique(rows * len(self._labels) + labels, return_index=True)
+        first.sort()
+        order = first[np.argsort(rows[first], kind="stable")]
+        return {"types.indptr": np.searchsorted(rows[order], np.arange(len(self._row) + 1)), "types.indices": labels[order]}
 
     def _label(self, text: str) -> int:
         return self._labels.setdefault(text, len(self._labels))
@@ -112,16 +152,18 @@ class Builder:
         Raises:
             InputError: a parent is in no source (or `on_error` decides otherwise, and the edge is dropped).
         """
+        self._merge()
+        if not self._row:
+            names = ", ".join(source.file for source in self._sources)
+            raise LinkerError(f"{names}: holds no concept that the filters keep; check --types and --namespaces")
         old = self._old_ids()
-        columns: Columns = {}
+        columns = self._types_by_row()
         for column, builder in (*self._strings.items(), ("old", _strings(old))):
             columns |= builder.build().arrays(column)
         dtypes = {"concept": np.int32, "kind": np.uint8, "source": np.int32, "language": np.int32, "case": bool}
         columns |= {f"name.{c}": np.array(values, dtypes[c]) for c, values in self._names.items()}
         columns["id.rank"] = np.argsort(np.argsort(np.array(list(self._row), object))).astype(np.int32)
         columns["preferred"] = np.array(self._preferred, np.int32)
-        columns["types.indptr"] = np.array(self._type_starts, np.int64)
-        columns["types.indices"] = np.array(self._type_labels, np.int32)
         columns["old.status"] = np.array([status for status, _ in old.values()], np.uint8)
         columns["old.indptr"] = np.cumsum([0, *(len(rows) for _, rows in old.values())]).astype(np.int64)
         columns["old.indices"] = np.array([row for _, rows in old.values() for row in rows], np.int32)
@@ -145,7 +187,9 @@ class Builder:
 
     def _edges(self, old: dict[str, tuple[int, list[int]]]) -> Iterator[tuple[int, int]]:
         for row, parent, path, line in self._parents:
-            if parent in self._row:
+            if self._row.get(parent) == row:
+                logger.warning("%s, line %s: %s is its own parent; the edge is dropped", path, line, parent)
+            elif parent in self._row:
                 yield row, self._row[parent]
             elif parent in old and old[parent][1]:
                 yield from ((row, above) for above in old[parent][1])

@@ -189,7 +189,8 @@ class Dictionary:
                     pairs |= {(row, o) for o in ours}
                     above += () if ours else lender.hierarchy.parents([parent])[0].tolist()
         hierarchy = Hierarchy.of(len(self), pairs)
-        return Dictionary(self.columns | hierarchy.arrays(), self.labels, self.sources + lender.sources)
+        lent = (dataclasses.replace(source, format=f"{source.format}, parents only") for source in lender.sources)
+        return Dictionary(self.columns | hierarchy.arrays(), self.labels, (*self.sources, *lent))
 
     def add(self, names: Iterable[tuple[str, Sequence[str]]]) -> Dictionary:
         """A dictionary that also holds annotated mentions, as names of kind `training`; the original is untouched.
@@ -258,6 +259,14 @@ class NameTable:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def check(self, concepts: int) -> None:
+        """Raise ValueError where the rows do not fit together, or name a concept beyond the number of `concepts`."""
+        ends_fit = self.indptr[0] == 0 and self.indptr[-1] == len(self.concepts) == len(self.entries)
+        if len(self.indptr) != len(self) + 1 or not ends_fit or (np.diff(self.indptr) < 0).any():
+            raise ValueError("the rows of the names overlap or leave gaps")
+        if self.concepts.min() < 0 or self.concepts.max() >= concepts:
+            raise ValueError("a name stands for a concept that is not there")
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays to save."""

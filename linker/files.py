@@ -30,10 +30,8 @@ def open_binary(path: Pathlike) -> BinaryIO:
     Raises:
         LinkerError: the file is absent, a folder, or not readable.
     """
-    if str(path) == "-":
-        return os.fdopen(os.dup(0), "rb")
     try:
-        file = open(path, "rb")  # noqa: SIM115 - closed by the caller
+        file = os.fdopen(os.dup(0), "rb") if str(path) == "-" else open(path, "rb")  # noqa: SIM115 - closed by the caller
     except FileNotFoundError:
         raise LinkerError(f"{path}: there is no such file; check the path") from None
     except OSError as error:
@@ -133,9 +131,9 @@ def read_text(path: Pathlike) -> str:
     return "\n".join(text for _, text in read_lines(path, limit=None))
 
 
-def head(path: Pathlike, lines: int = 200) -> list[str]:
-    """The first lines of a text file, for recognising its format."""
-    return [text for _, (_, text) in zip(range(lines), read_lines(path, limit=None), strict=False)]
+def head(path: Pathlike, lines: int = 200, *, limit: int | None = LINE_LIMIT) -> list[str]:
+    """The first lines of a text file, for recognising its format; `limit` as in `read_lines`."""
+    return [text for _, (_, text) in zip(range(lines), read_lines(path, limit=limit), strict=False)]
 
 
 def sha256(path: Pathlike) -> str:
@@ -145,6 +143,12 @@ def sha256(path: Pathlike) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def sha256_of_folder(path: Pathlike) -> str:
+    """One SHA-256 for the names and checksums of a folder's files."""
+    members = sorted(file for file in Path(path).iterdir() if file.is_file())
+    return hashlib.sha256("".join(f"{file.name} {sha256(file)}\n" for file in members).encode()).hexdigest()
 
 
 @contextlib.contextmanager
@@ -162,15 +166,17 @@ def writing(path: Pathlike) -> Iterator[None]:
 @contextlib.contextmanager
 def write_aside(path: Pathlike) -> Iterator[TextIO]:
     """Write UTF-8 text beside `path` and rename it at the end, so that a killed run leaves the old file; `.gz` compresses."""
-    path = Path(path)
-    if path.exists() and not path.is_file() and not path.is_dir():  # a device or pipe: /dev/null must not be replaced
-        with writing(path), open(path, "w", encoding="utf-8", newline="\n") as text:
+    named, path = path, Path(path).resolve()  # a link stays, and its target is replaced
+    if path.is_dir():
+        raise LinkerError(f"{named}: is a folder; name a file with -o")
+    if path.exists() and not path.is_file():  # a device or pipe: /dev/null must not be replaced
+        with writing(named), open(path, "w", encoding="utf-8", newline="\n") as text:
             yield text
         return
-    with writing(path):
+    with writing(named):
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     try:
-        with writing(path), os.fdopen(handle, "wb") as raw:
+        with writing(named), os.fdopen(handle, "wb") as raw:
             packed = cast(IO[bytes], gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw)
             with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
                 yield text
@@ -218,6 +224,7 @@ def write_folder(path: Pathlike, *, marker: str) -> Iterator[Path]:
                 _sync(file)
             aside.chmod(0o777 & ~_umask())
             _swap(aside, path)
+            _sync(path.parent)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
@@ -230,12 +237,10 @@ def _swap(new: Path, path: Path) -> None:
     old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent))
     try:
         os.replace(path, old / path.name)
-        try:
-            os.replace(new, path)
-        except OSError:
+        os.replace(new, path)
+    finally:  # also where Ctrl-C comes between the two
+        if not path.exists() and (old / path.name).exists():
             os.replace(old / path.name, path)
-            raise
-    finally:
         shutil.rmtree(old, ignore_errors=True)
 
 

@@ -142,7 +142,9 @@ class Hierarchy:
     def from_arrays(cls, indptr: NDArray[np.int32], indices: NDArray[np.int32]) -> Hierarchy:
         """The hierarchy saved by `arrays`."""
         size = len(indptr) - 1
-        return cls(csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(size, size)))
+        edges = csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(size, size))
+        edges.check_format(full_check=True)  # compiled code trusts it
+        return cls(edges)
 
 
 def _neighbours(matrix: csr_matrix, rows: Sequence[int] | Rows) -> list[Rows]:

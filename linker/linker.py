@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,8 +21,7 @@ from linker.types import Candidate, Document, Mention, Part, Prediction, Span
 
 logger = logging.getLogger(__name__)
 
-_BATCH = 1024  # mentions scored together
-_CACHE = 20_000  # names whose candidates are kept, for mentions that come again
+_CACHE = 100_000  # candidates that are kept, for mentions that come again
 
 Item = str | Mention | Document
 Linked = tuple[Document | None, list[Prediction]]
@@ -71,12 +70,13 @@ class Linker:
             mentions: annotated mentions; they become names of kind `training`.
             options: see `LinkerOptions`; the defaults where None.
             extend: whether the mentions become names; without, they only count as seen.
-            corrections: misspelt words or phrases, normalised, and what they become.
+            corrections: misspelt words or phrases, and what they become.
 
         Raises:
             LinkerError: no name of the dictionary is left once normalised, or there is no such encoder.
         """
-        options, corrections = options or LinkerOptions(), corrections or {}
+        options = options or LinkerOptions()
+        corrections = {normalize(a, options.normalize): normalize(b, options.normalize) for a, b in (corrections or {}).items()}
         pairs = list(training_names(mentions, options))
         seen = Seen(
             frozenset(_normal_form(mention.text, options, corrections) for mention, _, _ in pairs),
@@ -92,22 +92,33 @@ class Linker:
         generator = SparseGenerator.index(_table(extended, options, corrections), dictionary.id_rank, sparse)
         return cls(extended, generator, options, seen, corrections, encoder)
 
-    def link(self, items: Iterable[Item], *, k: int = 5, threshold: float | None = None) -> Iterator[Prediction]:
+    def link(self, items: Iterable[Item], *, k: int = 5, threshold: float | None = None, batch_size: int = 1024) -> Iterator[Prediction]:
         """Link mentions, in order, in bounded memory.
 
         Args:
             items: texts, mentions, or documents with mentions (whose own text then explains their short forms).
             k: how many concepts to return for each part.
             threshold: leave out candidates with a lower score; a part that keeps none is `nil`.
+            batch_size: mentions that are read before they are linked together; 1 answers each at once.
         """
-        for _, predictions in self.link_items(items, k=k, threshold=threshold):
+        for _, predictions in self.link_items(items, k=k, threshold=threshold, batch_size=batch_size):
             yield from predictions
 
-    def link_items(self, items: Iterable[Item], *, k: int = 5, threshold: float | None = None) -> Iterator[Linked]:
-        """As `link`, but item by item: each document (None for a loose mention) with the predictions of its mentions."""
-        if k < 1:
-            raise LinkerError(f"k is {k}; expected: 1 or more")
-        for batch in _batches(grouped(items, self.options)):
+    def link_items(
+        self,
+        items: Iterable[Item],
+        *,
+        k: int = 5,
+        threshold: float | None = None,
+        batch_size: int = 1024,
+        wanted: Callable[[Mention], bool] | None = None,
+    ) -> Iterator[Linked]:
+        """As `link`, but item by item: each document (None for a loose mention) with the predictions of its `wanted` mentions."""
+        if k < 1 or batch_size < 1:
+            raise LinkerError(f"k is {k} and batch_size {batch_size}; expected: 1 or more")
+        if threshold != threshold:
+            raise LinkerError("the threshold is not a number; give one, or leave it out")
+        for batch in _batches(grouped(items, self.options, wanted), batch_size):
             split = [[self._split(m, definitions) for m in mentions] for _, mentions, definitions in batch]
             queries = [self.normalize(expanded or text) for item in split for parts in item for text, expanded in parts]
             ranked = iter(self._rank(queries, k))
@@ -125,7 +136,7 @@ class Linker:
 
     def _split(self, mention: Mention, definitions: Mapping[str, str]) -> list[tuple[str, str | None]]:
         """The parts of a mention: their text, and its expansion where that differs."""
-        text = abbreviations.expand(mention.text, definitions) if self.options.text.abbreviations else mention.text
+        text = _expanded(mention, definitions, self.options)
         parts = composites.split(text, self._is_name) if self.options.text.composites else [text]
         if len(parts) == 1:
             return [(mention.text, text if text != mention.text else None)]
@@ -144,7 +155,7 @@ class Linker:
         found = {q: self._cache[q, k] for q in distinct if (q, k) in self._cache}
         new = [q for q in distinct if q not in found]
         found |= {q: self._candidates(ranked) for q, ranked in zip(new, self.generator.concepts(new, k), strict=True)}
-        if len(self._cache) + len(new) > _CACHE:
+        if (len(self._cache) + len(new)) * k > _CACHE:
             self._cache.clear()
         self._cache.update(((q, k), found[q]) for q in new)
         return [found[q] for q in queries]
@@ -209,7 +220,7 @@ def training_names(items: Iterable[Mention | Document], options: LinkerOptions) 
     """Turn annotated mentions into names: yield (mention, name, CURIEs).
 
     The name is empty for a mention that gives none: a composite or aggregate of several concepts, unless
-    `text.training_composites` is `join`. Mentions without annotated concept are left out.
+    `text.training_composites` is `join`, or one annotated as having no concept. Mentions that are not annotated are left out.
     """
     for _, mentions, definitions in grouped(items, options):
         for mention in mentions:
@@ -219,7 +230,13 @@ def training_names(items: Iterable[Mention | Document], options: LinkerOptions) 
                 yield mention, " ".join(biosyn_parts(mention.text, definitions, ids)), ids
             elif ids:
                 single = len(gold) == 1 and gold[0].operator == "one_of"
-                yield mention, abbreviations.expand(mention.text, definitions) if single else "", ids
+                yield mention, _expanded(mention, definitions, options) if single else "", ids
+            elif mention.gold is not None:
+                yield mention, "", ()
+
+
+def _expanded(mention: Mention, definitions: Mapping[str, str], options: LinkerOptions) -> str:
+    return abbreviations.expand(mention.text, definitions) if options.text.abbreviations else mention.text
 
 
 def definitions_of(document: Document | None, options: LinkerOptions) -> Mapping[str, str]:
@@ -232,22 +249,26 @@ def definitions_of(document: Document | None, options: LinkerOptions) -> Mapping
 _Group = tuple[Document | None, Sequence[Mention], Mapping[str, str]]  # the last: short form -> long form
 
 
-def grouped(items: Iterable[Item], options: LinkerOptions) -> Iterator[_Group]:
-    """Yield each document with its mentions and the short forms that it defines, each loose mention alone."""
+def grouped(items: Iterable[Item], options: LinkerOptions, wanted: Callable[[Mention], bool] | None = None) -> Iterator[_Group]:
+    """Yield each document with its (wanted) mentions and the short forms that it defines, each loose mention alone."""
+    if isinstance(items, str | Document | Mention):
+        raise LinkerError(f"one {type(items).__name__} was given where a list of them is expected; put it in brackets")
     for item in items:
         if isinstance(item, Document):
-            yield item, item.mentions, definitions_of(item, options)
-        else:
-            yield None, [Mention(item) if isinstance(item, str) else item], {}
+            yield item, [m for m in item.mentions if wanted is None or wanted(m)], definitions_of(item, options)
+            continue
+        mention = Mention(item) if isinstance(item, str) else item
+        if wanted is None or not mention.type or wanted(mention):
+            yield None, [mention], {}
 
 
-def _batches(groups: Iterable[_Group]) -> Iterator[list[_Group]]:
-    """Groups that hold some `_BATCH` mentions together."""
+def _batches(groups: Iterable[_Group], mentions: int) -> Iterator[list[_Group]]:
+    """Groups that hold at least so many mentions together."""
     batch, size = [], 0
     for group in groups:
         batch.append(group)
         size += max(1, len(group[1]))  # documents without mentions take memory too
-        if size >= _BATCH:
+        if size >= mentions:
             yield batch
             batch, size = [], 0
     if batch:

@@ -1,4 +1,4 @@
-"""Folders of arrays and JSON that can be checked, memory-mapped and never run code: npy, json, safetensors."""
+"""Folders of arrays and JSON that can be checked, memory-mapped and never run code: npy and json."""
 
 from __future__ import annotations
 

@@ -26,10 +26,11 @@ def load(name: str) -> Any:
         LinkerError: there is no such encoder, or the package that it needs is not installed.
     """
     table = encoders()
-    if name not in table:
+    if not isinstance(name, str) or name not in table:
         raise LinkerError(f"there is no encoder {name!r}; choose one of: {', '.join(sorted(table))}")
     module, _, attribute = table[name].partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as error:
-        raise LinkerError(f"encoder {name!r} needs {error.name}, which is not installed: pip install 'linker[dense]'") from error
+        package = "'linker[dense]'" if name in ENCODERS else error.name
+        raise LinkerError(f"encoder {name!r} needs {error.name}, which is not installed: pip install {package}") from error

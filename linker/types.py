@@ -118,7 +118,8 @@ class Document:
         """The whole text; gaps between passages are filled with spaces, so that offsets hold."""
         text = ""
         for passage in self.passages:
-            text = text.ljust(passage.offset)[: passage.offset] + passage.text
+            text = text.ljust(passage.offset)
+            text = text[: passage.offset] + passage.text + text[passage.offset + len(passage.text) :]
         return text
 
 

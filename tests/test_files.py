@@ -148,7 +148,7 @@ def test_outputs_that_cannot_be_written(path: Path, tmp_path: Path) -> None:
     with pytest.raises(LinkerError, match=message), files.write_aside(path / "below"):
         pass
     (tmp_path / "folder").mkdir()
-    with pytest.raises(LinkerError, match="folder: cannot be written: Is a directory"), files.write_aside(tmp_path / "folder"):
+    with pytest.raises(LinkerError, match="folder: is a folder; name a file with -o"), files.write_aside(tmp_path / "folder"):
         pass
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
 
@@ -225,3 +225,39 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(LinkerError, match="model: cannot be written: "):
         fill(tmp_path / "file" / "model", "one")
+
+
+@pytest.mark.parametrize("stopped", [KeyboardInterrupt, SystemExit, OSError])
+def test_a_replacement_that_is_stopped_between_the_renames_leaves_the_old_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped: type[BaseException]
+) -> None:
+    with files.write_folder(tmp_path / "model", marker="m") as folder:
+        (folder / "m").write_text("old")
+    replace, calls = os.replace, []
+
+    def interrupted(source: Path, target: Path) -> None:
+        calls.append(target)
+        if len(calls) == 2:
+            raise stopped
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises((stopped, LinkerError)), files.write_folder(tmp_path / "model", marker="m") as folder:
+        (folder / "m").write_text("new")
+    assert (tmp_path / "model" / "m").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_the_head_of_a_file_is_bounded(path: Path) -> None:
+    path.write_bytes(b"a" * 200_000)
+    with pytest.raises(InputError, match="more than 100,000 characters"):
+        files.head(path)
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with files.write_aside(tmp_path / "link") as file:
+        file.write("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_text() == "new"

@@ -47,8 +47,9 @@ class Generator(ABC):
 
     def __init__(self, table: NameTable, id_rank: Integers) -> None:
         self.table, self._id_rank = table, id_rank
-        starts = np.minimum(table.indptr[:-1], len(table.concepts) - 1)
-        self._name_rank = np.minimum.reduceat(id_rank[table.concepts], starts)  # of a name's first concept
+        self._name_rank = np.zeros(len(table), np.int32)  # of a name's first concept
+        named = np.diff(table.indptr) > 0
+        self._name_rank[named] = np.minimum.reduceat(id_rank[table.concepts], table.indptr[:-1][named])
 
     @abstractmethod
     def score(self, queries: Sequence[str], k: int) -> Hits:

@@ -14,6 +14,7 @@ from linker import persistence
 from linker.candidates.base import Generator, Hits, Integers
 from linker.dictionary import NameTable
 from linker.encoders.base import SparseEncoder
+from linker.errors import LinkerError
 
 
 class SparseGenerator(Generator):
@@ -42,7 +43,7 @@ class SparseGenerator(Generator):
         """Write the names, their vectors and the encoder into a folder that is being saved."""
         matrix = self._postings
         persistence.save_arrays(folder / "names", self.table.arrays())
-        arrays = {"shape": np.array(matrix.shape), "indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
+        arrays = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
         persistence.save_arrays(folder / "postings", arrays)
         self._encoder.save(folder / "sparse")
 
@@ -51,8 +52,15 @@ class SparseGenerator(Generator):
         """Read what `save` wrote; the arrays stay memory-mapped."""
         table = NameTable.from_arrays(persistence.load_arrays(folder / "names"))
         arrays = persistence.load_arrays(folder / "postings")
-        postings = csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]), copy=False)
-        return cls(table, id_rank, encoder.load(folder / "sparse"), postings)
+        sparse = encoder.load(folder / "sparse")
+        shape = (sparse.encode([""]).shape[1], len(table))
+        try:  # compiled code trusts what is checked here
+            postings = csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape, copy=False)
+            postings.check_format(full_check=True)
+            table.check(len(id_rank))
+        except (KeyError, ValueError) as error:
+            raise LinkerError(f"{folder}: the names and their vectors do not fit together ({error}); train again") from None
+        return cls(table, id_rank, sparse, postings)
 
 
 def _usable_cores() -> int:

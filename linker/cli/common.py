@@ -74,7 +74,7 @@ def handler(on_error: str) -> OnError:
 def say_skipped(on_error: OnError) -> None:
     """Tell how many records were skipped."""
     if isinstance(on_error, Skip) and on_error.count:
-        say(f"{on_error.count:,} bad records were skipped")
+        say(f"{on_error.count:,} bad record{'s were' if on_error.count > 1 else ' was'} skipped")
 
 
 def listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -82,15 +82,31 @@ def listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     return tuple(item.strip() for item in (value or "").split(",") if item.strip())
 
 
+_UMLS = {
+    "--sources": "UMLS only: keep names of these vocabularies, e.g. SNOMEDCT_US,MSH.",
+    "--languages": "UMLS only: keep names in these languages. [default: ENG]",
+}
+_FILTERS = {
+    "--namespaces": "Keep concepts with these id prefixes, e.g. MESH,OMIM.",
+    "--types": "Keep concepts of these semantic types, e.g. T047,T191.",
+}
+
+
+def _lists(command: _Command, options: dict[str, str]) -> _Command:
+    """Add options that take lists with commas."""
+    for flag, text in options.items():
+        command = click.option(flag, callback=listed, metavar="A,B", help=text)(command)
+    return command
+
+
+def umls_options(command: _Command) -> _Command:
+    """Add --languages and --sources."""
+    return _lists(command, _UMLS)
+
+
 def dictionary_options(command: _Command) -> _Command:
     """Add the options that say how dictionary files are read."""
-    for flags, help_text in (
-        ("--sources", "UMLS only: keep names of these vocabularies, e.g. SNOMEDCT_US,MSH."),
-        ("--languages", "UMLS only: keep names in these languages. [default: ENG]"),
-        ("--namespaces", "Keep concepts with these id prefixes, e.g. MESH,OMIM."),
-        ("--types", "Keep concepts of these semantic types, e.g. T047,T191."),
-    ):
-        command = click.option(flags, callback=listed, metavar="A,B", help=help_text)(command)
+    command = _lists(umls_options(command), _FILTERS)
     command = click.option("--hierarchy", metavar="PATH", help="Another dictionary file that lends its parents.")(command)
     return dict_format_option(command)
 
@@ -107,12 +123,19 @@ def mentions_format_option(command: _Command) -> _Command:
     return click.option("--mentions-format", type=click.Choice(MENTION_FORMATS), help=text)(command)
 
 
+def is_saved(path: str) -> bool:
+    """Whether a path is a folder that linker saved."""
+    from linker import persistence
+
+    return (Path(path) / persistence.MANIFEST).is_file()
+
+
 def read_dictionary(paths: tuple[str, ...], on_error: OnError, **options: Any) -> Dictionary:
     """Read dictionary files with the values of `dictionary_options`; one saved folder (of a dictionary or model) is loaded."""
     from linker import persistence
     from linker.dictionary import Dictionary
 
-    if len(paths) == 1 and (Path(paths[0]) / persistence.MANIFEST).is_file():
+    if len(paths) == 1 and is_saved(paths[0]):
         if any(options.values()):
             names = ", ".join(f"--{name.replace('_', '-')}" for name, value in options.items() if value)
             raise LinkerError(f"{paths[0]}: is a saved dictionary; {names} can be chosen only where its files are read, leave it out")

@@ -5,11 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from linker.cli import common
+
+if TYPE_CHECKING:
+    from linker.types import Concept
 
 
 @click.group()
@@ -57,17 +61,32 @@ def _shown(value: Any) -> str:
 @dictionary.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @common.dict_format_option
+@common.umls_options
 @click.option("-o", "--output", metavar="PATH", default="-", help="Where to write; .gz compresses. [default: standard output]")
 @common.on_error_option
 @common.logs
-def convert(paths: tuple[str, ...], dict_format: str | None, output: str, on_error: str) -> None:
+def convert(
+    paths: tuple[str, ...],
+    dict_format: str | None,
+    languages: tuple[str, ...],
+    sources: tuple[str, ...],
+    output: str,
+    on_error: str,
+) -> None:
     """Write dictionaries of any format as one table (tsv with a header)."""
     from linker import files
     from linker.readers import dictionaries, table
 
     handle = common.handler(on_error)
-    kinds = [dict_format or dictionaries.detect(path) for path in paths]
-    concepts = itertools.chain.from_iterable(dictionaries.read(p, kind, on_error=handle) for p, kind in zip(paths, kinds, strict=True))
+    filters: dict[str, Any] = {name: value for name, value in (("languages", languages), ("sources", sources)) if value}
+
+    def read(path: str) -> Iterator[Concept]:
+        if common.is_saved(path):
+            saved = common.read_dictionary((path,), handle)
+            return map(saved.concept, range(len(saved)))
+        return dictionaries.read(path, dict_format or dictionaries.detect(path), on_error=handle, **filters)
+
+    concepts = itertools.chain.from_iterable(map(read, paths))
     with files.write_aside(output) if output != "-" else common.stdout() as file:
         table.write(concepts, file)
     common.say_skipped(handle)
@@ -89,7 +108,8 @@ def diff(old: str, new: str, on_error: str) -> None:
         file.write("change\tconcept_id\tname\tdetails\n")
         for change in inspection.diff(before, after):
             counts[change.what] += 1
-            file.write(f"{change.what}\t{change.concept_id}\t{change.name}\t{'|'.join(change.details)}\n")
+            cells = (change.what, change.concept_id, change.name, "|".join(change.details))
+            file.write("\t".join(" ".join(cell.split()) for cell in cells) + "\n")
     common.say_skipped(handle)
     common.say("\n".join(f"{what:26}{count:,} concepts" for what, count in sorted(counts.items())) or "no difference")
 

@@ -36,6 +36,7 @@ def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple
 @click.option("--protocol", type=click.Choice(["strict", "biosyn"]), default="strict", show_default=True, help="How to judge.")
 @click.option("--type", "mention_type", metavar="T", help="Judge mentions of this type only, e.g. Disease.")
 @click.option("--k", "ks", default="1,5,10,20", show_default=True, callback=_ks, metavar="K,...", help="The k of Acc@k.")
+@click.option("--threshold", type=float, metavar="X", help="As in link; protocol strict only.")
 @click.option("--predictions", metavar="PATH", help="Judge these predictions (our JSONL, BioSyn's JSON) instead of a model's.")
 @click.option("-o", "--output", metavar="DIR", help="Folder for metrics.json and outcomes.tsv.")
 @common.on_error_option
@@ -49,6 +50,7 @@ def evaluate(
     protocol: str,
     mention_type: str | None,
     ks: tuple[int, ...],
+    threshold: float | None,
     predictions: str | None,
     output: str | None,
     on_error: str,
@@ -59,22 +61,30 @@ def evaluate(
     nothing is returned. biosyn: as in papers; k counts names, any shared id is right, composites are split by their gold ids.
     With --predictions a model is only consulted (for old ids, seen mentions, kinds of error) when --model is named.
     """
+    from linker import files
     from linker.evaluation import predictions as theirs
     from linker.evaluation import protocols, report
     from linker.linker import Linker
     from linker.readers import mentions as readers
 
+    if threshold is not None and (protocol != "strict" or predictions):
+        raise click.UsageError("--threshold is for a model under --protocol strict; leave it out")
     handle = common.handler(on_error)
+    if output:
+        with files.writing(output):  # before the work, not after it
+            Path(output).mkdir(parents=True, exist_ok=True)
     items = list(readers.read(mentions, mentions_format, type=mention_type, on_error=handle))
     named = context.get_parameter_source("model") != click.core.ParameterSource.DEFAULT
     linker = Linker.load(model) if named or not predictions else None
     if predictions:
         resolve = linker.dictionary.resolve if linker else lambda identifier: frozenset((identifier,))
         gold = [mention for mention, _ in readers.flatten(items)]
-        outcomes = list(theirs.outcomes(predictions, gold, protocol, resolve))
+        outcomes = list(theirs.outcomes(predictions, gold, protocol, resolve, max(ks)))
     else:
         assert linker is not None  # noqa: S101 - loaded above where there are no predictions
-        outcomes = list(getattr(protocols, protocol)(linker, items, max(ks)))
+        depth = max(20, *ks)  # MRR looks this far, whatever the k that are shown
+        strict = protocols.strict(linker, items, depth, threshold)
+        outcomes = list(strict if protocol == "strict" else protocols.biosyn(linker, items, depth))
     if not outcomes:
         raise LinkerError(f"{mentions}: holds no annotated mentions; give a file with gold ids")
     total = sum(1 for _ in readers.flatten(items))
@@ -99,8 +109,6 @@ def _write(folder: Path, record: dict[str, Any], outcomes: Sequence[Outcome], li
     from linker.evaluation import breakdown
     from linker.ids import format_gold
 
-    with files.writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
     with files.write_aside(folder / "metrics.json") as file:
         file.write(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     with files.write_aside(folder / "outcomes.tsv") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 @click.option("--format", "form", type=click.Choice(["tsv", "jsonl", "pubtator", "bioc"]), default="tsv", show_default=True)
 @click.option("--input-format", type=click.Choice(["auto", *common.MENTION_FORMATS]), default="auto", show_default=True)
 @click.option("--type", "mention_type", metavar="T", help="Link mentions of this type only, e.g. Disease.")
+@click.option(
+    "--batch-size",
+    default=1024,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Mentions linked together; 1 answers each line at once.",
+)
 @click.option("--threshold", type=float, metavar="X", help="Leave out candidates with a lower score.")
 @common.on_error_option
 @common.logs
@@ -34,6 +42,7 @@ def link(
     form: str,
     input_format: str,
     mention_type: str | None,
+    batch_size: int,
     threshold: float | None,
     on_error: str,
 ) -> None:
@@ -45,12 +54,31 @@ def link(
     handle = common.handler(on_error)
     linker = Linker.load(model)
     writer = importlib.import_module(outputs.FORMATS[form])
-    items = readers.read(source, None if input_format == "auto" else input_format, type=mention_type, on_error=handle)
+    items = readers.read(source, None if input_format == "auto" else input_format, on_error=handle)
+    wanted = readers.of_type(mention_type) if mention_type else None  # documents keep their other mentions
     shown = output == "-" and sys.stdout.isatty()
-    linked = _progress(linker.link_items(items, k=k, threshold=threshold), hidden=shown or common.is_quiet())
+    if source == "-" and sys.stdin.isatty():
+        batch_size = 1
+    found = linker.link_items(items, k=k, threshold=threshold, batch_size=batch_size, wanted=wanted)
+    linked = _progress(found if mention_type is None else _some(found, source, mention_type), hidden=shown or common.is_quiet())
+    if batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
     with files.write_aside(output) if output != "-" else common.stdout() as file:
         writer.write(linked, file)
     common.say_skipped(handle)
+
+
+def _some(items: Iterable[Linked], source: str, mention_type: str) -> Iterator[Linked]:
+    """Complain at the end where no mention was of the type."""
+    from linker.readers.mentions import no_mentions
+
+    count, types = 0, set()
+    for document, predictions in items:
+        count += len(predictions)
+        types |= {mention.type for mention in document.mentions} if document else set()
+        yield document, predictions
+    if not count:
+        raise no_mentions(source, mention_type, types)
 
 
 def _progress(items: Iterable[Linked], *, hidden: bool) -> Iterator[Linked]:

@@ -83,7 +83,8 @@ class TfidfEncoder(SparseEncoder):
             pieces, owners = list(names), np.arange(len(names))
         else:
             words = [name.split() for name in names]
-            pieces = [f" {word} " for name in words for word in name]
+            least = self.options.ngram_min  # a shorter word is one term, padded
+            pieces = [f" {word} ".ljust(least) for name in words for word in name]
             owners = np.repeat(np.arange(len(names)), [len(name) for name in words])
         lengths = np.array([len(piece) for piece in pieces], np.int64)
         points = np.frombuffer("".join(pieces).encode("utf-32-le", "surrogatepass"), np.uint32)

@@ -11,7 +11,7 @@ from typing import Any
 from linker import files, matching
 from linker.errors import InputError, LinkerError
 from linker.evaluation.protocols import Outcome, judge
-from linker.ids import format_gold, parse_gold
+from linker.ids import namespace, parse_gold
 from linker.matching import Resolve
 from linker.outputs import jsonl
 from linker.types import Candidate, Mention
@@ -19,7 +19,7 @@ from linker.types import Candidate, Mention
 logger = logging.getLogger(__name__)
 
 
-def outcomes(path: files.Pathlike, mentions: Sequence[Mention], protocol: str, resolve: Resolve) -> Iterator[Outcome]:
+def outcomes(path: files.Pathlike, mentions: Sequence[Mention], protocol: str, resolve: Resolve, depth: int = 20) -> Iterator[Outcome]:
     """Judge a file of predictions for annotated mentions.
 
     Args:
@@ -27,12 +27,13 @@ def outcomes(path: files.Pathlike, mentions: Sequence[Mention], protocol: str, r
         mentions: the annotated mentions that the predictions are for.
         protocol: "strict" or "biosyn"; BioSyn's file ranks names and is judged by "biosyn" only.
         resolve: maps an annotated id to current ids.
+        depth: the largest k that will be asked for; a warning says where no prediction is as long.
 
     Raises:
         LinkerError: the file is in neither form, or is for other mentions.
     """
     if _is_ours(path):
-        yield from _ours(path, mentions, protocol, resolve)
+        yield from _ours(path, mentions, protocol, resolve, depth)
     elif protocol != "biosyn":
         raise LinkerError(f"{path}: is not our JSONL; BioSyn's predictions rank names, judge them with --protocol biosyn")
     else:
@@ -41,13 +42,13 @@ def outcomes(path: files.Pathlike, mentions: Sequence[Mention], protocol: str, r
 
 def _is_ours(path: files.Pathlike) -> bool:
     try:
-        record = json.loads(next(iter(files.head(path, 1)), ""))
+        record = json.loads(next(iter(files.head(path, 1, limit=None)), ""))
     except ValueError:
         return False
     return isinstance(record, dict) and "mention" in record
 
 
-def _ours(path: files.Pathlike, mentions: Iterable[Mention], protocol: str, resolve: Resolve) -> Iterator[Outcome]:
+def _ours(path: files.Pathlike, mentions: Iterable[Mention], protocol: str, resolve: Resolve, depth: int) -> Iterator[Outcome]:
     predictions = jsonl.read(path)
     deepest = 0
     remedy = "give the mentions that were linked, in the same order"
@@ -61,7 +62,8 @@ def _ours(path: files.Pathlike, mentions: Iterable[Mention], protocol: str, reso
             yield judge(prediction, mention, protocol, resolve)
     if next(predictions, None) is not None:
         raise InputError(path, "has more predictions than there are mentions", remedy=remedy)
-    logger.warning("%s: no part has more than %d candidates; Acc@k with a larger k is Acc@%d", path, deepest, deepest)
+    if deepest < depth:
+        logger.warning("%s: no part has more than %d candidates; Acc@k with a larger k is Acc@%d", path, deepest, deepest)
 
 
 def _biosyn(path: files.Pathlike, mentions: Iterable[Mention], resolve: Resolve) -> Iterator[Outcome]:
@@ -71,7 +73,7 @@ def _biosyn(path: files.Pathlike, mentions: Iterable[Mention], resolve: Resolve)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         expected = 'our JSONL, or BioSyn\'s {"queries": [{"mentions": [...]}]}'
         raise InputError(path, f"these are no predictions ({error})", expected=expected, remedy="check --predictions") from None
-    theirs, ours = (Counter(format_gold(m.gold or ()) for m in side) for side in ((m for m, _ in read), mentions))
+    theirs, ours = (Counter(map(_gold_key, side)) for side in ((m for m, _ in read), mentions))
     if theirs != ours:
         gold = next(iter((theirs - ours) + (ours - theirs)))
         problem = f"its {theirs.total()} mentions are not the {ours.total()} given: the gold ids differ"
@@ -80,6 +82,12 @@ def _biosyn(path: files.Pathlike, mentions: Iterable[Mention], resolve: Resolve)
         ids = [[found for _, found in part] for part in parts]
         best = tuple(Candidate(min(part[0][1], default=""), part[0][0], part[0][0], 0.0) if part else None for part in parts)
         yield Outcome(mention, matching.biosyn_rank(ids, mention.gold or (), resolve) or 0, best)
+
+
+def _gold_key(mention: Mention) -> str:
+    """The annotated ids of a mention, without those of OMIM where there are others: BioSyn leaves these out."""
+    ids = [i for group in mention.gold or () for i in group.ids]
+    return "|".join([i for i in ids if namespace(i) != "OMIM"] or ids)
 
 
 def _query(mentions: list[dict[str, Any]]) -> tuple[Mention, list[list[tuple[str, frozenset[str]]]]]:

@@ -33,9 +33,9 @@ class Outcome:
         return self.mention.gold or ()
 
 
-def strict(linker: Linker, items: Iterable[Mention | Document], k: int) -> Iterator[Outcome]:
+def strict(linker: Linker, items: Iterable[Mention | Document], k: int, threshold: float | None = None) -> Iterator[Outcome]:
     """Judge the model as deployed: it sees texts, never gold ids; k counts concepts. Mentions that are not annotated are left out."""
-    for prediction in linker.link(items, k=k):
+    for prediction in linker.link(items, k=k, threshold=threshold):
         if prediction.mention.gold is not None:
             yield judge(prediction, prediction.mention, "strict", linker.dictionary.resolve)
 

@@ -33,16 +33,10 @@ def joined_ids(prediction: Prediction) -> str:
 
 def paired(document: Document, predictions: Sequence[Prediction]) -> Iterator[tuple[Mention, Prediction | None]]:
     """Yield the mentions of a document, each with its prediction where there is one, then predictions for further mentions."""
-    by_key = {_key(prediction.mention): prediction for prediction in predictions}
-    known = set()
+    found = {id(prediction.mention): prediction for prediction in predictions}  # mentions may be equal without being one
     for mention in document.mentions:
-        known.add(_key(mention))
-        yield mention, by_key.get(_key(mention))
-    yield from ((prediction.mention, prediction) for key, prediction in by_key.items() if key not in known)
-
-
-def _key(mention: Mention) -> tuple[object, ...]:
-    return mention.spans, mention.type, mention.annotation_id
+        yield mention, found.pop(id(mention), None)
+    yield from ((prediction.mention, prediction) for prediction in found.values())
 
 
 def with_text(document: Document | None, format: str) -> Document:

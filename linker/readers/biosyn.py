@@ -48,7 +48,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
     entries: dict[str, _Entry] = {}
     ambiguous = []
     for ids, found in lines.items():
-        if parts := _pieces(ids, lines, ids):
+        if parts := _pieces(ids, lines):
             ambiguous.append((parts, found.names))
             continue
         entry = entries.setdefault(_primary(ids), found)
@@ -89,17 +89,15 @@ def _split(path: Pathlike, number: int, line: str) -> tuple[Ids, list[str]]:
     return tuple(dict.fromkeys(ids)), names
 
 
-def _pieces(ids: Ids, known: Collection[Ids], whole: Ids) -> list[Ids]:
-    """Cut `ids` into shorter lists that are known themselves; empty where that cannot be done."""
-    for size in range(1, len(ids) + 1):
-        piece, rest = ids[:size], ids[size:]
-        if piece == whole or piece not in known:
-            continue
-        if not rest:
-            return [piece]
-        if others := _pieces(rest, known, whole):
-            return [piece, *others]
-    return []
+def _pieces(ids: Ids, known: Collection[Ids]) -> list[Ids]:
+    """Cut `ids` into shorter lists that are known themselves, short ones first; empty where that cannot be done."""
+    from_place: dict[int, list[Ids]] = {len(ids): []}  # the pieces from a place to the end
+    for start in reversed(range(len(ids))):
+        for end in range(start + 1, len(ids) + 1):
+            if end in from_place and ids[start:end] in known and ids[start:end] != ids:
+                from_place[start] = [ids[start:end], *from_place[end]]
+                break
+    return from_place.get(0, [])
 
 
 def _primary(ids: Ids) -> str:

@@ -11,10 +11,10 @@ from linker.types import Mention
 
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
-    """Yield the mention of each line, without gold ids; an empty line is a bad record."""
+    """Yield the mention of each line, without gold ids; a blank line is an empty mention, so that output keeps step with input."""
     for number, line in read_lines(path):
         try:
-            mention = Mention(check_mention(path, number, line))
+            mention = Mention(check_mention(path, number, line) if line.strip() else "")
         except InputError as error:
             on_error(error)
         else:

@@ -6,7 +6,7 @@ import gzip
 import importlib
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -86,24 +86,35 @@ def read(path: Pathlike, format: str | None = None, *, type: str | None = None, 
         raise InputError(path, "holds no mentions or documents", remedy="check that it is the right file, and its format")
 
 
-def _of_type(path: Pathlike, items: Iterable[Document | Mention], type: str) -> Iterator[Document | Mention]:
+def of_type(type: str) -> Callable[[Mention], bool]:
+    """Whether a mention is of a type; "Disease" includes the types of the NCBI Disease corpus."""
     wanted = _SUBTYPES.get(type, frozenset({type}))
+    return lambda mention: mention.type in wanted
+
+
+def _of_type(path: Pathlike, items: Iterable[Document | Mention], type: str) -> Iterator[Document | Mention]:
+    wanted = of_type(type)
     seen: set[str] = set()
     kept = 0
     for item in items:
         if isinstance(item, Document):
             seen.update(mention.type for mention in item.mentions)
-            item = replace(item, mentions=tuple(mention for mention in item.mentions if mention.type in wanted))
+            item = replace(item, mentions=tuple(filter(wanted, item.mentions)))
             kept += len(item.mentions)
             yield item
-        elif not item.type or item.type in wanted:
+        elif not item.type or wanted(item):
             kept += 1
             yield item
         else:
             seen.add(item.type)
     if seen and not kept:
-        types = ", ".join(sorted(seen - {""})) or "none"
-        raise InputError(path, f"holds no mentions of type {type!r}", expected=f"one of its types: {types}", remedy="choose with --type")
+        raise no_mentions(path, type, seen)
+
+
+def no_mentions(path: Pathlike, type: str, seen: Iterable[str]) -> InputError:
+    """The error for a file whose mentions have other types, those `seen`."""
+    types = ", ".join(sorted(set(seen) - {""})) or "none"
+    return InputError(path, f"holds no mentions of type {type!r}", expected=f"one of its types: {types}", remedy="choose with --type")
 
 
 def flatten(items: Iterable[Document | Mention]) -> Iterator[tuple[Mention, Document | None]]:

@@ -103,6 +103,9 @@ def _tags(stanza: Stanza) -> dict[str, Any]:
 
 def _concept(path: Pathlike, number: int, tags: dict[str, Any], abbreviations: frozenset[str]) -> Concept:
     identifier, name = curie(tags.get("id", "")), _plain(tags.get("name", ""))
+    obsolete = tags.get("is_obsolete") == "true"
+    if obsolete and not name:
+        name = identifier  # only its id will be used
     synonyms: dict[str, NameKind] = {}
     for tag, scope in _SCOPES.items():
         for value in tags.get(tag, ()):
@@ -120,7 +123,7 @@ def _concept(path: Pathlike, number: int, tags: dict[str, Any], abbreviations: f
         definition=_plain(_quoted(path, number, tags["def"][0])[1]) if "def" in tags else "",
         types=tuple(tags.get("subset", ())),
         namespace=namespace(identifier),
-        status="obsolete" if tags.get("is_obsolete") == "true" else "current",
+        status="obsolete" if obsolete else "current",
         replaced_by=_curies(tags.get("replaced_by", ())),
         xrefs=_curies(tags.get("xref", ())),
         line=number,

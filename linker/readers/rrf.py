@@ -61,7 +61,7 @@ def read(
     """
     names = _names_file(Path(path))
     kept = _kept_cuis(names, on_error, languages, sources)
-    parents, types = _parents(names.parent, kept, sources), _types(names.parent, kept)
+    parents, types = _parents(names.parent, on_error, kept, sources), _types(names.parent, on_error, kept)
     parent_starts, type_starts = (np.searchsorted(pairs, kept << 32) for pairs in (parents, types))
     parent_ends, type_ends = (np.searchsorted(pairs, (kept + 1) << 32) for pairs in (parents, types))
     rows = _atoms(names, _pass_over, languages, sources)
@@ -134,14 +134,14 @@ def _kept_cuis(path: Path, on_error: OnError, languages: Collection[str], source
     return np.array(array("q", (int(cui[1:]) for cui, _ in groupby(cells[_CUI] for cells in rows))), dtype=np.int64)
 
 
-def _parents(folder: Path, kept: NDArray[np.int64], sources: Collection[str]) -> Pairs:
+def _parents(folder: Path, on_error: OnError, kept: NDArray[np.int64], sources: Collection[str]) -> Pairs:
     pairs = array("q")
     if (path := _beside(folder, "MRREL", "parents")) is not None:
-        for number, cells in _rows(path, "MRREL", stop, "|PAR|"):
+        for number, cells in _rows(path, "MRREL", on_error, "|PAR|"):
             if cells[3] == "PAR" and cells[14] not in _DROPPED and (not sources or cells[10] in sources):
                 if not _is_cui(cells[4]):
-                    raise InputError(path, "CUI2 is not a CUI", line=number, value=cells[4], expected="C and seven digits")
-                if cells[0] != cells[4]:
+                    on_error(InputError(path, "CUI2 is not a CUI", line=number, value=cells[4], expected="C and seven digits"))
+                elif cells[0] != cells[4]:
                     pairs.append(int(cells[0][1:]) << 32 | int(cells[4][1:]))
     edges = _of_kept(pairs, kept)
     inside = np.isin(edges & _LOWER, kept)
@@ -150,13 +150,14 @@ def _parents(folder: Path, kept: NDArray[np.int64], sources: Collection[str]) ->
     return edges[inside]
 
 
-def _types(folder: Path, kept: NDArray[np.int64]) -> Pairs:
+def _types(folder: Path, on_error: OnError, kept: NDArray[np.int64]) -> Pairs:
     pairs = array("q")
     if (path := _beside(folder, "MRSTY", "semantic types")) is not None:
-        for number, cells in _rows(path, "MRSTY", stop):
+        for number, cells in _rows(path, "MRSTY", on_error):
             if not (cells[1][:1] == "T" and cells[1][1:].isdecimal()):
-                raise InputError(path, "the semantic type is not a TUI", line=number, value=cells[1], expected="T and three digits")
-            pairs.append(int(cells[0][1:]) << 32 | int(cells[1][1:]))
+                on_error(InputError(path, "the semantic type is not a TUI", line=number, value=cells[1], expected="T and three digits"))
+            else:
+                pairs.append(int(cells[0][1:]) << 32 | int(cells[1][1:]))
     return _of_kept(pairs, kept)
 
 

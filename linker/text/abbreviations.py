@@ -183,7 +183,7 @@ def _drop_defined(mention: str, definitions: Mapping[str, str]) -> str:
         return mention
     for short, long in [*definitions.items(), *table(find(mention)).items()]:
         for written in (f"{long} ({short})", f"{long} [{short}]", f"{short} ({long})", f"{short} [{long}]"):
-            at = mention.lower().find(written.lower())
+            at = match.start() if (match := re.search(re.escape(written), mention, re.IGNORECASE)) else -1
             if at >= 0 and short in mention[at : at + len(written)]:
                 kept = at if written.startswith(long) else at + len(short) + 2
                 mention = mention[:at] + mention[kept : kept + len(long)] + mention[at + len(written) :]

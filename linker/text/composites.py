@@ -9,9 +9,9 @@ from itertools import product
 IsName = Callable[[str], bool]
 """Answers whether a text, however it is written, is a name of the dictionary."""
 
-_SIGN = re.compile(r"\b(?:and|or)\b|[/&]")
+_SIGN = re.compile(r"\b(?:and|or)\b|[/&]", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\s,/&]+|[,/&]")
-_EITHER = re.compile(r"\b(?:and/or|or/and)\b")
+_EITHER = re.compile(r"\b(?:and/or|or/and)\b", re.IGNORECASE)
 _CLOSING = frozenset({"and", "or", "&"})
 _LAST = _CLOSING | {"/"}  # what stands before the last name of a coordination
 _PREPOSITIONS = frozenset(["of", "in", "to", "for", "from", "by", "with", "due"])
@@ -54,9 +54,10 @@ def _members(mention: str) -> list[list[str]]:
     """The words between the commas, slashes and conjunctions of a mention that has one coordination; else nothing."""
     members: list[list[str]] = [[]]
     joined = closed = False
-    for word in _tokens(mention):
+    for written in _tokens(mention):
+        word = written.lower()
         if word not in _LAST and word != ",":
-            members[-1].append(word)
+            members[-1].append(written)
             continue
         if closed and (members[-1] or word == ","):
             return []  # two coordinations: it cannot be told what belongs to what
@@ -94,7 +95,10 @@ def _parts(members: Sequence[Sequence[str]], left: int, right: int) -> list[_Par
 
 def _bare(words: Sequence[str]) -> Sequence[str]:
     """Words without leading articles and counts, as far as something is left."""
-    at = next((i for i, w in enumerate(words) if w not in _ARTICLES and not (w.isdigit() and i + 1 < len(words))), len(words))
+    at = next(
+        (i for i, w in enumerate(words) if (w == "A" or w.lower() not in _ARTICLES) and not (w.isdigit() and i + 1 < len(words))),
+        len(words),
+    )
     return words[at:]
 
 

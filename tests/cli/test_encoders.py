@@ -14,11 +14,11 @@ Run = Callable[..., Any]
 def test_ours(run: Run) -> None:
     result = run("encoders")
     assert (result.code, result.err) == (0, "")
-    assert "tfidf         TF-IDF over character n-grams" in result.out
+    assert "tfidf         Sparse: character n-gram TF-IDF; needs no download" in result.out
 
 
 def test_a_plug_in_that_cannot_be_loaded_says_why(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     point = importlib.metadata.EntryPoint("theirs", "no_such_package.encoder:Encoder", "linker.encoders")
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [point])
     lines = run("encoders").out.splitlines()
-    assert lines[1] == "theirs        (encoder 'theirs' needs no_such_package, which is not installed: pip install 'linker[dense]')"
+    assert lines[1] == "theirs        (encoder 'theirs' needs no_such_package, which is not installed: pip install no_such_package)"

@@ -94,7 +94,9 @@ def test_output_files(run: Run, trained: Path, mentions: Path, tmp_path: Path) -
 
 def test_outputs_that_cannot_be_written(run: Run, trained: Path, mentions: Path, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    for output in (tmp_path / "folder", tmp_path / "nowhere" / "out.tsv", mentions / "out.tsv"):
+    result = run("link", mentions, "--model", trained, "-o", tmp_path / "folder")
+    assert (result.code, result.err) == (1, f"linker: {tmp_path / 'folder'}: is a folder; name a file with -o\n")
+    for output in (tmp_path / "nowhere" / "out.tsv", mentions / "out.tsv"):
         result = run("link", mentions, "--model", trained, "-o", output)
         assert result.code == 1
         assert result.err.startswith(f"linker: {output}: cannot be written: ")

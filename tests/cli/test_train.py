@@ -80,7 +80,7 @@ def test_mentions_are_added_unless_told_otherwise(run: Run, sample: Path, tmp_pa
         assert run("train", "--dict", sample, "--mentions", mentions, *options, "-o", tmp_path / flag[2:]).code == 0
         model = Linker.load(tmp_path / flag[2:])
         texts[flag] = "sugar trouble" in set(model.dictionary.names)
-        assert model.seen.mentions == {"sugar trouble"}
+        assert model.seen.mentions == {"sugar trouble", "nothing"}
     assert texts == {"--extend": True, "--no-extend": False}
 
 

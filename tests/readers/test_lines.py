@@ -27,9 +27,11 @@ def test_bom_crlf_and_blanks(tmp_path: Path, pack: type[bytes]) -> None:
     assert read(tmp_path, content)[0].gold is None
 
 
+def test_a_blank_line_is_an_empty_mention_so_that_output_keeps_step_with_input(tmp_path: Path) -> None:
+    assert read(tmp_path, b"gout\n\n \t \nscurvy\n") == [Mention("gout"), Mention(""), Mention(""), Mention("scurvy")]
+
+
 BAD = {
-    "empty": (b"\n", "line 2: the mention is empty; expected a name; delete the line"),
-    "blank": (b" \t \n", "line 2: the mention is empty"),
     "long": (b"ab" * 501 + b"\n", f"line 2: the mention has 1,002 characters: '{'ab' * 40}…'; expected a name of at most 1,000; give one"),
 }
 

@@ -86,7 +86,7 @@ def test_empty_file(tmp_path: Path, name: str | None) -> None:
 
 
 def test_file_of_bad_records_only(tmp_path: Path) -> None:
-    (tmp_path / "x").write_text("\n\n")
+    (tmp_path / "x").write_text("a" * 1001 + "\n")
     with pytest.raises(InputError, match="holds no mentions or documents"):
         list(mentions.read(tmp_path / "x", on_error=Skip()))
 
