@@ -36,7 +36,8 @@ class Builder:
     """
 
     def __init__(self, namespaces: frozenset[str], types: frozenset[str], on_error: OnError) -> None:
-        self._namespaces, self._types, self._on_error = namespaces, types, on_error
+        self._namespaces = frozenset(name.rstrip(":").upper() for name in namespaces)
+        self._types, self._on_error = types, on_error
         self._row: dict[str, int] = {}
         self._labels: dict[str, int] = {"": 0}
         self._strings = {column: StringsBuilder() for column in ("id", "name", "definition", "xrefs")}
@@ -47,6 +48,7 @@ class Builder:
         self._parents: list[tuple[int, str, str, int | None]] = []  # row, parent id, file, line
         self._old: dict[str, tuple[int, list[str]]] = {}  # old id -> status, ids that replace it
         self._left_out: set[str] = set()
+        self._prefixes: Counter[str] = Counter()  # of all concepts, before the filters
         self._sources: list[Source] = []
 
     def add(self, concepts: Iterable[Concept], path: files.Pathlike, kind: str, release: str) -> None:
@@ -68,7 +70,7 @@ class Builder:
         checksum = files.sha256_of_folder(path) if Path(path).is_dir() else files.sha256(path) if Path(path).is_file() else ""
         self._sources.append(Source(Path(path).name, kind, common, release, checksum, len(here)))
         if not here and not self._untyped:
-            raise InputError(path, "holds no concept that the filters keep", remedy="check --types and --namespaces")
+            logger.warning("%s: holds no concept that the filters keep", path)
 
     def _wanted(self, concepts: Iterable[Concept], path: str) -> Iterator[Concept]:
         """Drop concepts that the filters exclude, and turn those that are no longer current into old ids.
@@ -76,6 +78,7 @@ class Builder:
         A record without types, of own synonyms say, is judged by those of other sources, at the end.
         """
         for concept in concepts:
+            self._prefixes[concept.namespace] += 1
             if concept.status != "current":
                 status = _STATUS[concept.status]
                 known = self._old.get(concept.id, (status, []))[1]  # OBO files list a merged id at both its old and its new term
@@ -93,7 +96,7 @@ class Builder:
         return self._in_namespaces(concept) and (not self._types or not self._types.isdisjoint(concept.types))
 
     def _in_namespaces(self, concept: Concept) -> bool:
-        return not self._namespaces or concept.namespace in self._namespaces
+        return not self._namespaces or concept.namespace.upper() in self._namespaces
 
     def _add(self, concept: Concept, path: str) -> None:
         row = self._row.setdefault(concept.id, len(self._row))
@@ -155,7 +158,8 @@ class Builder:
         self._merge()
         if not self._row:
             names = ", ".join(source.file for source in self._sources)
-            raise LinkerError(f"{names}: holds no concept that the filters keep; check --types and --namespaces")
+            there = ", ".join(f"{prefix or 'none'} {count:,}" for prefix, count in self._prefixes.most_common(10))
+            raise LinkerError(f"{names}: holds no concept that the filters keep; check --types and --namespaces (there are: {there})")
         old = self._old_ids()
         columns = self._types_by_row()
         for column, builder in (*self._strings.items(), ("old", _strings(old))):

@@ -21,6 +21,9 @@ from linker.persistence import Strings
 from linker.readers import dictionaries
 from linker.types import NAME_KINDS, Concept, Name, Source
 
+_FIRST = ("training", "preferred", "exact")  # of names with equal scores; what annotators meant by a name beats what it is called
+_KIND_RANK = np.array([_FIRST.index(kind) if kind in _FIRST else len(_FIRST) for kind in NAME_KINDS], np.int32)
+
 logger = logging.getLogger(__name__)
 
 
@@ -112,6 +115,11 @@ class Dictionary:
     def id_rank(self) -> NDArray[np.int32]:
         """The place of each concept in the order of ids, (n,): the tie rule of all rankings."""
         return self.columns["id.rank"]
+
+    @property
+    def kind_rank(self) -> NDArray[np.int32]:
+        """How the kinds of names rank where scores are equal, (names,): lower first."""
+        return _KIND_RANK[self.name_kind]
 
     @cached_property
     def _names_by_concept(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -215,9 +223,10 @@ class Dictionary:
         empty = row_of.get("", -1)
         if empty >= 0:
             logger.warning("%d names are empty once normalised and cannot be found", int((rows == empty).sum()))
-        key, entries = np.unique(rows * len(self) + self.name_concept, return_index=True)
+        order = np.argsort(self.kind_rank, kind="stable")  # of a concept's names with one form, the first by kind is its entry
+        key, found = np.unique((rows * len(self) + self.name_concept)[order], return_index=True)
         kept = key // len(self) != empty
-        concepts, entries = (key % len(self))[kept].astype(np.int32), entries[kept].astype(np.int32)
+        concepts, entries = (key % len(self))[kept].astype(np.int32), order[found[kept]].astype(np.int32)
         starts = np.searchsorted((key // len(self))[kept], np.arange(len(row_of) + 1))
         return NameTable(Strings.of(row_of), starts, concepts, entries)
 
@@ -260,12 +269,12 @@ class NameTable:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def check(self, concepts: int) -> None:
-        """Raise ValueError where the rows do not fit together, or name a concept beyond the number of `concepts`."""
+    def check(self, concepts: int, names: int) -> None:
+        """Raise ValueError where the rows do not fit together, or stand for a concept or name beyond these numbers."""
         ends_fit = self.indptr[0] == 0 and self.indptr[-1] == len(self.concepts) == len(self.entries)
         if len(self.indptr) != len(self) + 1 or not ends_fit or (np.diff(self.indptr) < 0).any():
             raise ValueError("the rows of the names overlap or leave gaps")
-        if self.concepts.min() < 0 or self.concepts.max() >= concepts:
+        if min(self.concepts.min(), self.entries.min()) < 0 or self.concepts.max() >= concepts or self.entries.max() >= names:
             raise ValueError("a name stands for a concept that is not there")
 
     def arrays(self) -> dict[str, NDArray[Any]]:

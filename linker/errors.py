@@ -37,7 +37,7 @@ class InputError(LinkerError):
         expected: str = "",
         remedy: str = "",
     ) -> None:
-        self.path, self.line, self.problem = str(path), line, problem
+        self.path, self.line, self.problem = "standard input" if str(path) == "-" else str(path), line, problem
         where = self.path if line is None else f"{self.path}, line {line}"
         text = f"{where}: {problem}"
         if value is not None:

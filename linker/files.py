@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import hashlib
 import io
@@ -19,6 +20,7 @@ from linker.errors import InputError, LinkerError
 LINE_LIMIT = 100_000  # characters; a longer line of names or mentions is a damaged file, not data
 _GZIP = b"\x1f\x8b"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_BINARY = {b"%PDF": "PDF", b"PK\x03\x04": "zip archive (or a spreadsheet or document made of one)"}
 _BOM = b"\xef\xbb\xbf"
 
 Pathlike = str | os.PathLike[str]
@@ -77,7 +79,7 @@ def read_lines(path: Pathlike, *, limit: int | None = LINE_LIMIT) -> Iterator[tu
             if len(raw) == size:
                 raw = _without_last_character(raw)
             if number == 1:
-                raw = _without_bom(path, raw)
+                raw = _checked_start(path, raw)
             text = _decode(path, number, raw).rstrip("\r\n")
             if limit is not None and len(text) > limit:
                 raise InputError(
@@ -101,7 +103,10 @@ def _broken_gzip(path: Pathlike, line: int, error: Exception) -> InputError:
     return InputError(path, f"the gzip data is broken after line {line} ({error})", remedy="fetch the file again")
 
 
-def _without_bom(path: Pathlike, raw: bytes) -> bytes:
+def _checked_start(path: Pathlike, raw: bytes) -> bytes:
+    kind = next((name for sign, name in _BINARY.items() if raw.startswith(sign)), None)
+    if kind:
+        raise InputError(path, f"the file is a {kind}", line=1, expected="text", remedy="export it as text, or take the file out of it")
     if raw.startswith(_UTF16):
         remedy = "convert it: iconv -f UTF-16 -t UTF-8"
         raise InputError(path, "the file is UTF-16", line=1, expected="UTF-8", remedy=remedy)
@@ -160,7 +165,8 @@ def writing(path: Pathlike) -> Iterator[None]:
         if isinstance(error, BrokenPipeError):
             raise
         reason = error.strerror or str(error)
-        raise LinkerError(f"{path}: cannot be written: {reason}; free space or name another output with -o") from error
+        space = "free space or " if error.errno in (None, errno.ENOSPC, errno.EFBIG, errno.EDQUOT) else ""  # None: a short write
+        raise LinkerError(f"{path}: cannot be written: {reason}; {space}name another output with -o") from error
 
 
 @contextlib.contextmanager
@@ -174,6 +180,7 @@ def write_aside(path: Pathlike) -> Iterator[TextIO]:
             yield text
         return
     with writing(named):
+        path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     try:
         with writing(named), os.fdopen(handle, "wb") as raw:
@@ -193,27 +200,10 @@ def write_aside(path: Pathlike) -> Iterator[TextIO]:
         raise
 
 
-def check_replaceable(path: Pathlike, *, marker: str) -> None:
-    """Refuse a folder that holds something and no `marker`: it is not ours to replace.
-
-    Raises:
-        LinkerError: it is such a folder, or a file.
-    """
-    path = Path(path)
-    if path.exists() and not (path / marker).exists() and (not path.is_dir() or any(path.iterdir())):
-        raise LinkerError(f"{path}: exists and was not written by linker (no {marker}); name another folder with -o")
-
-
 @contextlib.contextmanager
-def write_folder(path: Pathlike, *, marker: str) -> Iterator[Path]:
-    """Fill a temporary folder beside `path`, sync it, and put it in place at the end.
-
-    Args:
-        path: the folder to make or replace.
-        marker: a file that a folder must hold to be replaced; any other folder that is not empty is refused.
-    """
-    path = Path(path)
-    check_replaceable(path, marker=marker)
+def write_folder(path: Pathlike) -> Iterator[Path]:
+    """Fill a temporary folder beside `path`, sync it, and put it in place at the end, instead of one that stands there."""
+    path = Path(path).resolve()  # a link stays, and its target is replaced
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))

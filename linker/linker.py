@@ -83,13 +83,11 @@ class Linker:
             frozenset(c for _, _, ids in pairs for i in ids for c in dictionary.resolve(i)),
         )
         names = [(name, ids) for _, name, ids in pairs if name]
-        unknown = sum(not any(map(dictionary.rows, ids)) for _, ids in names)
-        if unknown:
-            logger.warning("%d of %d training mentions have no id that the dictionary knows; they add no name", unknown, len(names))
+        _report_training(dictionary, pairs, names)
         extended = dictionary.add(names) if extend else dictionary
         sparse = registry.load(encoder)(options.sparse)
         sparse.fit([text for text in _table(dictionary, options, corrections).texts if text])  # as BioSyn: without the mentions
-        generator = SparseGenerator.index(_table(extended, options, corrections), dictionary.id_rank, sparse)
+        generator = SparseGenerator.index(_table(extended, options, corrections), extended, sparse)
         return cls(extended, generator, options, seen, corrections, encoder)
 
     def link(self, items: Iterable[Item], *, k: int = 5, threshold: float | None = None, batch_size: int = 1024) -> Iterator[Prediction]:
@@ -163,7 +161,8 @@ class Linker:
     def _candidates(self, ranked: Ranked) -> tuple[Candidate, ...]:
         ids, names, preferred = self.dictionary.ids, self.dictionary.names, self.dictionary.preferred_name
         rows = zip(ranked.concepts.tolist(), ranked.entries.tolist(), ranked.scores.tolist(), strict=True)
-        return tuple(Candidate(ids[c], preferred(c), names[entry], score, sparse_score=score) for c, entry, score in rows)
+        scored = ((c, entry, round(score, 6)) for c, entry, score in rows)  # float32 holds no more
+        return tuple(Candidate(ids[c], preferred(c), names[entry], score, sparse_score=score) for c, entry, score in scored)
 
     def save(self, folder: files.Pathlike) -> None:
         """Write the model folder; one that stood there is replaced at the end."""
@@ -185,7 +184,7 @@ class Linker:
         path, config = persistence.opening(folder, "model")
         dictionary = Dictionary.open(path / "dictionary")
         encoder = registry.load(config["encoder"])
-        generator = SparseGenerator.load(path, dictionary.id_rank, encoder)
+        generator = SparseGenerator.load(path, dictionary, encoder)
         seen = persistence.load_json(path / "seen.json")
         options = changed(LinkerOptions(), config["options"])
         known = Seen(frozenset(seen["mentions"]), frozenset(seen["concepts"]))
@@ -214,6 +213,22 @@ def _table(dictionary: Dictionary, options: LinkerOptions, corrections: Mapping[
     if not len(table.concepts):
         raise LinkerError("no name of the dictionary is left once normalised; check normalize.punctuation and the dictionary")
     return table
+
+
+def _report_training(dictionary: Dictionary, pairs: Sequence[object], names: Sequence[tuple[str, tuple[str, ...]]]) -> None:
+    """Say how many training mentions become names.
+
+    Raises:
+        LinkerError: there are some, and the dictionary knows the ids of none.
+    """
+    unknown = [ids for _, ids in names if not any(map(dictionary.rows, ids))]
+    if names and len(unknown) == len(names):
+        theirs, ours = "|".join(unknown[0]), dictionary.ids[0]
+        raise LinkerError(f"the dictionary knows the id of none of the {len(names):,} training mentions ({theirs}; its own: {ours})")
+    if unknown:
+        logger.warning("%d of %d training mentions have no id that the dictionary knows; they add no name", len(unknown), len(names))
+        logger.info("unknown ids: %s", ", ".join(sorted({i for ids in unknown for i in ids})))
+    logger.info("%d annotated mentions, %d of a single concept", len(pairs), len(names))
 
 
 def training_names(items: Iterable[Mention | Document], options: LinkerOptions) -> Iterator[tuple[Mention, str, tuple[str, ...]]]:

@@ -129,6 +129,22 @@ def load_json(path: Path) -> Any:
         raise LinkerError(f"{path}: not JSON ({error}); the folder was changed, train or save it again") from None
 
 
+def check_replaceable(path: files.Pathlike) -> None:
+    """Refuse to write over what linker did not write: a file, or a folder that holds a file its manifest does not name.
+
+    Raises:
+        LinkerError: it is such a folder, or a file.
+    """
+    folder = Path(path)
+    if not folder.exists():
+        return
+    manifest = load_json(folder / MANIFEST) if (folder / MANIFEST).is_file() else {}
+    own = {MANIFEST, *manifest.get("sha256", ())} if isinstance(manifest, dict) else set()
+    found = (f.relative_to(folder).as_posix() for f in folder.rglob("*") if not f.is_dir()) if folder.is_dir() else iter([folder.name])
+    if foreign := next((name for name in found if name not in own), None):
+        raise LinkerError(f"{folder}: holds {foreign}, which linker did not write there; move it, or name another folder with -o")
+
+
 @contextlib.contextmanager
 def saving(path: files.Pathlike, kind: str, config: Mapping[str, object]) -> Iterator[Path]:
     """Fill a temporary folder, then add `config.json` and the manifest and put the folder in place.
@@ -138,7 +154,8 @@ def saving(path: files.Pathlike, kind: str, config: Mapping[str, object]) -> Ite
         kind: what the folder holds ("model", "dictionary").
         config: further entries of `config.json`.
     """
-    with files.write_folder(path, marker=MANIFEST) as folder:
+    check_replaceable(path)
+    with files.write_folder(path) as folder:
         yield folder
         save_json(folder / CONFIG, {"format_version": FORMAT_VERSION, "kind": kind, "code_version": VERSION, **config})
         sums = {f.relative_to(folder).as_posix(): files.sha256(f) for f in sorted(folder.rglob("*")) if f.is_file()}

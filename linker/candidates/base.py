@@ -42,11 +42,12 @@ class Generator(ABC):
 
     Args:
         table: the normalised names of the dictionary.
-        id_rank: (concepts,) the place of each concept in the order of ids; equal scores are ordered by it.
+        id_rank: (concepts,) the place of each concept in the order of ids.
+        kind_rank: (names of the dictionary,) how the kinds of names rank; equal scores are ordered by it, then by id.
     """
 
-    def __init__(self, table: NameTable, id_rank: Integers) -> None:
-        self.table, self._id_rank = table, id_rank
+    def __init__(self, table: NameTable, id_rank: Integers, kind_rank: Integers) -> None:
+        self.table, self._id_rank, self._kind_rank = table, id_rank, kind_rank
         self._name_rank = np.zeros(len(table), np.int32)  # of a name's first concept
         named = np.diff(table.indptr) > 0
         self._name_rank[named] = np.minimum.reduceat(id_rank[table.concepts], table.indptr[:-1][named])
@@ -66,7 +67,7 @@ class Generator(ABC):
         return [result[i] for i in range(len(queries))]
 
     def concepts(self, queries: Sequence[str], k: int) -> list[Ranked]:
-        """Rank the k best concepts of each query, each by its best name; equal scores by id."""
+        """Rank the k best concepts of each query, each by its best name; equal scores by kind of name, then by id."""
         result: dict[int, Ranked] = {}
         for todo, hits in self._widening(queries, _OVERFETCH * k, concepts=k):
             indptr, ranked = self._group(hits)
@@ -109,11 +110,12 @@ class Generator(ABC):
         pick = np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
         concepts, entries, scores = self.table.concepts[pick], self.table.entries[pick], np.repeat(hits.scores, counts)
         query = np.repeat(np.repeat(np.arange(len(hits.indptr) - 1), np.diff(hits.indptr)), counts)
-        order = np.lexsort((entries, -scores, concepts, query))
+        kinds = self._kind_rank[entries]
+        order = np.lexsort((entries, kinds, -scores, concepts, query))
         new = np.ones(len(order), bool)
         new[1:] = (np.diff(query[order]) != 0) | (np.diff(concepts[order]) != 0)
         first = order[new]
-        first = first[np.lexsort((self._id_rank[concepts[first]], -scores[first], query[first]))]
+        first = first[np.lexsort((self._id_rank[concepts[first]], kinds[first], -scores[first], query[first]))]
         indptr = np.searchsorted(query[first], np.arange(len(hits.indptr)))
         return indptr, Ranked(concepts[first], entries[first], scores[first])
 

@@ -12,7 +12,7 @@ from sparse_dot_topn import sp_matmul_topn
 
 from linker import persistence
 from linker.candidates.base import Generator, Hits, Integers
-from linker.dictionary import NameTable
+from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder
 from linker.errors import LinkerError
 
@@ -25,15 +25,17 @@ class SparseGenerator(Generator):
         threads: CPU threads; 0 takes all that the process may use.
     """
 
-    def __init__(self, table: NameTable, id_rank: Integers, encoder: SparseEncoder, postings: csr_matrix, threads: int = 0) -> None:
-        super().__init__(table, id_rank)
+    def __init__(
+        self, table: NameTable, id_rank: Integers, kind_rank: Integers, encoder: SparseEncoder, postings: csr_matrix, threads: int = 0
+    ) -> None:
+        super().__init__(table, id_rank, kind_rank)
         self._encoder, self._postings = encoder, postings
         self._threads = threads or _usable_cores()
 
     @classmethod
-    def index(cls, table: NameTable, id_rank: Integers, encoder: SparseEncoder) -> SparseGenerator:
+    def index(cls, table: NameTable, dictionary: Dictionary, encoder: SparseEncoder) -> SparseGenerator:
         """Encode the names of a dictionary with a fitted encoder."""
-        return cls(table, id_rank, encoder, csr_matrix(encoder.encode(list(table.texts)).T))
+        return cls(table, dictionary.id_rank, dictionary.kind_rank, encoder, csr_matrix(encoder.encode(list(table.texts)).T))
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
         found = sp_matmul_topn(self._encoder.encode(queries), self._postings, k, n_threads=self._threads)
@@ -48,7 +50,7 @@ class SparseGenerator(Generator):
         self._encoder.save(folder / "sparse")
 
     @classmethod
-    def load(cls, folder: Path, id_rank: Integers, encoder: type[SparseEncoder]) -> SparseGenerator:
+    def load(cls, folder: Path, dictionary: Dictionary, encoder: type[SparseEncoder]) -> SparseGenerator:
         """Read what `save` wrote; the arrays stay memory-mapped."""
         table = NameTable.from_arrays(persistence.load_arrays(folder / "names"))
         arrays = persistence.load_arrays(folder / "postings")
@@ -57,10 +59,10 @@ class SparseGenerator(Generator):
         try:  # compiled code trusts what is checked here
             postings = csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape, copy=False)
             postings.check_format(full_check=True)
-            table.check(len(id_rank))
+            table.check(len(dictionary), len(dictionary.names))
         except (KeyError, ValueError) as error:
             raise LinkerError(f"{folder}: the names and their vectors do not fit together ({error}); train again") from None
-        return cls(table, id_rank, sparse, postings)
+        return cls(table, dictionary.id_rank, dictionary.kind_rank, sparse, postings)
 
 
 def _usable_cores() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple
 @common.mentions_format_option
 @click.option("--protocol", type=click.Choice(["strict", "biosyn"]), default="strict", show_default=True, help="How to judge.")
 @click.option("--type", "mention_type", metavar="T", help="Judge mentions of this type only, e.g. Disease.")
-@click.option("--k", "ks", default="1,5,10,20", show_default=True, callback=_ks, metavar="K,...", help="The k of Acc@k.")
+@click.option("-k", "--k", "ks", default="1,5,10,20", show_default=True, callback=_ks, metavar="K,...", help="The k of Acc@k.")
 @click.option("--threshold", type=float, metavar="X", help="As in link; protocol strict only.")
 @click.option("--predictions", metavar="PATH", help="Judge these predictions (our JSONL, BioSyn's JSON) instead of a model's.")
 @click.option("-o", "--output", metavar="DIR", help="Folder for metrics.json and outcomes.tsv.")
@@ -93,6 +94,11 @@ def evaluate(
     record |= {"model": _model(model, linker), "dictionary": linker.describe_dictionary() if linker else None}
     with common.stdout() as file:
         file.write(report.table(record) + "\n")
+    types = Counter(mention.type for mention, _ in readers.flatten(items) if mention.type)
+    if mention_type is None and len(types) > 1:
+        common.say("all types were judged: " + ", ".join(f"{name} {n:,}" for name, n in types.most_common()) + "; choose one with --type")
+    if predictions and not linker:
+        common.say("without --model old ids are not resolved, and seen mentions and kinds of errors are not told apart")
     common.say_skipped(handle)
     if record["left_out"]:
         common.say(f"{record['left_out']:,} of {total:,} mentions were left out: without annotated concept")

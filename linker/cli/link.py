@@ -85,7 +85,11 @@ def _progress(items: Iterable[Linked], *, hidden: bool) -> Iterator[Linked]:
     """Count mentions on a terminal, unless the output itself is shown there."""
     from tqdm import tqdm
 
+    count = 0
     with tqdm(unit=" mentions", disable=True if hidden else None, file=sys.stderr) as bar:
         for document, predictions in items:
             yield document, predictions
             bar.update(len(predictions))
+            count += len(predictions)
+    if not count:
+        common.say("the documents have no marked mentions; linker links mentions that are marked, it does not find them")

@@ -56,7 +56,7 @@ def train(
 
     Without --mentions the names of the dictionary are all there is to learn from.
     """
-    from linker import files, persistence, registry
+    from linker import persistence, registry
     from linker.linker import Linker
     from linker.readers import mentions as readers
     from linker.text.spelling import read
@@ -66,7 +66,7 @@ def train(
     if encoder and encoder not in registry.encoders():
         raise click.UsageError(f"--encoder {encoder}: there is no such encoder; choose one of: {', '.join(sorted(registry.encoders()))}")
     handle = common.handler(on_error)
-    files.check_replaceable(output, marker=persistence.MANIFEST)  # before the work, not after it
+    persistence.check_replaceable(output)  # before the work, not after it
     options = _options(preset, config, settings)
     dictionary = common.read_dictionary(dicts, handle, **dictionary_options)
     _describe(dictionary)

@@ -44,7 +44,7 @@ def detect(path: Pathlike) -> str:
     raise InputError(
         path,
         "is not a dictionary in a format that linker knows",
-        value=lines[0] if lines else None,
+        value=next(filter(str.strip, lines), None),
         expected=f"one of {', '.join(FORMATS)}",
         remedy="name its format with --dict-format",
     )

@@ -13,7 +13,7 @@ from linker.readers.checks import check_mention
 from linker.types import Gold, Mention, Span
 
 SCHEMA = 1  # of our own output
-_GOLD_KEYS = ("gold", "id", "ids")  # the first that is there counts
+_GOLD_KEYS = ("gold", "id", "ids", "concept_id")  # the first that is there counts
 _EXPECTED = '{"mention": "...", "gold": "A|B"}'
 
 

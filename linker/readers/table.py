@@ -9,6 +9,8 @@ and line ends. Any other backslash is one.
 from __future__ import annotations
 
 import csv
+import difflib
+import logging
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +22,8 @@ from linker.files import Pathlike, read_lines
 from linker.ids import curie, namespace
 from linker.readers.records import fault, make_names, split_csv
 from linker.types import Concept, NameKind, Status
+
+logger = logging.getLogger(__name__)
 
 KINDS: dict[str, NameKind] = {
     "synonyms": "exact",
@@ -82,15 +86,18 @@ def write(concepts: Iterable[Concept], file: TextIO) -> None:
 
 def _header(line: str) -> tuple[list[str], str]:
     """The column names in lower case, and the delimiter between them."""
-    delimiter = "\t" if "\t" in line else ","
+    delimiter = next((sign for sign in "\t;," if sign in line), ",")  # a semicolon: spreadsheets where the comma is a decimal sign
     return [cell.strip().strip('"').lower() for cell in line.split(delimiter)], delimiter
 
 
 def _check_header(path: Pathlike, number: int, line: str, columns: Sequence[str]) -> None:
+    for unknown in (column for column in columns if column not in COLUMNS):
+        close = difflib.get_close_matches(unknown, COLUMNS, n=1)
+        logger.warning("%s: the column %r is not read%s", path, unknown, f"; did you mean {close[0]!r}?" if close else "")
     for name in ("id", "name"):
         if columns.count(name) != 1:
             problem = f"the header has {columns.count(name) or 'no'} column{'s' * (columns.count(name) > 1)} {name!r}"
-            expected = "a header line with the columns id and name, tabs or commas between them"
+            expected = "a header line with the columns id and name, with tabs, commas or semicolons between them"
             raise InputError(path, problem, line=number, value=line, expected=expected)
 
 

@@ -1,55 +1,64 @@
-"""Mentions with their ids, tab-separated: `mention<TAB>id`, with or without a header line."""
+"""Mentions with their ids in columns: `mention<TAB>id`, or any tsv or csv whose header names these columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
 from linker.ids import parse_gold
 from linker.readers.checks import check_mention
+from linker.readers.records import split_csv
 from linker.types import Mention
 
-_ID_COLUMNS = ("id", "concept_id")
+_ID_COLUMNS = ("id", "concept_id", "gold")
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Where the mention and its ids stand."""
+
+    mention: int = 0
+    ids: int = 1
+    delimiter: str = "\t"
 
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
-    """Yield the mention of each line with its gold ids (`A|B`, `A+B`, `-1` or empty for no concept).
-
-    Columns behind the second are ignored.
-    """
+    """Yield the mention of each line with its gold ids (`A|B`, `A+B`, `-1` or empty for no concept); other columns are passed over."""
+    where = None
     for number, line in read_lines(path):
-        columns = line.split("\t")
         try:
-            if number == 1 and _is_header(path, columns):
+            if number == 1 and (where := _header(path, line)):
                 continue
-            mention = _mention(path, number, columns)
+            mention = _mention(path, number, line, where)
         except InputError as error:
             on_error(error)
         else:
             yield mention
 
 
-def _is_header(path: Pathlike, columns: list[str]) -> bool:
-    names = [column.strip().lower() for column in columns]
-    if names[0] != "mention":
-        return False
-    if len(names) < 2 or names[1] not in _ID_COLUMNS:
-        value = "\t".join(columns)
-        raise InputError(
-            path, "the header is not known", line=1, value=value, expected="mention<TAB>id", remedy="name the second column id"
-        )
-    return True
+def _header(path: Pathlike, line: str) -> _Columns | None:
+    """The columns that a first line names; None where it names no mention."""
+    delimiter = "\t" if "\t" in line else ","
+    names = [cell.strip().strip('"').lower() for cell in line.split(delimiter)]
+    if "mention" not in names:
+        return None
+    ids = next((names.index(name) for name in _ID_COLUMNS if name in names), None)
+    if ids is None:
+        expected = f"a column mention and one of {', '.join(_ID_COLUMNS)}"
+        raise InputError(path, "the header is not known", line=1, value=line, expected=expected, remedy="name the column of the ids id")
+    return _Columns(names.index("mention"), ids, delimiter)
 
 
-def _mention(path: Pathlike, number: int, columns: list[str]) -> Mention:
-    if len(columns) < 2:
-        raise InputError(
-            path,
-            "the line has 1 column",
-            line=number,
-            value=columns[0],
-            expected="mention<TAB>id",
-            remedy="add the id (-1 for no concept), or read the file as txt",
-        )
-    return Mention(check_mention(path, number, columns[0]), gold=parse_gold(columns[1]))
+def _mention(path: Pathlike, number: int, line: str, where: _Columns | None) -> Mention:
+    named, where = where is not None, where or _Columns()
+    cells = line.split("\t") if where.delimiter == "\t" else split_csv(path, number, line, where.delimiter)
+    if len(cells) <= max(where.mention, where.ids):
+        problem = f"the line has {len(cells)} column{'s' * (len(cells) > 1)}"
+        remedy = "add the id (-1 for no concept), or read the file as txt"
+        raise InputError(path, problem, line=number, value=line, expected="mention<TAB>id", remedy=remedy)
+    if not named and len(cells) > 2 and cells[0].strip().isdigit():
+        remedy = "put a header line that names the columns, such as document<TAB>mention<TAB>id"
+        raise InputError(path, "the mention is a number", line=number, value=cells[0], expected="mention<TAB>id", remedy=remedy)
+    return Mention(check_mention(path, number, cells[where.mention]), gold=parse_gold(cells[where.ids]))
