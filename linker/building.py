@@ -192,7 +192,7 @@ class Builder:
     def _edges(self, old: dict[str, tuple[int, list[int]]]) -> Iterator[tuple[int, int]]:
         for row, parent, path, line in self._parents:
             if self._row.get(parent) == row:
-                logger.warning("%s, line %s: %s is its own parent; the edge is dropped", path, line, parent)
+                logger.warning("%s: %s is its own parent; the edge is dropped", path if line is None else f"{path}, line {line}", parent)
             elif parent in self._row:
                 yield row, self._row[parent]
             elif parent in old and old[parent][1]:

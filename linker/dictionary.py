@@ -271,6 +271,9 @@ class NameTable:
 
     def check(self, concepts: int, names: int) -> None:
         """Raise ValueError where the rows do not fit together, or stand for a concept or name beyond these numbers."""
+        integers = all(a.ndim == 1 and a.dtype.kind == "i" for a in (self.indptr, self.concepts, self.entries))
+        if not integers or not len(self.concepts) or self.texts.offsets[-1] != len(self.texts.data):
+            raise ValueError("the names are no lists of rows")
         ends_fit = self.indptr[0] == 0 and self.indptr[-1] == len(self.concepts) == len(self.entries)
         if len(self.indptr) != len(self) + 1 or not ends_fit or (np.diff(self.indptr) < 0).any():
             raise ValueError("the rows of the names overlap or leave gaps")

@@ -203,12 +203,12 @@ def write_aside(path: Pathlike) -> Iterator[TextIO]:
 @contextlib.contextmanager
 def write_folder(path: Pathlike) -> Iterator[Path]:
     """Fill a temporary folder beside `path`, sync it, and put it in place at the end, instead of one that stands there."""
-    path = Path(path).resolve()  # a link stays, and its target is replaced
-    with writing(path):
+    named, path = path, Path(path).resolve()  # a link stays, and its target is replaced
+    with writing(named):
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
     try:
-        with writing(path):
+        with writing(named):
             yield aside
             for file in (*(f for f in aside.rglob("*")), aside):
                 _sync(file)

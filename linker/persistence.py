@@ -136,13 +136,21 @@ def check_replaceable(path: files.Pathlike) -> None:
         LinkerError: it is such a folder, or a file.
     """
     folder = Path(path)
-    if not folder.exists():
-        return
-    manifest = load_json(folder / MANIFEST) if (folder / MANIFEST).is_file() else {}
-    own = {MANIFEST, *manifest.get("sha256", ())} if isinstance(manifest, dict) else set()
-    found = (f.relative_to(folder).as_posix() for f in folder.rglob("*") if not f.is_dir()) if folder.is_dir() else iter([folder.name])
+    if folder.exists() and not folder.is_dir():
+        raise LinkerError(f"{folder}: is a file; name a folder with -o")
+    own = _own_files(folder)
+    found = (f.relative_to(folder).as_posix() for f in folder.rglob("*") if f.is_symlink() or not f.is_dir())
     if foreign := next((name for name in found if name not in own), None):
         raise LinkerError(f"{folder}: holds {foreign}, which linker did not write there; move it, or name another folder with -o")
+
+
+def _own_files(folder: Path) -> set[str]:
+    """The files that the manifest of a folder names, and the manifest; none where there is no manifest of ours."""
+    try:
+        sums = json.loads((folder / MANIFEST).read_bytes())["sha256"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return set()
+    return {MANIFEST, *sums} if isinstance(sums, dict) else set()
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from linker.building import Builder
 from linker.dictionary import Dictionary
-from linker.errors import InputError, OnError, Skip, stop
+from linker.errors import InputError, LinkerError, OnError, Skip, stop
 from linker.types import Concept, Name, Source
 
 
@@ -117,9 +117,51 @@ def test_filters_keep_namespaces_and_types() -> None:
 
 
 def test_filters_that_keep_nothing_are_an_error() -> None:
-    with pytest.raises(InputError) as caught:
-        build([concept("A:1")], namespaces="X")
-    assert str(caught.value) == "folder/1.tsv: holds no concept that the filters keep; check --types and --namespaces"
+    with pytest.raises(LinkerError) as caught:
+        build([concept("A:1"), concept("B:1"), concept("B:2")], [concept("9")], namespaces="X")
+    message = "1.tsv, 2.tsv: holds no concept that the filters keep; check --types and --namespaces (there are: B 2, A 1, 9 1)"
+    assert str(caught.value) == message
+
+
+def test_a_source_of_which_nothing_is_kept_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    assert list(build([concept("A:1")], [concept("B:1")], namespaces="B").ids) == ["B:1"]
+    assert caplog.messages == ["folder/1.tsv: holds no concept that the filters keep"]
+
+
+@pytest.mark.parametrize("wanted", ["mesh", "MESH:", "Mesh:"])
+def test_namespaces_are_compared_without_case_and_colon(wanted: str) -> None:
+    assert list(build([concept("MESH:D1"), concept("OMIM:1")], namespaces=wanted).ids) == ["MESH:D1"]
+    assert list(build([concept("Orphanet:1"), concept("OMIM:1")], namespaces="ORPHANET").ids) == ["Orphanet:1"]
+
+
+def listed(dictionary: Dictionary, row: int) -> list[tuple[str, str]]:
+    return [(name.text, name.kind) for name in dictionary.concept(row).names]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_record_without_types_is_kept_where_another_source_keeps_its_id(order: int) -> None:
+    own = [concept("A:1", "flu", "grippe"), concept("A:2", "cold"), concept("A:3", "cough")]
+    typed = [concept("A:1", "influenza", "flu", types=("T1",)), concept("A:2", types=("T2",))]
+    dictionary = build(*[own, typed][::order], types="T1")
+    assert list(dictionary.ids) == ["A:1"]
+    assert listed(dictionary, 0) == [("influenza", "preferred"), ("flu", "exact"), ("grippe", "exact")]
+    assert dictionary.types(0) == ("T1",)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_parents_of_records_without_types(order: int) -> None:
+    own = [concept("A:1", parents=("A:2", "A:3", "A:9")), concept("A:9", alt_ids=("A:99",)), concept("A:4", parents=("A:99",))]
+    typed = [concept(f"A:{i}", types=("T1",)) for i in (1, 2, 4)] + [concept("A:3", types=("T2",))]
+    dictionary = build(*[own, typed][::order], types="T1")
+    assert parents(dictionary) == {"A:1": ["A:2"], "A:2": [], "A:4": []}  # what is left out is no missing parent
+
+
+def test_types_are_united_and_names_not_repeated() -> None:
+    first = [concept("A:1", "flu", "grippe", types=("T1",)), concept("A:2", types=("T3",))]
+    second = [concept("A:1", "grippe", "flu", "influenza", types=("T2", "T1"))]
+    dictionary = build(first, second, [concept("A:1", "influenza", "gripe")])
+    assert listed(dictionary, 0) == [("flu", "preferred"), ("grippe", "exact"), ("influenza", "exact"), ("gripe", "exact")]
+    assert [dictionary.types(row) for row in (0, 1)] == [("T1", "T2"), ("T3",)]
 
 
 def test_alternative_obsolete_and_merged_ids() -> None:
@@ -194,5 +236,7 @@ def test_ties_are_ordered_by_id() -> None:
 
 
 @pytest.mark.parametrize("error", [stop, Skip()])
-def test_self_parents_are_dropped(error: Callable[[InputError], None]) -> None:
-    assert parents(build([concept("A:1", parents=("A:1",))], on_error=error)) == {"A:1": []}
+def test_self_parents_are_dropped_with_a_warning(error: Callable[[InputError], None], caplog: pytest.LogCaptureFixture) -> None:
+    concepts = [concept("A:2"), concept("A:1", line=7, parents=("A:1", "A:2"))]
+    assert parents(build(concepts, on_error=error)) == {"A:2": [], "A:1": ["A:2"]}
+    assert caplog.messages == ["folder/1.tsv, line 7: A:1 is its own parent; the edge is dropped"]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from linker import Dictionary
 from linker.dictionary import NameTable
 from linker.errors import InputError, LinkerError, Skip
+from linker.persistence import Strings
 from linker.text.normalize import normalize
 from linker.types import Name
 
@@ -181,6 +182,63 @@ def test_table_joins_names_that_are_one_once_normalised(tmp_path: Path) -> None:
     assert again.concepts is table.concepts
 
 
+def test_kinds_of_names_have_a_rank(tmp_path: Path) -> None:
+    path = tmp_path / "kinds.obo"
+    synonyms = ("a EXACT", "b NARROW", "c BROAD", "d RELATED", "e EXACT abbreviation")
+    lines = (f'synonym: "{text}" {rest} []' for text, rest in (synonym.split(" ", 1) for synonym in synonyms))
+    path.write_text("\n".join(["format-version: 1.2", "", "[Term]", "id: X:1", "name: x", *lines]) + "\n")
+    dictionary = Dictionary.read(path).add([("seen", ["X:1"])])
+    assert [dictionary.name(row).kind for row in range(7)] == [
+        "preferred",
+        "exact",
+        "narrow",
+        "broad",
+        "related",
+        "abbreviation",
+        "training",
+    ]
+    assert dictionary.kind_rank.tolist() == [1, 2, 3, 3, 3, 3, 0]
+
+
+def test_the_name_of_the_first_kind_stands_for_those_of_the_same_form(tmp_path: Path) -> None:
+    dictionary = read(tmp_path, "A:1\theat\tfever|Fever\nB:1\tFEVER\tfever\n").add([("fever!", ["A:1"])])
+    table = dictionary.table(normalize)
+    assert list(table.texts) == ["heat", "fever"]
+    assert (table.indptr.tolist(), table.concepts.tolist()) == ([0, 1, 3], [0, 0, 1])
+    assert [dictionary.names[e] for e in table.entries.tolist()] == ["heat", "fever!", "FEVER"]
+    untrained = read(tmp_path, "A:1\theat\tfever|Fever\n")
+    assert [untrained.names[e] for e in untrained.table(normalize).entries.tolist()] == ["heat", "fever"]  # of one kind the first
+
+
+def named(indptr: list[int], concepts: list[int], entries: list[int]) -> NameTable:
+    """A table of two names."""
+    return NameTable(Strings.of(["a", "b"]), np.array(indptr, np.int64), np.array(concepts, np.int32), np.array(entries, np.int32))
+
+
+def test_a_table_that_fits_passes_the_check() -> None:
+    named([0, 1, 3], [0, 1, 2], [0, 1, 4]).check(3, 5)
+    named([0, 0, 1], [0], [0]).check(1, 1)
+
+
+@pytest.mark.parametrize(
+    ("table", "concepts", "names", "message"),
+    [
+        (named([0, 1, 3], [0, 1, 2], [0, 1, 4]), 2, 5, "a name stands for a concept that is not there"),
+        (named([0, 1, 3], [0, 1, 2], [0, 1, 4]), 3, 4, "a name stands for a concept that is not there"),
+        (named([0, 1, 3], [0, -1, 2], [0, 1, 4]), 3, 5, "a name stands for a concept that is not there"),
+        (named([0, 1, 3], [0, 1, 2], [0, -1, 4]), 3, 5, "a name stands for a concept that is not there"),
+        (named([0, 1], [0], [0]), 3, 5, "overlap or leave gaps"),
+        (named([1, 1, 3], [0, 1, 2], [0, 1, 4]), 3, 5, "overlap or leave gaps"),
+        (named([0, 1, 2], [0, 1, 2], [0, 1, 4]), 3, 5, "overlap or leave gaps"),
+        (named([0, 4, 3], [0, 1, 2], [0, 1, 4]), 3, 5, "overlap or leave gaps"),
+        (named([0, 1, 3], [0, 1, 2], [0, 1]), 3, 5, "overlap or leave gaps"),
+    ],
+)
+def test_a_table_that_does_not_fit(table: NameTable, concepts: int, names: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        table.check(concepts, names)
+
+
 def test_names_that_are_empty_once_normalised_find_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         table = read(tmp_path, "A:1\t?!\t...|fever\n").table(normalize)
@@ -193,11 +251,14 @@ def test_names_that_are_empty_once_normalised_find_nothing(tmp_path: Path, caplo
 @settings(deadline=None, max_examples=40)
 def test_table_the_slow_way(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, int]]) -> None:
     path = tmp_path_factory.getbasetemp() / "slow.tsv"
-    dictionary = Dictionary.read(write(path, "X:0\tzero\nX:1\tone\nX:2\ttwo\nX:3\tthree\n")).add((text, [f"X:{i}"]) for text, i in pairs)
+    dictionary = Dictionary.read(write(path, "X:0\ta\tA|b\nX:1\tone\ta|A|B\nX:2\tC\tone|c\nX:3\tb\n")).add(
+        (text, [f"X:{i}"]) for text, i in pairs
+    )
     table = dictionary.table(normalize)
+    first = ["training", "preferred", "exact"]
     expected: dict[str, dict[int, int]] = {}
-    for row, (text, concept) in enumerate(zip(dictionary.names, dictionary.name_concept.tolist(), strict=True)):
-        expected.setdefault(normalize(text), {}).setdefault(concept, row)
+    for row in sorted(range(len(dictionary.names)), key=lambda row: first.index(dictionary.name(row).kind)):
+        expected.setdefault(normalize(dictionary.names[row]), {}).setdefault(int(dictionary.name_concept[row]), row)
     found = {
         text: dict(zip(table.concepts[a:b].tolist(), table.entries[a:b].tolist(), strict=True))
         for text, a, b in zip(table.texts, table.indptr[:-1], table.indptr[1:], strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import os
@@ -64,6 +65,8 @@ def test_any_text_is_read_back(path: Path, text: str, packed: bool) -> None:
         (b"a\nb\xe8c\n", "line 2: byte 0xe8 is not UTF-8: 'bèc\\n'; expected UTF-8; convert it: iconv -f LATIN1 -t UTF-8"),
         ("a\n".encode("utf-16"), "line 1: the file is UTF-16; expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8"),
         (b"a\n\x00\n", "line 2: the file is binary (it holds a NUL byte); expected text; give the text file itself, plain or gzip"),
+        (b"%PDF-1.7\n%\xe2\xe3\n", "line 1: the file is a PDF; expected text; export it as text, or take the file out of it"),
+        (b"PK\x03\x04\x14\x00", "line 1: the file is a zip archive (or a spreadsheet or document made of one); expected text; export it"),
         (b"a" * 200_000, "line 1: the line has more than 100,000 characters: 'aaa"),
     ],
 )
@@ -144,13 +147,38 @@ def test_gzip_output_is_the_same_each_time(tmp_path: Path) -> None:
 
 
 def test_outputs_that_cannot_be_written(path: Path, tmp_path: Path) -> None:
-    message = "cannot be written: No such file or directory; free space or name another output with -o"
-    with pytest.raises(LinkerError, match=message), files.write_aside(path / "below"):
+    path.write_text("mine")
+    with (
+        pytest.raises(LinkerError, match="below: cannot be written: File exists; name another output with -o"),
+        files.write_aside(path / "below"),
+    ):
         pass
     (tmp_path / "folder").mkdir()
     with pytest.raises(LinkerError, match="folder: is a folder; name a file with -o"), files.write_aside(tmp_path / "folder"):
         pass
-    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder"]
+    assert path.read_text() == "mine"
+
+
+def test_missing_folders_are_made(tmp_path: Path) -> None:
+    with files.write_aside(tmp_path / "a" / "b" / "out.tsv") as file:
+        file.write("text")
+    assert (tmp_path / "a" / "b" / "out.tsv").read_text() == "text"
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device; free space or name another output with -o"),
+        (OSError(errno.EFBIG, "File too large"), "File too large; free space or name another output with -o"),
+        (OSError("10 requested and 4 written"), "10 requested and 4 written; free space or name another output with -o"),
+        (OSError(errno.EACCES, "Permission denied"), "Permission denied; name another output with -o"),
+    ],
+)
+def test_space_is_named_only_where_it_is_the_reason(error: OSError, remedy: str) -> None:
+    with pytest.raises(LinkerError) as caught, files.writing("out"):
+        raise error
+    assert str(caught.value) == f"out: cannot be written: {remedy}"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
@@ -172,13 +200,13 @@ def test_a_device_or_pipe_is_written_and_not_replaced(path: Path) -> None:
 
 
 def fill(folder: Path, text: str) -> None:
-    with files.write_folder(folder, marker="marker.json") as aside:
+    with files.write_folder(folder) as aside:
         (aside / "marker.json").write_text(text)
         (aside / "sub").mkdir()
         (aside / "sub" / text).write_text(text)
 
 
-def test_write_folder_makes_and_replaces_its_own(tmp_path: Path) -> None:
+def test_write_folder_makes_and_replaces(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "model"
     fill(folder, "one")
     fill(folder, "two")
@@ -193,20 +221,17 @@ def test_write_folder_fills_an_empty_folder(tmp_path: Path) -> None:
     assert (folder / "marker.json").read_text() == "one"
 
 
-def test_write_folder_refuses_what_is_not_its_own(tmp_path: Path) -> None:
-    folder, file = tmp_path / "thesis", tmp_path / "file"
-    folder.mkdir()
-    (folder / "chapter1.tex").write_text("dear")
-    file.write_text("dear")
-    for path in (folder, file):
-        with pytest.raises(LinkerError, match=r"exists and was not written by linker \(no marker.json\); name another folder with -o"):
-            fill(path, "one")
-    assert (folder / "chapter1.tex").read_text() == file.read_text() == "dear"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "thesis"]
+def test_write_folder_follows_a_link(tmp_path: Path) -> None:
+    fill(tmp_path / "disk" / "model", "one")
+    (tmp_path / "link").symlink_to(tmp_path / "disk" / "model")
+    fill(tmp_path / "link", "two")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "disk" / "model" / "marker.json").read_text() == "two"
+    assert [p.name for p in (tmp_path / "disk").iterdir()] == ["model"]
 
 
 def fill_half(folder: Path, error: type[BaseException]) -> None:
-    with files.write_folder(folder, marker="marker.json") as aside:
+    with files.write_folder(folder) as aside:
         (aside / "marker.json").write_text("two")
         raise error
 
@@ -231,7 +256,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 def test_a_replacement_that_is_stopped_between_the_renames_leaves_the_old_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped: type[BaseException]
 ) -> None:
-    with files.write_folder(tmp_path / "model", marker="m") as folder:
+    with files.write_folder(tmp_path / "model") as folder:
         (folder / "m").write_text("old")
     replace, calls = os.replace, []
 
@@ -242,7 +267,7 @@ def test_a_replacement_that_is_stopped_between_the_renames_leaves_the_old_folder
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", interrupted)
-    with pytest.raises((stopped, LinkerError)), files.write_folder(tmp_path / "model", marker="m") as folder:
+    with pytest.raises((stopped, LinkerError)), files.write_folder(tmp_path / "model") as folder:
         (folder / "m").write_text("new")
     assert (tmp_path / "model" / "m").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["model"]

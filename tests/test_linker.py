@@ -305,3 +305,8 @@ def test_the_configuration_says_what_the_model_is(model: Linker, tmp_path: Path)
     assert config["options"]["sparse"] == dataclasses.asdict(model.options.sparse)
     assert config["dictionary"]["sources"][0]["file"] == "sample_medic.tsv"
     assert config["dictionary"]["concepts"] == len(model.dictionary)
+
+
+def test_one_text_instead_of_a_list_is_refused(model: Linker) -> None:
+    with pytest.raises(LinkerError, match="one str was given where a list of them is expected; put it in brackets"):
+        list(model.link("text"))

@@ -235,14 +235,62 @@ def test_saving_again_replaces_all(tmp_path: Path) -> None:
     persistence.opening(folder, "model")
 
 
+def foreign(path: Path) -> str:
+    with pytest.raises(LinkerError) as caught:
+        persistence.check_replaceable(path)
+    return str(caught.value)
+
+
 def test_a_folder_that_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(LinkerError, match=r"exists and was not written by linker \(no manifest\.json\)"):
+    message = f"{tmp_path}: holds thesis.txt, which linker did not write there; move it, or name another folder with -o"
+    assert foreign(tmp_path) == message
+    with pytest.raises(LinkerError, match=r"holds thesis\.txt, which linker did not write there"):
         save(tmp_path)
     assert contents(tmp_path) == {"thesis.txt": b"years of work"}
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "deep/notes.txt", "own/.hidden"])
+def test_a_file_of_the_user_inside_our_folder_is_not_replaced(tmp_path: Path, name: str) -> None:
+    folder = save(tmp_path / "m")
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("mine")
+    before = contents(tmp_path)
+    assert foreign(folder).startswith(f"{folder}: holds {name}, which linker did not write there; ")
+    with pytest.raises(LinkerError, match="which linker did not write there"):
+        save(folder)
+    assert contents(tmp_path) == before
+
+
+def test_a_file_is_not_replaced_by_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    assert "is a file; name a folder with -o" in foreign(tmp_path / "file")
+
+
+def test_what_may_be_replaced(tmp_path: Path) -> None:
+    folder = save(tmp_path / "m")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to(folder)
+    for path in (folder, tmp_path / "empty", tmp_path / "link", tmp_path / "nowhere"):
+        persistence.check_replaceable(path)
 
 
 def test_broken_json_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes(b'{"a": ')
     with pytest.raises(LinkerError, match=r"x\.json: not JSON"):
         persistence.load_json(tmp_path / "x.json")
+
+
+@pytest.mark.parametrize("text", ['{"name": "an extension"}', '{"sha256": null}', "[]", "no JSON"])
+def test_the_manifest_of_somebody_else_is_not_ours(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(LinkerError, match=r"holds manifest\.json, which linker did not write there"):
+        persistence.check_replaceable(tmp_path)
+
+
+def test_a_link_inside_a_model_is_foreign(tmp_path: Path) -> None:
+    with persistence.saving(tmp_path / "model", "model", {}):
+        pass
+    (tmp_path / "model" / "mine").symlink_to(tmp_path)
+    with pytest.raises(LinkerError, match="holds mine, which linker did not write there"):
+        persistence.check_replaceable(tmp_path / "model")

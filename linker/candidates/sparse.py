@@ -52,15 +52,15 @@ class SparseGenerator(Generator):
     @classmethod
     def load(cls, folder: Path, dictionary: Dictionary, encoder: type[SparseEncoder]) -> SparseGenerator:
         """Read what `save` wrote; the arrays stay memory-mapped."""
-        table = NameTable.from_arrays(persistence.load_arrays(folder / "names"))
-        arrays = persistence.load_arrays(folder / "postings")
-        sparse = encoder.load(folder / "sparse")
-        shape = (sparse.encode([""]).shape[1], len(table))
         try:  # compiled code trusts what is checked here
-            postings = csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape, copy=False)
-            postings.check_format(full_check=True)
+            table = NameTable.from_arrays(persistence.load_arrays(folder / "names"))
             table.check(len(dictionary), len(dictionary.names))
-        except (KeyError, ValueError) as error:
+            sparse = encoder.load(folder / "sparse")
+            arrays = persistence.load_arrays(folder / "postings")
+            shape = (sparse.encode([""]).shape[1], len(table))
+            postings = csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape, dtype=np.float32, copy=False)
+            postings.check_format(full_check=True)
+        except (KeyError, ValueError, IndexError, TypeError) as error:
             raise LinkerError(f"{folder}: the names and their vectors do not fit together ({error}); train again") from None
         return cls(table, dictionary.id_rank, dictionary.kind_rank, sparse, postings)
 

@@ -60,7 +60,7 @@ def evaluate(
 
     strict: the model as deployed; k counts concepts, composites need all their ids, and a mention without a concept is right only when
     nothing is returned. biosyn: as in papers; k counts names, any shared id is right, composites are split by their gold ids.
-    With --predictions a model is only consulted (for old ids, seen mentions, kinds of error) when --model is named.
+    MRR looks at the first 20 candidates, or at as many as the largest k. With --predictions a model is only consulted (for old ids, seen mentions, kinds of error) when --model is named.
     """
     from linker import files
     from linker.evaluation import predictions as theirs
@@ -91,6 +91,7 @@ def evaluate(
     total = sum(1 for _ in readers.flatten(items))
     record = {"protocol": protocol} | report.summary(outcomes, ks, linker)
     record |= {"left_out": total - len(outcomes), "mentions": mentions, "predictions": predictions}
+    record |= {"ties": None if predictions else report.TIES[protocol]}
     record |= {"model": _model(model, linker), "dictionary": linker.describe_dictionary() if linker else None}
     with common.stdout() as file:
         file.write(report.table(record) + "\n")

@@ -121,5 +121,7 @@ class TfidfEncoder(SparseEncoder):
     def load(cls, folder: Path) -> TfidfEncoder:
         encoder = cls(TfidfOptions(**persistence.load_json(folder / "options.json")))
         arrays = persistence.load_arrays(folder)
+        if arrays["characters"].ndim != 1 or arrays["terms"].ndim != 1 or arrays["idf"].shape != arrays["terms"].shape:
+            raise ValueError("the terms and their weights differ in number")
         encoder._characters, encoder._terms, encoder._idf = arrays["characters"], arrays["terms"], arrays["idf"]
         return encoder

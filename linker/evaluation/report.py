@@ -11,7 +11,10 @@ from linker.evaluation import breakdown
 from linker.evaluation.protocols import Outcome
 from linker.linker import Linker
 
-TIES = "score descending, then concept id"
+TIES = {  # by protocol
+    "strict": "score descending, then kind of the matched name (training, preferred, exact, others), then concept id",
+    "biosyn": "score descending, then id of the name's first concept",
+}
 
 
 def summary(outcomes: Sequence[Outcome], ks: Sequence[int], linker: Linker | None = None) -> dict[str, Any]:
@@ -19,7 +22,6 @@ def summary(outcomes: Sequence[Outcome], ks: Sequence[int], linker: Linker | Non
     record = figures(outcomes, ks)
     if linker is None:
         return record
-    record["ties"] = TIES
     record["groups"] = {name: figures(members, ks, intervals=False) for name, members in breakdown.groups(linker, outcomes).items()}
     wrong = [o for o in outcomes if o.rank != 1]
     record["errors"] = dict(Counter(breakdown.error(o, linker.dictionary, linker.normalize) for o in wrong).most_common())

@@ -33,7 +33,7 @@ _SIGNS = (  # order matters
     ("jsonl", re.compile(r"\{")),
     ("concept", re.compile(r"[^|\n]*\|\|\d+\|\d+\|\|")),
     ("pubtator", re.compile(r"[^|\t\n]+\|[ta]\|")),
-    ("tsv", re.compile(r'(?i)"?mention"?,|[^\n]*,"?mention"?[ \r]*[,\n]')),  # the header of a csv
+    ("tsv", re.compile(r'(?i)"?mention"?[,;]|[^\n]*[,;]"?mention"?[ \r]*[,;\n]')),  # the header of a csv
     ("tsv", re.compile(r"(?:.*\n){0,20}?.*\t")),  # a tab in one of the first lines
 )
 

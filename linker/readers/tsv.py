@@ -40,7 +40,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
 
 def _header(path: Pathlike, line: str) -> _Columns | None:
     """The columns that a first line names; None where it names no mention."""
-    delimiter = "\t" if "\t" in line else ","
+    delimiter = next((sign for sign in "\t;," if sign in line), ",")
     names = [cell.strip().strip('"').lower() for cell in line.split(delimiter)]
     if "mention" not in names:
         return None

@@ -27,8 +27,10 @@ def table(names: Sequence[Sequence[int]]) -> NameTable:
 class Fixed(Generator):
     """Returns fixed scores; which of equal names it cuts off is given by `luck`. Queries are row numbers."""
 
-    def __init__(self, names: NameTable, id_rank: list[int], scores: list[list[int]], luck: list[int]) -> None:
-        super().__init__(names, np.array(id_rank, np.int32))
+    def __init__(
+        self, names: NameTable, id_rank: list[int], scores: list[list[int]], luck: list[int], kinds: list[int] | None = None
+    ) -> None:
+        super().__init__(names, np.array(id_rank, np.int32), np.array(kinds or [0] * len(names.entries), np.int32))
         self.scores, self.luck, self.asked = scores, luck, []  # type: ignore[var-annotated]
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
@@ -52,13 +54,13 @@ def brute_names(generator: Fixed, query: int, k: int) -> list[tuple[int, float]]
 
 def brute_concepts(generator: Fixed, query: int, k: int) -> list[tuple[int, int, float]]:
     names = generator.table
-    best: dict[int, tuple[float, int]] = {}
+    best: dict[int, tuple[float, int, int]] = {}
     for row, score in enumerate(generator.scores[query]):
         for at in range(names.indptr[row], names.indptr[row + 1]) if score > 0 else ():
             concept, entry = int(names.concepts[at]), int(names.entries[at])
-            best[concept] = min(best.get(concept, (0.0, 0)), (-float(score), entry))
-    order = sorted(best, key=lambda c: (best[c][0], generator._id_rank[c]))
-    return [(c, best[c][1], -best[c][0]) for c in order[:k]]
+            best[concept] = min(best.get(concept, (0.0, 0, 0)), (-float(score), int(generator._kind_rank[entry]), entry))
+    order = sorted(best, key=lambda c: (*best[c][:2], generator._id_rank[c]))
+    return [(c, best[c][2], -best[c][0]) for c in order[:k]]
 
 
 def check(generator: Fixed, k: int) -> None:
@@ -77,8 +79,11 @@ def test_rankings_are_those_of_brute_force(data: st.DataObject) -> None:
     names = data.draw(st.lists(st.sets(st.integers(0, concepts - 1), min_size=1, max_size=3).map(sorted), min_size=size, max_size=size))
     scores = data.draw(st.lists(st.lists(st.integers(0, 3), min_size=size, max_size=size), max_size=3))
     id_rank, luck = data.draw(st.permutations(range(concepts))), data.draw(st.permutations(range(size)))
-    with mock.patch.object(base, "_OVERFETCH", data.draw(st.integers(1, 3))):
-        check(Fixed(table(names), id_rank, scores, luck), data.draw(st.integers(1, 7)))
+    entries = sum(map(len, names))
+    kinds = data.draw(st.lists(st.integers(0, 3), min_size=entries, max_size=entries))
+    cells = data.draw(st.sampled_from([1, 9, base._CELLS]))
+    with mock.patch.multiple(base, _OVERFETCH=data.draw(st.integers(1, 3)), _CELLS=cells):
+        check(Fixed(table(names), id_rank, scores, luck, kinds), data.draw(st.integers(1, 7)))
 
 
 def test_all_names_tie() -> None:
@@ -98,6 +103,42 @@ def test_an_ambiguous_name_gives_all_its_concepts_in_the_order_of_ids() -> None:
     generator = Fixed(table([[0, 1, 2], [1]]), [2, 0, 1], [[3, 2]], [0, 1])
     assert generator.concepts(["0"], 2)[0].concepts.tolist() == [1, 2]
     assert generator.names(["0"], 5)[0][0].tolist() == [0, 1]
+
+
+def test_equal_scores_are_ordered_by_kind_of_name_then_by_id() -> None:
+    kinds = [3, 0, 1, 1]  # of the entries 0 to 3, which are those of the names 3 to 0
+    generator = Fixed(table([[0], [1], [2], [3]]), [0, 1, 2, 3], [[5, 5, 5, 5], [4, 5, 5, 6]], [0, 1, 2, 3], kinds)
+    assert generator.concepts(["0"], 4)[0].concepts.tolist() == [2, 0, 1, 3]
+    assert generator.concepts(["1"], 4)[0].concepts.tolist() == [3, 2, 1, 0]  # the score comes first
+    assert generator.names(["0"], 4)[0][0].tolist() == [0, 1, 2, 3]  # names have no kind of their own
+
+
+def test_of_names_with_equal_scores_the_kind_chooses_the_one_that_is_shown() -> None:
+    generator = Fixed(table([[0], [0], [0]]), [0], [[5, 5, 5]], [0, 1, 2], [2, 1, 1])
+    ranked = generator.concepts(["0"], 1)[0]
+    assert ranked.entries.tolist() == [1]  # of the two of the least kind the first as written
+
+
+def test_a_better_kind_beyond_the_cut_is_found() -> None:
+    kinds = [0] + [2] * 59  # entry 0 is that of name 59, the last that luck lets through
+    generator = Fixed(table([[i] for i in range(60)]), list(range(60)), [[5] * 60], list(range(60)), kinds)
+    assert generator.concepts(["0"], 2)[0].concepts.tolist() == [59, 0]
+
+
+def test_small_batches_give_what_large_ones_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [[i % 7, 7 + i % 3] for i in range(40)]
+    scores = [[(i * j) % 5 for i in range(40)] for j in range(11)]
+    generator = Fixed(table(names), list(range(10)), scores, list(range(40)), [i % 4 for i in range(80)])
+    queries = [str(i) for i in range(11)]
+    whole = [ranked.concepts.tolist() for ranked in generator.concepts(queries, 2)]
+    assert generator.asked[0] == (queries, 20)
+    for cells in (1, 50, 100):
+        monkeypatch.setattr(base, "_CELLS", cells)
+        generator.asked.clear()
+        assert [ranked.concepts.tolist() for ranked in generator.concepts(queries, 2)] == whole
+        assert all(len(batch) * k <= cells or len(batch) == 1 for batch, k in generator.asked)
+        assert [query for batch, k in generator.asked if k == 20 for query in batch] == queries
+        check(generator, 3)
 
 
 def test_only_lists_that_are_open_are_fetched_again() -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
-from linker import Dictionary, persistence
+from linker import Dictionary, LinkerError, files, persistence
+from linker.candidates import base
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
@@ -20,14 +26,31 @@ WORD = st.text("ab ", min_size=1, max_size=5).map(lambda text: " ".join(text.spl
 UNKNOWN = st.sampled_from(["", "ΩΩ", "z", "日本 𝒳"])
 
 
-def generator(names: list[str], concepts: list[list[int]], id_rank: list[int], threads: int = 0) -> SparseGenerator:
+def generator(
+    names: list[str], concepts: list[list[int]], id_rank: list[int], threads: int = 0, kinds: list[int] | None = None
+) -> SparseGenerator:
     indptr = np.cumsum([0, *map(len, concepts)]).astype(np.int64)
     rows = np.array([c for some in concepts for c in some], np.int32)
     table = NameTable(Strings.of(names), indptr, rows, np.arange(len(rows), dtype=np.int32))
     encoder = TfidfEncoder(TfidfOptions("char", 1, 2))
     encoder.fit(names)
-    made = SparseGenerator.index(table, np.array(id_rank, np.int32), encoder)
-    return SparseGenerator(table, np.array(id_rank, np.int32), encoder, made._postings, threads)
+    kind_rank = np.array(kinds or [0] * len(rows), np.int32)
+    return SparseGenerator(table, np.array(id_rank, np.int32), kind_rank, encoder, csr_matrix(encoder.encode(names).T), threads)
+
+
+def indexed(dictionary: Dictionary) -> SparseGenerator:
+    """All names of a dictionary, normalised; those that are empty are not fitted."""
+    table = dictionary.table(normalize)
+    encoder = TfidfEncoder(TfidfOptions("char", 1, 2))
+    encoder.fit(list(table.texts))
+    return SparseGenerator.index(table, dictionary, encoder)
+
+
+def read(folder: Path, *lines: str) -> Dictionary:
+    path = folder / "small.tsv"
+    rows = (line if line.count("\t") == 2 else f"{line}\t" for line in lines)
+    path.write_text("\n".join(["id\tname\tsynonyms", *rows]) + "\n", encoding="utf-8")
+    return Dictionary.read(path)
 
 
 def full(made: SparseGenerator, queries: list[str]) -> np.ndarray:
@@ -44,7 +67,9 @@ def test_rankings_are_those_of_brute_force(data: st.DataObject) -> None:
     concepts = data.draw(st.lists(st.sets(st.integers(0, number - 1), min_size=1).map(sorted), min_size=len(names), max_size=len(names)))
     queries = data.draw(st.lists(WORD | UNKNOWN, max_size=4))
     k = data.draw(st.integers(1, 6))
-    made = generator(names, concepts, data.draw(st.permutations(range(number))), data.draw(st.integers(1, 2)))
+    entries = sum(map(len, concepts))
+    kinds = data.draw(st.lists(st.integers(0, 2), min_size=entries, max_size=entries))
+    made = generator(names, concepts, data.draw(st.permutations(range(number))), data.draw(st.integers(1, 2)), kinds)
     scores = full(made, queries)
     every = made.score(queries, len(names))  # its own float32 scores, uncut, so that ties are its ties
     own = np.zeros((len(queries), len(names)), np.float32)
@@ -55,10 +80,14 @@ def test_rankings_are_those_of_brute_force(data: st.DataObject) -> None:
         expected = sorted(np.flatnonzero(own[i]).tolist(), key=lambda r: (-own[i, r], min(rank[concepts[r]]), r))[:k]
         assert rows.tolist() == expected
         assert found.tolist() == own[i, expected].tolist()
-        best = {c: max(own[i, r] for r, some in enumerate(concepts) if c in some) for some in concepts for c in some}
-        order = sorted((c for c in best if best[c] > 0), key=lambda c: (-best[c], rank[c]))[:k]
+        owned = [(r, c) for r, some in enumerate(concepts) for c in some]  # entry by entry
+        best: dict[int, tuple[float, int, int]] = {}
+        for entry, (r, c) in enumerate(owned):
+            best[c] = min(best.get(c, (0.0, 0, 0)), (-float(own[i, r]), kinds[entry], entry))
+        order = sorted((c for c in best if best[c][0] < 0), key=lambda c: (*best[c][:2], rank[c]))[:k]
         assert ranked.concepts.tolist() == order
-        assert ranked.scores.tolist() == [best[c] for c in order]
+        assert ranked.entries.tolist() == [best[c][2] for c in order]
+        assert ranked.scores.tolist() == [-best[c][0] for c in order]
 
 
 def test_a_query_without_known_characters_finds_nothing() -> None:
@@ -77,13 +106,44 @@ def test_the_name_itself_scores_one() -> None:
         assert ranked.scores[0] == pytest.approx(1, abs=1e-6)
 
 
+def test_a_preferred_name_beats_a_synonym_and_a_training_name_beats_both(tmp_path: Path) -> None:
+    for owner, other in (("A:1", "A:2"), ("A:2", "A:1")):
+        dictionary = read(tmp_path, f"{other}\theat\tFEVER", f"{owner}\tFever\tpyrexia", "A:3\tglow", "A:0\tchill")
+        ranked = indexed(dictionary).concepts(["fever"], 2)[0]
+        assert [dictionary.ids[c] for c in ranked.concepts] == [owner, other]
+        assert ranked.scores[0] == ranked.scores[1]
+        assert [dictionary.names[e] for e in ranked.entries] == ["Fever", "FEVER"]
+        trained = dictionary.add([("fever", ["A:3"])])
+        ranked = indexed(trained).concepts(["fever"], 3)[0]
+        assert [trained.ids[c] for c in ranked.concepts] == ["A:3", owner, other]
+        assert [trained.names[e] for e in ranked.entries] == ["fever", "Fever", "FEVER"]
+
+
+def test_names_of_the_same_kind_are_ordered_by_id(tmp_path: Path) -> None:
+    dictionary = read(tmp_path, "A:9\theat\tfever", "A:10\tglow\tfever", "A:2\tchill\tfever")
+    ranked = indexed(dictionary).concepts(["fever"], 3)[0]
+    assert [dictionary.ids[c] for c in ranked.concepts] == sorted(dictionary.ids)
+
+
+def test_small_batches_give_what_large_ones_do(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = indexed(Dictionary.read(sample))
+    queries = list(made.table.texts)[:50]
+    concepts, names = made.concepts(queries, 3), made.names(queries, 3)
+    monkeypatch.setattr(base, "_CELLS", 100)
+    for a, b in zip(concepts, made.concepts(queries, 3), strict=True):
+        assert (a.concepts.tolist(), a.entries.tolist(), a.scores.tolist()) == (b.concepts.tolist(), b.entries.tolist(), b.scores.tolist())
+    for (rows, scores), (again, same) in zip(names, made.names(queries, 3), strict=True):
+        assert (rows.tolist(), scores.tolist()) == (again.tolist(), same.tolist())
+
+
 def test_the_number_of_threads_changes_nothing(sample: Path) -> None:
     dictionary = Dictionary.read(sample)
     table = dictionary.table(normalize)
     encoder = TfidfEncoder()
     encoder.fit(list(table.texts))
-    one = SparseGenerator.index(table, dictionary.id_rank, encoder)
-    two, four = (SparseGenerator(table, dictionary.id_rank, encoder, one._postings, threads) for threads in (1, 4))
+    one = SparseGenerator.index(table, dictionary, encoder)
+    ranks = dictionary.id_rank, dictionary.kind_rank
+    two, four = (SparseGenerator(table, *ranks, encoder, one._postings, threads) for threads in (1, 4))
     queries = list(table.texts)[:200]
     for a, b, c in zip(one.concepts(queries, 5), two.concepts(queries, 5), four.concepts(queries, 5), strict=True):
         assert a.concepts.tolist() == b.concepts.tolist() == c.concepts.tolist()
@@ -95,18 +155,28 @@ def test_every_name_of_the_sample_finds_its_concepts(sample: Path) -> None:
     table = dictionary.table(normalize)
     encoder = TfidfEncoder(TfidfOptions("char", 1, 3))
     encoder.fit(list(table.texts))
-    made = SparseGenerator.index(table, dictionary.id_rank, encoder)
+    made = SparseGenerator.index(table, dictionary, encoder)
     for row, ranked in enumerate(made.concepts(list(table.texts), 10)):
         own = set(table.concepts[table.indptr[row] : table.indptr[row + 1]].tolist())
         first = {c for c, score in zip(ranked.concepts.tolist(), ranked.scores, strict=True) if score > 1 - 1e-5}
         assert own <= first
 
 
-def test_saving_and_loading(tmp_path: Path) -> None:
-    made = generator(["fever", "swine flu", "flu", "β"], [[0], [1], [0, 2], [2]], [2, 0, 1])
+@pytest.fixture
+def four(tmp_path: Path) -> Dictionary:
+    """Four names of three concepts, "flu" being that of two: 5 rows of concepts in the table."""
+    return read(tmp_path, "A:3\tfever\tflu", "A:1\tswine flu", "A:2\tβ\tFlu")
+
+
+@pytest.fixture
+def saved(tmp_path: Path, four: Dictionary) -> Path:
     with persistence.saving(tmp_path / "m", "generator", {}) as folder:
-        made.save(folder)
-    loaded = SparseGenerator.load(tmp_path / "m", np.array([2, 0, 1], np.int32), TfidfEncoder)
+        indexed(four).save(folder)
+    return tmp_path / "m"
+
+
+def test_saving_and_loading(four: Dictionary, saved: Path) -> None:
+    made, loaded = indexed(four), SparseGenerator.load(saved, four, TfidfEncoder)
     array = loaded._postings.data
     while isinstance(array.base, np.ndarray):
         array = array.base
@@ -114,3 +184,55 @@ def test_saving_and_loading(tmp_path: Path) -> None:
     queries = ["flu", "fever β", ""]
     for a, b in zip(made.concepts(queries, 3), loaded.concepts(queries, 3), strict=True):
         assert (a.concepts.tolist(), a.entries.tolist(), a.scores.tolist()) == (b.concepts.tolist(), b.entries.tolist(), b.scores.tolist())
+
+
+def put(values: NDArray[Any], at: int, value: int) -> NDArray[Any]:
+    changed = values.copy()
+    changed[at] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("file", "change"),
+    [
+        ("postings/indices", lambda v: put(v, 0, 4)),  # the names are rows 0 to 3
+        ("postings/indices", lambda v: put(v, 0, 2**31 - 1)),
+        ("postings/indices", lambda v: put(v, -1, -1)),
+        ("postings/indices", lambda v: v[:-1]),
+        ("postings/indices", lambda v: v.reshape(1, -1)),
+        ("postings/indptr", lambda v: put(v, 1, 10_000)),
+        ("postings/indptr", lambda v: put(v, -1, 10_000)),
+        ("postings/indptr", lambda v: put(v, 0, -1)),
+        ("postings/indptr", lambda v: v[:-1]),
+        ("postings/data", lambda v: v[:-1]),
+        ("postings/data", lambda v: v.reshape(-1, 1)),
+        ("names/concepts", lambda v: put(v, 0, 3)),  # the concepts are 0 to 2
+        ("names/concepts", lambda v: put(v, 0, -1)),
+        ("names/concepts", lambda v: v[:-1]),
+        ("names/concepts", lambda v: v[:0]),
+        ("names/entries", lambda v: put(v, 0, 5)),  # the dictionary has the names 0 to 4
+        ("names/entries", lambda v: put(v, 0, -1)),
+        ("names/entries", lambda v: v[:-1]),
+        ("names/indptr", lambda v: put(v, 1, 4)),
+        ("names/indptr", lambda v: put(v, -1, 99)),
+        ("names/indptr", lambda v: put(v, 0, 1)),
+        ("names/indptr", lambda v: v[:-1]),
+        ("names/text.offsets", lambda v: v[:-1]),
+    ],
+)
+def test_loading_refuses_arrays_that_do_not_fit(
+    four: Dictionary, saved: Path, file: str, change: Callable[[NDArray[Any]], NDArray[Any]]
+) -> None:
+    path = saved / f"{file}.npy"
+    np.save(path, change(np.load(path)))
+    manifest = persistence.load_json(saved / "manifest.json")
+    manifest["sha256"][f"{file}.npy"] = files.sha256(path)
+    (saved / "manifest.json").write_text(json.dumps(manifest))
+    assert persistence.opening(saved, "generator")[0] == saved  # the checksums fit
+    with pytest.raises(LinkerError, match=r"the names and their vectors do not fit together \(.*\); train again"):
+        SparseGenerator.load(saved, four, TfidfEncoder)
+
+
+def test_loading_refuses_another_dictionary(tmp_path: Path, saved: Path) -> None:
+    with pytest.raises(LinkerError, match="a name stands for a concept that is not there"):
+        SparseGenerator.load(saved, read(tmp_path, "A:1\tfever", "A:2\tflu"), TfidfEncoder)

@@ -71,7 +71,7 @@ def test_convert_leaves_the_old_file_where_it_fails(run: Run, old: Path, tmp_pat
     assert (tmp_path / "out.tsv").read_text() == "old\n"
     result = run("dictionary", "convert", old, "--on-error", "skip")
     assert len(result.out.splitlines()) == 4
-    assert result.err.endswith("1 bad records were skipped\n")
+    assert result.err.endswith("\n1 bad record was skipped\n")
 
 
 def test_diff(run: Run, old: Path, medic: Callable[..., Path]) -> None:
@@ -111,3 +111,39 @@ def test_filters_of_a_saved_dictionary_are_refused(run: Run, trained: Path) -> N
     message = f"{trained}: is a saved dictionary; --types, --dict-format can be chosen only where its files are read, leave it out"
     assert set(re.findall(r"--[a-z-]+", result.err)) == {"--types", "--dict-format"}
     assert result.err.split(";")[0] == f"linker: {message}".split(";")[0]
+
+
+def test_several_bad_records_are_counted_in_the_plural(run: Run, old: Path) -> None:
+    with old.open("a") as file:
+        file.write("short\nshorter\n")
+    assert run("dictionary", "convert", old, "--on-error", "skip").err.endswith("\n2 bad records were skipped\n")
+
+
+def test_convert_gives_the_training_names_of_a_model(run: Run, sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.tsv").write_text("sugar trouble\tD003924\nsugar ills\tD003924\nasthma\tD001249\n")
+    assert run("train", "--dict", sample, "--mentions", tmp_path / "m.tsv", "-o", tmp_path / "model").code == 0
+    result = run("dictionary", "convert", tmp_path / "model")
+    assert (result.code, result.err) == (0, "")
+    header, *lines = (line.split("\t") for line in result.out.splitlines())
+    table = {line[header.index("id")]: dict(zip(header, line, strict=True)) for line in lines}
+    assert len(table) == len(Dictionary.read(sample))
+    assert table["MESH:D003924"]["training"] == "sugar trouble|sugar ills"
+    assert {i for i, row in table.items() if row["training"]} <= {"MESH:D003924", "MESH:D001249"}
+    assert table["MESH:D001249"]["name"] == "Asthma"
+
+
+def test_tables_with_semicolons(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('id;name;synonyms\nX:1;"Cough; dry";tussis|dry, hacking cough\n')
+    lines = run("dictionary", "search", tmp_path / "t.csv", "tussis").out.splitlines()
+    assert lines == ["X:1\tCough; dry", "  also: tussis | dry, hacking cough"]
+
+
+def test_columns_that_are_not_read_are_told(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("id\tname\tsynonym\tcolour\nX:1\tCough\ttussis\tred\n")
+    result = run("dictionary", "search", path, "cough")
+    assert (result.code, result.out) == (0, "X:1\tCough\n")
+    assert result.err.splitlines() == [
+        f"linker: {path}: the column 'synonym' is not read; did you mean 'synonyms'?",
+        f"linker: {path}: the column 'colour' is not read",
+    ]

@@ -77,6 +77,8 @@ def test_our_own_predictions_are_judged_as_the_model_is(run: Run, trained: Path,
         with_model = run("evaluate", gold, "--model", trained, "--predictions", tmp_path / "p.jsonl")
         alone = run("evaluate", gold, "--predictions", tmp_path / "p.jsonl", "-o", tmp_path / "out")
         assert with_model.out == by_model.out
+        assert "without --model" not in with_model.err
+        assert "without --model old ids are not resolved, and seen mentions and kinds of errors are not told apart\n" in alone.err
         if name == "sample_mentions.tsv":  # an alternative id among its gold, which no model is asked about
             assert rows(alone.out)["all"][1] < rows(by_model.out)["all"][1]
             continue
@@ -102,19 +104,39 @@ def test_types(run: Run, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "d.txt").write_text(text)
     result = run("evaluate", tmp_path / "d.txt", "--model", trained, "--type", "Disease", "--k", "1")
     assert rows(result.out)["all"][:2] == ["1", "1.0000"]
+    assert "all types were judged" not in result.err
+    result = run("evaluate", tmp_path / "d.txt", "--model", trained, "-k", "1")
+    assert rows(result.out)["all"][:2] == ["2", "0.5000"]  # the sample has no drugs
+    assert "all types were judged: Disease 1, Chemical 1; choose one with --type\n" in result.err
+
+
+def test_a_threshold_leaves_out_candidates_with_a_lower_score(run: Run, trained: Path, tmp_path: Path) -> None:
+    path = tmp_path / "gold.tsv"
+    path.write_text("breast cancer\tD001943\na cup of tea\t-1\n")
+    figures = {}
+    for threshold in ("-1", "0.9", "1.1"):
+        result = run("evaluate", path, "--model", trained, "-k", "1", "--threshold", threshold)
+        assert result.code == 0
+        figures[threshold] = rows(result.out)["all"][:2]
+    assert figures == {"-1": ["2", "0.5000"], "0.9": ["2", "1.0000"], "1.1": ["2", "0.5000"]}  # the last: nothing is returned
+    assert run("evaluate", path, "--model", trained, "-k", "1").out == run("evaluate", path, "--model", trained, "--k", "1").out
+    for options in (("--protocol", "biosyn"), ("--predictions", path)):
+        result = run("evaluate", path, "--model", trained, "--threshold", "0.9", *options)
+        assert result.code == 2
+        assert "--threshold is for a model under --protocol strict; leave it out" in result.err
 
 
 def test_a_file_in_the_way(run: Run, trained: Path, mentions: Path) -> None:
     result = run("evaluate", mentions, "--model", trained, "-o", mentions)
     assert result.code == 1
-    assert result.err == f"linker: {mentions}: cannot be written: File exists; free space or name another output with -o\n"
+    assert result.err == f"linker: {mentions}: cannot be written: File exists; name another output with -o\n"
 
 
 @pytest.mark.parametrize("ks", ["0", "1,x", "-1", ",", "1.5"])
 def test_wrong_ks(run: Run, trained: Path, mentions: Path, ks: str) -> None:
     result = run("evaluate", mentions, "--model", trained, "--k", ks)
     assert result.code == 2
-    assert f"Invalid value for '--k': '{ks}'; expected whole numbers from 1, e.g. 1,5,10,20" in " ".join(result.err.split())
+    assert f"Invalid value for '-k' / '--k': '{ks}'; expected whole numbers from 1, e.g. 1,5,10,20" in " ".join(result.err.split())
 
 
 @pytest.mark.data

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 from linker.outputs import jsonl
 from linker.readers import bioc, pubtator
+from linker.types import Document, GoldGroup
 
 Run = Callable[..., Any]
 
@@ -96,12 +98,16 @@ def test_outputs_that_cannot_be_written(run: Run, trained: Path, mentions: Path,
     (tmp_path / "folder").mkdir()
     result = run("link", mentions, "--model", trained, "-o", tmp_path / "folder")
     assert (result.code, result.err) == (1, f"linker: {tmp_path / 'folder'}: is a folder; name a file with -o\n")
-    for output in (tmp_path / "nowhere" / "out.tsv", mentions / "out.tsv"):
-        result = run("link", mentions, "--model", trained, "-o", output)
-        assert result.code == 1
-        assert result.err.startswith(f"linker: {output}: cannot be written: ")
-        assert result.err.endswith("; free space or name another output with -o\n")
+    output = mentions / "out.tsv"
+    result = run("link", mentions, "--model", trained, "-o", output)
+    assert (result.code, result.err) == (1, f"linker: {output}: cannot be written: File exists; name another output with -o\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "m.txt"]
+
+
+def test_folders_of_an_output_are_made(run: Run, trained: Path, mentions: Path, tmp_path: Path) -> None:
+    output = tmp_path / "new" / "deep" / "out.tsv"
+    assert run("link", mentions, "--model", trained, "-o", output) == (0, "", "")
+    assert output.read_text("utf-8").startswith("mention\tpart\t")
 
 
 def test_input_formats(run: Run, trained: Path, tmp_path: Path) -> None:
@@ -117,6 +123,47 @@ def test_types(run: Run, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "d.txt").write_text(text)
     result = run("link", tmp_path / "d.txt", "--model", trained, "--type", "Disease", "-k", "1")
     assert [line.split("\t")[0] for line in result.out.splitlines()[1:]] == ["Asthma"]
+
+
+def test_other_types_stand_as_read_in_pubtator(run: Run, trained: Path, tmp_path: Path) -> None:
+    head = "1|t|Asthma and aspirin\n1|a|\n"
+    chemical = "1\t11\t18\taspirin\tChemical\tD001241\n"
+    (tmp_path / "d.txt").write_text(head + chemical + "1\t0\t6\tAsthma\tDisease\tD999999\n")
+    result = run("link", tmp_path / "d.txt", "--model", trained, "--type", "Disease", "--format", "pubtator")
+    assert (result.code, result.err) == (0, "")
+    assert chemical in result.out
+    assert "1\t0\t6\tAsthma\tDisease\tMESH:D001249\n" in result.out
+    assert "D999999" not in result.out
+
+
+def test_other_types_stand_as_read_in_bioc(run: Run, trained: Path, tmp_path: Path) -> None:
+    annotation = (
+        '<annotation id="{}"><infon key="type">{}</infon><infon key="identifier">{}</infon>'
+        '<location offset="{}" length="{}"/><text>{}</text></annotation>'
+    )
+    chemical = annotation.format("c", "Chemical", "MESH:D001241", 11, 7, "aspirin")
+    disease = annotation.format("d", "Disease", "MESH:D999999", 0, 6, "Asthma")
+    text = f"<passage><offset>0</offset><text>Asthma and aspirin</text>{chemical}{disease}</passage>"
+    document = f"<document><id>1</id>{text}</document>"
+    (tmp_path / "d.xml").write_text(f"<collection><source/><date/><key/>{document}</collection>")
+    result = run("link", tmp_path / "d.xml", "--model", trained, "--type", "Disease", "--format", "bioc", "-o", tmp_path / "out.xml")
+    assert (result.code, result.err) == (0, "")
+    (read,) = bioc.read(tmp_path / "out.xml")
+    assert isinstance(read, Document)
+    found = {m.text: (m.annotation_id, m.type, m.spans, m.gold, m.metadata.get("score")) for m in read.mentions}
+    assert found == {
+        "aspirin": ("c", "Chemical", ((11, 18),), (GoldGroup(("MESH:D001241",)),), None),
+        "Asthma": ("d", "Disease", ((0, 6),), (GoldGroup(("MESH:D001249",)),), "1.0000"),
+    }
+
+
+def test_documents_without_mentions_are_told(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "d.txt").write_text("1|t|Asthma\n1|a|\n\n2|t|Gout\n2|a|\n")
+    result = run("link", tmp_path / "d.txt", "--model", trained, "--format", "pubtator")
+    assert result.code == 0
+    assert result.err == "the documents have no marked mentions; linker links mentions that are marked, it does not find them\n"
+    assert run("link", tmp_path / "d.txt", "--model", trained, "-q").err == ""
+    assert "1|t|Asthma" in result.out
 
 
 def test_standard_input_and_the_model_of_the_environment(process: Run, trained: Path, tmp_path: Path) -> None:
@@ -147,3 +194,21 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(trained: Path, tmp_path: 
         child.stdout.close()
         assert child.stderr.read() == b""
     assert child.returncode == 0
+
+
+def test_batches_of_one_are_answered_before_the_next_mention_is_sent(trained: Path) -> None:
+    command = [sys.executable, "-m", "linker.cli", "link", "-", "--model", str(trained), "-k", "1", "--batch-size", "1"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", bufsize=1) as child:
+        timer = threading.Timer(60, child.kill)  # an answer that is held back would be waited for without end
+        timer.start()
+        assert child.stdin is not None
+        assert child.stdout is not None
+        answers = []
+        for mention in ("breast cancer\n", "\n", "asthma\n"):
+            child.stdin.write(mention)
+            answers += [child.stdout.readline() for _ in range(1 if answers else 2)]
+        child.stdin.close()
+        assert child.stdout.read() == ""
+        timer.cancel()
+    assert child.returncode == 0
+    assert [answer.split("\t")[2] for answer in answers] == ["concept_id", "MESH:D001943", "", "MESH:D001249"]

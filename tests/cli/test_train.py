@@ -47,19 +47,32 @@ def test_a_folder_of_others_is_left_alone(run: Run, sample: Path, tmp_path: Path
     (tmp_path / "thesis" / "chapter.txt").write_text("mine")
     result = run("train", "--dict", sample, "-o", tmp_path / "thesis")
     assert result.code == 1
-    message = f"{tmp_path / 'thesis'}: exists and was not written by linker (no manifest.json); name another folder with -o"
-    assert result.err.endswith(f"linker: {message}\n")
+    message = f"{tmp_path / 'thesis'}: holds chapter.txt, which linker did not write there; move it, or name another folder with -o"
+    assert result.err == f"linker: {message}\n"
     assert [path.name for path in tmp_path.rglob("*")] == ["thesis", "chapter.txt"]
+
+
+def test_a_file_of_the_user_in_a_model_stops_before_any_work(run: Run, sample: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    assert run("train", "--dict", sample, "-o", model).code == 0
+    (model / "notes.txt").write_text("mine")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    message = f"{model}: holds notes.txt, which linker did not write there; move it, or name another folder with -o"
+    for dictionary in (sample, tmp_path / "nowhere"):  # not even the dictionary is looked at
+        assert run("train", "--dict", dictionary, "-o", model) == (1, "", f"linker: {message}\n")
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    (model / "notes.txt").unlink()
+    assert run("train", "--dict", sample, "-o", model).code == 0
 
 
 def test_a_file_in_the_way(run: Run, sample: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     result = run("train", "--dict", sample, "-o", tmp_path / "file")
     assert result.code == 1
-    assert "file: exists and was not written by linker" in result.err
+    assert "file: is a file; name a folder with -o" in result.err
     result = run("train", "--dict", sample, "-o", tmp_path / "file" / "model")
     assert result.code == 1
-    assert re.search(r"linker: .*file/model: cannot be written: .*; free space or name another output with -o\n$", result.err)
+    assert re.search(r"linker: .*file/model: cannot be written: (?!.*free space).*; name another output with -o\n$", result.err)
     assert (tmp_path / "file").read_text() == "mine"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -190,7 +203,29 @@ def test_concepts_can_be_chosen_by_namespace(run: Run, sample: Path, tmp_path: P
     assert {i.partition(":")[0] for i in Linker.load(tmp_path / "model").dictionary.ids} == {"OMIM"}
     result = run("train", "--dict", sample, "--namespaces", "HP", "-o", tmp_path / "model")
     assert result.code == 1
-    assert "sample_medic.tsv: holds no concept that the filters keep; check --types and --namespaces" in result.err
+    message = (
+        r"sample_medic\.tsv: holds no concept that the filters keep; check --types and --namespaces \(there are: MESH \d+, OMIM \d+\)\n$"
+    )
+    assert re.search(message, result.err)
+    assert run("train", "--dict", sample, "--namespaces", "omim:", "-o", tmp_path / "lower").code == 0
+    assert list(Linker.load(tmp_path / "lower").dictionary.ids) == list(Linker.load(tmp_path / "model").dictionary.ids)
+
+
+def test_a_dictionary_of_which_nothing_is_kept_is_told(run: Run, sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "hp.tsv").write_text("id,name\nHP:0000001,Bald patches\n")
+    result = run("train", "--dict", sample, "--dict", tmp_path / "hp.tsv", "--namespaces", "HP", "-o", tmp_path / "model")
+    assert result.code == 0
+    assert f"linker: {sample}: holds no concept that the filters keep\n" in result.err
+    assert list(Linker.load(tmp_path / "model").dictionary.ids) == ["HP:0000001"]
+
+
+def test_mentions_of_another_vocabulary_are_an_error(run: Run, sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.tsv").write_text("sugar trouble\tUMLS:C0011849\nbreathing trouble\tUMLS:C0004096\nnothing\t-1\n")
+    result = run("train", "--dict", sample, "--mentions", tmp_path / "m.tsv", "-o", tmp_path / "model")
+    assert result.code == 1
+    message = r"linker: the dictionary knows the id of none of the 2 training mentions \(UMLS:C0011849; its own: (MESH|OMIM):\w+\)\n$"
+    assert re.search(message, result.err)
+    assert not (tmp_path / "model").exists()
 
 
 def test_another_file_lends_its_parents(run: Run, sample: Path, tmp_path: Path) -> None:

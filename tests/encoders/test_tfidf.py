@@ -20,6 +20,7 @@ OPTIONS = [
     TfidfOptions("char", 2, 4, sublinear=True),
     TfidfOptions("char_wb", 1, 3),
     TfidfOptions("char_wb", 3, 5, sublinear=True),
+    TfidfOptions("char_wb", 4, 5),
 ]
 NAME = st.lists(st.text("abéβ𝒳-", min_size=1, max_size=5), max_size=3).map(" ".join)  # normalised: single blanks between words
 NAMES = st.lists(NAME, min_size=1, max_size=8)
@@ -28,7 +29,8 @@ NAMES = st.lists(NAME, min_size=1, max_size=8)
 def grams(name: str, options: TfidfOptions) -> list[str]:
     pieces = [name] if options.analyzer == "char" else [f" {word} " for word in name.split()]
     sizes = range(options.ngram_min, options.ngram_max + 1)
-    return [piece[i : i + n] for piece in pieces for n in sizes for i in range(len(piece) - n + 1)]
+    short = [] if options.analyzer == "char" else [piece for piece in pieces if len(piece) < options.ngram_min]  # whole, and once
+    return short + [piece[i : i + n] for piece in pieces for n in sizes for i in range(len(piece) - n + 1)]
 
 
 def slow(names: list[str], options: TfidfOptions, queries: list[str]) -> list[dict[str, float]]:
@@ -87,6 +89,28 @@ def test_scikit_learn(options: TfidfOptions, names: list[str], queries: list[str
     ours = fitted(names, options)
     products = (ours.encode(queries) @ ours.encode(names).T).toarray()
     assert products == pytest.approx((theirs.transform(queries) @ expected.T).toarray(), abs=1e-5)
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (4, 6), (5, 5)])
+def test_scikit_learn_on_words_shorter_than_an_n_gram(sizes: tuple[int, int]) -> None:
+    text = pytest.importorskip("sklearn.feature_extraction.text")
+    names = ["a", "a b", "type a a", "ab c", "fever", "hepatitis b", "b hepatitis", ""]
+    theirs = text.TfidfVectorizer(analyzer="char_wb", ngram_range=sizes, lowercase=False, sublinear_tf=True)
+    expected = theirs.fit_transform(names)
+    ours = fitted(names, TfidfOptions("char_wb", *sizes, sublinear=True))
+    vectors = ours.encode(names)
+    assert vectors.shape == expected.shape
+    assert vectors.getnnz(axis=1).tolist() == expected.getnnz(axis=1).tolist()
+    for row in range(len(names)):
+        assert sorted(vectors[[row]].data.tolist()) == pytest.approx(sorted(expected[[row]].data.tolist()), abs=1e-6)
+    assert (vectors @ vectors.T).toarray() == pytest.approx((expected @ expected.T).toarray(), abs=1e-6)
+
+
+def test_a_short_word_is_one_term() -> None:
+    vectors = fitted(["a", "b", "fever"], TfidfOptions("char_wb", 4, 4)).encode(["a", "b", "a b", "fever"])
+    products = (vectors @ vectors.T).toarray()
+    assert products[0].tolist() == pytest.approx([1, 0, 0.5**0.5, 0])
+    assert vectors.getnnz(axis=1).tolist() == [1, 1, 2, 4]  # " fev", "feve", "ever", "ver "
 
 
 def test_unknown_characters_match_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,19 @@ def test_predictions_for_other_mentions(tiny: Linker, ours: Path, given: list[Me
     assert str(ours) in str(caught.value)
 
 
+@pytest.mark.parametrize(("depth", "messages"), [(1, 0), (4, 0), (5, 1), (20, 1)])
+def test_only_predictions_shorter_than_asked_are_warned_of(
+    tiny: Linker, path: Path, depth: int, messages: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        jsonl.write(tiny.link_items([GIVEN[2], GIVEN[0]], k=4), file)
+    found = [len(part.candidates) for prediction in jsonl.read(path) for part in prediction.parts]
+    assert found == [3, 4]  # the longest counts
+    with caplog.at_level(logging.WARNING):
+        list(predictions.outcomes(path, [GIVEN[2], GIVEN[0]], "strict", tiny.dictionary.resolve, depth))
+    assert caplog.messages == [f"{path}: no part has more than 4 candidates; Acc@k with a larger k is Acc@4"] * messages
+
+
 def biosyn(*queries: tuple[str, list[tuple[str, list[str]]]]) -> dict[str, Any]:
     """The form of predictions_eval.json: a query has parts, a part ranked names with their joined ids."""
     return {
@@ -95,6 +109,19 @@ def test_the_predictions_of_biosyn(tiny: Linker, path: Path, indent: int | None)
     assert [o.rank for o in outcomes] == [3, 2, 0, 1]
     assert [o.mention.text for o in outcomes] == ["abcd", "breast cancer|ovarian cancer", "breast cancer|none", "abxy"]
     assert [part and part.concept_id for part in outcomes[2].parts] == ["D:3", None]
+
+
+@pytest.mark.parametrize("gold", ["OMIM:1|D:1", "D:1|OMIM:1", "D:1"])
+def test_biosyn_leaves_out_the_ids_of_omim_where_there_are_others(tiny: Linker, path: Path, gold: str) -> None:
+    path.write_text(json.dumps(biosyn(("D:1", [("abcd", ["D:6", "D:1"])]), ("OMIM:1", [("x", ["OMIM:1"])]))))
+    given = [Mention("abcd", gold=parse_gold(gold)), Mention("x", gold=parse_gold("OMIM:1"))]
+    assert [o.rank for o in judged(path, given, "biosyn", tiny)] == [2, 1]
+
+
+def test_ids_of_omim_alone_are_told_apart(tiny: Linker, path: Path) -> None:
+    path.write_text(json.dumps(biosyn(("OMIM:1", [("x", ["OMIM:1"])]))))
+    with pytest.raises(InputError, match="the gold ids differ"):
+        judged(path, [Mention("x", gold=parse_gold("OMIM:2"))], "biosyn", tiny)
 
 
 def test_a_first_name_without_an_id_is_a_miss(tiny: Linker, path: Path) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 
 from linker import Linker, Mention
+from linker.cli.evaluate import evaluate
 from linker.evaluation import protocols, report
 from linker.evaluation.protocols import Outcome
 from linker.ids import parse_gold
@@ -19,7 +24,7 @@ def test_figures_of_four_mentions() -> None:
     assert record["n"] == 4
     assert record["acc"] == {"1": 2 / 4, "2": 3 / 4, "5": 3 / 4}
     assert record["mrr"] == (1 / 1 + 1 / 2 + 0 + 1 / 1) / 4
-    assert not {"groups", "errors", "ties"} & set(record)
+    assert not {"groups", "errors"} & set(record)
     for k in ("1", "2", "5"):
         low, high = record["acc_interval"][k]
         assert 0 <= low <= record["acc"][k] <= high <= 1
@@ -54,7 +59,6 @@ def test_a_linker_adds_groups_and_errors(tiny: Linker) -> None:
     assert record["acc"] == {"1": 0.16667}
     assert record["errors"] == {"hyponym": 2, "no_candidate": 1, "sibling": 1, "concept_not_expected": 1}
     assert list(record["errors"].values()) == [2, 1, 1, 1]
-    assert record["ties"] == "score descending, then concept id"
     assert record["groups"]["unseen_mention"] == {"n": 6, "acc": {"1": 0.16667}, "mrr": record["mrr"]}
     assert record["groups"]["seen_mention"] == {"n": 0, "acc": {"1": None}, "mrr": None}
 
@@ -74,3 +78,16 @@ def test_the_table() -> None:
         "sibling       12  shares a parent with the right concept",
         "no_candidate  3   nothing was returned",
     ]
+
+
+@pytest.mark.parametrize("protocol", protocols.PROTOCOLS)
+def test_the_mrr_does_not_depend_on_the_k_that_are_shown(tiny: Linker, tmp_path: Path, protocol: str) -> None:
+    tiny.save(tmp_path / "model")
+    (tmp_path / "gold.tsv").write_text("abcd\tD:2\nabcd\tD:1\n", encoding="utf-8")
+    mrr = set()
+    for ks in ("1", "2,5", "20"):
+        given = [tmp_path / "gold.tsv", "--model", tmp_path / "model", "--protocol", protocol, "--k", ks, "-o", tmp_path / "out"]
+        assert CliRunner().invoke(evaluate, list(map(str, given))).exit_code == 0
+        mrr.add(json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))["mrr"])
+    rank = {"strict": 3, "biosyn": 4}[protocol]  # of D:2; D:1 is first
+    assert mrr == {round((1 / rank + 1) / 2, 5)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,30 @@ def test_ids_in_a_row_of_other_lines_are_an_ambiguous_name(tmp_path: Path) -> No
 def test_ambiguous_lists_inside_ambiguous_lists(tmp_path: Path) -> None:
     lines = ("D900001||a", "D900002||b", "D900003||c", "D900001|D900002||ab", "D900001|D900002|D900003||abc")
     assert [names for _, _, names in rows(tmp_path, *lines)] == [["a", "ab", "abc"], ["b", "ab", "abc"], ["c", "abc"]]
+
+
+def test_a_list_of_many_ids_ends_quickly(tmp_path: Path) -> None:
+    ids = [f"D{900_000 + i}" for i in range(2000)]
+    lines = [f"{i}||name {i}" for i in ids]
+    start = time.process_time()
+    found = rows(tmp_path, *lines, f"{'|'.join(ids)}||all")
+    assert time.process_time() - start < 5
+    assert found == [(f"MESH:{i}", (), [f"name {i}", "all"]) for i in ids]
+
+
+def test_ids_that_can_be_cut_in_many_ways_end_quickly(tmp_path: Path) -> None:
+    ids = [f"D{900_001 + i}" for i in range(20)]
+    every = [ids[a:b] for a in range(20) for b in range(a + 1, 21)]
+    start = time.process_time()
+    lines = [f"{'|'.join(some)}||{some[0]} to {some[-1]}" for some in every]
+    found = rows(tmp_path, *lines, f"{'|'.join(ids)}|D900999||no way")  # the last stands nowhere alone
+    assert time.process_time() - start < 5
+    assert [(identifier, len(names)) for identifier, _, names in found] == [
+        # the lists that hold it, each its name; the list that cannot be cut is of the first id
+        (f"MESH:{i}", (k + 1) * (20 - k) + (k == 0))
+        for k, i in enumerate(ids)
+    ]
+    assert found[0][1] == tuple(f"MESH:{i}" for i in (*ids[1:], "D900999"))
 
 
 @pytest.mark.parametrize(

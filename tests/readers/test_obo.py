@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from linker import Dictionary
 from linker.errors import InputError, Skip
 from linker.readers import obo
 from linker.types import Concept
@@ -51,6 +52,17 @@ def test_the_other_fields() -> None:
 def test_obsolete_terms_are_kept_as_such() -> None:
     term = concept("X:0000004")
     assert (term.status, term.replaced_by, term.xrefs) == ("obsolete", ("X:0000002",), ())
+
+
+def test_an_obsolete_term_without_a_name_is_only_an_old_id(tmp_path: Path) -> None:
+    path = tmp_path / "nameless.obo"
+    old = "[Term]\nid: X:1\nis_obsolete: true\nreplaced_by: X:2\n"
+    path.write_text(f"format-version: 1.2\n\n{old}\n[Term]\nid: X:2\nname: fever\n")
+    term = concept("X:1", path)
+    assert (term.status, term.name, term.replaced_by) == ("obsolete", "X:1", ("X:2",))
+    dictionary = Dictionary.read(path)
+    assert (list(dictionary.ids), list(dictionary.names)) == (["X:2"], ["fever"])
+    assert dictionary.resolve("X:1") == {"X:2"}
 
 
 def test_synonym_tags_of_obo_1_0(tmp_path: Path) -> None:

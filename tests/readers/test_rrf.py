@@ -172,8 +172,15 @@ def test_names_out_of_order(meta: Path) -> None:
         ("MRSTY", semantic_type("C9000002", "Disease"), "line 1: the semantic type is not a TUI: 'Disease'; expected T and three digits"),
     ],
 )
-def test_bad_parents_and_types(meta: Path, file: str, line: str, message: str) -> None:
-    path = save(meta / f"{file}.RRF", [line])
+def test_bad_parents_and_types_stop_or_are_skipped(
+    meta: Path, file: str, line: str, message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    good = list(rrf.read(meta))
+    path = save(meta / f"{file}.RRF", [line, *(RELATIONS if file == "MRREL" else TYPES)])
     with pytest.raises(InputError) as caught:
         list(rrf.read(meta))
     assert f"{path}, {message}" in str(caught.value)
+    skip = Skip()
+    assert list(rrf.read(meta, on_error=skip)) == good
+    assert skip.count == 1
+    assert caplog.messages == [f"skipped: {caught.value}"]

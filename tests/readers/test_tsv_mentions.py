@@ -42,10 +42,16 @@ def test_ids_of_every_kind(tmp_path: Path) -> None:
         ("\tD006073", "line 1: the mention is empty"),
         ("a" * 1_001 + "\tD006073", "line 1: the mention has 1,001 characters"),
         (
-            "mention\tpart\tconcept_id",
-            "line 1: the header is not known: 'mention\\tpart\\tconcept_id'; expected mention<TAB>id; name the second",
+            "mention\tcui",
+            "line 1: the header is not known: 'mention\\tcui'; "
+            "expected a column mention and one of id, concept_id, gold; name the column of the ids id",
         ),
         ("mention", "line 1: the header is not known: 'mention'"),
+        (
+            "25763772\t0\t5\tDCTN4\tT103\tC0000001",  # as in MedMentions, whose first column is the document
+            "line 1: the mention is a number: '25763772'; expected mention<TAB>id; "
+            "put a header line that names the columns, such as document<TAB>mention<TAB>id",
+        ),
     ],
 )
 def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
@@ -58,3 +64,34 @@ def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
 def test_long_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="line 1: the line has more than 100,000 characters"):
         read(tmp_path, "gout\t" + "D" * 200_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "document\tconcept_id\tMention\n1\tD006073\tgout\n",
+        "mention\tpart\tconcept_id\ngout\tgo\tD006073\n",
+        "id,mention\nD006073,gout\n",
+        'doc,"Mention","Gold"\r\n1,"gout","D006073"\r\n',
+        "\ufeffmention,id\ngout,MESH:D006073\n",
+    ],
+)
+def test_columns_are_found_by_their_names(tmp_path: Path, text: str) -> None:
+    assert read(tmp_path, text) == [GOUT]
+
+
+def test_a_csv_cell_may_hold_a_comma(tmp_path: Path) -> None:
+    mentions = read(tmp_path, 'id,mention\nD006073,"gout, acute"\nD1|D2,gout\n-1,x\n')
+    assert [mention.text for mention in mentions] == ["gout, acute", "gout", "x"]
+    assert [mention.gold for mention in mentions] == [GOUT.gold, (GoldGroup(("D1",)), GoldGroup(("D2",))), ()]
+
+
+def test_a_short_line_under_a_header(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="line 2: the line has 2 columns: "):
+        read(tmp_path, "document\tmention\tid\n1\tgout\n")
+
+
+def test_numbers_are_mentions_of_a_list_or_where_the_header_says_so(tmp_path: Path) -> None:
+    assert [mention.text for mention in read(tmp_path, "47\tD006073\n")] == ["47"]
+    assert [mention.text for mention in read(tmp_path, "mention\tid\tnote\n47\tD006073\tx\n")] == ["47"]
+    assert [mention.text for mention in read(tmp_path, "type 2\tD006073\tx\n")] == ["type 2"]
