@@ -47,8 +47,11 @@ def _version(package: str) -> str | None:
 
 
 def _commit() -> str:
-    git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
-    return subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+    """The commit, marked where the code has changed since."""
+    git = ["git", "-C", str(ROOT)]
+    commit = subprocess.run([*git, "describe", "--always"], capture_output=True, text=True, check=False).stdout.strip()
+    changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "linker", "benchmarks/*.py"], check=False).returncode
+    return commit + "-dirty" * bool(changed)
 
 
 def _cpu() -> str:

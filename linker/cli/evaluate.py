@@ -60,7 +60,8 @@ def evaluate(
 
     strict: the model as deployed; k counts concepts, composites need all their ids, and a mention without a concept is right only when
     nothing is returned. biosyn: as in papers; k counts names, any shared id is right, composites are split by their gold ids.
-    MRR looks at the first 20 candidates, or at as many as the largest k. With --predictions a model is only consulted (for old ids, seen mentions, kinds of error) when --model is named.
+    MRR looks at the first 20 candidates, or at as many as the largest k. With --predictions a model is only consulted (for old ids,
+    seen mentions, kinds of error) when --model is named.
     """
     from linker import files
     from linker.evaluation import predictions as theirs
