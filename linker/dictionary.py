@@ -209,6 +209,8 @@ class Dictionary:
         known = {(text, row) for text, row in zip(self.names, self.name_concept.tolist(), strict=True)}
         pairs = dict.fromkeys((text, row) for text, curies in names for i in curies for row in self.rows(i))
         new = [pair for pair in pairs if pair not in known]
+        if not new:
+            return self
         columns = self.columns | Strings.of([*self.names, *(text for text, _ in new)]).arrays("name")
         filler = {"name.concept": [row for _, row in new], "name.kind": NAME_KINDS.index("training"), "name.source": 0, "name.language": 0}
         for column, value in (filler | {"name.case": False}).items():

@@ -85,9 +85,12 @@ class Linker:
         names = [(name, ids) for _, name, ids in pairs if name]
         _report_training(dictionary, pairs, names)
         extended = dictionary.add(names) if extend else dictionary
+        table = _table(dictionary, options, corrections)
         sparse = registry.load(encoder)(options.sparse)
-        sparse.fit([text for text in _table(dictionary, options, corrections).texts if text])  # as BioSyn: without the mentions
-        generator = SparseGenerator.index(_table(extended, options, corrections), extended, sparse)
+        sparse.fit([text for text in table.texts if text])  # as BioSyn: without the mentions
+        if extended is not dictionary:
+            table = _table(extended, options, corrections)
+        generator = SparseGenerator.index(table, extended, sparse)
         return cls(extended, generator, options, seen, corrections, encoder)
 
     def link(self, items: Iterable[Item], *, k: int = 5, threshold: float | None = None, batch_size: int = 1024) -> Iterator[Prediction]:
