@@ -23,7 +23,8 @@ def reciprocal_ranks(ranks: ArrayLike) -> Values:
     """1 / rank of each mention, 0 where no candidate is right; the mean is MRR."""
     ranks = np.asarray(ranks, np.float64)
     found = ranks > 0
-    return found / np.where(found, ranks, 1.0)
+    values: Values = found / np.where(found, ranks, 1.0)
+    return values
 
 
 def mean_interval(values: ArrayLike, *, samples: int = 2000, level: float = 0.95, seed: int = 0) -> tuple[float, float, float]:

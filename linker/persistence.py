@@ -107,7 +107,8 @@ def load_arrays(folder: Path) -> dict[str, NDArray[Any]]:
 
 def _load_array(path: Path) -> NDArray[Any]:
     with open(path, "rb") as file:
-        np.lib.format.read_magic(file)  # np.load would also take other kinds of files
+        if file.read(6) != b"\x93NUMPY":  # np.load would also take other kinds of files
+            raise ValueError("the magic string is not that of npy")
     try:
         return cast(NDArray[Any], np.load(path, mmap_mode="c", allow_pickle=False))
     except ValueError:  # an empty array, or one of Python objects, which stays refused

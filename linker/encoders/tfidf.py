@@ -94,12 +94,12 @@ class TfidfEncoder(SparseEncoder):
     def _grams(self, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """All n-grams of all names: the name of each, and its code."""
         points, piece, owner = self._points(names)
-        digit = np.searchsorted(self._characters, points)
-        known = digit < len(self._characters)
-        known[known] = self._characters[digit[known]] == points[known]
-        digit = np.where(known, digit + 2, 1).astype(np.int64)  # 1 stands for every unknown character, 0 for no character
+        place = np.searchsorted(self._characters, points)
+        known = place < len(self._characters)
+        known[known] = self._characters[place[known]] == points[known]
+        digit: NDArray[np.int64] = np.where(known, place + 2, 1).astype(np.int64)  # 1 is every unknown character, 0 none
         base = len(self._characters) + 2
-        codes = np.zeros(len(digit), np.int64)
+        codes: NDArray[np.int64] = np.zeros(len(digit), np.int64)
         rows, grams = [], []
         for n in range(1, self.options.ngram_max + 1):
             size = len(digit) - n + 1
