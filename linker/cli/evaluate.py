@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from linker.evaluation.protocols import Outcome
     from linker.linker import Linker
+    from linker.types import Mention
 
 
 def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
@@ -80,8 +81,7 @@ def evaluate(
     linker = Linker.load(model) if named or not predictions else None
     if predictions:
         resolve = linker.dictionary.resolve if linker else lambda identifier: frozenset((identifier,))
-        gold = [mention for mention, _ in readers.flatten(items)]
-        outcomes = list(theirs.outcomes(predictions, gold, protocol, resolve, max(ks)))
+        outcomes = list(theirs.outcomes(predictions, [m for m, _ in readers.flatten(items)], protocol, resolve, max(ks)))
     else:
         assert linker is not None  # noqa: S101 - loaded above where there are no predictions
         depth = max(20, *ks)  # MRR looks this far, whatever the k that are shown
@@ -89,23 +89,29 @@ def evaluate(
         outcomes = list(strict if protocol == "strict" else protocols.biosyn(linker, items, depth))
     if not outcomes:
         raise LinkerError(f"{mentions}: holds no annotated mentions; give a file with gold ids")
-    total = sum(1 for _ in readers.flatten(items))
+    judged = [mention for mention, _ in readers.flatten(items)]
     record = {"protocol": protocol} | report.summary(outcomes, ks, linker)
-    record |= {"left_out": total - len(outcomes), "mentions": mentions, "predictions": predictions}
+    record |= {"left_out": len(judged) - len(outcomes), "mentions": mentions, "predictions": predictions}
     record |= {"ties": None if predictions else report.TIES[protocol]}
     record |= {"model": _model(model, linker), "dictionary": linker.describe_dictionary() if linker else None}
     with common.stdout() as file:
         file.write(report.table(record) + "\n")
-    types = Counter(mention.type for mention, _ in readers.flatten(items) if mention.type)
-    if mention_type is None and len(types) > 1:
-        common.say("all types were judged: " + ", ".join(f"{name} {n:,}" for name, n in types.most_common()) + "; choose one with --type")
-    if predictions and not linker:
+    if mention_type is None:
+        _say_types(judged)
+    if not linker:
         common.say("without --model old ids are not resolved, and seen mentions and kinds of errors are not told apart")
     common.say_skipped(handle)
     if record["left_out"]:
-        common.say(f"{record['left_out']:,} of {total:,} mentions were left out: without annotated concept")
+        common.say(f"{record['left_out']:,} of {len(judged):,} mentions were left out: without annotated concept")
     if output:
         _write(Path(output), record, outcomes, linker)
+
+
+def _say_types(mentions: Sequence[Mention]) -> None:
+    """Tell which types of mentions were judged together, where there are several."""
+    types = Counter(mention.type for mention in mentions if mention.type)
+    if len(types) > 1:
+        common.say("all types were judged: " + ", ".join(f"{name} {n:,}" for name, n in types.most_common()) + "; choose one with --type")
 
 
 def _model(folder: str, linker: Linker | None) -> dict[str, Any] | None:
