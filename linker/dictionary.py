@@ -113,7 +113,7 @@ class Dictionary:
 
     @property
     def id_rank(self) -> NDArray[np.int32]:
-        """The place of each concept in the order of ids, (n,): the tie rule of all rankings."""
+        """The place of each concept in the order of ids, (n,): what decides between equal scores last."""
         return self.columns["id.rank"]
 
     @property

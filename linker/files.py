@@ -69,10 +69,8 @@ def read_lines(path: Pathlike, *, limit: int | None = LINE_LIMIT) -> Iterator[tu
         number = 0
         size = -1 if limit is None else 4 * limit + 16  # a character takes at most four bytes
         while True:
-            try:
+            with unpacking(path, number):
                 raw = file.readline(size)
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                raise _broken_gzip(path, number, error) from None
             if not raw:
                 return
             number += 1
@@ -99,8 +97,14 @@ def _without_last_character(raw: bytes) -> bytes:
     return raw[: len(raw) - length]
 
 
-def _broken_gzip(path: Pathlike, line: int, error: Exception) -> InputError:
-    return InputError(path, f"the gzip data is broken after line {line} ({error})", remedy="fetch the file again")
+@contextlib.contextmanager
+def unpacking(path: Pathlike, line: int | None = None) -> Iterator[None]:
+    """Turn damaged gzip data, met behind `line`, into a message."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        where = "" if line is None else f" after line {line}"
+        raise InputError(path, f"the gzip data is broken{where} ({error})", remedy="fetch the file again") from None
 
 
 def _checked_start(path: Pathlike, raw: bytes) -> bytes:

@@ -74,7 +74,17 @@ class Hierarchy:
 
     def ancestors(self, rows: Sequence[int] | Rows) -> list[Rows]:
         """All ancestors of each row, without the row itself, in row order."""
-        return _split(self.steps(rows))
+        return [self._above(int(row)) for row in rows]
+
+    def _above(self, row: int) -> Rows:
+        indptr, indices = self._up.indptr, self._up.indices
+        found, waiting = {row}, [row]
+        while waiting:
+            child = waiting.pop()
+            new = [p for p in indices[indptr[child] : indptr[child + 1]].tolist() if p not in found]
+            found.update(new)
+            waiting += new
+        return np.array(sorted(found - {row}), np.int32)
 
     @cached_property
     def roots(self) -> Rows:
@@ -150,8 +160,3 @@ class Hierarchy:
 def _neighbours(matrix: csr_matrix, rows: Sequence[int] | Rows) -> list[Rows]:
     """The column indices of some rows, without making a matrix of them."""
     return [matrix.indices[matrix.indptr[r] : matrix.indptr[r + 1]] for r in rows]
-
-
-def _split(matrix: csr_matrix) -> list[Rows]:
-    """The column indices of each row."""
-    return np.split(matrix.indices.astype(np.int32), matrix.indptr[1:-1])

@@ -185,12 +185,14 @@ class Linker:
             LinkerError: the folder is no model, of another version, or a file of it is missing or changed.
         """
         path, config = persistence.opening(folder, "model")
-        dictionary = Dictionary.open(path / "dictionary")
-        encoder = registry.load(config["encoder"])
-        generator = SparseGenerator.load(path, dictionary, encoder)
-        seen = persistence.load_json(path / "seen.json")
-        options = changed(LinkerOptions(), config["options"])
-        known = Seen(frozenset(seen["mentions"]), frozenset(seen["concepts"]))
+        try:
+            dictionary = Dictionary.open(path / "dictionary")
+            generator = SparseGenerator.load(path, dictionary, registry.load(config["encoder"]))
+            seen = persistence.load_json(path / "seen.json")
+            options = changed(LinkerOptions(), config["options"])
+            known = Seen(frozenset(seen["mentions"]), frozenset(seen["concepts"]))
+        except (KeyError, ValueError, IndexError, TypeError, AttributeError) as error:  # as its maker wrote it, and no model of ours
+            raise LinkerError(f"{folder}: is not a model that linker wrote ({type(error).__name__}: {error}); train again") from None
         return cls(dictionary, generator, options, known, persistence.load_json(path / "spelling.json"), config["encoder"])
 
     def describe_dictionary(self) -> dict[str, object]:

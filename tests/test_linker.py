@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from linker import Dictionary, Document, Linker, LinkerError, LinkerOptions, Mention, Prediction
+from linker import Dictionary, Document, Linker, LinkerError, LinkerOptions, Mention, Prediction, persistence
 from linker.ids import parse_gold
 from linker.linker import training_names
 from linker.options import PRESETS, changed, preset
@@ -310,3 +310,13 @@ def test_the_configuration_says_what_the_model_is(model: Linker, tmp_path: Path)
 def test_one_text_instead_of_a_list_is_refused(model: Linker) -> None:
     with pytest.raises(LinkerError, match="one str was given where a list of them is expected; put it in brackets"):
         list(model.link("text"))
+
+
+def test_a_folder_that_is_signed_but_no_model_of_ours_is_refused(model: Linker, tmp_path: Path) -> None:
+    with persistence.saving(tmp_path / "signed", "model", {"encoder": "tfidf", "options": {}}) as folder:
+        (folder / "dictionary").mkdir()
+        model.dictionary.write(folder / "dictionary")
+        model.generator.save(folder)
+        persistence.save_json(folder / "seen.json", {"mentions": 1, "concepts": []})
+    with pytest.raises(LinkerError, match=r"is not a model that linker wrote \(TypeError: .*; train again"):
+        Linker.load(tmp_path / "signed")

@@ -19,6 +19,8 @@ FORMATS = {
 }
 """The module of each format."""
 
+BREAKS = str.maketrans("\t\r\n", "   ")  # what cannot stand inside a column
+
 
 def best(part: Part) -> Candidate | None:
     """The candidate that a part is linked to; None for a part without a concept."""

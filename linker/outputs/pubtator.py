@@ -7,10 +7,9 @@ from typing import TextIO
 
 from linker.errors import LinkerError
 from linker.ids import format_gold
-from linker.outputs import joined_ids, paired, with_text
+from linker.outputs import BREAKS, joined_ids, paired, with_text
 from linker.types import Document, Mention, Prediction, Relation
 
-_BREAKS = str.maketrans("\t\r\n", "   ")
 _LINE_BREAKS = str.maketrans("\r\n", "  ")
 
 
@@ -59,9 +58,9 @@ def _annotation(owner: str, mention: Mention, prediction: Prediction | None, tex
         raise LinkerError(f"document {owner}: the mention {mention.text!r} has no span, which pubtator needs; choose bioc or jsonl")
     start, end = min(start for start, _ in mention.spans), max(end for _, end in mention.spans)
     name = mention.text if len(mention.spans) == 1 else text[start:end]
-    columns = [owner, str(start), str(end), name.translate(_BREAKS), mention.type.translate(_BREAKS)]
+    columns = [owner, str(start), str(end), name.translate(BREAKS), mention.type.translate(BREAKS)]
     if prediction is not None:
-        parts = [part.text.translate(_BREAKS) for part in prediction.parts]
+        parts = [part.text.translate(BREAKS) for part in prediction.parts]
         return [*columns, joined_ids(prediction)] + ["|".join(parts)] * (len(parts) > 1)
     read = [mention.metadata[key] for key in ("pubtator:id", "pubtator:parts") if key in mention.metadata]
     if not read and mention.gold is not None:
@@ -70,6 +69,6 @@ def _annotation(owner: str, mention: Mention, prediction: Prediction | None, tex
 
 
 def _relation(owner: str, relation: Relation) -> list[str]:
-    arguments = [identifier.translate(_BREAKS) for _, identifier in relation.arguments]
+    arguments = [identifier.translate(BREAKS) for _, identifier in relation.arguments]
     more = [relation.metadata["pubtator:columns"]] if "pubtator:columns" in relation.metadata else []
-    return [owner, relation.type.translate(_BREAKS), *arguments, *more]
+    return [owner, relation.type.translate(BREAKS), *arguments, *more]

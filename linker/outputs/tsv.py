@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TextIO
 
-from linker.outputs import best
+from linker.outputs import BREAKS, best
 from linker.types import Document, Prediction
 
 COLUMNS = ("mention", "part", "concept_id", "name", "score", "matched_name", "rank")
 DOCUMENT_COLUMNS = ("document_id", "spans")
-_BREAKS = str.maketrans("\t\r\n", "   ")
 
 
 def write(items: Iterable[tuple[Document | None, Sequence[Prediction]]], file: TextIO) -> None:
@@ -29,7 +28,7 @@ def write(items: Iterable[tuple[Document | None, Sequence[Prediction]]], file: T
         for prediction in predictions:
             where = _where(document, prediction) if documents else ()
             for row in _rows(prediction):
-                file.write("\t".join(field.translate(_BREAKS) for field in (*row, *where)) + "\n")
+                file.write("\t".join(field.translate(BREAKS) for field in (*row, *where)) + "\n")
 
 
 def _has_documents(document: Document | None, predictions: Sequence[Prediction]) -> bool:

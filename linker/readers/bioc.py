@@ -8,9 +8,7 @@ metadata are the infons.
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
@@ -20,7 +18,7 @@ from bioc import biocjson, biocxml
 from lxml import etree  # type: ignore[import-untyped]
 
 from linker.errors import InputError, OnError, stop
-from linker.files import Pathlike, open_binary
+from linker.files import Pathlike, open_binary, unpacking
 from linker.ids import parse_gold
 from linker.readers.checks import check_spans, is_broken
 from linker.types import Document, Mention, Passage, Relation
@@ -59,12 +57,9 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
 
 
 def _blocks(path: Pathlike) -> Iterator[bytes]:
-    with open_binary(path) as file:
-        try:
-            while block := file.read(_BLOCK):
-                yield block
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InputError(path, f"the gzip data is broken ({error})", remedy="fetch the file again") from None
+    with open_binary(path) as file, unpacking(path):
+        while block := file.read(_BLOCK):
+            yield block
 
 
 def _xml(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from linker.errors import InputError, LinkerError, OnError, stop
-from linker.files import Pathlike, open_binary
+from linker.files import Pathlike, open_binary, unpacking
 from linker.readers.concept import concept_files
 from linker.types import Document, Mention
 
@@ -51,11 +49,8 @@ def detect(path: Pathlike) -> str:
     if Path(path).is_dir():
         concept_files(path)
         return "concept"
-    with open_binary(path) as file:
-        try:
-            head = file.read(_HEAD)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InputError(path, f"the gzip data is broken ({error})", remedy="fetch the file again") from None
+    with open_binary(path) as file, unpacking(path):
+        head = file.read(_HEAD)
     text = head.decode("utf-8-sig", errors="replace").lstrip("\r\n ")
     return next((name for name, sign in _SIGNS if sign.match(text)), "txt")
 

@@ -52,12 +52,12 @@ def read(
 
     Args:
         path: a folder with MRCONSO.RRF, MRREL.RRF and MRSTY.RRF, plain or .gz, or the MRCONSO file with the others beside it.
-        on_error: what to do with a bad line of MRCONSO.
+        on_error: what to do with a bad line of any of the three files.
         languages: values of LAT to keep; empty for all.
         sources: values of SAB to keep, for names and parents; empty for all.
 
     Raises:
-        InputError: MRCONSO is not sorted by CUI, a line of MRREL or MRSTY is bad, or what `on_error` raises.
+        InputError: MRCONSO is not sorted by CUI, or what `on_error` raises.
     """
     names = _names_file(Path(path))
     kept = _kept_cuis(names, on_error, languages, sources)

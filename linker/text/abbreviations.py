@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from linker.text import layout
-from linker.text.layout import PIECE, STOP, is_balanced
+from linker.text.layout import PIECE, QUOTES, STOP, is_balanced
 
 _REVERSED = 1.15  # share of the limit for "SF (long form)", whose long form has certain ends
 _PERMUTED = 0.9  # cost of the initials in another order
@@ -20,7 +20,6 @@ _LETTERS = re.compile(r"[^\W\d_]{3}")
 _SENTENCE = re.compile(r"[.!?]\s+(?=[A-Z\"])|[;:]\s|\n")
 _REST = re.compile(r"\s*(?:;|,\s|:\s|\b(?:and|or)\b).*", re.DOTALL)  # what may follow a short form inside its brackets
 _LATIN = frozenset({"i.e.", "i.e", "e.g.", "e.g", "cf.", "vs.", "viz.", "p.o.", "i.v.", "i.p.", "s.c."})
-_QUOTES = "\"'“”‘’ "
 _LONGEST = 300  # characters in brackets, and before them, that are looked at
 
 
@@ -88,9 +87,9 @@ def _is_word(short: str, inner: str) -> bool:
 
 def _at(text: str, start: int, end: int) -> tuple[int, int]:
     """Shrink a span until it neither starts nor ends with white space or a quotation mark."""
-    while start < end and text[start] in _QUOTES:
+    while start < end and text[start] in QUOTES:
         start += 1
-    while start < end and text[end - 1] in _QUOTES:
+    while start < end and text[end - 1] in QUOTES:
         end -= 1
     return start, end
 

@@ -58,7 +58,7 @@ PIECE = re.compile(r"[^\W_]+")
 _DENIAL = re.compile(r"\W*(non|anti)-", re.IGNORECASE)
 _LOCANTS = re.compile(r"\b(?:\d+'*, ?)+$")  # "1, 3-propanediol"
 _LONGEST_WORD = 80  # letters of a word that are looked at
-_QUOTES = "\"'“”‘’ "
+QUOTES = "\"'“”‘’ "
 
 
 def limit(short: str) -> float:
@@ -141,13 +141,13 @@ def _long_start(token: str, at: int) -> int:
     before = token[:at]
     if "/" in before or "--" in before or _DENIAL.fullmatch(before) or _NAME.fullmatch(before):
         return at
-    return len(token) - len(token.lstrip(_QUOTES + "(["))
+    return len(token) - len(token.lstrip(QUOTES + "(["))
 
 
 def _start_cost(token: str, at: int) -> float:
     """What it costs to start in a word at a piece that is not its first."""
     start = _long_start(token, at)
-    return _COST["start_piece"] if start == at and at and token[:at].strip(_QUOTES + "([") else _COST["prefix"] * (start < at)
+    return _COST["start_piece"] if start == at and at and token[:at].strip(QUOTES + "([") else _COST["prefix"] * (start < at)
 
 
 def _layout(words: list[str], form: str) -> float:
