@@ -1,0 +1,1 @@
+"""Training of dense encoders: options, losses, batches, checkpoints and the one loop."""

@@ -1,0 +1,86 @@
+"""The history of a training as a picture and as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linker import files
+from linker.errors import LinkerError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+History = Sequence[Mapping[str, Any]]
+"""The record of each epoch, flat; `phase` names the training that it belongs to, where there are several."""
+
+_PANELS: Mapping[str, Mapping[str, str]] = {  # title: key of a record: its label
+    "loss, mean of the epoch": {"loss": "loss", "list_loss": "lists", "norm_loss": "hypernym norm"},
+    "accuracy, recall, lists with gold": {
+        "dev_acc1": "Acc@1",
+        "dev_acc5": "Acc@5",
+        "candidate_recall": "candidate recall",
+        "gold_share": "training lists with gold",
+    },
+    "λ, weight of the sparse score": {"sparse_weight": "λ"},
+}
+
+
+def jsonl(history: History) -> str:
+    """Write each epoch's record as a line of JSON."""
+    return "".join(json.dumps(dict(record)) + "\n" for record in history)
+
+
+def plot(history: History, path: Path) -> None:
+    """Draw loss, accuracies and λ over the epochs into a PNG file, put in place whole.
+
+    Args:
+        history: a record for each epoch, in order, with any of `loss`, `list_loss`, `norm_loss`, `dev_acc1`, `dev_acc5`,
+            `candidate_recall`, `gold_share`, `sparse_weight`; a panel without any value is left out, and each phase has its own lines.
+        path: the file.
+
+    Raises:
+        LinkerError: matplotlib is not installed, or the file cannot be written.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise LinkerError(f"{path}: a plot needs matplotlib, which is not installed; pip install 'linker[dense]'") from None
+    shown = {title: kept for title, labels in _PANELS.items() if (kept := _present(labels, history))} or {"no epochs": {}}
+    figure = Figure(figsize=(5 * len(shown), 3.6), layout="constrained")
+    for axes, (title, labels) in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown.items(), strict=True):
+        _draw(axes, title, labels, history)
+    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with files.writing(path):
+            figure.savefig(aside, format="png", dpi=120)
+            os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _present(labels: Mapping[str, str], history: History) -> dict[str, str]:
+    return {key: label for key, label in labels.items() if any(key in record for record in history)}
+
+
+def _draw(axes: Axes, title: str, labels: Mapping[str, str], history: History) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    for key, label in labels.items():
+        lines: dict[str, list[tuple[int, float]]] = {}
+        for number, record in enumerate(history, 1):
+            if key in record:
+                lines.setdefault(record.get("phase", ""), []).append((number, record[key]))
+        for phase, points in lines.items():
+            name = f"{label} ({phase})" if len(lines) > 1 else label
+            axes.plot(*zip(*points, strict=True), marker="o", markersize=3, label=name)
+    axes.set_title(title, fontsize="medium")
+    axes.set_xlabel("epoch")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlim(0.5, max(len(history), 1) + 0.5)
+    axes.grid(alpha=0.3)
+    if len(axes.lines) > 1:
+        axes.legend(fontsize="small")

@@ -1,0 +1,196 @@
+"""Checkpoints: what is saved comes back, one is always there, and what is absent, damaged or of another training is refused."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+from safetensors.torch import save_file  # noqa: E402
+from torch import nn  # noqa: E402
+
+from linker import persistence  # noqa: E402
+from linker.errors import LinkerError  # noqa: E402
+from linker.training import checkpoints as module  # noqa: E402
+from linker.training.checkpoints import Checkpoints, Progress, Sigterm, copied, moments, put_moments  # noqa: E402
+
+PROGRESS = Progress(2, 3, [{"epoch": 1, "loss": 0.1 + 0.2}, {"epoch": 2, "loss": 1e-17}], 0.1 + 0.7, 1, {"loss": (1 / 3, 2.0)}, 16)
+TENSORS = {"weights": {"a.b": torch.tensor([[0.1, -2.0]]), "n": torch.tensor(3)}, "optimizer": {}}
+
+
+def make(folder: Path, **fingerprint: object) -> Checkpoints:
+    return Checkpoints(folder / "run", fingerprint or {"corpus": "x", "training.height": 1})
+
+
+def refusal(checkpoints: Checkpoints) -> str:
+    with pytest.raises(LinkerError) as caught:
+        checkpoints.load()
+    return str(caught.value)
+
+
+def test_what_is_saved_comes_back(tmp_path: Path) -> None:
+    checkpoints = make(tmp_path)
+    other = replace(PROGRESS, sums={"loss": (2 / 3, 1.0)})
+    checkpoints.save([PROGRESS, other], TENSORS)
+    processes, tensors = checkpoints.load()
+    assert [replace(p, sums={}) for p in processes] == [replace(PROGRESS, sums={})] * 2  # floats to the last bit
+    assert [tuple(p.sums["loss"]) for p in processes] == [(1 / 3, 2.0), (2 / 3, 1.0)]
+    assert tensors.keys() == TENSORS.keys()
+    assert {name: (t.tolist(), t.dtype) for name, t in tensors["weights"].items()} == {
+        "a.b": ([[pytest.approx(0.1), -2.0]], torch.float32),
+        "n": (3, torch.int64),
+    }
+    assert tensors["optimizer"] == {}
+
+
+def test_only_json_and_safetensors_are_written(tmp_path: Path) -> None:
+    make(tmp_path).save([PROGRESS], TENSORS)
+    names = {file.name for file in (tmp_path / "run" / "00002-00000003").iterdir()}
+    assert names == {"config.json", "manifest.json", "weights.safetensors", "optimizer.safetensors"}
+
+
+def test_the_newest_is_loaded_and_the_others_removed(tmp_path: Path) -> None:
+    checkpoints = make(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "training.jsonl").write_text("not ours")
+    (tmp_path / "run" / ".00002-00000001.abc_12.tmp").mkdir()  # what `kill -9` leaves of a save
+    checkpoints.save([replace(PROGRESS, epoch=10, step=0)], TENSORS)
+    kept = tmp_path / "kept"
+    shutil.copytree(tmp_path / "run" / "00010-00000000", kept)
+    checkpoints.save([replace(PROGRESS, epoch=9, step=4)], TENSORS)  # what is written is kept, also where a new run starts
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["00009-00000004", "training.jsonl"]
+    shutil.copytree(kept, tmp_path / "run" / "00010-00000000")  # killed before the older one was removed
+    assert checkpoints.load()[0][0].epoch == 10
+
+
+def test_a_save_that_fails_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoints = make(tmp_path)
+    checkpoints.save([PROGRESS], TENSORS)
+
+    def full(*_: object) -> None:
+        raise module.SafetensorError("I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(module, "save_file", full)
+    with pytest.raises(LinkerError, match=r"00003-00000000: cannot be written: .*No space left on device"):
+        checkpoints.save([replace(PROGRESS, epoch=3, step=0)], TENSORS)
+    assert checkpoints.load()[0][0].epoch == 2
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["00002-00000003"]
+
+
+def test_an_absent_checkpoint_is_an_error(tmp_path: Path) -> None:
+    expected = f"{tmp_path / 'run'}: there is no checkpoint here; leave out --resume to train from the start"
+    assert refusal(make(tmp_path)) == expected
+    (tmp_path / "run" / ".00001-00000000.abc.tmp").mkdir(parents=True)
+    assert refusal(make(tmp_path)) == expected
+
+
+def test_another_fingerprint_is_named(tmp_path: Path) -> None:
+    make(tmp_path, corpus="x", old=[1], same={"a": (1, 2)}, long="y" * 100).save([PROGRESS], TENSORS)
+    text = refusal(make(tmp_path, corpus="z", new=2.5, same={"a": [1, 2]}, long="y" * 101))
+    assert "the checkpoint is of another training: " in text
+    assert 'corpus (then "x", now "z"), long (then "yyy' in text
+    assert "new (then absent, now 2.5), old (then [1], now absent); leave out --resume, or take what it had" in text
+    assert "same" not in text
+    assert "y" * 90 not in text
+
+
+@pytest.mark.parametrize("file", ["config.json", "manifest.json", "weights.safetensors"])
+@pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
+def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, file: str, damage: str) -> None:
+    checkpoints = make(tmp_path)
+    checkpoints.save([PROGRESS], TENSORS)
+    path = tmp_path / "run" / "00002-00000003" / file
+    content = path.read_bytes()
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(content[: len(content) // 2] if damage == "cut" else content[:-3] + bytes([content[-3] ^ 1]) + content[-2:])
+    text = refusal(checkpoints)
+    assert str(path.parent) in text
+    assert "leave out --resume" in text
+
+
+def test_a_forged_checkpoint_is_refused(tmp_path: Path) -> None:
+    """Its checksums are right, its content is not."""
+    checkpoints = make(tmp_path)
+    for config, content in (
+        ({"fingerprint": checkpoints.fingerprint, "processes": [{"epoch": 1, "code": "x"}]}, b""),
+        ({"fingerprint": checkpoints.fingerprint}, b""),
+        ({"fingerprint": 3, "processes": []}, b""),
+        ({"fingerprint": ["corpus"], "processes": []}, b""),
+        ({"fingerprint": checkpoints.fingerprint, "processes": []}, b"\x80\x04pickle"),
+    ):
+        with persistence.saving(tmp_path / "run" / "00002-00000003", "checkpoint", config) as folder:
+            (folder / "weights.safetensors").write_bytes(content)
+        assert "the checkpoint cannot be read" in refusal(checkpoints)
+
+
+def test_moments_go_by_the_names_of_parameters() -> None:
+    def steps(optimizer: torch.optim.Optimizer, linear: nn.Linear, n: int) -> list[float]:
+        for _ in range(n):
+            optimizer.zero_grad()
+            (linear(torch.ones(2)).square().sum()).backward()
+            optimizer.step()
+        return [*linear.weight.flatten().tolist(), *linear.bias.tolist()]
+
+    def fresh() -> tuple[nn.Linear, dict[torch.Tensor, str]]:
+        torch.manual_seed(0)
+        linear = nn.Linear(2, 2)
+        return linear, {parameter: name for name, parameter in linear.named_parameters()}
+
+    first, names = fresh()
+    adam = torch.optim.Adam([first.weight, first.bias], lr=0.1)
+    steps(adam, first, 3)
+    kept, state = moments(adam, names), copied(first.state_dict())
+    assert kept.keys() == {f"{name}.{kind}" for name in ("weight", "bias") for kind in ("step", "exp_avg", "exp_avg_sq")}
+    expected = steps(adam, first, 2)
+
+    second, names = fresh()
+    second.load_state_dict(state)
+    other = torch.optim.Adam([second.bias, second.weight], lr=0.1)  # the order does not matter
+    put_moments(other, names, kept)
+    assert steps(other, second, 2) == expected
+    third, _ = fresh()
+    third.load_state_dict(state)
+    assert steps(torch.optim.Adam(third.parameters(), lr=0.1), third, 2) != expected
+
+
+def test_copies_are_not_touched_by_training(tmp_path: Path) -> None:
+    weight = nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    copies = copied({"w": weight, "t": weight.T, "again": weight})
+    with torch.no_grad():
+        weight.add_(1)
+    assert copies["w"].tolist() == [[1, 2], [3, 4]]
+    assert copies["t"].tolist() == [[1, 3], [2, 4]]
+    save_file(copies, tmp_path / "file")  # refuses what shares memory or is not contiguous
+
+
+def test_sigterm_is_remembered_and_the_former_handler_comes_back() -> None:
+    former = signal.getsignal(signal.SIGTERM)
+    with Sigterm(listen=True) as sigterm:
+        assert not sigterm.came
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert sigterm.came
+    assert signal.getsignal(signal.SIGTERM) is former
+    with Sigterm(listen=False):
+        assert signal.getsignal(signal.SIGTERM) is former
+
+
+def test_only_the_main_thread_listens() -> None:
+    found = []
+
+    def other() -> None:
+        with Sigterm(listen=True):  # signal.signal would raise here
+            found.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+    assert found == [signal.getsignal(signal.SIGTERM)]

@@ -1,0 +1,545 @@
+"""The loop of all trainings, on a toy encoder: a bag of characters whose batches depend on its weights.
+
+Run as a script it is the process that the tests kill, or one of two that train together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+accelerate = pytest.importorskip("accelerate")
+from accelerate.state import AcceleratorState  # noqa: E402
+from torch import Tensor, nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
+
+from linker.errors import LinkerError  # noqa: E402
+from linker.training.checkpoints import Checkpoints, Interrupted  # noqa: E402
+from linker.training.loop import Batch, Epoch, Loss, Plan, Step, run  # noqa: E402
+
+NAMES = [a + b + c for a in "abc" for b in "xyz" for c in "kq"] + ["aa", "bb", "cc"]  # 21
+SIZE, STEPS = 4, 6  # the last batch holds one name
+PLAN = Plan(epochs=4, steps=STEPS, warmup=0.25, clip=1.0, best_by="dev_acc1", seed=3)
+
+
+class Toy(nn.Module):
+    """Encodes names; while training it has no memory for more than `room` of them."""
+
+    def __init__(self, dropout: float = 0.0, room: int | None = None) -> None:
+        super().__init__()
+        torch.manual_seed(1)
+        self.characters = nn.EmbeddingBag(128, 8)
+        self.dropout = nn.Dropout(dropout)
+        self.out = nn.Linear(8, 6)
+        self.sparse_weight = nn.Parameter(torch.zeros(()))
+        self.room, self.calls = room, list[tuple[list[str], Tensor, Tensor]]()
+
+    def embed(self, names: Sequence[str]) -> Tensor:
+        if self.training and self.room is not None and len(names) > self.room:
+            raise torch.OutOfMemoryError("CUDA out of memory (a toy's)")
+        state = torch.get_rng_state()
+        starts = np.cumsum([0, *map(len, names[:-1])])
+        vectors = self.out(self.dropout(self.characters(torch.tensor([*map(ord, "".join(names))]), torch.tensor(starts))))
+        self.calls.append((list(names), state, vectors))
+        return vectors
+
+    def groups(self) -> list[dict[str, Any]]:
+        own = [parameter for parameter in self.parameters() if parameter is not self.sparse_weight]
+        return [{"params": own, "lr": 0.02, "weight_decay": 0.01}, {"params": [self.sparse_weight], "lr": 0.1, "weight_decay": 0.0}]
+
+    def loss(self, vectors: Tensor) -> Loss:
+        """Each query before its synonym and three neighbours; the sparse score is made up."""
+        lists = vectors.view(-1, 5, 6)
+        scores = (lists[:, :1] * lists[:, 1:]).sum(-1) + self.sparse_weight * torch.tensor([0.5, 0.1, 0.7, 0.2])
+        value = functional.cross_entropy(scores, torch.zeros(len(scores), dtype=torch.long))
+        right = float((scores.argmax(-1) == 0).float().mean())
+        return Loss(value, len(scores), {"train_acc1": (right, len(scores))})
+
+    def batches(self, epoch: int, rank: int = 0, processes: int = 1) -> list[Batch]:
+        """Lists of nearest names by the weights of now, in an order of the epoch; a process takes its share of each batch."""
+        assert not self.training
+        with torch.no_grad():
+            vectors = self.embed(NAMES)
+        near = (vectors @ vectors.T).fill_diagonal_(-math.inf).topk(3).indices.tolist()
+        lists = [[NAMES[i], NAMES[i][::-1], *(NAMES[j] for j in near[i])] for i in np.random.default_rng(epoch).permutation(len(NAMES))]
+        shares = [lists[i : i + SIZE][rank::processes] for i in range(0, len(lists), SIZE)]
+        return [Batch([name for names in share for name in names], self.loss) for share in shares]
+
+    def validate(self, _: int) -> dict[str, float]:
+        assert not self.training
+        return {"dev_acc1": math.sin(20 * float(self.sparse_weight.detach()) + 1), "sparse_weight": float(self.sparse_weight.detach())}
+
+
+def weights(module: nn.Module) -> dict[str, list[Any]]:
+    return {name: tensor.tolist() for name, tensor in module.state_dict().items()}
+
+
+def train(toy: Toy, plan: Plan = PLAN, checkpoints: Checkpoints | None = None) -> Iterator[Step | Epoch]:
+    accelerator = accelerate.Accelerator(cpu=True)
+    rank, processes = accelerator.process_index, accelerator.num_processes
+    yield from run(
+        toy,
+        toy.groups(),
+        lambda epoch: toy.batches(epoch, rank, processes),
+        plan,
+        accelerator,
+        after_epoch=toy.validate,
+        checkpoints=checkpoints,
+    )
+
+
+def outcome(toy: Toy, records: Sequence[Step | Epoch]) -> dict[str, Any]:
+    return {"history": [dict(r.record) for r in records if isinstance(r, Epoch)], "weights": weights(toy)}
+
+
+def trained(plan: Plan = PLAN, checkpoints: Checkpoints | None = None, dropout: float = 0.2) -> dict[str, Any]:
+    toy = Toy(dropout)
+    return outcome(toy, list(train(toy, plan, checkpoints)))
+
+
+def one_step(toy: Toy, batch: Batch, **plan: Any) -> list[Step | Epoch]:
+    return list(run(toy, toy.groups(), lambda _: [batch], Plan(epochs=1, steps=1, **plan), accelerate.Accelerator(cpu=True)))
+
+
+@pytest.fixture(autouse=True)
+def _plain() -> Iterator[None]:
+    """One thread, and no precision left over from another test."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    AcceleratorState._reset_state(reset_partial_state=True)
+    yield
+    AcceleratorState._reset_state(reset_partial_state=True)
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def whole() -> dict[str, Any]:
+    """What a run that was left alone ends with."""
+    return trained()
+
+
+# one process
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "adam"])
+def test_steps_are_those_of_a_loop_written_out(optimizer: str) -> None:
+    toy, plain = Toy(), Toy()
+    plan = Plan(epochs=2, steps=STEPS, optimizer=optimizer, warmup=0.25, clip=0.5)  # type: ignore[arg-type]
+    losses = [record.loss for record in train(toy, plan) if isinstance(record, Step)]
+    tool = (torch.optim.AdamW if optimizer == "adamw" else torch.optim.Adam)(plain.groups())
+    factors = iter([1 / 3, 2 / 3, 1, 1, 8 / 9, 7 / 9, 6 / 9, 5 / 9, 4 / 9, 3 / 9, 2 / 9, 1 / 9])
+    for epoch in (1, 2):
+        for batch in plain.eval().batches(epoch):
+            factor = next(factors)
+            tool.param_groups[0]["lr"], tool.param_groups[1]["lr"] = 0.02 * factor, 0.1 * factor
+            tool.zero_grad()
+            loss = batch.loss(plain.embed(batch.names)).value
+            loss.backward()
+            nn.utils.clip_grad_norm_(plain.parameters(), 0.5)
+            tool.step()
+            assert losses.pop(0) == pytest.approx(loss.item(), abs=1e-6)
+    assert not losses
+    for mine, other in zip(toy.parameters(), plain.parameters(), strict=True):
+        assert mine.tolist() == pytest.approx(np.array(other.tolist()), abs=1e-5)
+
+
+def test_without_warmup_the_learning_rate_is_constant() -> None:
+    toy = Toy()
+    batch = Batch(
+        ["ab"], lambda vectors: Loss(0 * vectors.sum() + toy.sparse_weight)
+    )  # Adam's steps have the length lr, while the gradient is the same
+    list(run(toy, toy.groups(), lambda _: [batch] * 3, Plan(epochs=2, steps=3), accelerate.Accelerator(cpu=True)))
+    assert float(toy.sparse_weight.detach()) == pytest.approx(-0.1 * 6, abs=1e-5)
+
+
+def test_records_are_steps_then_the_epoch_with_weighted_averages() -> None:
+    toy = Toy()
+
+    def batch(value: float, weight: float, numbers: dict[str, tuple[float, float]]) -> Batch:
+        return Batch(["ab"], lambda vectors: Loss(0 * vectors.sum() + value, weight, numbers))
+
+    batches = [batch(1.0, 1, {"gold_share": (0.5, 2), "never": (9.0, 0)}), batch(3.0, 3, {"gold_share": (1.0, 6)})]
+    plan = Plan(epochs=1, steps=2)
+    records = list(
+        run(toy, toy.groups(), lambda _: batches, plan, accelerate.Accelerator(cpu=True), after_epoch=lambda epoch: {"dev_acc1": epoch})
+    )
+    gold = (0.5 * 2 + 1.0 * 6) / (2 + 6)
+    assert records == [
+        Step(1, 1, 2, 1.0),
+        Step(1, 2, 2, 3.0),
+        Epoch({"epoch": 1, "loss": (1 * 1 + 3 * 3) / (1 + 3), "gold_share": gold, "dev_acc1": 1.0}),
+    ]
+
+
+def test_same_seed_same_model_other_seed_another(whole: dict[str, Any]) -> None:
+    torch.manual_seed(99)  # what was drawn before does not matter
+    assert trained() == whole
+    assert trained(replace(PLAN, seed=4))["weights"] != whole["weights"]
+
+
+def test_the_best_weights_are_kept_and_patience_ends_the_run() -> None:
+    marks, seen = iter([0.5, 0.7, 0.7, 0.6, 0.9]), []
+    toy = Toy()
+
+    def validate(epoch: int) -> dict[str, float]:
+        seen.append(weights(toy))
+        return {"dev_acc1": next(marks)}
+
+    plan = replace(PLAN, epochs=5, patience=2)
+    records = list(run(toy, toy.groups(), toy.batches, plan, accelerate.Accelerator(cpu=True), after_epoch=validate))
+    assert [r.record["dev_acc1"] for r in records if isinstance(r, Epoch)] == [0.5, 0.7, 0.7, 0.6]
+    assert weights(toy) == seen[1]
+    assert seen[3] != seen[1]
+    assert not toy.training
+
+
+def test_without_a_measure_the_last_weights_stay_and_patience_means_nothing() -> None:
+    toy, last = Toy(), list[Any]()
+    plan = replace(PLAN, best_by=None, patience=1)
+    records = list(
+        run(toy, toy.groups(), toy.batches, plan, accelerate.Accelerator(cpu=True), after_epoch=lambda _: last.append(weights(toy)) or {})
+    )
+    assert sum(isinstance(record, Epoch) for record in records) == len(last) == PLAN.epochs
+    assert weights(toy) == last[-1]
+
+
+def test_no_epochs_leave_the_module_alone() -> None:
+    toy = Toy()
+    assert list(train(toy, replace(PLAN, epochs=0))) == []
+    assert weights(toy) == weights(Toy())
+
+
+@pytest.mark.parametrize(("bad", "said"), [("loss", "the loss is nan"), ("gradient", "the loss is 0 and the norm of its gradient ")])
+def test_what_is_not_finite_stops_the_run_and_keeps_the_checkpoint(tmp_path: Path, bad: str, said: str) -> None:
+    toy, before = Toy(), list[Any]()
+
+    def spoilt(vectors: Tensor) -> Loss:
+        before.append(weights(toy))
+        return Loss(
+            vectors.sum() * math.nan if bad == "loss" else (vectors - vectors.detach()).sum().sqrt()
+        )  # whose slope at 0 is not finite
+
+    def batches(epoch: int) -> list[Batch]:
+        made = toy.batches(epoch)
+        return made if epoch == 1 else [*made[:2], Batch(made[2].names, spoilt), *made[3:]]
+
+    checkpoints = Checkpoints(tmp_path / "run", {})
+    with pytest.raises(LinkerError) as caught:
+        list(run(toy, toy.groups(), batches, replace(PLAN, best_by=None), accelerate.Accelerator(cpu=True), checkpoints=checkpoints))
+    assert str(caught.value).startswith(f"epoch 2, step 3: {said}")
+    assert f"the last good checkpoint is kept in {tmp_path / 'run'}; try a lower learning rate" in str(caught.value)
+    assert weights(toy) == before[0]
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["00001-00000000"]
+
+
+def test_a_batch_without_names_or_without_a_gradient_changes_nothing() -> None:
+    for batch in (Batch([], Toy().loss), Batch(["ab"], lambda _: Loss(torch.tensor(1.0)))):
+        toy = Toy()
+        one_step(toy, batch)
+        assert weights(toy) == weights(Toy())
+
+
+def test_a_caller_who_errs_is_told() -> None:
+    toy = Toy()
+    with pytest.raises(ValueError, match="epoch 1 has 6 batches; the schedule was made for 7"):
+        list(train(toy, replace(PLAN, steps=7)))
+    with pytest.raises(ValueError, match="not the module's"):
+        list(run(toy, Toy().groups(), toy.batches, PLAN, accelerate.Accelerator(cpu=True)))
+
+
+def test_bf16_encodes_in_bf16_and_the_loss_gets_float32() -> None:
+    toy, kinds = Toy(), list[Any]()
+    accelerator = accelerate.Accelerator(cpu=True, mixed_precision="bf16")
+
+    def loss(vectors: Tensor) -> Loss:
+        kinds.append((toy.calls[-1][2].dtype, vectors.dtype, torch.is_autocast_enabled("cpu")))
+        return Loss(vectors.square().mean())
+
+    list(run(toy, toy.groups(), lambda _: [Batch(["ab", "c"], loss)], Plan(epochs=1, steps=1), accelerator))
+    assert kinds == [(torch.bfloat16, torch.float32, False)]
+    assert weights(toy) != weights(Toy())
+
+
+# memory that is too small
+
+
+def gradients(toy: Toy) -> dict[str, Any]:
+    return {name: np.array(p.grad.tolist()) for name, p in toy.named_parameters() if p.grad is not None}
+
+
+def test_little_memory_gives_the_same_gradient(caplog: pytest.LogCaptureFixture) -> None:
+    roomy, tight = Toy(), Toy(room=3)
+    batch = roomy.eval().batches(1)[0]
+    assert len(set(batch.names)) > 9
+    one_step(roomy, batch)
+    with caplog.at_level(logging.WARNING):
+        one_step(tight, Batch(batch.names, tight.loss))
+    expected, found = gradients(roomy), gradients(tight)
+    assert expected.keys() == found.keys() == dict(roomy.named_parameters()).keys()  # λ too
+    for name, gradient in expected.items():
+        assert np.abs(gradient).max() > 1e-3
+        assert found[name] == pytest.approx(gradient, abs=1e-6)
+    halves = [record.message for record in caplog.records]
+    n = len(set(batch.names))
+    assert halves[0] == f"out of memory: {math.ceil(n / 2)} names are encoded at once instead of {n}, the batch stays as large"
+    assert len(halves) == math.ceil(math.log2(n / 3))
+
+
+def test_both_passes_of_a_part_drop_the_same_and_the_gradient_is_that_of_all_parts() -> None:
+    tight, plain = Toy(dropout=0.4, room=4), Toy(dropout=0.4)
+    batch = Toy().eval().batches(1)[0]
+    one_step(tight, Batch(batch.names, tight.loss))
+    half = len(tight.calls) // 2
+    assert half > 2
+    for (names, state, vectors), (again, state_again, vectors_again) in zip(tight.calls[:half], tight.calls[half:], strict=True):
+        assert names == again
+        assert torch.equal(state, state_again)
+        assert torch.equal(vectors, vectors_again)
+    states = [state for _, state, _ in tight.calls[:half]]
+    assert len({tuple(state.tolist()) for state in states}) == half  # each part drops something else
+
+    vectors, rows = list[Tensor](), dict[str, Tensor]()
+    for names, state, _ in tight.calls[:half]:  # the slow way: all graphs at once
+        torch.set_rng_state(state)
+        vectors = plain.embed(names)
+        rows |= dict(zip(names, vectors, strict=True))
+    plain.loss(torch.stack([rows[name] for name in batch.names])).value.backward()
+    for name, gradient in gradients(plain).items():
+        assert gradients(tight)[name] == pytest.approx(gradient, abs=1e-6)
+
+
+def test_the_small_parts_stay_for_the_rest_of_the_run(caplog: pytest.LogCaptureFixture) -> None:
+    toy = Toy(room=6)
+    with caplog.at_level(logging.WARNING):
+        list(train(toy))
+    assert len(caplog.records) == 2  # 20 names or so, 10, 5
+
+
+def test_no_room_for_a_single_name_is_an_error() -> None:
+    with pytest.raises(LinkerError, match="out of memory with one name at a time; take a smaller batch_size"):
+        list(train(Toy(room=0)))
+
+
+# checkpoints
+
+
+def test_checkpoints_change_nothing(tmp_path: Path, whole: dict[str, Any]) -> None:
+    assert trained(checkpoints=Checkpoints(tmp_path / "run", {})) == whole
+
+
+@pytest.mark.parametrize("records", [1, STEPS, STEPS + 1, STEPS + 2, 2 * STEPS + 5, 4 * STEPS + 3])
+def test_a_run_that_was_dropped_goes_on_from_the_last_epoch(tmp_path: Path, whole: dict[str, Any], records: int) -> None:
+    checkpoints = Checkpoints(tmp_path / "run", {"corpus": "x"})
+    for _, going in zip(range(records), running := train(Toy(0.2), checkpoints=checkpoints), strict=False):
+        assert going
+    running.close()
+    assert trained(checkpoints=replace(checkpoints, resume=True)) == whole
+
+
+@pytest.mark.parametrize(("epoch", "step"), [(1, 1), (2, 3), (3, STEPS), (2, 0), (4, 0)])
+def test_sigterm_ends_behind_the_step_and_resume_goes_on_there(tmp_path: Path, whole: dict[str, Any], epoch: int, step: int) -> None:
+    """Step 0 stands for the end of the epoch."""
+    checkpoints = Checkpoints(tmp_path / "run", {})
+    former, seen = signal.getsignal(signal.SIGTERM), list[Step | Epoch]()
+
+    def train_until_then() -> None:
+        for record in train(Toy(0.2), checkpoints=checkpoints):
+            seen.append(record)
+            here = (record.epoch, record.step) if isinstance(record, Step) else (record.record["epoch"], 0)
+            if here == (epoch, step):
+                signal.raise_signal(signal.SIGTERM)
+
+    with pytest.raises(Interrupted) as caught:
+        train_until_then()
+    assert str(caught.value) == f"training stopped by SIGTERM at epoch {epoch}, step {step or STEPS}; go on with --resume"
+    assert signal.getsignal(signal.SIGTERM) is former
+    toy = Toy(0.2)
+    rest = list(train(toy, checkpoints=replace(checkpoints, resume=True)))
+    assert outcome(toy, rest) == whole
+    steps = sum(isinstance(record, Step) for record in seen) + sum(isinstance(record, Step) for record in rest)
+    assert steps == PLAN.epochs * STEPS  # none was made twice
+
+
+def test_a_finished_run_returns_at_once(tmp_path: Path, whole: dict[str, Any]) -> None:
+    checkpoints = Checkpoints(tmp_path / "run", {})
+    trained(checkpoints=checkpoints)
+    toy = Toy(0.2)
+    records = list(train(toy, checkpoints=replace(checkpoints, resume=True)))
+    assert len(records) == PLAN.epochs
+    assert not toy.calls
+    assert outcome(toy, records) == whole
+
+
+def test_a_new_run_replaces_what_another_left(tmp_path: Path, whole: dict[str, Any]) -> None:
+    half = tmp_path / "run" / "00000-00000000"  # killed while it was removed
+    half.mkdir(parents=True)
+    (half / "weights.safetensors").write_bytes(b"")
+    trained(replace(PLAN, epochs=5), Checkpoints(tmp_path / "run", {"corpus": "y"}))
+    half.mkdir()
+    assert trained(checkpoints=Checkpoints(tmp_path / "run", {})) == whole
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["00004-00000000"]
+
+
+def test_little_memory_is_remembered_by_the_checkpoint(tmp_path: Path) -> None:
+    checkpoints, plan = Checkpoints(tmp_path / "run", {}), replace(PLAN, best_by=None)
+    left_alone = Toy(0.2, room=6)
+    list(train(left_alone, plan))
+    for record in (running := train(Toy(0.2, room=6), plan, checkpoints)):
+        if isinstance(record, Epoch):
+            break
+    running.close()
+    resumed = Toy(0.2, room=6)
+    list(train(resumed, plan, replace(checkpoints, resume=True)))
+    assert weights(resumed) == weights(left_alone)
+
+
+def test_another_plan_or_another_module_is_not_resumed(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path / "run", {"corpus": "x"})
+    trained(replace(PLAN, epochs=1), checkpoints)
+    with pytest.raises(LinkerError, match=r"of another training: epochs \(then 1, now 4\), seed \(then 3, now 5\); leave out --resume"):
+        trained(replace(PLAN, seed=5), replace(checkpoints, resume=True))
+    toy = Toy()
+    toy.out = nn.Linear(8, 7)
+    with pytest.raises(LinkerError, match="run: the checkpoint does not fit what is trained; leave out --resume"):
+        list(train(toy, replace(PLAN, epochs=1), replace(checkpoints, resume=True)))
+
+
+# processes of their own
+
+
+def script(*arguments: object, **environment: str) -> subprocess.Popen[str]:
+    root = Path(__file__).parents[2]
+    inherited = {key: value for key, value in os.environ.items() if key not in ("WORLD_SIZE", "RANK", "LOCAL_RANK")}
+    environment = {**inherited, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1", **environment}
+    command = [sys.executable, __file__, *map(str, arguments)]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def answer(process: subprocess.Popen[str]) -> Any:
+    try:
+        out, err = process.communicate(timeout=300)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err
+    return json.loads(out.splitlines()[-1])
+
+
+LONG = replace(PLAN, epochs=40)  # more than ten killed runs get through
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks the runs that it kills, so that torch is imported once")
+def test_killed_at_ten_moments_and_resumed_gives_the_same_model(tmp_path: Path) -> None:
+    """`kill -9`, ten times at random, in steps, validation and while checkpoints are written; then one SIGTERM."""
+    told = answer(script("killed", tmp_path))
+    assert told["signals"] == [signal.SIGKILL] * 10
+    assert told["message"].startswith("training stopped by SIGTERM at epoch")
+    assert told["final"] == told["whole"] == trained(LONG)
+    assert len(told["final"]["history"]) == LONG.epochs
+    assert len(list((tmp_path / "run").iterdir())) == 1  # the one checkpoint; nothing that the killed left
+
+
+def killed(folder: Path) -> None:
+    """Kill runs, and tell how they ended and what the last one ended with."""
+    draw = np.random.default_rng(0)
+    checkpoints = Checkpoints(folder / "run", {"corpus": "x"})
+    alone, signals = trained(LONG), []  # trained first: what torch imports late is then shared by all children
+    for i in range(10):
+        child = fork(LONG, replace(checkpoints, resume=i > 0), int(draw.integers(1, 2 * STEPS)))
+        time.sleep(draw.uniform(0, 0.02))
+        os.kill(child, signal.SIGKILL)
+        signals.append(os.WTERMSIG(os.waitpid(child, 0)[1]))
+    child = fork(LONG, replace(checkpoints, resume=True), 1, folder / "message")
+    os.kill(child, signal.SIGTERM)
+    os.waitpid(child, 0)
+    message = (folder / "message").read_text()
+    print(json.dumps({"signals": signals, "message": message, "final": trained(LONG, replace(checkpoints, resume=True)), "whole": alone}))
+
+
+def fork(plan: Plan, checkpoints: Checkpoints, steps: int, message: Path | None = None) -> int:
+    """Train in a child process, and return its id once it has made some steps."""
+    read, write = os.pipe()
+    if child := os.fork():
+        os.close(write)
+        with os.fdopen(read, "rb", 0) as pipe:
+            for _ in range(steps):
+                pipe.read(1)
+        return child
+    try:
+        for record in train(Toy(0.2), plan, checkpoints):
+            if isinstance(record, Step):
+                with contextlib.suppress(BrokenPipeError):
+                    os.write(write, b".")
+    except Interrupted as error:
+        assert message
+        message.write_text(str(error))
+    finally:
+        os._exit(0)
+
+
+def test_two_processes_train_as_one_with_the_whole_batch(tmp_path: Path) -> None:
+    """Two processes on the CPU (gloo): shares of unlike size, an empty one in the last batch of an epoch, and a SIGTERM for one of them."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    common = {
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "GLOO_SOCKET_IFNAME": "lo",
+        "ACCELERATE_USE_CPU": "true",
+    }
+    first, second = [script("together", tmp_path, **common, RANK=str(rank), LOCAL_RANK=str(rank)) for rank in range(2)]
+    told, other = answer(first), answer(second)
+    assert told == other
+    assert told["left alone"] == told["resumed"]
+    assert told["message"] == "training stopped by SIGTERM at epoch 2, step 3; go on with --resume"
+    alone = trained(dropout=0.0)
+    for mine, single in zip(told["left alone"]["history"], alone["history"], strict=True):
+        assert mine == pytest.approx(single, abs=1e-5)
+    for name, values in alone["weights"].items():
+        assert told["left alone"]["weights"][name] == pytest.approx(np.array(values), abs=1e-5)
+
+
+def together(folder: Path) -> None:
+    """Train as one of several processes, whose weights differ at first; the second is asked to stop and both go on."""
+
+    def toy() -> Toy:
+        made = Toy()
+        with torch.no_grad():
+            made.out.bias += accelerate.PartialState(cpu=True).process_index
+        return made
+
+    module = toy()
+    left_alone = outcome(module, list(train(module)))
+    checkpoints, message = Checkpoints(folder / "run", {}), ""
+    try:
+        for record in train(toy(), PLAN, checkpoints):
+            if isinstance(record, Step) and (record.epoch, record.step) == (2, 3) and accelerate.PartialState().process_index:
+                signal.raise_signal(signal.SIGTERM)
+    except Interrupted as error:
+        message = str(error)
+    module = toy()
+    resumed = outcome(module, list(train(module, PLAN, replace(checkpoints, resume=True))))
+    print(json.dumps({"left alone": left_alone, "message": message, "resumed": resumed}))
+    accelerate.Accelerator().end_training()
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    {"killed": killed, "together": together}[sys.argv[1]](Path(sys.argv[2]))

@@ -1,0 +1,76 @@
+"""The history of a training: a picture with a panel for what is there, and lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from linker.errors import LinkerError
+from linker.training.plot import jsonl, plot
+
+HISTORY = [
+    {"epoch": 1, "loss": 2.5, "dev_acc1": 0.81, "dev_acc5": 0.9, "sparse_weight": 0.1},
+    {"epoch": 2, "loss": 1.5, "dev_acc1": 0.86, "candidate_recall": 0.95, "gold_share": 0.9},
+]
+
+
+@pytest.mark.parametrize(("history", "panels"), [(HISTORY, 3), (HISTORY[1:], 2), ([{"epoch": 1, "loss": 1.0}], 1), ([], 1)])
+def test_a_panel_for_each_kind_of_number_that_is_there(tmp_path: Path, history: list[dict[str, float]], panels: int) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "training.png"
+    path.write_text("an older one")
+    plot(history, path)
+    content = path.read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    assert int.from_bytes(content[16:20], "big") == panels * 5 * 120  # the width in pixels
+    assert [file.name for file in tmp_path.iterdir()] == ["training.png"]
+
+
+def test_lines_hold_the_values_of_the_epochs_that_have_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = pytest.importorskip("matplotlib.figure")
+    drawn = []
+    monkeypatch.setattr(figures.Figure, "savefig", lambda self, path, **_: (drawn.append(self), Path(path).write_bytes(b"")))
+    plot(HISTORY, tmp_path / "training.png")
+    lines = {line.get_label(): line.get_xydata().tolist() for axes in drawn[0].axes for line in axes.lines}
+    assert lines == {
+        "loss": [[1, 2.5], [2, 1.5]],
+        "Acc@1": [[1, 0.81], [2, 0.86]],
+        "Acc@5": [[1, 0.9]],
+        "candidate recall": [[2, 0.95]],
+        "training lists with gold": [[2, 0.9]],
+        "λ": [[1, 0.1]],
+    }
+
+
+def test_phases_follow_each_other_and_have_lines_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = pytest.importorskip("matplotlib.figure")
+    drawn = []
+    monkeypatch.setattr(figures.Figure, "savefig", lambda self, path, **_: (drawn.append(self), Path(path).write_bytes(b"")))
+    history = [{"phase": "align", "epoch": 1, "loss": 0.5}] + [{"phase": "rank", **record} for record in HISTORY]
+    plot(history, tmp_path / "training.png")
+    lines = {line.get_label(): line.get_xydata().tolist() for axes in drawn[0].axes for line in axes.lines}
+    assert lines["loss (align)"] == [[1, 0.5]]
+    assert lines["loss (rank)"] == [[2, 2.5], [3, 1.5]]
+    assert lines["Acc@1"] == [[2, 0.81], [3, 0.86]]
+
+
+def test_without_matplotlib_the_message_is_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(LinkerError, match=r"needs matplotlib, which is not installed; pip install 'linker\[dense\]'"):
+        plot(HISTORY, tmp_path / "training.png")
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    with pytest.raises(LinkerError, match="cannot be written"):
+        plot(HISTORY, tmp_path / "none" / "training.png")
+
+
+def test_a_line_of_json_for_each_epoch() -> None:
+    lines = jsonl(HISTORY)
+    assert lines.endswith("}\n")
+    assert [json.loads(line) for line in lines.splitlines()] == HISTORY
+    assert jsonl([]) == ""
