@@ -10,6 +10,7 @@ from linker.errors import LinkerError
 
 ENCODERS = {
     "tfidf": "linker.encoders.tfidf:TfidfEncoder",
+    "transformer": "linker.encoders.transformer:TransformerEncoder",
 }
 
 

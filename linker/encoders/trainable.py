@@ -1,0 +1,188 @@
+"""What dense encoders with weights share: from names to batches to vectors, with and without gradients."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+from tqdm import tqdm
+
+from linker.encoders.base import Encoder
+from linker.errors import LinkerError
+
+logger = logging.getLogger(__name__)
+
+_CPU_STEP = 64  # names at once on a CPU, whose caches hold no more: with MiniLM 256 are a quarter slower, and 320 with gradients by half
+_GPU_STEP = 512  # names that are embedded at once on a GPU, which fewer do not fill
+_CACHE = 200_000  # names whose tokens are kept, about 100 bytes each: every epoch encodes the same dictionary
+
+Tokens = Sequence[Any]  # one name as its pieces; its length is what padding costs
+Batch = dict[str, Tensor]
+Precision = Literal["auto", "fp32", "bf16"]
+
+
+def pick_device(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
+    """Choose where to compute; auto is a GPU where there is one.
+
+    Raises:
+        LinkerError: a GPU is asked for, and there is none that torch can use.
+    """
+    found = torch.cuda.is_available()
+    if choice == "cuda" and not found:
+        raise LinkerError("the device is cuda, but torch finds no GPU; take auto or cpu, or install a torch that was built for your GPU")
+    return torch.device("cuda" if found and choice != "cpu" else "cpu")
+
+
+def pays(device: torch.device) -> bool:
+    """Tell whether bf16 is faster than fp32: where it is computed natively (elsewhere autocast is slower, on AVX-512 threefold).
+
+    On CPUs that is AMX or AVX512-BF16; a torch too old to know the processor's abilities counts as without.
+    """
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    if device.type != "cpu" or not hasattr(torch.cpu, "get_capabilities"):
+        return False
+    abilities = torch.cpu.get_capabilities()
+    return bool(abilities.get("amx_bf16") or abilities.get("avx512_bf16"))
+
+
+def autocast(device: torch.device, precision: Precision) -> torch.autocast:
+    """Compute in this precision within a `with` block; auto is bf16 where it pays. fp32 also undoes an outer autocast."""
+    bf16 = precision == "bf16" or (precision == "auto" and pays(device))
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=bf16)
+
+
+class TrainableEncoder(Encoder, nn.Module):
+    """An encoder whose vectors can be differentiated: `tokenize`, `collate` and `forward` make vectors of names.
+
+    Attributes:
+        precision: of `embed` and `encode`; what they return is float32 in any case.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.precision: Precision = "fp32"
+        self._cache: dict[str, Tokens] = {}
+
+    @abstractmethod
+    def tokenize(self, names: Sequence[str]) -> list[Tokens]:
+        """Cut names into pieces; done once for each name."""
+
+    @abstractmethod
+    def collate(self, tokens: Sequence[Tokens]) -> Batch:
+        """Pad names to tensors for `forward`, on the CPU."""
+
+    @abstractmethod
+    def forward(self, batch: Batch) -> Tensor:
+        """Encode a batch to (n, dim), with gradients."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
+
+    def embed(self, names: Sequence[str]) -> Tensor:
+        """Encode names to (len(names), dim) with gradients, each distinct name once."""
+        if not names:
+            return torch.zeros(0, self.dim, device=self.device)
+        distinct, places = _distinct(names)
+        tokens = self._cut(distinct)
+        order, step = _longest_first(tokens), _CPU_STEP if self.device.type == "cpu" else _GPU_STEP
+        with autocast(self.device, self.precision):
+            pieces = [self._run(tokens, order[i : i + step]).float() for i in range(0, len(order), step)]
+        rows = np.argsort(order)[places]  # where each name is among the pieces
+        return functional.embedding(torch.from_numpy(rows).to(self.device), torch.cat(pieces))  # adds up gradients in a fixed order
+
+    def encode(self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False) -> NDArray[np.float32]:
+        """Encode names to float32 (len(names), dim), without dropout and gradients, each distinct name once.
+
+        Args:
+            names: as many as wanted; only the result and the tokens of all of them are held.
+            batch_size: names at once, at most: a CPU takes fewer, and where the memory of the GPU does not hold a batch,
+                that batch and those after it are halved.
+            progress: whether to show a bar.
+
+        Raises:
+            LinkerError: the batch size is below 1, or not even one name fits into the memory of the GPU.
+        """
+        if batch_size < 1:
+            raise LinkerError(f"batch_size is {batch_size}; expected: 1 or more")
+        distinct, places = _distinct(names)
+        tokens = self._cut(distinct)
+        batch_size = min(batch_size, _CPU_STEP) if self.device.type == "cpu" else batch_size
+        vectors = np.empty((len(distinct), self.dim), np.float32)
+        todo = _longest_first(tokens)  # so that memory trouble shows at once
+        with self._evaluating(), tqdm(total=len(distinct), unit=" names", disable=not progress) as bar:
+            while len(todo):
+                rows = todo[:batch_size]
+                found = self._attempt(tokens, rows)
+                if found is None:
+                    batch_size = _half(len(rows))
+                    continue
+                vectors[rows] = found
+                todo = todo[len(rows) :]
+                bar.update(len(rows))
+        return vectors if len(distinct) == len(names) else vectors[places]
+
+    def _cut(self, names: Sequence[str]) -> list[Tokens]:
+        """The tokens of distinct names, from the cache where they are there."""
+        new = [name for name in names if name not in self._cache]
+        cut = dict(zip(new, self.tokenize(new), strict=True)) if new else {}
+        self._cache.update(islice(cut.items(), max(0, _CACHE - len(self._cache))))
+        return [cut[name] if name in cut else self._cache[name] for name in names]
+
+    def _run(self, tokens: Sequence[Tokens], rows: NDArray[np.int64]) -> Tensor:
+        batch = self.collate([tokens[i] for i in rows])
+        vectors: Tensor = self({name: values.to(self.device) for name, values in batch.items()})
+        return vectors
+
+    def _attempt(self, tokens: Sequence[Tokens], rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """The vectors of some names; None where the memory of the GPU does not hold what that takes."""
+        try:
+            vectors: NDArray[np.float32] = self._run(tokens, rows).float().cpu().numpy()
+        except torch.OutOfMemoryError:
+            return None  # the tensors of the failed attempt are free once this frame is left
+        return vectors
+
+    @contextlib.contextmanager
+    def _evaluating(self) -> Iterator[None]:
+        """Without dropout and gradients; the mode of each module is put back afterwards."""
+        training = [module for module in self.modules() if module.training]
+        if training:
+            self.eval()
+        try:
+            with torch.inference_mode(), autocast(self.device, self.precision):
+                yield
+        finally:
+            for module in training:
+                module.training = True
+
+
+def _half(size: int) -> int:
+    """Half of a batch that was too large for the GPU."""
+    if size == 1:
+        raise LinkerError("the memory of the GPU does not hold the encoding of one name; free some of it, or take --device cpu")
+    torch.cuda.empty_cache()
+    logger.warning("CUDA out of memory with %d names at once; going on with %d", size, size // 2)
+    return size // 2
+
+
+def _distinct(names: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """The distinct names, and for each name where it is among them."""
+    rows: dict[str, int] = {}
+    places = np.fromiter((rows.setdefault(name, len(rows)) for name in names), np.int64, len(names))
+    return list(rows), places
+
+
+def _longest_first(tokens: Sequence[Tokens]) -> NDArray[np.int64]:
+    """The order in which names of about the same length stand together."""
+    return np.argsort([-len(pieces) for pieces in tokens], kind="stable")

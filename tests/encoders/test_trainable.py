@@ -1,0 +1,198 @@
+"""What dense encoders share, on an encoder that is small enough to follow by hand."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from linker.errors import LinkerError
+
+torch = pytest.importorskip("torch")
+from torch import Tensor, nn  # noqa: E402
+
+from linker.encoders import trainable  # noqa: E402
+from linker.encoders.trainable import Batch, Tokens, TrainableEncoder, autocast, pays, pick_device  # noqa: E402
+
+CPU, CUDA = torch.device("cpu"), torch.device("cuda")
+
+
+class Sums(TrainableEncoder):
+    """A name is the sum of its letters, a = [1, 0] and b = [0, 10], times `factor`; it writes down what is asked of it."""
+
+    def __init__(self, room: int = 10**6) -> None:
+        super().__init__()
+        self.factor = nn.Parameter(torch.tensor(1.0))
+        self.dropout, self.frozen = nn.Dropout(0.5), nn.Identity().eval()
+        self.room = room  # names that fit into memory
+        self.tokenized: list[str] = []
+        self.shapes: list[tuple[int, int]] = []
+        self.contexts: list[tuple[bool, bool, bool]] = []
+
+    @property
+    def dim(self) -> int:
+        return 2
+
+    def tokenize(self, names: Sequence[str]) -> list[Tokens]:
+        self.tokenized += names
+        return [[" ab".index(c) for c in name] for name in names]
+
+    def collate(self, tokens: Sequence[Tokens]) -> Batch:
+        width = max(map(len, tokens))
+        return {"letters": torch.tensor([[*ids, *[0] * (width - len(ids))] for ids in tokens], dtype=torch.int64)}
+
+    def forward(self, batch: Batch) -> Tensor:
+        self.shapes.append(tuple(batch["letters"].shape))
+        self.contexts.append((torch.is_autocast_enabled("cpu"), torch.is_inference_mode_enabled(), self.training))
+        if len(batch["letters"]) > self.room:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB")
+        rows = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 10.0]])[batch["letters"]].sum(1)
+        return self.dropout(rows) * self.factor
+
+    def save(self, folder: object) -> None: ...
+
+    @classmethod
+    def load(cls, folder: object) -> Sums:
+        return cls()
+
+
+NAMES = ["ab", "", "b", "abba", "ab", "b"]
+VECTORS = [[1, 10], [0, 0], [0, 10], [2, 20], [1, 10], [0, 10]]
+
+
+def test_vectors_come_in_the_order_asked() -> None:
+    encoder = Sums().eval()
+    for batch_size in (1, 2, 3, 256):
+        vectors = encoder.encode(NAMES, batch_size=batch_size)
+        assert vectors.dtype == np.float32
+        assert vectors.tolist() == VECTORS
+    assert encoder.embed(NAMES).tolist() == VECTORS
+    assert encoder.encode(["b", "ab"]).tolist() == [[0, 10], [1, 10]]
+
+
+def test_no_names() -> None:
+    assert Sums().encode([]).shape == (0, 2)
+    assert Sums().embed([]).shape == (0, 2)
+
+
+def test_distinct_names_once_and_the_longest_first() -> None:
+    encoder = Sums()
+    encoder.encode(NAMES, batch_size=2)
+    assert encoder.shapes == [(2, 4), (2, 1)]  # abba and ab, b and the empty name
+    assert encoder.tokenized == ["ab", "", "b", "abba"]
+
+
+def test_on_a_cpu_few_names_stand_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trainable, "_CPU_STEP", 3)
+    encoder = Sums().eval()
+    assert encoder.encode(NAMES).tolist() == encoder.embed(NAMES).tolist() == VECTORS
+    assert encoder.shapes == [(3, 4), (1, 0)] * 2
+
+
+def test_gradients_of_a_repeated_name_add_up() -> None:
+    encoder = Sums().eval()
+    (encoder.embed(["ab", "b", "ab"]) * torch.tensor([[1.0], [1.0], [3.0]])).sum().backward()
+    assert encoder.factor.grad.item() == 11 * 1 + 10 * 1 + 11 * 3
+
+
+def test_tokens_are_kept_but_not_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trainable, "_CACHE", 2)
+    encoder = Sums().eval()
+    for _ in range(2):
+        assert encoder.encode(NAMES).tolist() == VECTORS
+    assert encoder.tokenized == ["ab", "", "b", "abba", "b", "abba"]  # the first two were kept
+
+
+def test_encoding_has_no_dropout_and_leaves_each_module_as_it_was() -> None:
+    encoder = Sums().train()
+    encoder.frozen.eval()
+    assert encoder.encode(NAMES).tolist() == VECTORS
+    assert encoder.contexts == [(False, True, False)]
+    assert (encoder.training, encoder.dropout.training, encoder.frozen.training) == (True, True, False)
+    assert not torch.is_inference_mode_enabled()
+    encoder.embed(NAMES)
+    assert encoder.contexts[1:] == [(False, False, True)]
+
+
+def test_the_modes_are_put_back_after_an_error() -> None:
+    encoder = Sums(room=0).train()
+    with pytest.raises(LinkerError):
+        encoder.encode(["a"])
+    assert encoder.training
+
+
+def test_out_of_memory_halves_the_batches(caplog: pytest.LogCaptureFixture) -> None:
+    encoder = Sums(room=2)
+    names = ["a" * n for n in range(1, 10)]
+    with caplog.at_level(logging.WARNING):
+        assert encoder.encode(names, batch_size=256).tolist() == [[n, 0] for n in range(1, 10)]
+    assert [n for n, _ in encoder.shapes] == [9, 4, 2, 2, 2, 2, 1]
+    message = "CUDA out of memory with {} names at once; going on with {}"
+    assert [record.getMessage() for record in caplog.records] == [message.format(9, 4), message.format(4, 2)]
+
+
+def test_out_of_memory_with_one_name() -> None:
+    with pytest.raises(LinkerError, match="the memory of the GPU does not hold the encoding of one name; free some of it"):
+        Sums(room=0).encode(["a", "b"])
+
+
+@pytest.mark.parametrize("batch_size", [0, -1])
+def test_a_batch_of_no_names(batch_size: int) -> None:
+    with pytest.raises(LinkerError, match=f"batch_size is {batch_size}; expected: 1 or more"):
+        Sums().encode(["a"], batch_size=batch_size)
+
+
+def test_progress_is_shown_when_asked(capfd: pytest.CaptureFixture[str]) -> None:
+    Sums().encode(NAMES)
+    assert capfd.readouterr() == ("", "")
+    Sums().encode(NAMES, progress=True)
+    assert "4/4" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("precision", "outer", "expected"), [("fp32", False, False), ("fp32", True, False), ("bf16", False, True)])
+def test_the_precision_decides(precision: trainable.Precision, outer: bool, expected: bool) -> None:
+    encoder = Sums()
+    encoder.precision = precision
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=outer):
+        assert encoder.embed(["a"]).dtype == torch.float32
+        assert encoder.encode(["a"]).dtype == np.float32
+    assert [autocasted for autocasted, _, _ in encoder.contexts] == [expected, expected]
+
+
+@pytest.mark.parametrize(
+    ("abilities", "expected"),
+    [({"avx512_f": True}, False), ({"avx512_bf16": True}, True), ({"amx_bf16": True, "avx512_bf16": False}, True), ({}, False)],
+)
+def test_bf16_pays_where_a_cpu_computes_it(monkeypatch: pytest.MonkeyPatch, abilities: dict[str, bool], expected: bool) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: abilities, raising=False)
+    assert pays(CPU) is expected
+    with autocast(CPU, "auto"):
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == (torch.bfloat16 if expected else torch.float32)
+
+
+def test_a_torch_that_does_not_know_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    assert not pays(CPU)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_bf16_pays_where_a_gpu_computes_it(monkeypatch: pytest.MonkeyPatch, native: bool) -> None:
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: native or including_emulation)
+    assert pays(CUDA) is native
+    assert not pays(torch.device("meta"))
+
+
+@pytest.mark.parametrize(
+    ("choice", "there", "expected"), [("auto", True, CUDA), ("auto", False, CPU), ("cpu", True, CPU), ("cuda", True, CUDA)]
+)
+def test_the_device(monkeypatch: pytest.MonkeyPatch, choice: str, there: bool, expected: object) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
+    assert pick_device(choice) == expected
+
+
+def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(LinkerError, match="the device is cuda, but torch finds no GPU; take auto or cpu"):
+        pick_device("cuda")
