@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,20 +22,34 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Rows that were found for each query, in one array: those of query i are `rows[indptr[i]:indptr[i + 1]]`."""
+    """Rows that were found for each query, in one array: those of query i are `rows[indptr[i]:indptr[i + 1]]`.
+
+    `sparse` and `dense` are the parts of the scores, each the plain dot product, where the generator has such a part.
+    """
 
     indptr: NDArray[np.int64]
     rows: Integers
     scores: Floats
+    sparse: Floats | None = None
+    dense: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One query's ranking, best first: concept rows, the rows of `Dictionary.names` that matched best, and scores, all (found,)."""
+    """One query's ranking, best first, all (found,): concept rows, the rows of `Dictionary.names` that matched best, their scores.
+
+    `sparse` and `dense` are the parts of the scores, as in `Hits`.
+    """
 
     concepts: Integers
     entries: Integers
     scores: Floats
+    sparse: Floats | None = None
+    dense: Floats | None = None
+
+    def __getitem__(self, part: slice) -> Ranked:
+        sparse, dense = _at(self.sparse, part), _at(self.dense, part)
+        return Ranked(self.concepts[part], self.entries[part], self.scores[part], sparse, dense)
 
 
 class Generator(ABC):
@@ -54,7 +69,11 @@ class Generator(ABC):
 
     @abstractmethod
     def score(self, queries: Sequence[str], k: int) -> Hits:
-        """Find the k best names of each query, in any order; fewer where no more have a score above 0."""
+        """Find the k best names of each query, in any order; fewer where there are no more."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write what it ranks with into a folder that is being saved."""
 
     def names(self, queries: Sequence[str], k: int) -> list[tuple[Integers, Floats]]:
         """Rank the k best names of each query: rows of the name table and scores; equal scores by id of the first concept, then row."""
@@ -72,8 +91,7 @@ class Generator(ABC):
         for todo, hits in self._widening(queries, _OVERFETCH * k, concepts=k):
             indptr, ranked = self._group(hits)
             for j, i in enumerate(todo):
-                best = slice(indptr[j], min(indptr[j] + k, indptr[j + 1]))
-                result[i] = Ranked(ranked.concepts[best], ranked.entries[best], ranked.scores[best])
+                result[i] = ranked[indptr[j] : min(indptr[j] + k, indptr[j + 1])]
         return [result[i] for i in range(len(queries))]
 
     def _widening(self, queries: Sequence[str], fetch: int, concepts: int = 0) -> Iterator[tuple[list[int], Hits]]:
@@ -106,10 +124,12 @@ class Generator(ABC):
 
     def _group(self, hits: Hits) -> tuple[NDArray[np.int64], Ranked]:
         """Turn hits on names into concepts, each once with its best name, ordered within each query."""
-        starts, counts = self.table.indptr[hits.rows], np.diff(self.table.indptr)[hits.rows]
-        pick = np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-        concepts, entries, scores = self.table.concepts[pick], self.table.entries[pick], np.repeat(hits.scores, counts)
-        query = np.repeat(np.repeat(np.arange(len(hits.indptr) - 1), np.diff(hits.indptr)), counts)
+        starts = self.table.indptr[hits.rows]
+        counts = self.table.indptr[hits.rows + 1] - starts
+        hit = np.repeat(np.arange(len(hits.rows)), counts)
+        pick = (starts - np.cumsum(counts) + counts)[hit] + np.arange(len(hit))
+        concepts, entries, scores = self.table.concepts[pick], self.table.entries[pick], hits.scores[hit]
+        query = np.repeat(np.arange(len(hits.indptr) - 1), np.diff(hits.indptr))[hit]
         kinds = self._kind_rank[entries]
         order = np.lexsort((entries, kinds, -scores, concepts, query))
         new = np.ones(len(order), bool)
@@ -117,7 +137,12 @@ class Generator(ABC):
         first = order[new]
         first = first[np.lexsort((self._id_rank[concepts[first]], kinds[first], -scores[first], query[first]))]
         indptr = np.searchsorted(query[first], np.arange(len(hits.indptr)))
-        return indptr, Ranked(concepts[first], entries[first], scores[first])
+        sparse, dense = _at(hits.sparse, hit[first]), _at(hits.dense, hit[first])
+        return indptr, Ranked(concepts[first], entries[first], scores[first], sparse, dense)
+
+
+def _at(scores: Floats | None, places: slice | NDArray[np.int64]) -> Floats | None:
+    return None if scores is None else scores[places]
 
 
 def _ranges(todo: Sequence[int], hits: Hits) -> Iterator[tuple[int, int, int]]:

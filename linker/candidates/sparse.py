@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sparse_dot_topn import sp_matmul_topn
 
 from linker import persistence
-from linker.candidates.base import Generator, Hits, Integers
+from linker.candidates.base import Floats, Generator, Hits, Integers
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder
 from linker.errors import LinkerError
+
+_PAIRS = 100_000  # pairs of names whose vectors are held at once, 60 MB with trigrams
 
 
 class SparseGenerator(Generator):
@@ -29,7 +34,7 @@ class SparseGenerator(Generator):
         self, table: NameTable, id_rank: Integers, kind_rank: Integers, encoder: SparseEncoder, postings: csr_matrix, threads: int = 0
     ) -> None:
         super().__init__(table, id_rank, kind_rank)
-        self._encoder, self._postings = encoder, postings
+        self.encoder, self._postings = encoder, postings
         self._threads = threads or _usable_cores()
 
     @classmethod
@@ -38,8 +43,35 @@ class SparseGenerator(Generator):
         return cls(table, dictionary.id_rank, dictionary.kind_rank, encoder, csr_matrix(encoder.encode(list(table.texts)).T))
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
-        found = sp_matmul_topn(self._encoder.encode(queries), self._postings, k, n_threads=self._threads)
-        return Hits(found.indptr.astype(np.int64), found.indices.astype(np.int32), found.data)
+        found = sp_matmul_topn(self.encoder.encode(queries), self._postings, k, n_threads=self._threads)
+        return Hits(found.indptr.astype(np.int64), found.indices.astype(np.int32), found.data, sparse=found.data)
+
+    @cached_property
+    def by_name(self) -> csr_matrix:
+        """The vectors of the names, csr_matrix (names, terms), made of the postings when first asked for."""
+        return csr_matrix(self._postings.T)
+
+    def similarity(self, queries: Sequence[str], rows: Integers) -> Floats:
+        """Score given names for each query.
+
+        Args:
+            rows: (len(queries), K) rows of the name table, -1 where there is none.
+
+        Returns:
+            (len(queries), K) dot products, 0 where there is no row.
+        """
+        scores = np.zeros(rows.shape, np.float32)
+        query, place = np.nonzero(rows >= 0)
+        scores[query, place] = self.products(self.encoder.encode(queries), query, rows[query, place])
+        return scores
+
+    def products(self, vectors: csr_matrix, query: NDArray[np.integer[Any]], rows: Integers) -> Floats:
+        """Multiply pairs: `vectors[query[i]]` by the vector of the name `rows[i]`, for each i."""
+        scores = np.zeros(len(rows), np.float32)
+        for i in range(0, len(rows), _PAIRS):
+            pairs = slice(i, i + _PAIRS)
+            scores[pairs] = vectors[query[pairs]].multiply(self.by_name[rows[pairs]]).sum(axis=1).A1
+        return scores
 
     def save(self, folder: Path) -> None:
         """Write the names, their vectors and the encoder into a folder that is being saved."""
@@ -47,7 +79,7 @@ class SparseGenerator(Generator):
         persistence.save_arrays(folder / "names", self.table.arrays())
         arrays = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
         persistence.save_arrays(folder / "postings", arrays)
-        self._encoder.save(folder / "sparse")
+        self.encoder.save(folder / "sparse")
 
     @classmethod
     def load(cls, folder: Path, dictionary: Dictionary, encoder: type[SparseEncoder]) -> SparseGenerator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -25,7 +26,10 @@ def table(names: Sequence[Sequence[int]]) -> NameTable:
 
 
 class Fixed(Generator):
-    """Returns fixed scores; which of equal names it cuts off is given by `luck`. Queries are row numbers."""
+    """Returns fixed scores; which of equal names it cuts off is given by `luck`. Queries are row numbers.
+
+    The parts of a score tell the name: the sparse one is its row, the dense one its row below zero.
+    """
 
     def __init__(
         self, names: NameTable, id_rank: list[int], scores: list[list[int]], luck: list[int], kinds: list[int] | None = None
@@ -42,7 +46,11 @@ class Fixed(Generator):
             rows.append(sorted(best, key=lambda r: self.luck[r]))  # in any order
         found = [(r, self.scores[int(q)][r]) for q, some in zip(queries, rows, strict=True) for r in some]
         indptr = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-        return Hits(indptr, np.array([r for r, _ in found], np.int32), np.array([s for _, s in found], np.float32))
+        hits = np.array([r for r, _ in found], np.int32)
+        return Hits(indptr, hits, np.array([s for _, s in found], np.float32), hits.astype(np.float32), -hits.astype(np.float32))
+
+    def save(self, folder: Path) -> None:
+        raise NotImplementedError
 
 
 def brute_names(generator: Fixed, query: int, k: int) -> list[tuple[int, float]]:
@@ -65,11 +73,18 @@ def brute_concepts(generator: Fixed, query: int, k: int) -> list[tuple[int, int,
 
 def check(generator: Fixed, k: int) -> None:
     queries = [str(i) for i in range(len(generator.scores))]
+    owner = np.zeros(len(generator.table.entries), int)  # the name of each entry
+    owner[generator.table.entries] = np.repeat(np.arange(len(generator.table)), np.diff(generator.table.indptr))
     for i, (rows, scores) in enumerate(generator.names(queries, k)):
         assert list(zip(rows.tolist(), scores.tolist(), strict=True)) == brute_names(generator, i, k)
     for i, ranked in enumerate(generator.concepts(queries, k)):
         found = zip(ranked.concepts.tolist(), ranked.entries.tolist(), ranked.scores.tolist(), strict=True)
         assert list(found) == brute_concepts(generator, i, k)
+        rows = owner[ranked.entries]
+        assert ranked.sparse is not None
+        assert ranked.sparse.tolist() == rows.tolist()
+        assert ranked.dense is not None
+        assert ranked.dense.tolist() == (-rows).tolist()
 
 
 @given(st.data())
@@ -156,6 +171,14 @@ def test_names_without_concepts_are_passed_over() -> None:
     assert generator._name_rank[[1, 3]].tolist() == [1, 0]
     assert generator.names(["0"], 2)[0][0].tolist() == [3, 1]
     assert generator.concepts(["0"], 2)[0].concepts.tolist() == [1, 0]
+
+
+def test_parts_that_a_generator_does_not_have_stay_absent() -> None:
+    generator = Fixed(table([[0], [1]]), [0, 1], [[1, 2]], [0, 1])
+    bare = mock.Mock(side_effect=lambda queries, k: Hits(np.array([0, 2]), np.array([0, 1], np.int32), np.array([1, 2], np.float32)))
+    with mock.patch.object(generator, "score", bare):
+        ranked = generator.concepts(["0"], 2)[0]
+    assert (ranked.concepts.tolist(), ranked.sparse, ranked.dense) == ([1, 0], None, None)
 
 
 @pytest.mark.parametrize("k", [1, 10])

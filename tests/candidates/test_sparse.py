@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from linker import Dictionary, LinkerError, files, persistence
-from linker.candidates import base
+from linker.candidates import base, sparse
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
@@ -55,7 +56,7 @@ def read(folder: Path, *lines: str) -> Dictionary:
 
 def full(made: SparseGenerator, queries: list[str]) -> np.ndarray:
     """All scores (queries, names), in float64 out of the float32 vectors."""
-    encoder, names = made._encoder, list(made.table.texts)
+    encoder, names = made.encoder, list(made.table.texts)
     return encoder.encode(queries).astype(np.float64).toarray() @ encoder.encode(names).astype(np.float64).toarray().T
 
 
@@ -88,6 +89,29 @@ def test_rankings_are_those_of_brute_force(data: st.DataObject) -> None:
         assert ranked.concepts.tolist() == order
         assert ranked.entries.tolist() == [best[c][2] for c in order]
         assert ranked.scores.tolist() == [-best[c][0] for c in order]
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=30)
+def test_given_names_score_as_in_the_full_table(data: st.DataObject) -> None:
+    names = data.draw(st.lists(WORD, min_size=1, max_size=10, unique=True))
+    queries = data.draw(st.lists(WORD | UNKNOWN, max_size=4))
+    width = data.draw(st.integers(0, 4))
+    row = st.lists(st.integers(-1, len(names) - 1), min_size=width, max_size=width)
+    rows = np.array([data.draw(row) for _ in queries], np.int32).reshape(len(queries), width)
+    made = generator(names, [[0]] * len(names), [0])
+    expected = np.take_along_axis(full(made, queries), np.maximum(rows, 0), axis=1)
+    with mock.patch.object(sparse, "_PAIRS", data.draw(st.integers(1, 20))):
+        scores = made.similarity(queries, rows)
+    assert scores.dtype == np.float32
+    assert scores == pytest.approx(np.where(rows < 0, 0, expected), abs=1e-6)
+
+
+def test_the_score_is_its_sparse_part() -> None:
+    ranked = generator(["fever", "flu"], [[0], [1]], [0, 1]).concepts(["flu"], 2)[0]
+    assert ranked.sparse is not None
+    assert ranked.sparse.tolist() == ranked.scores.tolist()
+    assert ranked.dense is None
 
 
 def test_a_query_without_known_characters_finds_nothing() -> None:

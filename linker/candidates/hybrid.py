@@ -1,0 +1,131 @@
+"""Exact top-k of the hybrid score, z = dense + λ · sparse (BioSyn, Sung et al. 2020, eq. 1-4; BCNH, Yan et al. 2021, eq. 1-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from linker import persistence
+from linker.candidates import dense
+from linker.candidates.base import Floats, Generator, Hits, Integers
+from linker.candidates.sparse import SparseGenerator
+from linker.dictionary import Dictionary
+from linker.encoders.base import Encoder, SparseEncoder
+from linker.errors import LinkerError
+
+_WEIGHTS = 8_000_000  # sparse weights of queries that are held at once, zeros included, 32 MB
+_LARGEST = 1e30  # of λ and the scale, so that float32 holds the scores
+
+
+class HybridGenerator(Generator):
+    """Ranks names by `dense_scale` times the dense dot product plus λ times the sparse one.
+
+    Args:
+        sparse: the names, and how their characters score.
+        encoder: makes the dense vectors of queries.
+        vectors: float32 (names, dim), what the encoder makes of the names.
+        sparse_weight: λ; may be 0 or negative.
+        dense_scale: above 0.
+
+    Raises:
+        ValueError: the vectors do not fit the names or the encoder, or a number is not finite.
+    """
+
+    def __init__(self, sparse: SparseGenerator, encoder: Encoder, vectors: Floats, sparse_weight: float, dense_scale: float = 1.0) -> None:
+        super().__init__(sparse.table, sparse._id_rank, sparse._kind_rank)
+        _check(vectors, (len(sparse.table), encoder.dim), sparse_weight, dense_scale)
+        self.sparse, self.encoder, self.vectors = sparse, encoder, np.asarray(vectors)  # plain, since slices of a memmap are slow
+        self.sparse_weight, self.dense_scale = float(sparse_weight), float(dense_scale)
+        self._nameless = np.diff(sparse.table.indptr) == 0  # the empty name, which stands for no concept
+
+    @classmethod
+    def index(cls, sparse: SparseGenerator, encoder: Encoder, sparse_weight: float, dense_scale: float = 1.0) -> HybridGenerator:
+        """Encode the names of a sparse generator with a dense encoder."""
+        return cls(sparse, encoder, _encode(encoder, list(sparse.table.texts)), sparse_weight, dense_scale)
+
+    def with_vectors(self, vectors: Floats, sparse_weight: float) -> HybridGenerator:
+        """The same names with other vectors and another λ, as after an epoch of training; all else is shared."""
+        return HybridGenerator(self.sparse, self.encoder, vectors, sparse_weight, self.dense_scale)
+
+    def score(self, queries: Sequence[str], k: int) -> Hits:
+        vectors, weights = _encode(self.encoder, queries), self.sparse.encoder.encode(queries)
+        query, rows = self._best(vectors, weights, k)
+        some = np.array([text != "" for text in queries], bool)[query]  # an empty query finds nothing
+        query, rows = query[some], rows[some]
+        near, alike = dense.products(vectors, self.vectors, query, rows), self.sparse.products(weights, query, rows)
+        indptr = np.searchsorted(query, np.arange(len(queries) + 1))
+        return Hits(indptr, rows, self.dense_scale * near + self.sparse_weight * alike, alike, near)
+
+    def _best(self, vectors: Floats, weights: csr_matrix, k: int) -> tuple[Integers, Integers]:
+        """The queries and rows of the hits, in the order of queries."""
+        found = [(np.empty(0, np.int32), np.empty(0, np.int32))]
+        step = max(1, min(dense.QUERIES, _WEIGHTS // max(1, weights.shape[1])))
+        for i in range(0, len(vectors), step):
+            score = self._scorer(vectors[i : i + step], weights[i : i + step])
+            query, rows, _ = dense.best(score, len(vectors[i : i + step]), len(self.table), k)
+            found.append((query + np.int32(i), rows))
+        query, rows = (np.concatenate(column) for column in zip(*found, strict=True))
+        return query, rows
+
+    def _scorer(self, vectors: Floats, weights: csr_matrix) -> dense.Score:
+        """How blocks of names score; the sparse names meet queries with their zeros, so that frequent terms are as fast as rare ones."""
+        scaled = (self.dense_scale * vectors).T
+        weighted = (self.sparse_weight * weights).T.toarray(order="C")
+
+        def score(names: slice) -> Floats:
+            block: Floats = self.vectors[names] @ scaled
+            if self.sparse_weight:
+                block += self.sparse.by_name[names] @ weighted
+            block[self._nameless[names]] = -np.inf
+            return block
+
+        return score
+
+    def save(self, folder: Path) -> None:
+        self.sparse.save(folder)
+        persistence.save_arrays(folder / "dense_names", {"vectors": self.vectors})
+        self.encoder.save(folder / "dense")
+        persistence.save_json(folder / "hybrid.json", {"sparse_weight": self.sparse_weight, "dense_scale": self.dense_scale})
+
+    @classmethod
+    def load(
+        cls, folder: Path, dictionary: Dictionary, sparse_encoder: type[SparseEncoder], dense_encoder: type[Encoder]
+    ) -> HybridGenerator:
+        """Read what `save` wrote; the arrays stay memory-mapped.
+
+        Raises:
+            LinkerError: an array or a number does not fit the others.
+        """
+        sparse = SparseGenerator.load(folder, dictionary, sparse_encoder)
+        arrays, numbers = persistence.load_arrays(folder / "dense_names"), persistence.load_json(folder / "hybrid.json")
+        try:
+            encoder = dense_encoder.load(folder / "dense")
+            return cls(sparse, encoder, arrays["vectors"], numbers["sparse_weight"], numbers["dense_scale"])
+        except (KeyError, ValueError, IndexError, TypeError) as error:
+            raise LinkerError(f"{folder}: the dense vectors do not fit the names ({error}); train again") from None
+
+
+def _encode(encoder: Encoder, names: Sequence[str]) -> Floats:
+    vectors = encoder.encode(names)
+    if not _is_finite(vectors):
+        raise LinkerError("the dense encoder makes vectors that are not finite; its weights are damaged, train again")
+    return vectors
+
+
+def _is_finite(vectors: Floats) -> bool:
+    """Whether all numbers are finite, without an array of answers."""
+    return bool(np.isfinite([vectors.min(initial=0), vectors.max(initial=0)]).all())
+
+
+def _check(vectors: NDArray[Any], shape: tuple[int, int], sparse_weight: float, dense_scale: float) -> None:
+    if vectors.dtype != np.float32 or vectors.shape != shape:
+        raise ValueError(f"they are {vectors.dtype} {vectors.shape}, expected: float32 {shape}")
+    if not _is_finite(vectors):
+        raise ValueError("they are not finite")
+    if not (abs(sparse_weight) < _LARGEST and 0 < dense_scale < _LARGEST):
+        raise ValueError(f"sparse_weight is {sparse_weight} and dense_scale {dense_scale}, expected: finite, the scale above 0")

@@ -1,0 +1,314 @@
+"""The hybrid generator against the full table of scores that it avoids."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from linker import Dictionary, LinkerError, persistence
+from linker.candidates import base, dense, hybrid
+from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.sparse import SparseGenerator
+from linker.dictionary import NameTable
+from linker.encoders.base import Encoder, SparseEncoder
+from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
+from linker.persistence import Strings
+from linker.text.normalize import normalize
+
+WORD = st.text("ab ", min_size=1, max_size=5).map(lambda text: " ".join(text.split())).filter(bool)
+QUERY = WORD | st.sampled_from(["", "z", "zb"])
+
+
+class Letters(SparseEncoder):
+    """Counts "a" and "b": whole numbers, so that all sums are exact."""
+
+    def fit(self, names: Sequence[str]) -> None: ...
+
+    def encode(self, names: Sequence[str]) -> csr_matrix:
+        return csr_matrix(np.array([[name.count("a"), name.count("b")] for name in names], np.float32).reshape(len(names), 2))
+
+    def save(self, folder: Path) -> None: ...
+
+    @classmethod
+    def load(cls, folder: Path) -> Letters:
+        return cls()
+
+
+class Endings(Encoder):
+    """Three small whole numbers out of the length, the first and the last character."""
+
+    def __init__(self, dim: int = 3) -> None:
+        self._dim, self.asked = dim, []  # type: ignore[var-annotated]
+
+    @property
+    def dim(self) -> int:
+        return self._dim
+
+    def encode(self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False) -> NDArray[np.float32]:
+        self.asked.append(list(names))
+        whole = [[len(name) - 3, ord(name[0]) - ord("b"), 98 - ord(name[-1])] if name else [9, 9, 9] for name in names]
+        return np.array(whole, np.float32).reshape(-1, 3)[:, : self.dim] % 5 - 2
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir()
+        persistence.save_json(folder / "endings.json", {"dim": self.dim})
+
+    @classmethod
+    def load(cls, folder: Path) -> Endings:
+        return cls(persistence.load_json(folder / "endings.json")["dim"])
+
+
+def table(names: Sequence[str], concepts: Sequence[Sequence[int]]) -> NameTable:
+    rows = np.array([c for some in concepts for c in some], np.int32)
+    return NameTable(Strings.of(names), np.cumsum([0, *map(len, concepts)]), rows, np.arange(len(rows), dtype=np.int32))
+
+
+def generator(names: Sequence[str], concepts: Sequence[Sequence[int]], weight: float, scale: float = 1, kinds: Any = 0) -> HybridGenerator:
+    encoder, made = Letters(), table(names, concepts)
+    number = 1 + max(c for some in concepts for c in some)
+    kind_rank = np.broadcast_to(np.array(kinds, np.int32), len(made.entries))
+    sparse = SparseGenerator(made, np.arange(number, dtype=np.int32)[::-1], kind_rank, encoder, csr_matrix(encoder.encode(names).T))
+    return HybridGenerator.index(sparse, Endings(), weight, scale)
+
+
+def full(made: HybridGenerator, query: str) -> dict[int, tuple[float, float, float]]:
+    """Of each name that has a concept z and its sparse and dense parts, one after the other; of the empty query none."""
+    (letters,), (ending,) = Letters().encode([query]).toarray(), Endings().encode([query])
+    found = {}
+    for row, name in enumerate(made.table.texts):
+        if name and query:
+            sparse = float(letters @ Letters().encode([name]).toarray()[0])
+            near = float(ending @ made.vectors[row])
+            found[row] = made.dense_scale * near + made.sparse_weight * sparse, sparse, near
+    return found
+
+
+def check(made: HybridGenerator, queries: list[str], k: int) -> None:
+    owned = [(r, c) for r in range(len(made.table)) for c in made.table.concepts[made.table.indptr[r] : made.table.indptr[r + 1]]]
+    for query, (rows, scores), ranked in zip(queries, made.names(queries, k), made.concepts(queries, k), strict=True):
+        parts = full(made, query)
+        order = sorted(parts, key=lambda r: (-parts[r][0], min(made._id_rank[c] for row, c in owned if row == r), r))[:k]
+        assert rows.tolist() == order
+        assert scores.tolist() == [parts[r][0] for r in order]
+        best: dict[int, tuple[float, int, int]] = {}
+        for entry, (r, c) in enumerate(owned if query else ()):
+            rank = (-parts[r][0], int(made._kind_rank[entry]), entry)
+            best[c] = min(best.get(c, rank), rank)
+        first = sorted(best, key=lambda c: (*best[c][:2], made._id_rank[c]))[:k]
+        assert ranked.concepts.tolist() == first
+        assert ranked.entries.tolist() == [best[c][2] for c in first]
+        assert ranked.sparse is not None
+        assert ranked.dense is not None
+        found = zip(ranked.scores.tolist(), ranked.sparse.tolist(), ranked.dense.tolist(), strict=True)
+        assert list(found) == [parts[owned[best[c][2]][0]] for c in first]
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=60)
+def test_rankings_are_those_of_brute_force_whatever_the_blocks(data: st.DataObject) -> None:
+    names = data.draw(st.lists(WORD, min_size=1, max_size=25, unique=True))
+    concepts = [sorted(data.draw(st.sets(st.integers(0, 4), min_size=1, max_size=3))) for _ in names]
+    if data.draw(st.booleans()):
+        at = data.draw(st.integers(0, len(names)))
+        names.insert(at, "")
+        concepts.insert(at, [])
+    kinds = data.draw(st.lists(st.integers(0, 2), min_size=sum(map(len, concepts)), max_size=sum(map(len, concepts))))
+    weight, scale = data.draw(st.sampled_from([0, 0.5, 3, -3, -0.25])), data.draw(st.sampled_from([1, 20, 0.5]))
+    cells = data.draw(st.sampled_from([1, 10, 10**6]))
+    with (
+        mock.patch.multiple(dense, _CELLS=cells, _PAIRS=data.draw(st.sampled_from([1, 3, 1000]))),
+        mock.patch.multiple(base, _OVERFETCH=data.draw(st.integers(1, 3)), _CELLS=cells),
+        mock.patch.multiple(hybrid, _WEIGHTS=data.draw(st.sampled_from([1, 4, 10**6]))),
+    ):
+        made = generator(names, concepts, weight, scale, kinds)
+        check(made, data.draw(st.lists(QUERY, max_size=5)), data.draw(st.sampled_from([1, 2, 4, 30])))
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.7, -0.7, 30.0, -30.0])
+def test_the_best_names_with_vectors_of_any_numbers(sample: Path, weight: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense, "_CELLS", 20 * 50)
+    made = HybridGenerator.index(indexed(Dictionary.read(sample), TfidfEncoder()), Endings(), weight, 2.0)
+    random = np.random.default_rng(0)
+    vectors = random.standard_normal((len(made.table), 3)).astype(np.float32)
+    made, queries = made.with_vectors(vectors, weight), list(made.table.texts)[:20]
+    asked = random.standard_normal((20, 3)).astype(np.float32)
+    monkeypatch.setattr(made.encoder, "encode", lambda names: asked)
+    sparse = made.sparse.encoder.encode(queries) @ made.sparse.encoder.encode(list(made.table.texts)).T
+    z = 2.0 * asked.astype(np.float64) @ vectors.astype(np.float64).T + weight * sparse.toarray().astype(np.float64)
+    hits = made.score(queries, 9)
+    assert hits.indptr.tolist() == list(range(0, 181, 9))
+    for i in range(20):
+        found = slice(9 * i, 9 * i + 9)
+        assert hits.scores[found] == pytest.approx(z[i, hits.rows[found]], abs=1e-4)
+        assert sorted(hits.scores[found]) == pytest.approx(np.sort(z[i])[-9:], abs=1e-4)
+        assert len(set(hits.rows[found])) == 9
+
+
+def test_more_names_are_asked_for_than_there_are() -> None:
+    made = generator(["a", "", "b", "ab"], [[0], [], [1], [0, 2]], -1)
+    assert [len(ranked.concepts) for ranked in made.concepts(["b", "", "zz"], 100)] == [3, 0, 3]
+    assert [len(rows) for rows, _ in made.names(["b", "", "zz"], 100)] == [3, 0, 3]
+    assert made.score([], 5).indptr.tolist() == [0]
+
+
+def test_the_empty_name_is_no_candidate_even_where_it_is_nearest() -> None:
+    made = generator(["a", "", "b"], [[0], [], [1]], 1)
+    assert full(made, "zz").keys() == {0, 2}
+    query = Endings().encode(["zz"])[0]
+    made = made.with_vectors(np.array([[0, 0, 0], 100 * query, [0, 0, 0]], np.float32), 1)
+    assert made.names(["zz"], 1)[0][0].tolist() != [1]
+    assert sorted(made.names(["zz"], 3)[0][0].tolist()) == [0, 2]
+
+
+def test_other_vectors_share_all_else() -> None:
+    made = generator(["a", "b"], [[0], [1]], 0.0, 4.0)
+    query = Endings().encode(["zz"])[0]
+    for nearest in (0, 1):
+        vectors = np.zeros((2, 3), np.float32)
+        vectors[nearest] = query
+        other = made.with_vectors(vectors, 0.5)
+        assert other.names(["zz"], 1)[0][0].tolist() == [nearest]
+        assert (other.sparse_weight, other.dense_scale) == (0.5, 4.0)
+        assert other.sparse is made.sparse
+        assert other.encoder is made.encoder
+    assert made.sparse_weight == 0
+    assert made.vectors == pytest.approx(Endings().encode(["a", "b"]))
+
+
+def test_only_lists_that_are_open_are_encoded_again() -> None:
+    made = generator(["a", "b", "aaaa", "bbbb"], [[0], [1], [2], [2]], 1.0)
+    made = made.with_vectors(np.zeros((4, 3), np.float32), 1.0)  # a: 1, 0, 4, 0 and b: 0, 1, 0, 4
+    made.encoder.asked.clear()
+    with mock.patch.object(base, "_OVERFETCH", 2):
+        ranked = made.concepts(["a", "b", "ab"], 1)
+    assert [r.concepts.tolist() for r in ranked] == [[2], [2], [2]]
+    assert made.encoder.asked == [["a", "b", "ab"], ["ab"]]  # ab: 1, 1, 4, 4, cut between equals
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_an_encoder_that_makes_no_numbers(bad: float) -> None:
+    made = generator(["a", "b"], [[0], [1]], 1.0)
+    with mock.patch.object(made.encoder, "encode", lambda names: np.full((len(names), 3), bad, np.float32)):
+        with pytest.raises(LinkerError, match="vectors that are not finite"):
+            made.names(["a"], 1)
+        with pytest.raises(LinkerError, match="vectors that are not finite"):
+            HybridGenerator.index(made.sparse, made.encoder, 1.0)
+
+
+def indexed(dictionary: Dictionary, encoder: TfidfEncoder) -> SparseGenerator:
+    names = dictionary.table(normalize)
+    encoder.fit([text for text in names.texts if text])
+    return SparseGenerator.index(names, dictionary, encoder)
+
+
+@pytest.fixture
+def four(tmp_path: Path) -> Dictionary:
+    path = tmp_path / "small.tsv"
+    path.write_text("id\tname\tsynonyms\nA:3\tfever\tflu\nA:1\tswine flu\t\nA:2\tβ\tFlu\n", encoding="utf-8")
+    return Dictionary.read(path)
+
+
+@pytest.fixture
+def made(four: Dictionary) -> HybridGenerator:
+    return HybridGenerator.index(indexed(four, TfidfEncoder(TfidfOptions("char", 1, 2))), Endings(), -0.5, 20.0)
+
+
+@pytest.fixture
+def saved(tmp_path: Path, made: HybridGenerator) -> Path:
+    with persistence.saving(tmp_path / "m", "generator", {}) as folder:
+        made.save(folder)
+    return tmp_path / "m"
+
+
+def test_saving_and_loading(four: Dictionary, made: HybridGenerator, saved: Path) -> None:
+    loaded = HybridGenerator.load(saved, four, TfidfEncoder, Endings)
+    array: Any = loaded.vectors
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    assert isinstance(array, np.memmap)
+    assert (loaded.sparse_weight, loaded.dense_scale) == (-0.5, 20.0)
+    queries = ["flu", "fever β", "", "zz"]
+    for a, b in zip(made.concepts(queries, 3), loaded.concepts(queries, 3), strict=True):
+        assert (a.concepts.tolist(), a.entries.tolist(), a.scores.tolist()) == (b.concepts.tolist(), b.entries.tolist(), b.scores.tolist())
+
+
+def test_what_was_loaded_can_be_saved_over_its_own_folder(four: Dictionary, saved: Path) -> None:
+    loaded = HybridGenerator.load(saved, four, TfidfEncoder, Endings)
+    with persistence.saving(saved, "generator", {}) as folder:
+        loaded.save(folder)
+    again = HybridGenerator.load(saved, four, TfidfEncoder, Endings)
+    assert again.vectors.tolist() == loaded.vectors.tolist()
+
+
+def put(values: NDArray[Any], value: float) -> NDArray[Any]:
+    changed = values.copy()
+    changed[-1, -1] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda v: v[:-1],
+        lambda v: v[:0],
+        lambda v: v[:, :-1],
+        lambda v: v.reshape(-1),
+        lambda v: v.astype(np.float64),
+        lambda v: v.astype(">f4"),
+        lambda v: v.astype(np.int32),
+        lambda v: put(v, np.nan),
+        lambda v: put(v, np.inf),
+        lambda v: put(v, -np.inf),
+    ],
+)
+def test_loading_refuses_vectors_that_do_not_fit(four: Dictionary, saved: Path, change: Callable[[NDArray[Any]], NDArray[Any]]) -> None:
+    path = saved / "dense_names" / "vectors.npy"
+    np.save(path, change(np.load(path)))
+    with pytest.raises(LinkerError, match=r"the dense vectors do not fit the names \(they are .*\); train again"):
+        HybridGenerator.load(saved, four, TfidfEncoder, Endings)
+
+
+def test_loading_refuses_a_folder_without_vectors(four: Dictionary, saved: Path) -> None:
+    (saved / "dense_names" / "vectors.npy").unlink()
+    with pytest.raises(LinkerError, match=r"the dense vectors do not fit the names \('vectors'\)"):
+        HybridGenerator.load(saved, four, TfidfEncoder, Endings)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"sparse_weight": 1.0},
+        {"dense_scale": 1.0},
+        {"sparse_weight": float("nan"), "dense_scale": 1.0},
+        {"sparse_weight": float("-inf"), "dense_scale": 1.0},
+        {"sparse_weight": 10**400, "dense_scale": 1.0},
+        {"sparse_weight": "1", "dense_scale": 1.0},
+        {"sparse_weight": None, "dense_scale": 1.0},
+        {"sparse_weight": 1.0, "dense_scale": [1.0]},
+        {"sparse_weight": 1.0, "dense_scale": 0},
+        {"sparse_weight": 1.0, "dense_scale": -1},
+        {"sparse_weight": 1.0, "dense_scale": float("inf")},
+        [1.0, 2.0],
+        1.0,
+    ],
+)
+def test_loading_refuses_numbers_that_are_none(four: Dictionary, saved: Path, numbers: object) -> None:
+    (saved / "hybrid.json").write_text(json.dumps(numbers))
+    with pytest.raises(LinkerError, match=r"the dense vectors do not fit the names \(.+\); train again"):
+        HybridGenerator.load(saved, four, TfidfEncoder, Endings)
+
+
+def test_loading_says_what_is_wrong_with_the_sparse_part(four: Dictionary, saved: Path) -> None:
+    np.save(saved / "postings" / "data.npy", np.zeros(1, np.float32))
+    with pytest.raises(LinkerError, match="the names and their vectors do not fit together"):
+        HybridGenerator.load(saved, four, TfidfEncoder, Endings)
