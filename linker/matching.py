@@ -7,6 +7,7 @@ obsolete id was mapped to).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from collections.abc import Set as AbstractSet
 
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
@@ -14,6 +15,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from linker.types import Gold, GoldGroup
 
 Resolve = Callable[[str], frozenset[str]]
+SYNONYM, HYPERNYM = 2, 1  # relevance of a name; 0 for neither
 
 
 def accepted(gold: Gold, resolve: Resolve) -> frozenset[str]:
@@ -23,6 +25,19 @@ def accepted(gold: Gold, resolve: Resolve) -> frozenset[str]:
 
 def _meanings(identifier: str, resolve: Resolve) -> frozenset[str]:
     return resolve(identifier) | {identifier}
+
+
+def relevance(ids: Collection[str], right: AbstractSet[str], hypernyms: AbstractSet[str] = frozenset()) -> int:
+    """Judge a name by the ids of its concepts (BCNH, section 2.2): 2 where any is right, else 1 where any is a hypernym, else 0.
+
+    Args:
+        ids: the ids of the name's concepts.
+        right: the ids that are right (see `accepted`).
+        hypernyms: the ids of the concepts above them.
+    """
+    if not right.isdisjoint(ids):
+        return SYNONYM
+    return 0 if hypernyms.isdisjoint(ids) else HYPERNYM
 
 
 def biosyn_rank(parts: Sequence[Sequence[Collection[str]]], gold: Gold, resolve: Resolve) -> int | None:
@@ -36,7 +51,7 @@ def biosyn_rank(parts: Sequence[Sequence[Collection[str]]], gold: Gold, resolve:
         The 1-based rank, or None where a part never hits.
     """
     right = accepted(gold, resolve)
-    ranks = [next((rank for rank, ids in enumerate(names, 1) if not right.isdisjoint(ids)), 0) for names in parts]
+    ranks = [next((rank for rank, ids in enumerate(names, 1) if relevance(ids, right) == SYNONYM), 0) for names in parts]
     return max(ranks) if ranks and all(ranks) else None
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker.matching import accepted, biosyn_rank, strict_rank
+from linker.matching import accepted, biosyn_rank, relevance, strict_rank
 from linker.types import Gold, GoldGroup
 
 OLD = {"x": frozenset("a"), "y": frozenset("bc"), "gone": frozenset()}  # x is now a; y stands on b and on c
@@ -32,6 +32,23 @@ def strict(parts: str, right: str) -> int | None:
 def test_accepted_are_the_ids_themselves_and_all_concepts_that_they_stand_for() -> None:
     assert accepted(gold("x|y+d"), resolve) == set("abcdxy")
     assert accepted((), resolve) == set()
+
+
+@pytest.mark.parametrize(
+    ("ids", "right", "hypernyms", "expected"),
+    [
+        ("a", "a", "", 2),
+        ("za", "ab", "", 2),  # one of its concepts is one of the right ones
+        ("h", "a", "h", 1),
+        ("zh", "a", "gh", 1),
+        ("ha", "a", "h", 2),  # right and a hypernym: right
+        ("z", "a", "h", 0),
+        ("", "a", "h", 0),
+        ("a", "", "", 0),
+    ],
+)
+def test_relevance_of_a_name(ids: str, right: str, hypernyms: str, expected: int) -> None:
+    assert relevance(tuple(ids), frozenset(right), frozenset(hypernyms)) == expected
 
 
 @pytest.mark.parametrize(
@@ -159,3 +176,10 @@ def test_strict_aggregates_the_slow_way(parts: list[str], ids: list[str]) -> Non
 )
 def test_biosyn(parts: list[list[str]], right: str, rank: int | None) -> None:
     assert biosyn_rank([[set(ids) for ids in part] for part in parts], gold(right), resolve) == rank
+
+
+@given(st.lists(st.sets(st.sampled_from("abcdx")), max_size=5), st.sampled_from(["", "a", "x", "y", "c|d", "a+b"]))
+@settings(deadline=None, max_examples=80)
+def test_biosyn_and_relevance_call_the_same_names_right(names: list[set[str]], ids: str) -> None:
+    graded = [relevance(name, accepted(gold(ids), resolve), set("abcd")) for name in names]
+    assert biosyn_rank([names], gold(ids), resolve) == (graded.index(2) + 1 if 2 in graded else None)

@@ -1,0 +1,335 @@
+"""Training of a dense encoder for the hybrid score: self-alignment on synonyms, then the list-wise phase (BioSyn, BCNH)."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from accelerate.utils import gather_object
+from torch import Tensor, nn
+
+from linker.candidates.base import Floats
+from linker.candidates.dense import top_k
+from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.sparse import SparseGenerator
+from linker.dictionary import Dictionary, NameTable
+from linker.encoders.base import Encoder
+from linker.encoders.trainable import Precision, TrainableEncoder, pick_device
+from linker.errors import LinkerError
+from linker.ranker.lists import ListMaker, Lists, Query, dictionary_queries
+from linker.training import losses, sampling
+from linker.training.checkpoints import Checkpoints
+from linker.training.loop import Batch, Epoch, Loss, Plan, Step, run
+from linker.training.options import AlignOptions, TrainingOptions
+
+logger = logging.getLogger(__name__)
+
+Record = Mapping[str, Any]
+"""One line of `training.jsonl`: the phase, the epoch, and what was measured."""
+
+Validate = Callable[[HybridGenerator], Mapping[str, float]]
+"""What development data says of the generator as it is after an epoch; `dev_acc1` decides which epoch is kept."""
+
+
+class ListwiseRanker(nn.Module):
+    """An encoder and λ: scores z = scale · v_m · v_e + λ · sparse (BioSyn eq. 1-4, BCNH eq. 1-3)."""
+
+    def __init__(self, encoder: TrainableEncoder, scale: float, sparse_weight: float) -> None:
+        super().__init__()
+        self.encoder, self.scale = encoder, scale
+        self.sparse_weight = nn.Parameter(torch.tensor(float(sparse_weight)))
+
+    def embed(self, names: Sequence[str]) -> Tensor:
+        """Encode names to (len(names), dim), with gradients."""
+        return self.encoder.embed(names)
+
+    def scores(self, mentions: Tensor, candidates: Tensor, sparse: Tensor) -> Tensor:
+        """Score the candidates (B, K, d) of mentions (B, d), given their sparse scores (B, K): z, (B, K)."""
+        return self.scale * torch.einsum("bd,bkd->bk", mentions, candidates) + self.sparse_weight * sparse
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What is trained on, and what is indexed in the end.
+
+    `queries` are annotated mentions; None draws names of the dictionary instead. `table` and `sparse` hold the names that lists are
+    made of; `indexed` holds them as its first, and behind them the mentions that the model adds to its dictionary.
+    """
+
+    queries: Sequence[Query] | None
+    dictionary: Dictionary
+    sparse: SparseGenerator
+    indexed: SparseGenerator
+
+    @property
+    def table(self) -> NameTable:
+        """The names that lists are made of."""
+        return self.sparse.table
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How and where a training runs."""
+
+    training: TrainingOptions
+    align: AlignOptions
+    checkpoints: Path | None = None  # folder for checkpoints, one folder in it for each phase
+    resume: bool = False  # go on from them, where there are any
+    phase: str = "rank"  # name of the list-wise phase
+    fingerprint: Mapping[str, object] = field(default_factory=dict)  # what is trained on, by checksum
+    on_event: Callable[[Step | Record], None] = lambda event: None  # is told each step and each epoch
+
+
+def fit(encoder: Encoder, material: Material, how: Run, validate: Validate | None = None) -> tuple[HybridGenerator, list[Record]]:
+    """Train an encoder and λ, and index the names with them.
+
+    Args:
+        encoder: is trained if it is a `TrainableEncoder`, and taken as it is otherwise.
+        validate: judges each epoch of the list-wise phase.
+
+    Returns:
+        The generator, and a record of each epoch.
+    """
+    training = how.training
+    if training.hypernym_norm and not material.dictionary.hierarchy.edges:
+        logger.warning("the dictionary has no hierarchy: the norm loss is switched off, and no candidate counts as hypernym")
+        how = dataclasses.replace(how, training=dataclasses.replace(training, hypernym_norm=False))
+    if not isinstance(encoder, TrainableEncoder):
+        logger.warning("the encoder has no weights to train; it is used as it is")
+        return HybridGenerator.index(material.indexed, encoder, training.sparse_weight, training.score_scale or 1.0), []
+    encoder.to(pick_device(training.device))
+    encoder.precision = training.precision
+    trainer = _Trainer(encoder, material, how, validate)
+    trainer.align()
+    trainer.rank()
+    return trainer.generator("fp32"), trainer.history
+
+
+class _Trainer:
+    """The phases of a training, and what they share."""
+
+    def __init__(self, encoder: TrainableEncoder, material: Material, how: Run, validate: Validate | None) -> None:
+        self.material, self.how, self.validate = material, how, validate
+        unit = np.allclose(np.linalg.norm(encoder.encode(["a", "name"]), axis=1), 1, atol=1e-2)
+        if how.training.hypernym_norm and unit:
+            raise LinkerError("the norm loss needs vectors of any length, these are unit vectors; set transformer.normalize=false")
+        scale = how.training.score_scale or (20.0 if unit else 1.0)
+        self.accelerator = Accelerator(cpu=encoder.device.type == "cpu")
+        self.ranker = ListwiseRanker(encoder, scale, how.training.sparse_weight)
+        self.history: list[Record] = []
+        self._vectors: tuple[tuple[str, Precision], Floats] | None = None  # of the indexed names, and which weights made them
+
+    def generator(self, precision: Precision) -> HybridGenerator:
+        """Index the names with the weights of now."""
+        self.ranker.encoder.precision = precision
+        weight = float(self.ranker.sparse_weight.detach())
+        return HybridGenerator(self.material.indexed, self.ranker.encoder, self._indexed(), weight, self.ranker.scale)
+
+    def align(self) -> None:
+        """Draw the synonyms of the dictionary together: InfoNCE on pairs, the others of a batch being the negatives (after SapBERT)."""
+        options, seed = self.how.align, self.how.training.seed
+        count = len(sampling.synonym_pairs(self.material.table, seed, 1))
+        if not (options.epochs and count):
+            return
+        plan = Plan(options.epochs, -(-count // options.batch_size), warmup=options.warmup, clip=1.0, seed=seed)
+        self._run("align", self._groups(options.learning_rate)[:1], self._pair_batches, plan, None)
+
+    def rank(self) -> None:
+        """Rank synonyms before hypernyms before the rest, in lists that are made anew every epoch."""
+        options = self.how.training
+        count = len(self._queries(1))
+        if not (options.epochs and count):
+            return
+        plan = Plan(
+            options.epochs,
+            -(-count // options.batch_size),
+            options.optimizer,
+            options.warmup,
+            options.clip,
+            best_by="dev_acc1" if self.validate and options.keep_best else None,
+            patience=options.patience if self.validate else 0,
+            seed=options.seed,
+        )
+        self._run(self.how.phase, self._groups(options.learning_rate), self._list_batches(), plan, self._judge)
+
+    def _run(
+        self,
+        phase: str,
+        groups: list[dict[str, Any]],
+        make_batches: Callable[[int], list[Batch]],
+        plan: Plan,
+        after_epoch: Callable[[int], Mapping[str, float]] | None,
+    ) -> None:
+        checkpoints = self._checkpoints(phase)
+        for event in run(self.ranker, groups, make_batches, plan, self.accelerator, after_epoch=after_epoch, checkpoints=checkpoints):
+            if isinstance(event, Epoch):
+                self.history.append({"phase": phase, **event.record})
+            self.how.on_event(self.history[-1] if isinstance(event, Epoch) else event)
+
+    def _checkpoints(self, phase: str) -> Checkpoints | None:
+        how = self.how
+        if how.checkpoints is None:
+            return None
+        fingerprint = {**how.fingerprint, **_flat("align", how.align), "training.seed": how.training.seed}
+        if phase == "align":  # does not see the mentions
+            fingerprint.pop("mentions", None)
+        else:
+            fingerprint |= _flat("training", how.training)
+        checkpoints = Checkpoints(how.checkpoints / phase, fingerprint)
+        return dataclasses.replace(checkpoints, resume=how.resume and checkpoints.exists)
+
+    def _groups(self, learning_rate: float) -> list[dict[str, Any]]:
+        """The encoder's parameters, then λ, which has a learning rate of its own and does not decay."""
+        options = self.how.training
+        weights = [parameter for parameter in self.ranker.encoder.parameters() if parameter.requires_grad]
+        return [
+            {"params": weights, "lr": learning_rate, "weight_decay": options.weight_decay},
+            {"params": [self.ranker.sparse_weight], "lr": options.sparse_learning_rate, "weight_decay": 0.0},
+        ]
+
+    @property
+    def _share(self) -> slice:
+        """This process's share of a batch."""
+        return slice(self.accelerator.process_index, None, self.accelerator.num_processes)
+
+    def _encode(self, names: Sequence[str]) -> Floats:
+        """Encode names, each process a share of them; float32 (len(names), dim)."""
+        shares = gather_object([self.ranker.encoder.encode(names[self._share])])
+        vectors = np.empty((len(names), self.ranker.encoder.dim), np.float32)
+        for i, share in enumerate(shares):
+            vectors[i :: len(shares)] = share
+        return vectors
+
+    def _indexed(self) -> Floats:
+        """The vectors of the indexed names; encoded anew only where the weights have changed."""
+        made_by = _checksum(self.ranker.encoder), self.ranker.encoder.precision
+        if self._vectors is None or self._vectors[0] != made_by:
+            self._vectors = None  # before the new ones take their memory
+            self._vectors = made_by, self._encode(list(self.material.indexed.table.texts))
+        return self._vectors[1]
+
+    # Self-alignment
+
+    def _pair_batches(self, epoch: int) -> list[Batch]:
+        options, seed = self.how.align, self.how.training.seed
+        pairs = sampling.synonym_pairs(self.material.table, seed, epoch)
+        texts = self.material.table.texts
+        vectors = self._encode([texts[row] for row in pairs.left]) if options.hard_negatives else None
+        order = sampling.order(pairs, vectors, options.batch_size, seed, epoch)
+        cut = (pairs[order[i : i + options.batch_size][self._share]] for i in range(0, len(order), options.batch_size))
+        return [
+            Batch([texts[row] for row in (*part.left, *part.right)], partial(_alignment, part.concept, options.temperature)) for part in cut
+        ]
+
+    # The list-wise phase
+
+    def _queries(self, epoch: int) -> Sequence[Query]:
+        if self.material.queries is not None:
+            return self.material.queries
+        options = self.how.training
+        return dictionary_queries(self.material.table, self.material.dictionary, options.dictionary_queries, options.seed, epoch)
+
+    def _maker(self, queries: Sequence[Query]) -> ListMaker:
+        material = self.material
+        own = material.queries is None
+        return ListMaker(
+            queries,
+            material.table,
+            material.dictionary,
+            material.sparse,
+            material.sparse.similarity,
+            self.how.training,
+            exclude_own=own,
+        )
+
+    def _list_batches(self) -> Callable[[int], list[Batch]]:
+        """What makes the batches of an epoch; the sparse rankings of mentions are computed once."""
+        annotated = self._maker(self.material.queries) if self.material.queries is not None else None
+        return lambda epoch: self._batches_of(annotated or self._maker(self._queries(epoch)), epoch)
+
+    def _batches_of(self, maker: ListMaker, epoch: int) -> list[Batch]:
+        options, texts = self.how.training, self.material.table.texts
+        names = self._indexed()[: len(texts)]
+        found, _ = top_k(self._encode([query.text for query in maker.queries]), names, maker.dense_wanted)
+        lists = maker.make(found)
+        if not lists.judged.any():
+            raise LinkerError(
+                f"none of the {len(lists.rows):,} candidate lists holds a right name; raise top_k, or check the ids of the mentions"
+            )
+        above = maker.hypernym_names(epoch) if options.hypernym_norm else np.empty((len(maker.queries), 0), np.int32)
+        order = np.random.default_rng((options.seed, epoch)).permutation(len(maker.queries))
+        batches = []
+        for i in range(0, len(order), options.batch_size):
+            rows = order[i : i + options.batch_size][self._share]
+            queries = [maker.queries[row].text for row in rows]
+            others = [texts[row] for row in (*lists.rows[rows].ravel(), *above[rows].ravel()) if row >= 0]
+            batches.append(Batch([*queries, *others], partial(self._list_loss, _cut(lists, rows), above[rows])))
+        return batches
+
+    def _list_loss(self, lists: Lists, above: np.ndarray, vectors: Tensor) -> Loss:
+        options = self.how.training
+        device = vectors.device
+        mask, sparse = torch.from_numpy(lists.mask).to(device), torch.from_numpy(lists.sparse).to(device)
+        relevance = torch.from_numpy(lists.relevance).to(device)
+        hypernyms = torch.from_numpy(above >= 0).to(device)
+        mentions, candidates = vectors[: len(mask)], _spread(vectors[len(mask) :], mask, hypernyms)
+        scores = self.ranker.scores(mentions, candidates[0], sparse)
+        if options.loss == "listwise":
+            each, judged = losses.listwise(scores, relevance, mask, options.relevance_temperature), lists.judged
+            judged = np.ones_like(judged) if options.keep_unjudged else judged
+        else:
+            each, judged = losses.marginal(scores, relevance, mask), lists.with_gold
+        value = losses.mean_of_lists(each, torch.from_numpy(judged).to(device))
+        numbers = {"gold_share": (lists.gold_share, float(len(mask)))}
+        if options.hypernym_norm:
+            norm = losses.hypernym_norm(mentions, candidates[1], hypernyms)
+            numbers["norm_loss"] = (float(norm.detach()), float(hypernyms.any(-1).sum()))
+            value = value + options.norm_weight * norm
+        return Loss(value, float(judged.sum()), numbers)
+
+    def _judge(self, epoch: int) -> Mapping[str, float]:
+        metrics = {"sparse_weight": float(self.ranker.sparse_weight.detach())}
+        return metrics if self.validate is None else metrics | dict(self.validate(self.generator(self.how.training.precision)))
+
+
+def _alignment(concepts: np.ndarray, temperature: float, vectors: Tensor) -> Loss:
+    left, right = vectors[: len(concepts)], vectors[len(concepts) :]
+    rows = torch.from_numpy(concepts).to(vectors.device)
+    return Loss(losses.info_nce(left, right, rows[:, None] == rows, temperature), len(concepts))
+
+
+def _cut(lists: Lists, rows: Any) -> Lists:
+    return Lists(lists.rows[rows], lists.sparse[rows], lists.relevance[rows], lists.mask[rows])
+
+
+def _spread(vectors: Tensor, *masks: Tensor) -> list[Tensor]:
+    """Put the vectors of names, in order, into the places where masks (B, K) are True; zeros elsewhere: (B, K, d) for each mask."""
+    spread, start = [], 0
+    for mask in masks:
+        places = mask.nonzero(as_tuple=True)
+        count = len(places[0])
+        empty = vectors.new_zeros(*mask.shape, vectors.shape[-1])
+        spread.append(empty.index_put(places, vectors[start : start + count]))
+        start += count
+    return spread
+
+
+def _checksum(module: nn.Module) -> str:
+    """What tells the weights of now from others."""
+    digest = hashlib.sha256()
+    for tensor in module.state_dict().values():
+        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def _flat(group: str, options: Any) -> dict[str, object]:
+    return {f"{group}.{name}": value for name, value in dataclasses.asdict(options).items()}

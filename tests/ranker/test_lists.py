@@ -1,0 +1,350 @@
+"""Training lists worked out by hand on a small dictionary, and against a second slow way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linker import Dictionary
+from linker.candidates.base import Floats, Generator, Hits, Integers
+from linker.dictionary import NameTable
+from linker.errors import LinkerError
+from linker.ranker.lists import ListMaker, Lists, Query, dictionary_queries, mention_queries
+from linker.training.options import TrainingOptions
+
+HEADER = "id\tname\tsynonyms\tparents\talt_ids\tdefinition\ttypes\tstatus\treplaced_by\txrefs"
+SMALL = """
+D:0\tdisease\tillness
+D:1\ttumor\tmass|growth\tD:0
+D:2\tlymphoma\tlymphoid mass|growth\tD:1\tO:2
+D:3\tburkitt\tburkitt tumor\tD:2|D:4
+D:4\tviral disease\t\tD:0
+D:5\tfever\tpyrexia\tD:0
+D:9\told tumor\t\t\t\t\t\tobsolete
+"""
+BY_ROW = ["disease", "illness", "tumor", "mass", "growth", "lymphoma", "lymphoid mass", "burkitt", "burkitt tumor", "viral disease"]
+BY_ROW += ["fever", "pyrexia"]
+OF = {name: {f"D:{c}"} for name, c in zip(BY_ROW, [0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 5, 5], strict=True)} | {"growth": {"D:1", "D:2"}}
+CONCEPTS = [f"D:{i}" for i in range(6)]
+PARENTS = {"D:1": {"D:0"}, "D:2": {"D:1"}, "D:3": {"D:2", "D:4"}, "D:4": {"D:0"}, "D:5": {"D:0"}}
+
+Scores = Mapping[str, Mapping[str, float]]  # query -> name -> sparse score
+
+
+class Fixed(Generator):
+    """Knows the sparse scores of each query; names that are not among them have none."""
+
+    def __init__(self, table: NameTable, dictionary: Dictionary, scores: Scores) -> None:
+        super().__init__(table, dictionary.id_rank, dictionary.kind_rank)
+        self.scores, self.asked = scores, 0
+
+    def score(self, queries: Sequence[str], k: int) -> Hits:
+        self.asked += 1
+        found = [sorted(((s, BY_ROW.index(n)) for n, s in self.scores.get(q, {}).items()), reverse=True)[:k] for q in queries]
+        flat = [hit for hits in found for hit in hits]
+        indptr = np.cumsum([0, *map(len, found)]).astype(np.int64)
+        return Hits(indptr, np.array([row for _, row in flat], np.int32), np.array([score for score, _ in flat], np.float32))
+
+    def save(self, folder: Path) -> None:
+        raise NotImplementedError
+
+    def pair_scores(self, queries: Sequence[str], rows: Integers) -> Floats:
+        cells = [[self.scores.get(q, {}).get(BY_ROW[r], 0.0) for r in row] for q, row in zip(queries, rows.tolist(), strict=True)]
+        return np.array(cells, np.float32).reshape(rows.shape)
+
+
+@pytest.fixture(scope="module")
+def dictionary(tmp_path_factory: pytest.TempPathFactory) -> Dictionary:
+    lines = [line + "\t" * (HEADER.count("\t") - line.count("\t")) for line in SMALL.strip("\n").splitlines()]
+    path = tmp_path_factory.mktemp("lists") / "small.tsv"
+    path.write_text("\n".join([HEADER, *lines]) + "\n", encoding="utf-8")
+    return Dictionary.read(path)
+
+
+@pytest.fixture(scope="module")
+def table(dictionary: Dictionary) -> NameTable:
+    table = dictionary.table(str)
+    assert list(table.texts) == BY_ROW
+    return table
+
+
+Small = tuple[NameTable, Dictionary]
+
+
+@pytest.fixture(scope="module")
+def small(table: NameTable, dictionary: Dictionary) -> Small:
+    return table, dictionary
+
+
+def query(text: str, *right: str) -> Query:
+    return Query(text, frozenset(right))
+
+
+def maker(small: Small, queries: Sequence[Query], scores: Scores, *, exclude_own: bool = False, **options: float) -> ListMaker:
+    sparse = Fixed(*small, scores)
+    chosen = TrainingOptions(**{"top_k": 4, **options})  # type: ignore[arg-type]
+    return ListMaker(queries, *small, sparse, sparse.pair_scores, chosen, exclude_own=exclude_own)
+
+
+def rows(*lists: Iterable[str], width: int = 0) -> Integers:
+    """Names as rows, padded with -1 to `width` or the longest list."""
+    found = [[BY_ROW.index(name) for name in names] for names in lists]
+    width = max(width, *map(len, found)) if found else width
+    return np.array([[*some, *[-1] * (width - len(some))] for some in found], np.int32).reshape(len(found), width)
+
+
+def names(row: Iterable[int]) -> list[str]:
+    return [BY_ROW[r] for r in row if r >= 0]
+
+
+def test_the_best_sparse_names_come_first_and_dense_ones_that_are_new_fill_up(small: Small) -> None:
+    scores = {"q": {"burkitt": 0.5, "mass": 0.9, "fever": 0.1, "lymphoma": 0.2}}
+    lists = maker(small, [query("q", "D:3")], scores).make(rows(["mass", "lymphoma", "burkitt", "growth"]))
+    assert names(lists.rows[0]) == ["mass", "burkitt", "lymphoma", "growth"]
+    assert lists.sparse[0].tolist() == pytest.approx([0.9, 0.5, 0.2, 0])  # known for dense names too
+    assert lists.relevance[0].tolist() == [0, 2, 1, 1]  # growth is a name of the parent D:2 as well
+    assert lists.mask.all()
+    assert (lists.rows.dtype, lists.sparse.dtype, lists.relevance.dtype) == (np.int32, np.float32, np.int8)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "expected"),
+    [
+        (0, ["fever", "pyrexia", "tumor", "mass"]),
+        (0.25, ["fever", "pyrexia", "tumor", "burkitt"]),
+        (0.49, ["fever", "pyrexia", "tumor", "burkitt"]),  # int(4 * 0.49) = 1 dense
+        (0.5, ["fever", "pyrexia", "burkitt", "tumor"]),
+        (1, ["burkitt", "tumor", "illness", "disease"]),
+    ],
+)
+def test_the_share_of_dense_names(small: Small, ratio: float, expected: list[str]) -> None:
+    scores = {"q": {"fever": 0.9, "pyrexia": 0.8, "tumor": 0.7, "mass": 0.6, "growth": 0.5}}
+    made = maker(small, [query("q", "D:5")], scores, dense_ratio=ratio)
+    assert names(made.make(rows(["burkitt", "tumor", "illness", "disease"])).rows[0]) == expected
+
+
+def test_few_sparse_names_are_filled_up_and_few_of_both_are_masked(small: Small) -> None:
+    made = maker(
+        small, [query("q", "D:5"), query("r", "D:2"), query("s", "D:2")], {"q": {"fever": 0.9}, "r": {"mass": 0.3}}, dense_ratio=0.25
+    )
+    lists = made.make(rows(["pyrexia", "mass", "tumor", "burkitt"], ["mass", "growth"], [], width=4))
+    assert [names(row) for row in lists.rows] == [["fever", "pyrexia", "mass", "tumor"], ["mass", "growth"], []]
+    assert lists.rows[1:].tolist() == [[3, 4, -1, -1], [-1] * 4]
+    assert lists.mask.tolist() == [[True] * 4, [True, True, False, False], [False] * 4]
+    assert lists.relevance.tolist() == [[2, 2, 0, 0], [1, 2, 0, 0], [0, 0, 0, 0]]
+    assert lists.sparse[1:].tolist() == [[pytest.approx(0.3), 0, 0, 0], [0, 0, 0, 0]]
+    assert lists.judged.tolist() == [True, True, False]
+    assert lists.with_gold.tolist() == [True, True, False]
+    assert lists.gold_share == pytest.approx(2 / 3)
+
+
+def test_masked_places_have_no_score_even_if_the_first_name_has(small: Small) -> None:
+    made = maker(small, [query("q", "D:0")], {"q": {"disease": 0.7}})  # row 0 stands for the masked rows in the question
+    lists = made.make(rows(["disease"], width=4))
+    assert lists.sparse.tolist() == [[pytest.approx(0.7), 0, 0, 0]]
+
+
+def test_a_list_with_hypernyms_alone_is_judged_without_gold(small: Small) -> None:
+    lists = maker(small, [query("q", "D:2"), query("r", "D:5")], {}).make(rows(["mass", "fever"], ["mass", "burkitt"], width=4))
+    assert lists.relevance.tolist() == [[1, 0, 0, 0], [0, 0, 0, 0]]
+    assert (lists.judged.tolist(), lists.with_gold.tolist(), lists.gold_share) == ([True, False], [False, False], 0)
+
+
+def test_the_own_name_is_kept_out_and_replaced(small: Small) -> None:
+    scores = {"fever": {"fever": 1.0, "pyrexia": 0.4, "mass": 0.3, "growth": 0.2}}
+    dense = rows(["fever", "pyrexia", "mass", "tumor", "illness"])
+    own = [query("fever", "D:5")]
+    made = maker(small, own, scores, exclude_own=True)
+    assert made.dense_wanted == 5
+    assert names(made.make(dense).rows[0]) == ["pyrexia", "mass", "tumor", "illness"]
+    with_own = maker(small, own, scores)
+    assert with_own.dense_wanted == 4
+    assert names(with_own.make(dense).rows[0]) == ["fever", "pyrexia", "mass", "tumor"]
+    other = maker(small, [query("high fever", "D:5")], {"high fever": scores["fever"]}, exclude_own=True)  # is no name itself
+    assert names(other.make(dense).rows[0]) == ["fever", "pyrexia", "mass", "tumor"]
+
+
+def test_the_sparse_ranking_is_computed_once(small: Small) -> None:
+    sparse = Fixed(*small, {"q": {"fever": 1.0}})
+    made = ListMaker([query("q", "D:5")], *small, sparse, sparse.pair_scores, TrainingOptions(top_k=2))
+    asked = sparse.asked
+    first, second = made.make(rows(["mass", "tumor"])), made.make(rows(["pyrexia", "fever"]))
+    assert (names(first.rows[0]), names(second.rows[0])) == (["fever", "mass"], ["fever", "pyrexia"])
+    assert asked == sparse.asked > 0
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (2, 4), (0, 4)])
+def test_dense_rows_of_another_shape_are_refused(small: Small, shape: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="expected: 1 by 4 or more"):
+        maker(small, [query("q", "D:5")], {}).make(np.zeros(shape, np.int32))
+
+
+def test_dense_rows_of_all_names_are_enough_where_the_dictionary_is_small(small: Small) -> None:
+    made = maker(small, [query("fever", "D:5")], {}, exclude_own=True, top_k=50)
+    lists = made.make(np.arange(12, dtype=np.int32)[None])
+    assert names(lists.rows[0]) == [name for name in BY_ROW if name != "fever"]
+
+
+def test_no_queries(small: Small) -> None:
+    made = maker(small, [], {})
+    lists = made.make(np.zeros((0, 4), np.int32))
+    assert (lists.rows.shape, lists.sparse.shape, lists.gold_share) == ((0, 4), (0, 4), 0)
+    assert made.hypernym_names(0).shape == (0, 10)
+
+
+@pytest.mark.parametrize(
+    ("right", "height", "expected"),
+    [
+        (["D:3"], 1, {"lymphoma", "lymphoid mass", "growth", "viral disease"}),
+        (["D:3"], 2, {"lymphoma", "lymphoid mass", "growth", "viral disease", "tumor", "mass"}),
+        (["D:3"], 9, {"lymphoma", "lymphoid mass", "growth", "viral disease", "tumor", "mass"}),  # never the root D:0
+        (["D:2"], 1, {"tumor", "mass"}),  # growth is right too
+        (["O:2"], 1, {"tumor", "mass", "growth"}),  # an alternative id leads to the parents; `accepted` adds D:2 itself
+        (["D:2", "D:3"], 1, {"tumor", "mass", "viral disease"}),  # D:2 is right, so it is no hypernym
+        (["D:5"], 9, set()),  # its only parent is the root
+        (["D:0"], 9, set()),
+        (["Z:1"], 9, set()),
+    ],
+)
+def test_hypernyms_are_names_above_the_right_concepts(small: Small, right: list[str], height: int, expected: set[str]) -> None:
+    made = maker(small, [query("q", *right)], {}, height=height, top_k=12)
+    drawn = names(made.hypernym_names(0)[0])
+    assert (set(drawn), len(drawn)) == (expected, len(expected))
+    lists = made.make(np.arange(12, dtype=np.int32)[None])
+    assert set(names(lists.rows[0][lists.relevance[0] == 1])) == expected
+
+
+def test_hypernyms_are_drawn_by_seed_and_epoch_alone(small: Small) -> None:
+    queries = [query("q", "D:3"), query("r", "D:2"), query("s", "D:5"), *[query(f"t{i}", "D:3") for i in range(20)]]
+    made = maker(small, queries, {}, max_hypernyms=2, seed=3)
+    first = made.hypernym_names(0)
+    assert first.dtype == np.int32
+    assert first.shape == (23, 2)
+    assert first[2].tolist() == [-1, -1]
+    assert not np.array_equal(first, made.hypernym_names(1))
+    assert not np.array_equal(first, maker(small, queries, {}, max_hypernyms=2, seed=4).hypernym_names(0))
+    made.make(np.zeros((23, 4), np.int32))
+    again = maker(small, queries, {}, max_hypernyms=2, seed=3)
+    assert np.array_equal(again.hypernym_names(1), made.hypernym_names(1))
+    assert np.array_equal(first, made.hypernym_names(0))
+    assert len({tuple(sorted(row)) for row in first[3:].tolist()}) > 1  # equal queries draw apart
+    assert all(len(set(names(row))) == len(names(row)) for row in first)
+
+
+def above(right: set[str], height: int) -> set[str]:
+    """The hypernym ids by the definition: some chain of at most `height` parents leads there."""
+    found: set[str] = set()
+    layer = right
+    for _ in range(height):
+        layer = {p for c in layer for p in PARENTS.get(c, ())}
+        found |= layer
+    return found - right - {"D:0"}
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=80)
+def test_lists_the_slow_way(small: Small, data: st.DataObject) -> None:
+    top_k, exclude_own, height = data.draw(st.integers(2, 7)), data.draw(st.booleans()), data.draw(st.integers(1, 4))
+    dense_ratio, seed = data.draw(st.sampled_from([0, 0.3, 0.5, 1])), data.draw(st.integers(0, 9))
+    texts = st.one_of(st.sampled_from(BY_ROW), st.just("no name"))
+    rights = st.sets(st.sampled_from(CONCEPTS), min_size=1, max_size=2)
+    queries = [query(text, *right) for text, right in data.draw(st.lists(st.tuples(texts, rights), max_size=4))]
+    ranking = st.permutations(BY_ROW).map(lambda order: {name: 1 - 0.05 * i for i, name in enumerate(order)})
+    scores = {q.text: dict(list(data.draw(ranking).items())[: data.draw(st.integers(0, 12))]) for q in queries}
+    options = {"top_k": top_k, "dense_ratio": dense_ratio, "height": height, "seed": seed, "max_hypernyms": 2}
+    made = maker(small, queries, scores, exclude_own=exclude_own, **options)
+    dense = [data.draw(st.permutations(range(12)))[: made.dense_wanted] for _ in queries]
+    lists = made.make(np.array(dense, np.int32).reshape(len(queries), made.dense_wanted))
+
+    n_sparse = top_k - int(top_k * dense_ratio)
+    for i, q in enumerate(queries):
+        own = {q.text} if exclude_own else set()
+        expected = [name for name in sorted(scores[q.text], key=lambda n: -scores[q.text][n]) if name not in own][:n_sparse]
+        for row in dense[i]:
+            if len(expected) < top_k and BY_ROW[row] not in {*expected, *own}:
+                expected.append(BY_ROW[row])
+        assert names(lists.rows[i]) == expected
+        assert len(expected) == len(set(expected)) == top_k  # `dense_wanted` is enough
+        for name, grade, score in zip(expected, lists.relevance[i].tolist(), lists.sparse[i].tolist(), strict=True):
+            assert grade == (2 if OF[name] & q.right else 1 if OF[name] & above(set(q.right), height) else 0)
+            assert score == pytest.approx(scores[q.text].get(name, 0))
+        drawn = names(made.hypernym_names(data.draw(st.integers(0, 3)))[i])
+        pool = {name for name, ids in OF.items() if ids & above(set(q.right), height) and not ids & q.right}
+        assert len(drawn) == len(set(drawn)) == min(2, len(pool))
+        assert set(drawn) <= pool
+        assert not {"disease", "illness"} & set(drawn)
+
+
+def test_lists_know_their_gold() -> None:
+    relevance = np.array([[0, 1], [2, 0], [0, 0], [2, 1]], np.int8)
+    lists = Lists(np.zeros((4, 2), np.int32), np.zeros((4, 2), np.float32), relevance, np.ones((4, 2), bool))
+    assert lists.judged.tolist() == [True, True, False, True]
+    assert lists.with_gold.tolist() == [False, True, False, True]
+    assert lists.gold_share == 0.5
+
+
+def test_mentions_become_distinct_queries_and_the_others_are_counted(dictionary: Dictionary) -> None:
+    pairs = [
+        ("flu", {"Z:1"}),
+        ("fever", {"D:5"}),
+        ("", {"D:5"}),
+        ("fever", {"D:5"}),
+        ("nothing", set()),
+        ("lymphoma", {"O:2", "D:2"}),
+        ("fever", {"D:4"}),
+        ("fever", {"D:5"}),
+        ("lost", {"D:9"}),  # obsolete and replaced by nothing
+        ("flu", {"Z:1", "Z:0"}),
+        ("flu", {"Z:1"}),
+        ("half", {"Z:1", "D:1"}),
+    ]
+    counted = mention_queries([(text, frozenset(right)) for text, right in pairs], dictionary)
+    kept = [query("fever", "D:5"), query("lymphoma", "O:2", "D:2"), query("fever", "D:4"), query("half", "Z:1", "D:1")]
+    assert counted.queries == kept
+    assert (counted.duplicates, counted.empty) == (2, 2)
+    assert counted.unknown == [query("flu", "Z:1"), query("lost", "D:9"), query("flu", "Z:1", "Z:0"), query("flu", "Z:1")]
+    assert counted.unknown_ids == ["D:9", "Z:0", "Z:1"]
+
+
+def test_no_mentions(dictionary: Dictionary) -> None:
+    counted = mention_queries([], dictionary)
+    assert (counted.queries, counted.duplicates, counted.empty, counted.unknown, counted.unknown_ids) == ([], 0, 0, [], [])
+
+
+def test_dictionary_queries_are_names_with_synonyms(table: NameTable, dictionary: Dictionary) -> None:
+    queries = dictionary_queries(table, dictionary, 100, seed=0, epoch=0)
+    assert {q.text: set(q.right) for q in queries} == {name: ids for name, ids in OF.items() if name != "viral disease"}
+    assert len(queries) == 11
+
+
+def test_dictionary_queries_are_distinct_and_drawn_by_seed_and_epoch(table: NameTable, dictionary: Dictionary) -> None:
+    first = dictionary_queries(table, dictionary, 6, seed=1, epoch=2)
+    assert len({q.text for q in first}) == 6
+    assert first == dictionary_queries(table, dictionary, 6, seed=1, epoch=2)
+    assert first != dictionary_queries(table, dictionary, 6, seed=1, epoch=3)
+    assert first != dictionary_queries(table, dictionary, 6, seed=2, epoch=2)
+
+
+def test_names_that_are_the_same_once_normalised_are_no_synonyms(dictionary: Dictionary) -> None:
+    merged = dictionary.table(lambda text: {"illness": "disease", "pyrexia": "fever"}.get(text, text))
+    texts = {q.text for q in dictionary_queries(merged, dictionary, 99, seed=0, epoch=0)}
+    assert texts == {"tumor", "mass", "growth", "lymphoma", "lymphoid mass", "burkitt", "burkitt tumor"}
+
+
+def test_a_name_that_is_empty_once_normalised_is_no_query_and_no_synonym(dictionary: Dictionary) -> None:
+    emptied = dictionary.table(lambda text: "" if text in {"pyrexia", "mass"} else text)
+    texts = {q.text for q in dictionary_queries(emptied, dictionary, 99, seed=0, epoch=0)}
+    assert texts == {"disease", "illness", "tumor", "growth", "lymphoma", "lymphoid mass", "burkitt", "burkitt tumor"}
+
+
+def test_a_dictionary_without_synonyms_gives_no_queries(tmp_path: Path) -> None:
+    path = tmp_path / "plain.txt"
+    path.write_text("A:1||fever\nA:2||cough\n")
+    plain = Dictionary.read(path)
+    with pytest.raises(LinkerError, match="no concept of the dictionary has two names"):
+        dictionary_queries(plain.table(str), plain, 5, seed=0, epoch=0)
