@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker.metrics import hits, mean_interval, reciprocal_ranks
+from linker import metrics
+from linker.errors import LinkerError
+from linker.metrics import hits, mean_interval, paired_difference, reciprocal_ranks, run_interval
 
 RANKS = [1, 0, 3, 2, 20, 21]
 
@@ -64,3 +67,105 @@ def test_interval_lies_within_the_values(values: list[float], seed: int) -> None
 @settings(deadline=None, max_examples=50)
 def test_hits_the_slow_way(ranks: list[int], k: int) -> None:
     assert hits(ranks, k).tolist() == [float(rank in range(1, k + 1)) for rank in ranks]
+
+
+def all_draws(*systems: list[list[float]]) -> list[list[float]]:
+    """The means of the systems for every equally likely draw of mentions and of each system's runs, one after the other."""
+    means = []
+    places = range(len(systems[0][0]))
+    for mentions in itertools.product(places, repeat=len(places)):
+        for runs in itertools.product(*(itertools.product(system, repeat=len(system)) for system in systems)):
+            means.append([sum(run[m] for run in of_one for m in mentions) / len(of_one) / len(places) for of_one in runs])
+    return means
+
+
+A = [[0.9, 0.1, 0.5], [0.8, 0.35, 0.2]]
+B = [[0.4, 0.3, 0.6], [0.7, 0.05, 0.1]]
+
+
+def test_difference_the_slow_way() -> None:
+    exact = np.quantile([a - b for a, b in all_draws(A, B)], [0.1, 0.9])
+    difference, lower, upper = paired_difference(A, B, draws=40_000, level=0.8)
+    assert difference == pytest.approx((0.9 + 0.1 + 0.5 + 0.8 + 0.35 + 0.2) / 6 - (0.4 + 0.3 + 0.6 + 0.7 + 0.05 + 0.1) / 6)
+    assert (lower, upper) == pytest.approx(exact, abs=0.01)
+
+
+def test_interval_of_runs_the_slow_way() -> None:
+    exact = np.quantile([mean for (mean,) in all_draws(A)], [0.1, 0.9])
+    mean, lower, upper = run_interval(A, draws=40_000, level=0.8)
+    assert mean == pytest.approx((0.9 + 0.1 + 0.5 + 0.8 + 0.35 + 0.2) / 6)
+    assert (lower, upper) == pytest.approx(exact, abs=0.01)
+
+
+def test_identical_systems_of_one_run_differ_by_nothing() -> None:
+    values = [[0, 1, 1, 0, 1] * 20]
+    assert paired_difference(values, values) == (0, 0, 0)  # only pairing gives this: unpaired, each mean moves by 0.05
+
+
+def test_the_runs_of_identical_systems_are_drawn_apart() -> None:
+    values = [[0.0] * 10, [1.0] * 10]
+    assert paired_difference(values, values) == (0, -1, 1)  # a draw has means 0, 1/2 or 1; 1/16 of them are 0 - 1
+
+
+def test_better_by_one_mention() -> None:
+    worse = np.zeros((1, 100))
+    better = worse.copy()
+    better[0, 17] = 1
+    # the one is drawn 0, 1, 2, 3 ... times with probability 0.366, 0.370, 0.185, 0.061 ...: 0.921 up to 2, 0.982 up to 3
+    assert paired_difference(better, worse) == (1 / 100, 0, 3 / 100)
+    assert paired_difference(worse, better) == (-1 / 100, -3 / 100, 0)
+
+
+def test_runs_that_differ_widen_the_interval() -> None:
+    alike, apart = [[1, 0] * 50] * 2, [[1, 0, 1, 1] * 25, [1, 0, 0, 0] * 25]
+    wide, narrow = run_interval(apart), run_interval(alike)
+    assert wide[0] == narrow[0] == 0.5
+    assert wide[2] - wide[1] > 1.5 * (narrow[2] - narrow[1])
+
+
+def test_interval_of_one_run_is_that_of_its_mentions() -> None:
+    values = hits(RANKS * 50, 3)
+    assert run_interval([values]) == pytest.approx(mean_interval(values), abs=0.006)
+
+
+def test_the_difference_is_found_as_often_as_it_should_be() -> None:
+    """Of 200 pairs of systems with accuracies 0.7 and 0.6, the 90 % interval should hold 0.1 in about 180: 165 to 195."""
+    generator = np.random.default_rng(5)
+    found = 0
+    for seed in range(200):
+        a, b = generator.random((1, 150)) < 0.7, generator.random((1, 150)) < 0.6
+        _, lower, upper = paired_difference(a, b, draws=400, level=0.9, seed=seed)
+        found += lower <= 0.1 <= upper
+    assert 165 <= found <= 195
+
+
+def test_memory_is_bounded_whatever_the_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "_CELLS", 250)
+    held: list[int] = []
+    times = metrics._times
+    monkeypatch.setattr(metrics, "_times", lambda g, things, draws: (held.append(things * draws), times(g, things, draws))[1])
+    drawn = metrics._drawn_means([np.ones((2, 100)), np.zeros((3, 100))], 7, 0)
+    assert drawn.tolist() == [[1.0] * 7, [0.0] * 7]
+    assert max(held) == 200
+
+
+def test_intervals_of_runs_are_the_same_for_the_same_seed() -> None:
+    values = np.random.default_rng(0).random((3, 40))
+    assert run_interval(values, seed=1) == run_interval(values, seed=1) != run_interval(values, seed=2)
+    assert paired_difference(values, values, seed=1) == paired_difference(values, values, seed=1)
+
+
+@pytest.mark.parametrize("values", [np.empty((3, 0)), np.empty((0, 3))])
+def test_runs_without_values_give_not_a_number(values: np.ndarray) -> None:
+    assert all(map(math.isnan, run_interval(values)))
+    assert all(map(math.isnan, paired_difference(values, np.ones((1, values.shape[1])))))
+
+
+def test_systems_judged_on_different_mentions_are_refused() -> None:
+    with pytest.raises(LinkerError, match="on 3 and 2 mentions"):
+        paired_difference([[1, 0, 1]], [[1, 0]])
+
+
+def test_values_without_runs_are_refused() -> None:
+    with pytest.raises(LinkerError, match=r"shape \(3,\); expected: a row for each run"):
+        run_interval([1, 0, 1])
