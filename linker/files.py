@@ -214,9 +214,10 @@ def write_folder(path: Pathlike) -> Iterator[Path]:
     try:
         with writing(named):
             yield aside
-            for file in (*(f for f in aside.rglob("*")), aside):
+            mask = _umask()
+            for file in (*aside.rglob("*"), aside):  # libraries write some with rights of their own
+                file.chmod((0o777 if file.is_dir() else 0o666) & ~mask)
                 _sync(file)
-            aside.chmod(0o777 & ~_umask())
             _swap(aside, path)
             _sync(path.parent)
     finally:

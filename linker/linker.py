@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from linker import files, persistence, registry
-from linker.candidates.base import Ranked
+from linker import files, matching, persistence, registry
+from linker.candidates.base import Generator, Ranked
+from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
+from linker.encoders.base import SparseEncoder
+from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
 from linker.options import LinkerOptions, changed
 from linker.text import abbreviations, composites, spelling
 from linker.text.biosyn import biosyn_parts
 from linker.text.normalize import normalize
-from linker.types import Candidate, Document, Mention, Part, Prediction, Span
+from linker.types import Candidate, Document, Gold, Mention, Part, Prediction, Span
+
+if TYPE_CHECKING:
+    from linker.ranker.lists import Counted
 
 logger = logging.getLogger(__name__)
 
 _CACHE = 100_000  # candidates that are kept, for mentions that come again
+_HISTORY = "training.jsonl"
 
 Item = str | Mention | Document
 Linked = tuple[Document | None, list[Prediction]]
+_Pair = tuple[Mention, str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +47,31 @@ class Seen:
     concepts: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How the training of a dense encoder goes on and what it tells."""
+
+    checkpoints: Path | None = None  # folder for checkpoints
+    resume: bool = False  # go on from them, where there are any
+    phase: str = "rank"  # name of the list-wise phase: another one trains anew, from the same alignment
+    on_event: Callable[[Any], None] = lambda event: None  # is told each step (`training.loop.Step`) and the record of each epoch
+
+
 class Linker:
     """Links mentions to the concepts of a dictionary. Make one with `train` or `load`."""
 
     def __init__(
         self,
         dictionary: Dictionary,
-        generator: SparseGenerator,
+        generator: Generator,
         options: LinkerOptions,
         seen: Seen,
         corrections: Mapping[str, str],
         encoder: str = "tfidf",
+        history: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         self.dictionary, self.generator, self.options, self.seen, self.encoder = dictionary, generator, options, seen, encoder
+        self.history = list(history)  # a record of each epoch of the training
         self._corrections = corrections
         self._cache: dict[tuple[str, int], tuple[Candidate, ...]] = {}
 
@@ -61,8 +85,12 @@ class Linker:
         options: LinkerOptions | None = None,
         extend: bool = True,
         corrections: Mapping[str, str] | None = None,
+        validate: Callable[[Linker], Mapping[str, float]] | None = None,
+        work: Work | None = None,
     ) -> Linker:
         """Fit a linker to a dictionary and annotated mentions.
+
+        A dense encoder is trained on the mentions, or on the synonyms of the dictionary where there are none.
 
         Args:
             dictionary: the names to link to.
@@ -71,9 +99,11 @@ class Linker:
             options: see `LinkerOptions`; the defaults where None.
             extend: whether the mentions become names; without, they only count as seen.
             corrections: misspelt words or phrases, and what they become.
+            validate: judges the linker after each epoch of a dense encoder; `dev_acc1` decides which epoch is kept.
+            work: checkpoints and progress of a dense encoder's training.
 
         Raises:
-            LinkerError: no name of the dictionary is left once normalised, or there is no such encoder.
+            LinkerError: no name of the dictionary is left once normalised, there is no such encoder, or its training fails.
         """
         options = options or LinkerOptions()
         corrections = {normalize(a, options.normalize): normalize(b, options.normalize) for a, b in (corrections or {}).items()}
@@ -86,12 +116,61 @@ class Linker:
         _report_training(dictionary, pairs, names)
         extended = dictionary.add(names) if extend else dictionary
         table = _table(dictionary, options, corrections)
-        sparse = registry.load(encoder)(options.sparse)
+        kind = registry.load(encoder)
+        sparse = (kind if issubclass(kind, SparseEncoder) else TfidfEncoder)(options.sparse)
         sparse.fit([text for text in table.texts if text])  # as BioSyn: without the mentions
         if extended is not dictionary:
-            table = _table(extended, options, corrections)
-        generator = SparseGenerator.index(table, extended, sparse)
-        return cls(extended, generator, options, seen, corrections, encoder)
+            indexed = SparseGenerator.index(_table(extended, options, corrections), extended, sparse)
+        else:
+            indexed = SparseGenerator.index(table, dictionary, sparse)
+        linker = cls(extended, indexed, options, seen, corrections, encoder)
+        if not issubclass(kind, SparseEncoder):
+            linker._train_dense(kind, dictionary, pairs, validate, work or Work())
+        return linker
+
+    def _train_dense(
+        self,
+        kind: Any,
+        dictionary: Dictionary,
+        pairs: Sequence[_Pair],
+        validate: Callable[[Linker], Mapping[str, float]] | None,
+        work: Work,
+    ) -> None:
+        """Put a hybrid generator with a trained encoder in the place of the sparse one."""
+        from linker.ranker.train import Material, Run, fit
+
+        indexed = self.generator
+        assert isinstance(indexed, SparseGenerator)  # noqa: S101 - as `train` made it
+        base = indexed
+        if self.dictionary is not dictionary:  # lists never hold the mentions that they train on
+            base = SparseGenerator.index(_table(dictionary, self.options, self._corrections), dictionary, indexed.encoder)
+        counted = _training_queries(pairs, dictionary, self.normalize)
+        options, texts = self.options, list(base.table.texts)
+        group = getattr(options, self.encoder, None)
+        material = Material(counted.queries if counted else None, dictionary, base, indexed)
+        fingerprint = {
+            "encoder": f"{self.encoder} {group}",
+            "names": _checksum(texts, base.table.concepts.tolist(), *dictionary.hierarchy.arrays().values()),
+            "mentions": _checksum([(query.text, sorted(query.right)) for query in material.queries or ()]),
+        }
+        how = Run(options.training, options.align, work.checkpoints, work.resume, work.phase, fingerprint, work.on_event)
+
+        def judge(generator: HybridGenerator) -> Mapping[str, float]:
+            assert validate  # noqa: S101 - handed on only where there is one
+            return validate(Linker(self.dictionary, generator, options, self.seen, self._corrections, self.encoder))
+
+        encoder = kind.create(group, texts)
+        self.generator, self.history = fit(encoder, material, how, judge if validate else None)
+        if group is not None:  # what is saved names the pretrained model, not where it was found on this machine
+            self.options = dataclasses.replace(options, **{self.encoder: encoder.options})
+
+    @property
+    def best_epoch(self) -> int:
+        """The epoch of the list-wise phase whose weights are kept; 0 where there was none."""
+        records = [record for record in self.history if record["phase"] != "align"]
+        if self.options.training.keep_best and records and "dev_acc1" in records[0]:
+            return int(max(records, key=lambda record: record["dev_acc1"])["epoch"])
+        return int(records[-1]["epoch"]) if records else 0
 
     def link(self, items: Iterable[Item], *, k: int = 5, threshold: float | None = None, batch_size: int = 1024) -> Iterator[Prediction]:
         """Link mentions, in order, in bounded memory.
@@ -163,9 +242,11 @@ class Linker:
 
     def _candidates(self, ranked: Ranked) -> tuple[Candidate, ...]:
         ids, names, preferred = self.dictionary.ids, self.dictionary.names, self.dictionary.preferred_name
-        rows = zip(ranked.concepts.tolist(), ranked.entries.tolist(), ranked.scores.tolist(), strict=True)
-        scored = ((c, entry, round(score, 6)) for c, entry, score in rows)  # float32 holds no more
-        return tuple(Candidate(ids[c], preferred(c), names[entry], score, sparse_score=score) for c, entry, score in scored)
+        columns = [
+            [None if v is None else round(v, 6) for v in _list(part, ranked)] for part in (ranked.scores, ranked.sparse, ranked.dense)
+        ]
+        rows = zip(ranked.concepts.tolist(), ranked.entries.tolist(), *columns, strict=True)  # float32 holds no more digits
+        return tuple(Candidate(ids[c], preferred(c), names[entry], *scores) for c, entry, *scores in rows)
 
     def save(self, folder: files.Pathlike) -> None:
         """Write the model folder; one that stood there is replaced at the end."""
@@ -176,6 +257,11 @@ class Linker:
             self.generator.save(aside)
             persistence.save_json(aside / "seen.json", {"mentions": sorted(self.seen.mentions), "concepts": sorted(self.seen.concepts)})
             persistence.save_json(aside / "spelling.json", dict(self._corrections))
+            if self.history:
+                from linker.training import plot
+
+                (aside / _HISTORY).write_text(plot.jsonl(self.history), encoding="utf-8")
+                plot.plot(self.history, aside / "training.png")
 
     @classmethod
     def load(cls, folder: files.Pathlike) -> Linker:
@@ -187,13 +273,19 @@ class Linker:
         path, config = persistence.opening(folder, "model")
         try:
             dictionary = Dictionary.open(path / "dictionary")
-            generator = SparseGenerator.load(path, dictionary, registry.load(config["encoder"]))
+            kind = registry.load(config["encoder"])
+            generator: Generator
+            if issubclass(kind, SparseEncoder):
+                generator = SparseGenerator.load(path, dictionary, kind)
+            else:
+                generator = HybridGenerator.load(path, dictionary, TfidfEncoder, kind)
+            history = [json.loads(line) for line in (path / _HISTORY).read_text("utf-8").splitlines()] if (path / _HISTORY).exists() else []
             seen = persistence.load_json(path / "seen.json")
             options = changed(LinkerOptions(), config["options"])
             known = Seen(frozenset(seen["mentions"]), frozenset(seen["concepts"]))
         except (KeyError, ValueError, IndexError, TypeError, AttributeError) as error:  # as its maker wrote it, and no model of ours
             raise LinkerError(f"{folder}: is not a model that linker wrote ({type(error).__name__}: {error}); train again") from None
-        return cls(dictionary, generator, options, known, persistence.load_json(path / "spelling.json"), config["encoder"])
+        return cls(dictionary, generator, options, known, persistence.load_json(path / "spelling.json"), config["encoder"], history)
 
     def describe_dictionary(self) -> dict[str, object]:
         """What the dictionary was made of, for `config.json` and `metrics.json`."""
@@ -220,6 +312,41 @@ def _table(dictionary: Dictionary, options: LinkerOptions, corrections: Mapping[
     return table
 
 
+def _training_queries(pairs: Iterable[_Pair], dictionary: Dictionary, form: Callable[[str], str]) -> Counted | None:
+    """The queries that annotated mentions of one concept give; None where there are no mentions.
+
+    Raises:
+        LinkerError: there are mentions, and none gives a query.
+    """
+    from linker.ranker.lists import mention_queries
+
+    single = [(mention, name) for mention, name, _ in pairs if name and mention.gold and is_single(mention.gold)]
+    if not single:
+        return None
+    counted = mention_queries(((form(name), matching.accepted(m.gold or (), dictionary.resolve)) for m, name in single), dictionary)
+    if not counted.queries:
+        raise LinkerError(
+            f"the dictionary knows the id of none of the {len(single):,} training mentions; name the dictionary they were made with"
+        )
+    kept, left = len(counted.queries), len(counted.unknown)
+    logger.info(
+        "%d training queries; %d mentions came before, %d have an id that the dictionary does not know", kept, counted.duplicates, left
+    )
+    return counted
+
+
+def _checksum(*values: Any) -> str:
+    """What tells data from other data."""
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(value.tobytes() if hasattr(value, "tobytes") else json.dumps(value).encode())
+    return digest.hexdigest()
+
+
+def _list(scores: Any, ranked: Ranked) -> list[Any]:
+    return [None] * len(ranked.scores) if scores is None else list(scores.tolist())
+
+
 def _report_training(dictionary: Dictionary, pairs: Sequence[object], names: Sequence[tuple[str, tuple[str, ...]]]) -> None:
     """Say how many training mentions become names.
 
@@ -236,6 +363,11 @@ def _report_training(dictionary: Dictionary, pairs: Sequence[object], names: Seq
     logger.info("%d annotated mentions, %d of a single concept", len(pairs), len(names))
 
 
+def is_single(gold: Gold) -> bool:
+    """Whether an annotation means one concept: not a composite, not an aggregate."""
+    return len(gold) == 1 and gold[0].operator == "one_of"
+
+
 def training_names(items: Iterable[Mention | Document], options: LinkerOptions) -> Iterator[tuple[Mention, str, tuple[str, ...]]]:
     """Turn annotated mentions into names: yield (mention, name, CURIEs).
 
@@ -249,8 +381,7 @@ def training_names(items: Iterable[Mention | Document], options: LinkerOptions) 
             if options.text.training_composites == "join" and ids:
                 yield mention, " ".join(biosyn_parts(mention.text, definitions, ids)), ids
             elif ids:
-                single = len(gold) == 1 and gold[0].operator == "one_of"
-                yield mention, _expanded(mention, definitions, options) if single else "", ids
+                yield mention, _expanded(mention, definitions, options) if is_single(gold) else "", ids
             elif mention.gold is not None:
                 yield mention, "", ()
 

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from linker.encoders.options import TransformerOptions
 from linker.encoders.tfidf import TfidfOptions
 from linker.errors import LinkerError
 from linker.text.normalize import PRESETS as NORMALIZE
 from linker.text.normalize import NormalizeOptions
+from linker.training.options import AlignOptions, TrainingOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +32,37 @@ class LinkerOptions:
     normalize: NormalizeOptions = field(default_factory=NormalizeOptions)
     text: TextOptions = field(default_factory=TextOptions)
     sparse: TfidfOptions = field(default_factory=TfidfOptions)
+    transformer: TransformerOptions = field(default_factory=TransformerOptions)
+    align: AlignOptions = field(default_factory=AlignOptions)
+    training: TrainingOptions = field(default_factory=TrainingOptions)
 
+
+_BIOSYN = LinkerOptions(
+    NORMALIZE["biosyn"],
+    TextOptions(permuted=False, training_composites="join"),
+    TfidfOptions("char", 1, 2, sublinear=False),
+    TransformerOptions(pooling="cls", normalize=False),
+    AlignOptions(epochs=0),
+    TrainingOptions(
+        loss="marginal",
+        score_scale=1,
+        epochs=10,
+        patience=0,
+        batch_size=16,
+        optimizer="adam",
+        learning_rate=1e-5,
+        weight_decay=0.01,
+        warmup=0,
+        clip=0,
+        keep_best=False,
+    ),
+)
+_BCNH = dataclasses.replace(_BIOSYN.training, loss="listwise", hypernym_norm=True, batch_size=10, keep_unjudged=True)
 
 PRESETS: Mapping[str, LinkerOptions] = {
     "default": LinkerOptions(),
-    "paper-biosyn": LinkerOptions(
-        NORMALIZE["biosyn"], TextOptions(permuted=False, training_composites="join"), TfidfOptions("char", 1, 2, sublinear=False)
-    ),
+    "paper-biosyn": _BIOSYN,
+    "paper-bcnh": dataclasses.replace(_BIOSYN, training=_BCNH),
 }
 
 

@@ -181,7 +181,7 @@ def test_space_is_named_only_where_it_is_the_reason(error: OSError, remedy: str)
     assert str(caught.value) == f"out: cannot be written: {remedy}"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="there is no /dev/full")
 def test_a_full_disk() -> None:
     message = "/dev/full: cannot be written: No space left on device; free space"
     with pytest.raises(LinkerError, match=message), files.write_aside("/dev/full") as file:
