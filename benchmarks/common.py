@@ -17,7 +17,8 @@ DATA = Path(os.environ.get("LINKER_DATA", ROOT.parent / "shared" / "data"))
 if not DATA.is_dir():
     sys.exit(f"the data is not at {DATA}; set LINKER_DATA to the folder that holds medic/, ncbi-disease/ and the others")
 RESULTS = ROOT / "benchmarks" / "results"
-_PACKAGES = ("linker", "numpy", "scipy", "scikit-learn", "sparse-dot-topn", "pyab3p")
+_DENSE = ("torch", "transformers", "tokenizers", "accelerate")
+_PACKAGES = ("linker", "numpy", "scipy", "scikit-learn", "sparse-dot-topn", "pyab3p", *_DENSE)
 
 
 def save(name: str, figures: dict[str, Any], *, seed: int | None = None) -> Path:
