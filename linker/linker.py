@@ -394,7 +394,8 @@ def definitions_of(document: Document | None, options: LinkerOptions) -> Mapping
     """The short forms that a document defines; none for a loose mention, or where they are switched off."""
     if document is None or not options.text.abbreviations:
         return {}
-    return abbreviations.table(abbreviations.find(document.text, permuted=options.text.permuted))
+    found = abbreviations.table(abbreviations.find(document.text, permuted=options.text.permuted))
+    return found | abbreviations.compounds(found) if options.text.compounds else found
 
 
 _Group = tuple[Document | None, Sequence[Mention], Mapping[str, str]]  # the last: short form -> long form

@@ -21,6 +21,7 @@ class TextOptions:
 
     abbreviations: bool = True  # expand short forms that the document defines
     permuted: bool = True  # also short forms whose letters stand in another order: "myotonic dystrophy (DM)"
+    compounds: bool = True  # also the parts of compound ones: "HPT-JT" defines HPT and JT
     composites: bool = True  # split "breast and ovarian cancer" in two; never looks at the gold
     training_composites: Literal["skip", "join"] = "skip"  # annotated composites as names: left out, or joined as BioSyn does
 
@@ -39,7 +40,7 @@ class LinkerOptions:
 
 _BIOSYN = LinkerOptions(
     NORMALIZE["biosyn"],
-    TextOptions(permuted=False, training_composites="join"),
+    TextOptions(permuted=False, compounds=False, training_composites="join"),
     TfidfOptions("char", 1, 2, sublinear=False),
     TransformerOptions(pooling="cls", normalize=False),
     AlignOptions(epochs=0),

@@ -56,6 +56,27 @@ def table(definitions: Iterable[Definition]) -> dict[str, str]:
     return result
 
 
+def compounds(definitions: Mapping[str, str]) -> dict[str, str]:
+    """The parts of compound short forms: "HPT-JT", hyperparathyroidism-jaw tumor, also says what HPT and JT are.
+
+    Args:
+        definitions: short form -> long form; those that are defined themselves are left out of the result.
+    """
+    found: dict[str, str] = {}
+    for short, long in definitions.items():
+        for sign in "-/":
+            pairs = list(zip(short.split(sign), long.split(sign), strict=False))
+            if short.count(sign) == long.count(sign) > 0 and all(_is_part(*pair) for pair in pairs):
+                found |= {part: whole for part, whole in pairs if part not in definitions}
+    return found
+
+
+def _is_part(short: str, long: str) -> bool:
+    """Whether a part of a compound short form stands for a part of the long form by itself."""
+    capitals = len(short) > 1 and short.isalpha() and short.isupper()
+    return capitals and _is_pair(short, long) and layout.cost(long, short) <= layout.limit(short)
+
+
 def _brackets(text: str) -> Iterator[tuple[int, int]]:
     """Yield (position of the opening, of the closing bracket) of every balanced pair that is not too long."""
     stack: list[int] = []

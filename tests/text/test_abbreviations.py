@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.text.abbreviations import Definition, expand, expand_tokens, find, table
+from linker.text.abbreviations import Definition, compounds, expand, expand_tokens, find, table
 
 
 def pairs(text: str, *, permuted: bool = False) -> dict[str, str]:
@@ -184,3 +184,24 @@ def test_precision_and_recall_on_gold(data: Path, name: str) -> None:
         right, found, wanted = right + len(gold & ours), found + len(ours), wanted + len(gold)
     assert right / found >= 0.96
     assert right / wanted >= 0.83
+
+
+@pytest.mark.parametrize(
+    ("short", "long", "parts"),
+    [
+        ("HPT-JT", "hyperparathyroidism-jaw tumor", {"HPT": "hyperparathyroidism", "JT": "jaw tumor"}),
+        ("VCFS/DGS", "velo-cardio-facial syndrome/DiGeorge syndrome", {"VCFS": "velo-cardio-facial syndrome", "DGS": "DiGeorge syndrome"}),
+        ("RT-PCR", "reverse transcription polymerase chain reaction", {}),  # not as many parts
+        ("IL-2", "interleukin-two", {}),  # a number is no short form
+        ("T-ALL", "thymic-acute lymphoblastic leukemia", {}),  # nor is a letter
+        ("HPT-XQ", "hyperparathyroidism-jaw tumor", {}),  # the letters of a part are not in its long form
+        ("HPT", "hyperparathyroidism", {}),
+    ],
+)
+def test_the_parts_of_compound_short_forms(short: str, long: str, parts: dict[str, str]) -> None:
+    assert compounds({short: long}) == parts
+
+
+def test_a_part_that_is_defined_itself_keeps_its_definition() -> None:
+    definitions = {"HPT-JT": "hyperparathyroidism-jaw tumor", "HPT": "hypothalamus"}
+    assert compounds(definitions) == {"JT": "jaw tumor"}
