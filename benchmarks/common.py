@@ -12,13 +12,25 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from linker import Dictionary
+
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("LINKER_DATA", ROOT.parent / "shared" / "data"))
 if not DATA.is_dir():
     sys.exit(f"the data is not at {DATA}; set LINKER_DATA to the folder that holds medic/, ncbi-disease/ and the others")
 RESULTS = ROOT / "benchmarks" / "results"
+MEDIC = {
+    "2012": DATA / "medic" / "medic_06Jul2012.txt.gz",
+    "2017": DATA / "medic" / "CTD_diseases_2017-06-06.tsv.gz",
+    "2026": DATA / "medic" / "CTD_diseases_2026-04-30.csv.gz",
+}
 _DENSE = ("torch", "transformers", "tokenizers", "accelerate")
 _PACKAGES = ("linker", "numpy", "scipy", "scikit-learn", "sparse-dot-topn", "pyab3p", *_DENSE)
+
+
+def medic(year: str) -> Dictionary:
+    """A release of MEDIC; that of 2012, which has names only, borrows the parents of 2017."""
+    return Dictionary.read(MEDIC[year], hierarchy=MEDIC["2017"] if year == "2012" else None)
 
 
 def save(name: str, figures: dict[str, Any], *, seed: int | None = None) -> Path:
@@ -33,8 +45,8 @@ def save(name: str, figures: dict[str, Any], *, seed: int | None = None) -> Path
         "versions": {"python": platform.python_version()} | {p: _version(p) for p in _PACKAGES},
         "figures": figures,
     }
-    RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"wrote {path.relative_to(ROOT)}", file=sys.stderr)
     return path

@@ -1,0 +1,329 @@
+"""Accuracy of dense linkers: the runs that `ncbi_disease.py --encoder transformer` and `bc5cdr.py` make, keep and put together.
+
+A run is one configuration trained with one seed and judged on one corpus, kept in results/runs/ as it ends; a second call goes on with what
+is missing, from the last checkpoint of a run that was interrupted. Self-alignment sees no mentions: runs that share its options share it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+import json
+import resource
+import shutil
+import statistics
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from common import DATA, RESULTS, ROOT, medic, save
+from numpy.typing import NDArray
+
+from linker import Linker, LinkerOptions, matching, metrics
+from linker.evaluation import breakdown, protocols, report
+from linker.linker import Work
+from linker.options import PRESETS, changed
+from linker.readers import mentions
+from linker.training.plot import plot
+
+KS = (1, 5, 20)
+EXAMPLE = "B-cell non-Hodgkins lymphomas", "MESH:D016393"  # BCNH, Table 2
+PLOTS = RESULTS / "plots"
+WORK = ROOT / "benchmarks" / "work"  # checkpoints, not in version control
+FILES = {
+    "ncbi": {split: DATA / "ncbi-disease" / f"NCBI_{split}.pubtator.txt.gz" for split in ("train", "devel", "test")},
+    "bc5cdr": {
+        "train": DATA / "bc5cdr" / "CDR_TrainingSet.PubTator.txt.gz",
+        "devel": DATA / "bc5cdr" / "CDR_DevelopmentSet.PubTator.txt.gz",
+    },
+}
+
+
+LEVERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "without alignment": {"align": {"epochs": 0}},
+    "one pass of alignment": {"align": {"epochs": 1}},
+    "random negatives": {"align": {"hard_negatives": False}},
+    "marginal": {"training": {"loss": "marginal"}},
+    "target temperature 0.3": {"training": {"relevance_temperature": 0.3}},
+    "scale 40": {"training": {"score_scale": 40}},
+    "all candidates dense": {"training": {"dense_ratio": 1}},
+    "40 candidates": {"training": {"top_k": 40}},
+    "ancestors up to 3": {"training": {"height": 3}},
+    "batch 32": {"training": {"batch_size": 32}},
+    "first token": {"transformer": {"pooling": "cls"}},
+    "norm loss, any length": {"transformer": {"normalize": False}, "training": {"hypernym_norm": True}},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What is trained: a row of a table."""
+
+    name: str
+    medic: str
+    options: LinkerOptions
+    mentions: bool = True  # False: the dictionary is all there is to learn from
+    encoder: str = "transformer"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is trained on and judged: a corpus and one of its splits; earlier splits are trained on."""
+
+    corpus: str
+    on: str
+
+    @property
+    def known(self) -> list[Any]:
+        """The documents to train on."""
+        splits = list(FILES[self.corpus])
+        return [document for split in splits[: splits.index(self.on)] for document in self.read(split)]
+
+    @property
+    def judged(self) -> list[Any]:
+        """The documents to judge."""
+        return self.read(self.on)
+
+    def read(self, split: str) -> list[Any]:
+        """The documents of a split; of BC5CDR the diseases."""
+        return list(mentions.read(FILES[self.corpus][split], type="Disease" if self.corpus == "bc5cdr" else None))
+
+
+def ablation(epochs: int) -> Iterator[Configuration]:
+    """The four systems of BCNH's Table 3, in the papers' settings but for the encoder and the number of epochs (10 there)."""
+    for paper, preset, norm in (
+        ("BioSyn", "paper-biosyn", False),
+        ("BioSyn + norm", "paper-biosyn", True),
+        ("BCNH list-wise", "paper-bcnh", False),
+        ("BCNH list-wise + norm", "paper-bcnh", True),
+    ):
+        yield Configuration(paper, "2012", changed(PRESETS[preset], {"training": {"hypernym_norm": norm, "epochs": epochs}}))
+
+
+def ours(sparse: LinkerOptions) -> Iterator[Configuration]:
+    """Our default: with the names of 2012 normalised and joined as BioSyn's protocol wants, and as deployed on later releases."""
+    default = LinkerOptions()
+    text = dataclasses.replace(default.text, training_composites="join")
+    yield Configuration("default", "2012", dataclasses.replace(default, normalize=sparse.normalize, sparse=sparse.sparse, text=text))
+    yield Configuration("default", "2017", default)
+    yield Configuration("default", "2026", default)
+    yield Configuration("default, no mentions", "2017", default, mentions=False)
+    yield Configuration("sparse only, no mentions", "2017", default, mentions=False, encoder="tfidf")
+
+
+def levers(sparse: LinkerOptions) -> Iterator[Configuration]:
+    """Our default on the names of 2012, and with one thing changed at a time."""
+    default, *_ = ours(sparse)
+    yield default
+    for name, values in LEVERS.items():
+        yield dataclasses.replace(default, name=f"default, {name}", options=changed(default.options, values))
+
+
+def path_of(configuration: Configuration, task: Task, seed: int) -> str:
+    """The name of a run's result."""
+    return f"runs/{task.corpus}-{task.on}/{_slug(configuration.name, configuration.medic)}-{seed}"
+
+
+def _slug(name: str, medic: str) -> str:
+    words = "".join(c if c.isalnum() else " " for c in name.lower()).split()
+    return "-".join([*words, medic])
+
+
+def run(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
+    """Train and judge, unless that was done before.
+
+    Returns:
+        The figures of the run.
+    """
+    name = path_of(configuration, task, seed)
+    kept = RESULTS / f"{name}.json"
+    if not kept.exists():
+        print(f"{configuration.name}, MEDIC {configuration.medic}, seed {seed}, on {task.corpus} {task.on}", flush=True)
+        save(name, _made(configuration, task, seed), seed=seed)
+    figures: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))["figures"]
+    wanted = _json(dataclasses.asdict(changed(configuration.options, {"training": {"seed": seed}})))
+    if figures["options"] != wanted:
+        raise SystemExit(f"{kept}: is of other options than those of today; move it away to run it again")
+    return figures
+
+
+def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
+    options = changed(configuration.options, {"training": {"seed": seed}})
+    names, judged = medic(configuration.medic), task.judged
+    start, folder, phase = time.perf_counter(), WORK / _key(configuration, seed), path_of(configuration, task, seed).replace("/", "-")
+    model = Linker.train(
+        names,
+        encoder=configuration.encoder,
+        mentions=task.known if configuration.mentions else [],
+        options=options,
+        validate=(lambda linker: _judged(linker, judged)) if task.on == "devel" else None,
+        work=Work(folder, resume=True, phase=phase, on_event=_say),
+    )
+    seconds = time.perf_counter() - start
+    shutil.rmtree(folder / phase, ignore_errors=True)
+    ranks, groups = {}, {}
+    for protocol in protocols.PROTOCOLS:
+        outcomes = list(getattr(protocols, protocol)(model, judged, max(KS)))
+        ranks[protocol] = " ".join(str(outcome.rank) for outcome in outcomes)  # in a line
+        unseen = {id(outcome) for outcome in breakdown.groups(model, outcomes)["unseen_mention"]}
+        groups[protocol] = " ".join(str(int(id(outcome) in unseen)) for outcome in outcomes)
+    return {
+        "configuration": configuration.name,
+        "medic": configuration.medic,
+        "corpus": task.corpus,
+        "on": task.on,
+        "options": dataclasses.asdict(options),
+        "seconds": round(seconds),
+        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "history": model.history,
+        "norms": norms(model),
+        "example": example(model),
+        "ranks": ranks,
+        "unseen": groups,
+    }
+
+
+def _key(configuration: Configuration, seed: int) -> str:
+    """What self-alignment depends on."""
+    options = configuration.options
+    parts = [configuration.medic, seed, *(dataclasses.asdict(getattr(options, name)) for name in ("normalize", "transformer", "align"))]
+    return f"{configuration.medic}-{seed}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]}"
+
+
+def _judged(linker: Linker, items: list[Any]) -> dict[str, float]:
+    acc = report.figures(list(protocols.biosyn(linker, items, max(KS))), KS, intervals=False)["acc"]
+    return {"dev_acc1": acc["1"], "dev_acc5": acc["5"], "candidate_recall": acc["20"]}
+
+
+def _say(event: Any) -> None:
+    if isinstance(event, dict):
+        print(" ", {name: round(value, 4) if isinstance(value, float) else value for name, value in event.items()}, flush=True)
+
+
+def norms(model: Linker) -> dict[str, Any] | None:
+    """The share of (hyponym, hypernym) pairs in which the hypernym's vector is the longer one, and the mean length of both.
+
+    A pair is the preferred names of a concept and of a direct parent that is no root. None for vectors of unit length.
+    """
+    vectors = getattr(model.generator, "vectors", None)
+    if vectors is None or model.options.transformer.normalize:
+        return None
+    lengths = np.linalg.norm(vectors, axis=1)
+    names, hierarchy = model.dictionary, model.dictionary.hierarchy
+    row_of = {text: row for row, text in enumerate(model.generator.table.texts)}
+    length = [lengths[row_of[model.normalize(names.preferred_name(row))]] for row in range(len(names))]
+    roots = set(hierarchy.roots.tolist())
+    pairs = [(child, up) for child in range(len(names)) for up in hierarchy.parents([child])[0].tolist() if up not in roots]
+    below, above = (np.array([length[pair[side]] for pair in pairs]) for side in (0, 1))
+    return {
+        "pairs": len(pairs),
+        "hypernym_longer": float((above > below).mean()),
+        "mean_length": {"hyponym": float(below.mean()), "hypernym": float(above.mean())},
+    }
+
+
+def example(model: Linker) -> list[tuple[str, int]]:
+    """The ten best names of the mention of BCNH's Table 2, each with its relevance: 2 synonym, 1 hypernym, 0 none."""
+    names = model.dictionary
+    right = names.resolve(EXAMPLE[1])
+    above = {names.ids[up] for i in right for ups in names.hierarchy.parents(names.rows(i)) for up in ups}
+    table = model.generator.table
+    rows = next(iter(model.generator.names([model.normalize(EXAMPLE[0])], 10)))[0]
+    ids = [{names.ids[c] for c in table.concepts[table.indptr[r] : table.indptr[r + 1]]} for r in rows]
+    return [(table.texts[int(r)], matching.relevance(i, right, above)) for r, i in zip(rows, ids, strict=True)]
+
+
+def row(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The figures of a configuration: means over its runs, with bootstrap intervals over mentions and runs."""
+    first = runs[0]
+    made: dict[str, Any] = {name: first[name] for name in ("configuration", "medic", "corpus", "on")}
+    made |= {"runs": len(runs), "epochs": first["options"]["training"]["epochs"]}
+    made["minutes_a_run"] = round(statistics.mean(r["seconds"] for r in runs) / 60, 1)
+    made["peak_mb"] = max(r["peak_mb"] for r in runs)
+    for protocol in protocols.PROTOCOLS:
+        right, unseen = {k: _right(runs, protocol, k) for k in KS}, _numbers(first["unseen"][protocol]) == 1
+        made[protocol] = {
+            "n": len(unseen),
+            "acc": {str(k): _rounded(metrics.run_interval(right[k])) for k in KS},
+            "each_run_acc1": [round(float(mean), 5) for mean in right[1].mean(1)],
+            "seen_acc1": _rounded(metrics.run_interval(right[1][:, ~unseen])),
+            "unseen_acc1": _rounded(metrics.run_interval(right[1][:, unseen])),
+            "n_unseen": int(unseen.sum()),
+        }
+    if first["norms"]:
+        made["hypernym_longer"] = [round(r["norms"]["hypernym_longer"], 4) for r in runs]
+    return made
+
+
+def difference(a: Sequence[dict[str, Any]], b: Sequence[dict[str, Any]], protocol: str = "biosyn") -> dict[str, Any]:
+    """How much better `a` is than `b`: paired bootstrap over mentions and runs."""
+    made: dict[str, Any] = {"of": a[0]["configuration"], "over": b[0]["configuration"], "protocol": protocol}
+    for k in KS:
+        made[f"acc{k}"] = _rounded(metrics.paired_difference(_right(a, protocol, k), _right(b, protocol, k)))
+    return made
+
+
+def _right(runs: Sequence[dict[str, Any]], protocol: str, k: int) -> NDArray[np.bool_]:
+    """Whether each mention is right at k in each run: (runs, mentions)."""
+    ranks = np.array([_numbers(r["ranks"][protocol]) for r in runs])
+    return (ranks >= 1) & (ranks <= k)
+
+
+def _numbers(line: str) -> NDArray[np.int64]:
+    return np.array(line.split(), np.int64)
+
+
+def _rounded(values: Sequence[float]) -> list[float | None]:
+    return [round(value, 5) if value == value else None for value in values]
+
+
+def _json(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+def kept_runs(configuration: Configuration, task: Task) -> list[dict[str, Any]]:
+    """The runs of a configuration that are there, by seed."""
+    paths = [RESULTS / f"{path_of(configuration, task, seed)}.json" for seed in range(100)]
+    return [json.loads(path.read_text(encoding="utf-8"))["figures"] for path in paths if path.exists()]
+
+
+def main(chosen: argparse.Namespace, configurations: Sequence[Configuration], task: Task, published: Mapping[str, list[float]]) -> None:
+    """Make the runs that are missing, seed by seed, then put together what is kept: a table, and plots of how they were trained.
+
+    Args:
+        published: name of a configuration -> Acc@1 and Acc@5 that a paper reports for it.
+    """
+    for seed in range(0 if chosen.table else chosen.seeds):
+        for configuration in configurations:
+            if not chosen.only or configuration.name in chosen.only:
+                run(configuration, task, seed)
+    systems = [runs for configuration in configurations if (runs := kept_runs(configuration, task))]
+    rows: list[dict[str, Any]] = []
+    differences: list[dict[str, Any]] = []
+    compared: dict[str, list[dict[str, Any]]] = {}
+    for runs in systems:
+        rows.append(row(runs) | {"published": published.get(runs[0]["configuration"])})
+        base = compared.setdefault(runs[0]["medic"], runs)  # the first of its release
+        if base is not runs:
+            differences += [difference(runs, base, protocol) for protocol in protocols.PROTOCOLS]
+        if runs[0]["history"]:
+            PLOTS.mkdir(parents=True, exist_ok=True)
+            plot(runs[0]["history"], PLOTS / f"{task.corpus}-{task.on}-{_slug(runs[0]['configuration'], runs[0]['medic'])}.png")
+    save(f"{task.corpus}_{task.on}_dense", {"rows": rows, "differences": differences})
+    print(table(rows))
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """The rows as aligned text."""
+    lines = [f"{'':28}{'MEDIC':7}{'runs':>4}  protocol   Acc@1            Acc@5   Acc@20  unseen  published"]
+    for made in rows:
+        for protocol in protocols.PROTOCOLS:
+            acc, theirs = made[protocol]["acc"], made["published"] if protocol == "biosyn" else None
+            interval = "{:.4f} ({:.3f}-{:.3f})".format(*acc["1"])
+            others = "  ".join(f"{value:.4f}" for value in (acc["5"][0], acc["20"][0], made[protocol]["unseen_acc1"][0]))
+            head = f"{made['configuration']:28}{made['medic']:7}{made['runs']:>4}  {protocol:9}"
+            lines.append(f"{head}{interval}  {others}  {theirs or ''}")
+    return "\n".join(lines)
