@@ -48,7 +48,7 @@ def save(name: str, figures: dict[str, Any], *, seed: int | None = None) -> Path
     path = RESULTS / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(f"wrote {path.relative_to(ROOT)}", file=sys.stderr)
+    print(f"wrote {path}", file=sys.stderr)
     return path
 
 

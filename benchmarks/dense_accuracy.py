@@ -44,15 +44,17 @@ FILES = {
 
 LEVERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "without alignment": {"align": {"epochs": 0}},
-    "one pass of alignment": {"align": {"epochs": 1}},
+    "two passes of alignment": {"align": {"epochs": 2}},
     "random negatives": {"align": {"hard_negatives": False}},
     "marginal": {"training": {"loss": "marginal"}},
-    "target temperature 0.3": {"training": {"relevance_temperature": 0.3}},
+    "target temperature 1": {"training": {"relevance_temperature": 1}},
+    "without frequency": {"training": {"frequency_weight": 0}},
     "scale 40": {"training": {"score_scale": 40}},
     "all candidates dense": {"training": {"dense_ratio": 1}},
     "40 candidates": {"training": {"top_k": 40}},
     "ancestors up to 3": {"training": {"height": 3}},
     "batch 32": {"training": {"batch_size": 32}},
+    "learning rate 5e-5": {"training": {"learning_rate": 5e-5}},
     "first token": {"transformer": {"pooling": "cls"}},
     "norm loss, any length": {"transformer": {"normalize": False}, "training": {"hypernym_norm": True}},
 }
@@ -116,8 +118,9 @@ def ours(sparse: LinkerOptions) -> Iterator[Configuration]:
 
 def levers(sparse: LinkerOptions) -> Iterator[Configuration]:
     """Our default on the names of 2012, and with one thing changed at a time."""
-    default, *_ = ours(sparse)
+    default, *others = ours(sparse)
     yield default
+    yield from others
     for name, values in LEVERS.items():
         yield dataclasses.replace(default, name=f"default, {name}", options=changed(default.options, values))
 
@@ -253,6 +256,7 @@ def row(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
             "unseen_acc1": _rounded(metrics.run_interval(right[1][:, unseen])),
             "n_unseen": int(unseen.sum()),
         }
+    made["example"] = first["example"]
     if first["norms"]:
         made["hypernym_longer"] = [round(r["norms"]["hypernym_longer"], 4) for r in runs]
     return made
@@ -323,7 +327,8 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
         for protocol in protocols.PROTOCOLS:
             acc, theirs = made[protocol]["acc"], made["published"] if protocol == "biosyn" else None
             interval = "{:.4f} ({:.3f}-{:.3f})".format(*acc["1"])
-            others = "  ".join(f"{value:.4f}" for value in (acc["5"][0], acc["20"][0], made[protocol]["unseen_acc1"][0]))
+            means = acc["5"][0], acc["20"][0], made[protocol]["unseen_acc1"][0]
+            others = "  ".join("-     " if mean is None else f"{mean:.4f}" for mean in means)
             head = f"{made['configuration']:28}{made['medic']:7}{made['runs']:>4}  {protocol:9}"
             lines.append(f"{head}{interval}  {others}  {theirs or ''}")
     return "\n".join(lines)

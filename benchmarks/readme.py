@@ -1,7 +1,7 @@
-"""Write the figures of benchmarks/results/*.json into README.md, between its markers: no figure there is typed by hand.
+"""Write the figures of benchmarks/results/*.json into the pages, between their markers: no figure there is typed by hand.
 
-python benchmarks/readme.py            writes
-python benchmarks/readme.py --check    fails where README.md does not quote the results
+python benchmarks/readme.py            writes README.md and docs/dense.md
+python benchmarks/readme.py --check    fails where they do not quote the results
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-README = ROOT / "README.md"
+PAGES = ROOT / "README.md", ROOT / "docs" / "dense.md"
 
 
 def result(name: str) -> dict[str, Any]:
@@ -108,23 +108,88 @@ def speed() -> str:
     return table(["what", "figure"], rows)
 
 
+def dense() -> str:
+    """What a transformer gives on the test mentions."""
+    rows = [made for made in result("ncbi_test_dense")["rows"] if made["configuration"] not in ABLATION]
+    head = ["configuration", "MEDIC", "protocol", "runs", "Acc@1 (95% interval)", "Acc@5", "Acc@20", "Acc@1 unseen mentions"]
+    return table(head, [_dense_row(made, "biosyn" if made["medic"] == "2012" else "strict") for made in rows])
+
+
+def _dense_row(made: dict[str, Any], protocol: str) -> list[str]:
+    judged = made[protocol]
+    acc, unseen = judged["acc"], judged["unseen_acc1"][0]
+    apart = f"{unseen:.3f} (n={judged['n_unseen']})" if unseen is not None else "-"
+    interval = "{:.4f} ({:.3f}-{:.3f})".format(*acc["1"])
+    return [made["configuration"], made["medic"], protocol, str(made["runs"]), interval, f"{acc['5'][0]:.4f}", f"{acc['20'][0]:.4f}", apart]
+
+
+def ablation() -> str:
+    """BCNH's Table 3 with our encoder, the paper's figures beside ours."""
+    rows = [made for made in result("ncbi_test_dense")["rows"] if made["configuration"] in ABLATION]
+    head = ["configuration", "runs, epochs", "Acc@1 (95% interval)", "Acc@5", "unseen", "strict Acc@1", "published Acc@1 / Acc@5", "hypernym longer"]
+    return table(head, map(_ablation_row, rows))
+
+
+def _ablation_row(made: dict[str, Any]) -> list[str]:
+    judged, longer = made["biosyn"], made.get("hypernym_longer")
+    interval = "{:.4f} ({:.3f}-{:.3f})".format(*judged["acc"]["1"])
+    cells = [made["configuration"], f"{made['runs']}, {made['epochs']}", interval, f"{judged['acc']['5'][0]:.4f}"]
+    cells += [f"{judged['unseen_acc1'][0]:.4f}", f"{made['strict']['acc']['1'][0]:.4f}"]
+    return [*cells, "{:.4f} / {:.4f}".format(*made["published"]), f"{statistics.mean(longer):.3f}" if longer else "-"]
+
+
+def differences() -> str:
+    """Differences to the first configuration of the same release, by paired bootstrap."""
+    rows = [pair for pair in result("ncbi_test_dense")["differences"] if pair["protocol"] == "biosyn" and pair["of"] in ABLATION]
+    return table(["", "over", "Acc@1 (95% interval)", "Acc@5 (95% interval)"], map(_difference_row, rows))
+
+
+def _difference_row(pair: dict[str, Any]) -> list[str]:
+    return [pair["of"], pair["over"], *("{:+.4f} ({:+.4f} to {:+.4f})".format(*pair[f"acc{k}"]) for k in (1, 5))]
+
+
+def levers() -> str:
+    """What each lever gains on development mentions."""
+    rows = result("ncbi_devel_dense")["rows"]
+    head = ["configuration", "runs", "Acc@1", "Acc@5", "Acc@20", "unseen Acc@1", "strict Acc@1", "minutes a run"]
+    return table(head, map(_lever_row, rows))
+
+
+def _lever_row(made: dict[str, Any]) -> list[str]:
+    judged = made["biosyn"]
+    figures = [*(judged["acc"][k][0] for k in ("1", "5", "20")), judged["unseen_acc1"][0], made["strict"]["acc"]["1"][0]]
+    return [made["configuration"], str(made["runs"]), *(f"{value:.4f}" for value in figures), f"{made['minutes_a_run']:.0f}"]
+
+
+def example() -> str:
+    """BCNH's Table 2: the ten best names of one mention."""
+    rows = [made for made in result("ncbi_test_dense")["rows"] if made["medic"] == "2012"]
+    signs = {2: " \\*", 1: " †", 0: ""}
+    columns = [[f"{name}{signs[relevance]}" for name, relevance in made["example"]] for made in rows]
+    return table([made["configuration"] for made in rows], zip(*columns, strict=True))
+
+
 TOOLS = {"linker": "linker", "pyab3p": "Ab3P (pyab3p)", "schwartz_hearst": "Schwartz-Hearst"}
-BLOCKS: dict[str, Callable[[], str]] = {"accuracy": accuracy, "choice": choice, "text": text, "speed": speed}
+ABLATION = ("BioSyn", "BioSyn + norm", "BCNH list-wise", "BCNH list-wise + norm")
+BLOCKS: tuple[Callable[[], str], ...] = (accuracy, choice, text, speed, dense, ablation, differences, levers, example)
 
 
-def filled(page: str) -> str:
-    """The page with every block written anew."""
-    for name, block in BLOCKS.items():
-        pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
-        page, count = re.subn(pattern, lambda match, block=block: f"{match[1]}{block()}\n{match[2]}", page, flags=re.DOTALL)
+def filled(pages: list[str]) -> list[str]:
+    """The pages with every block written anew."""
+    for block in BLOCKS:
+        pattern = rf"(<!-- {block.__name__} -->\n).*?(<!-- /{block.__name__} -->)"
+        count = sum(len(re.findall(pattern, page, re.DOTALL)) for page in pages)
         if count != 1:
-            sys.exit(f"{README}: the markers of {name!r} stand there {count} times; expected once")
-    return page
+            sys.exit(f"the markers of {block.__name__!r} stand in the pages {count} times; expected once")
+        made = block()
+        pages = [re.sub(pattern, lambda match, made=made: f"{match[1]}{made}\n{match[2]}", page, flags=re.DOTALL) for page in pages]
+    return pages
 
 
 if __name__ == "__main__":
-    old = README.read_text(encoding="utf-8")
+    old = [page.read_text(encoding="utf-8") for page in PAGES]
     new = filled(old)
     if "--check" in sys.argv:
-        sys.exit(f"{README} differs from benchmarks/results; run python benchmarks/readme.py" if old != new else 0)
-    README.write_text(new, encoding="utf-8")
+        sys.exit("the pages differ from benchmarks/results; run python benchmarks/readme.py" if old != new else 0)
+    for page, text_ in zip(PAGES, new, strict=True):
+        page.write_text(text_, encoding="utf-8")

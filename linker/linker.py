@@ -12,6 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from linker import files, matching, persistence, registry
 from linker.candidates.base import Generator, Ranked
 from linker.candidates.hybrid import HybridGenerator
@@ -147,11 +150,14 @@ class Linker:
         counted = _training_queries(pairs, dictionary, self.normalize)
         options, texts = self.options, list(base.table.texts)
         group = getattr(options, self.encoder, None)
-        material = Material(counted.queries if counted else None, dictionary, base, indexed)
+        frequency = _frequency(pairs, dictionary, indexed.table)
+        material = Material(counted.queries if counted else None, dictionary, base, indexed, frequency)
         fingerprint = {
-            "encoder": f"{self.encoder} {group}",
+            "encoder": self.encoder,
             "names": _checksum(texts, base.table.concepts.tolist(), *dictionary.hierarchy.arrays().values()),
             "mentions": _checksum([(query.text, sorted(query.right)) for query in material.queries or ()]),
+            "indexed": _checksum(list(indexed.table.texts), indexed.table.concepts.tolist()),
+            **_flat(options, self.encoder, "sparse", "text"),
         }
         how = Run(options.training, options.align, work.checkpoints, work.resume, work.phase, fingerprint, work.on_event)
 
@@ -166,8 +172,9 @@ class Linker:
 
     @property
     def best_epoch(self) -> int:
-        """The epoch of the list-wise phase whose weights are kept; 0 where there was none."""
-        records = [record for record in self.history if record["phase"] != "align"]
+        """The epoch of the list-wise phase, the last of several, whose weights are kept; 0 where there was none."""
+        phase = self.history[-1]["phase"] if self.history else "align"
+        records = [record for record in self.history if record["phase"] == phase != "align"]
         if self.options.training.keep_best and records and "dev_acc1" in records[0]:
             return int(max(records, key=lambda record: record["dev_acc1"])["epoch"])
         return int(records[-1]["epoch"]) if records else 0
@@ -325,14 +332,35 @@ def _training_queries(pairs: Iterable[_Pair], dictionary: Dictionary, form: Call
         return None
     counted = mention_queries(((form(name), matching.accepted(m.gold or (), dictionary.resolve)) for m, name in single), dictionary)
     if not counted.queries:
-        raise LinkerError(
-            f"the dictionary knows the id of none of the {len(single):,} training mentions; name the dictionary they were made with"
-        )
+        problem = f"{len(counted.unknown):,} have an id that the dictionary does not know, {counted.empty:,} are empty once normalised"
+        raise LinkerError(f"none of the {len(single):,} training mentions of one concept can be trained on: {problem}")
     kept, left = len(counted.queries), len(counted.unknown)
     logger.info(
         "%d training queries; %d mentions came before, %d have an id that the dictionary does not know", kept, counted.duplicates, left
     )
     return counted
+
+
+def _frequency(pairs: Iterable[_Pair], dictionary: Dictionary, table: NameTable) -> NDArray[np.float32]:
+    """For each name of a table log(1 + how often mentions of one concept are annotated with its concept), (names,).
+
+    An annotation is parted among the concepts that its id means; of a name's several concepts the most frequent counts.
+    """
+    times = np.zeros(len(dictionary))
+    for mention, _, _ in pairs:
+        if mention.gold and is_single(mention.gold):
+            rows = {row for i in matching.accepted(mention.gold, dictionary.resolve) for row in dictionary.rows(i)}
+            for row in rows:
+                times[row] += 1 / len(rows)
+    most = np.zeros(len(table))
+    np.maximum.at(most, np.repeat(np.arange(len(table)), np.diff(table.indptr)), times[table.concepts])
+    return np.log1p(most).astype(np.float32)
+
+
+def _flat(options: LinkerOptions, *groups: str) -> dict[str, object]:
+    """The options of some groups, those that there are, as `group.field`."""
+    found = ((group, getattr(options, group, None)) for group in groups)
+    return {f"{group}.{name}": value for group, record in found if record is not None for name, value in dataclasses.asdict(record).items()}
 
 
 def _checksum(*values: Any) -> str:

@@ -47,6 +47,7 @@ _BIOSYN = LinkerOptions(
     TrainingOptions(
         loss="marginal",
         score_scale=1,
+        relevance_temperature=1,
         epochs=10,
         patience=0,
         batch_size=16,
@@ -55,6 +56,7 @@ _BIOSYN = LinkerOptions(
         weight_decay=0.01,
         warmup=0,
         clip=0,
+        frequency_weight=0,
         keep_best=False,
     ),
 )

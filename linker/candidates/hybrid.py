@@ -23,7 +23,7 @@ _LARGEST = 1e30  # of λ and the scale, so that float32 holds the scores
 
 
 class HybridGenerator(Generator):
-    """Ranks names by `dense_scale` times the dense dot product plus λ times the sparse one.
+    """Ranks names by `dense_scale` times the dense dot product plus λ times the sparse one, plus what each name has of its own.
 
     Args:
         sparse: the names, and how their characters score.
@@ -31,26 +31,41 @@ class HybridGenerator(Generator):
         vectors: float32 (names, dim), what the encoder makes of the names.
         sparse_weight: λ; may be 0 or negative.
         dense_scale: above 0.
+        bias: float32 (names,), added to the score of each name; none where None.
 
     Raises:
         ValueError: the vectors do not fit the names or the encoder, or a number is not finite.
     """
 
-    def __init__(self, sparse: SparseGenerator, encoder: Encoder, vectors: Floats, sparse_weight: float, dense_scale: float = 1.0) -> None:
+    def __init__(
+        self,
+        sparse: SparseGenerator,
+        encoder: Encoder,
+        vectors: Floats,
+        sparse_weight: float,
+        dense_scale: float = 1.0,
+        bias: Floats | None = None,
+    ) -> None:
         super().__init__(sparse.table, sparse._id_rank, sparse._kind_rank)
-        _check(vectors, (len(sparse.table), encoder.dim), sparse_weight, dense_scale)
+        self.bias = np.zeros(len(sparse.table), np.float32) if bias is None else np.asarray(bias)
+        _check(vectors, (len(sparse.table), encoder.dim))
+        _check(self.bias, (len(sparse.table),))
+        if not (abs(sparse_weight) < _LARGEST and 0 < dense_scale < _LARGEST):
+            raise ValueError(f"sparse_weight is {sparse_weight} and dense_scale {dense_scale}, expected: finite, the scale above 0")
         self.sparse, self.encoder, self.vectors = sparse, encoder, np.asarray(vectors)  # plain, since slices of a memmap are slow
         self.sparse_weight, self.dense_scale = float(sparse_weight), float(dense_scale)
         self._nameless = np.diff(sparse.table.indptr) == 0  # the empty name, which stands for no concept
 
     @classmethod
-    def index(cls, sparse: SparseGenerator, encoder: Encoder, sparse_weight: float, dense_scale: float = 1.0) -> HybridGenerator:
+    def index(
+        cls, sparse: SparseGenerator, encoder: Encoder, sparse_weight: float, dense_scale: float = 1.0, bias: Floats | None = None
+    ) -> HybridGenerator:
         """Encode the names of a sparse generator with a dense encoder."""
-        return cls(sparse, encoder, _encode(encoder, list(sparse.table.texts)), sparse_weight, dense_scale)
+        return cls(sparse, encoder, _encode(encoder, list(sparse.table.texts)), sparse_weight, dense_scale, bias)
 
     def with_vectors(self, vectors: Floats, sparse_weight: float) -> HybridGenerator:
         """The same names with other vectors and another λ, as after an epoch of training; all else is shared."""
-        return HybridGenerator(self.sparse, self.encoder, vectors, sparse_weight, self.dense_scale)
+        return HybridGenerator(self.sparse, self.encoder, vectors, sparse_weight, self.dense_scale, self.bias)
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
         vectors, weights = _encode(self.encoder, queries), self.sparse.encoder.encode(queries)
@@ -59,7 +74,7 @@ class HybridGenerator(Generator):
         query, rows = query[some], rows[some]
         near, alike = dense.products(vectors, self.vectors, query, rows), self.sparse.products(weights, query, rows)
         indptr = np.searchsorted(query, np.arange(len(queries) + 1))
-        return Hits(indptr, rows, self.dense_scale * near + self.sparse_weight * alike, alike, near)
+        return Hits(indptr, rows, self.dense_scale * near + self.sparse_weight * alike + self.bias[rows], alike, near)
 
     def _best(self, vectors: Floats, weights: csr_matrix, k: int) -> tuple[Integers, Integers]:
         """The queries and rows of the hits, in the order of queries."""
@@ -81,6 +96,7 @@ class HybridGenerator(Generator):
             block: Floats = self.vectors[names] @ scaled
             if self.sparse_weight:
                 block += self.sparse.by_name[names] @ weighted
+            block += self.bias[names, None]
             block[self._nameless[names]] = -np.inf
             return block
 
@@ -88,7 +104,7 @@ class HybridGenerator(Generator):
 
     def save(self, folder: Path) -> None:
         self.sparse.save(folder)
-        persistence.save_arrays(folder / "dense_names", {"vectors": self.vectors})
+        persistence.save_arrays(folder / "dense_names", {"vectors": self.vectors, "bias": self.bias})
         self.encoder.save(folder / "dense")
         persistence.save_json(folder / "hybrid.json", {"sparse_weight": self.sparse_weight, "dense_scale": self.dense_scale})
 
@@ -105,7 +121,7 @@ class HybridGenerator(Generator):
         arrays, numbers = persistence.load_arrays(folder / "dense_names"), persistence.load_json(folder / "hybrid.json")
         try:
             encoder = dense_encoder.load(folder / "dense")
-            return cls(sparse, encoder, arrays["vectors"], numbers["sparse_weight"], numbers["dense_scale"])
+            return cls(sparse, encoder, arrays["vectors"], numbers["sparse_weight"], numbers["dense_scale"], arrays["bias"])
         except (KeyError, ValueError, IndexError, TypeError) as error:
             raise LinkerError(f"{folder}: the dense vectors do not fit the names ({error}); train again") from None
 
@@ -122,10 +138,8 @@ def _is_finite(vectors: Floats) -> bool:
     return bool(np.isfinite([vectors.min(initial=0), vectors.max(initial=0)]).all())
 
 
-def _check(vectors: NDArray[Any], shape: tuple[int, int], sparse_weight: float, dense_scale: float) -> None:
-    if vectors.dtype != np.float32 or vectors.shape != shape:
-        raise ValueError(f"they are {vectors.dtype} {vectors.shape}, expected: float32 {shape}")
-    if not _is_finite(vectors):
+def _check(values: NDArray[Any], shape: tuple[int, ...]) -> None:
+    if values.dtype != np.float32 or values.shape != shape:
+        raise ValueError(f"they are {values.dtype} {values.shape}, expected: float32 {shape}")
+    if not _is_finite(values):
         raise ValueError("they are not finite")
-    if not (abs(sparse_weight) < _LARGEST and 0 < dense_scale < _LARGEST):
-        raise ValueError(f"sparse_weight is {sparse_weight} and dense_scale {dense_scale}, expected: finite, the scale above 0")

@@ -33,6 +33,9 @@ from linker.training.options import AlignOptions, TrainingOptions
 
 logger = logging.getLogger(__name__)
 
+_PROBE = ("a", "name")  # names whose vectors tell what an encoder makes
+_UNSEEN = ("mentions", "indexed", "sparse.", "text.")  # parts of the fingerprint that self-alignment does not depend on
+
 Record = Mapping[str, Any]
 """One line of `training.jsonl`: the phase, the epoch, and what was measured."""
 
@@ -69,6 +72,7 @@ class Material:
     dictionary: Dictionary
     sparse: SparseGenerator
     indexed: SparseGenerator
+    frequency: Floats | None = None  # (indexed names,) log(1 + how often a name's concept is annotated); training would see its own answer
 
     @property
     def table(self) -> NameTable:
@@ -105,7 +109,8 @@ def fit(encoder: Encoder, material: Material, how: Run, validate: Validate | Non
         how = dataclasses.replace(how, training=dataclasses.replace(training, hypernym_norm=False))
     if not isinstance(encoder, TrainableEncoder):
         logger.warning("the encoder has no weights to train; it is used as it is")
-        return HybridGenerator.index(material.indexed, encoder, training.sparse_weight, training.score_scale or 1.0), []
+        bias = _bias(material, training)
+        return HybridGenerator.index(material.indexed, encoder, training.sparse_weight, _scale(encoder, training), bias), []
     encoder.to(pick_device(training.device))
     encoder.precision = training.precision
     trainer = _Trainer(encoder, material, how, validate)
@@ -119,20 +124,22 @@ class _Trainer:
 
     def __init__(self, encoder: TrainableEncoder, material: Material, how: Run, validate: Validate | None) -> None:
         self.material, self.how, self.validate = material, how, validate
-        unit = np.allclose(np.linalg.norm(encoder.encode(["a", "name"]), axis=1), 1, atol=1e-2)
-        if how.training.hypernym_norm and unit:
+        if how.training.hypernym_norm and _is_unit(encoder):
             raise LinkerError("the norm loss needs vectors of any length, these are unit vectors; set transformer.normalize=false")
-        scale = how.training.score_scale or (20.0 if unit else 1.0)
         self.accelerator = Accelerator(cpu=encoder.device.type == "cpu")
-        self.ranker = ListwiseRanker(encoder, scale, how.training.sparse_weight)
+        self.ranker = ListwiseRanker(encoder, _scale(encoder, how.training), how.training.sparse_weight)
         self.history: list[Record] = []
         self._vectors: tuple[tuple[str, Precision], Floats] | None = None  # of the indexed names, and which weights made them
+        if how.checkpoints and not how.resume and self.accelerator.is_main_process:
+            for phase in ("align", how.phase):  # a later --resume must not find those of an earlier training
+                Checkpoints(how.checkpoints / phase, {}).clear()
 
     def generator(self, precision: Precision) -> HybridGenerator:
         """Index the names with the weights of now."""
         self.ranker.encoder.precision = precision
         weight = float(self.ranker.sparse_weight.detach())
-        return HybridGenerator(self.material.indexed, self.ranker.encoder, self._indexed(), weight, self.ranker.scale)
+        bias = _bias(self.material, self.how.training)
+        return HybridGenerator(self.material.indexed, self.ranker.encoder, self._indexed(), weight, self.ranker.scale, bias)
 
     def align(self) -> None:
         """Draw the synonyms of the dictionary together: InfoNCE on pairs, the others of a batch being the negatives (after SapBERT)."""
@@ -141,14 +148,14 @@ class _Trainer:
         if not (options.epochs and count):
             return
         plan = Plan(options.epochs, -(-count // options.batch_size), warmup=options.warmup, clip=1.0, seed=seed)
-        self._run("align", self._groups(options.learning_rate)[:1], self._pair_batches, plan, None)
+        self._run("align", self._groups(options.learning_rate)[:1], self._pair_batches, plan, self._check)
 
     def rank(self) -> None:
         """Rank synonyms before hypernyms before the rest, in lists that are made anew every epoch."""
         options = self.how.training
-        count = len(self._queries(1))
-        if not (options.epochs and count):
+        if not options.epochs:
             return
+        count = len(self._queries(1))
         plan = Plan(
             options.epochs,
             -(-count // options.batch_size),
@@ -167,7 +174,7 @@ class _Trainer:
         groups: list[dict[str, Any]],
         make_batches: Callable[[int], list[Batch]],
         plan: Plan,
-        after_epoch: Callable[[int], Mapping[str, float]] | None,
+        after_epoch: Callable[[int], Mapping[str, float]],
     ) -> None:
         checkpoints = self._checkpoints(phase)
         for event in run(self.ranker, groups, make_batches, plan, self.accelerator, after_epoch=after_epoch, checkpoints=checkpoints):
@@ -179,11 +186,11 @@ class _Trainer:
         how = self.how
         if how.checkpoints is None:
             return None
-        fingerprint = {**how.fingerprint, **_flat("align", how.align), "training.seed": how.training.seed}
-        if phase == "align":  # does not see the mentions
-            fingerprint.pop("mentions", None)
-        else:
-            fingerprint |= _flat("training", how.training)
+        fingerprint, training = {**how.fingerprint, **_flat("align", how.align)}, _flat("training", how.training)
+        if phase == "align":
+            fingerprint = {name: value for name, value in fingerprint.items() if not name.startswith(_UNSEEN)}
+            training = {name: training[name] for name in ("training.seed", "training.device", "training.precision")}
+        fingerprint |= training
         checkpoints = Checkpoints(how.checkpoints / phase, fingerprint)
         return dataclasses.replace(checkpoints, resume=how.resume and checkpoints.exists)
 
@@ -202,11 +209,18 @@ class _Trainer:
         return slice(self.accelerator.process_index, None, self.accelerator.num_processes)
 
     def _encode(self, names: Sequence[str]) -> Floats:
-        """Encode names, each process a share of them; float32 (len(names), dim)."""
+        """Encode names, each process a share of them; float32 (len(names), dim).
+
+        Raises:
+            LinkerError: the vectors are not finite.
+        """
         shares = gather_object([self.ranker.encoder.encode(names[self._share])])
         vectors = np.empty((len(names), self.ranker.encoder.dim), np.float32)
         for i, share in enumerate(shares):
             vectors[i :: len(shares)] = share
+        if not np.isfinite([vectors.min(initial=0), vectors.max(initial=0)]).all():
+            kept = f"; the last good checkpoint is kept in {self.how.checkpoints}" if self.how.checkpoints else ""
+            raise LinkerError(f"the encoder makes vectors that are not finite; training stopped{kept}; try a lower learning rate")
         return vectors
 
     def _indexed(self) -> Floats:
@@ -216,6 +230,11 @@ class _Trainer:
             self._vectors = None  # before the new ones take their memory
             self._vectors = made_by, self._encode(list(self.material.indexed.table.texts))
         return self._vectors[1]
+
+    def _check(self, epoch: int) -> Mapping[str, float]:
+        """Refuse weights that the last step of an epoch broke, before they are kept."""
+        self._encode(_PROBE)
+        return {}
 
     # Self-alignment
 
@@ -259,7 +278,8 @@ class _Trainer:
     def _batches_of(self, maker: ListMaker, epoch: int) -> list[Batch]:
         options, texts = self.how.training, self.material.table.texts
         names = self._indexed()[: len(texts)]
-        found, _ = top_k(self._encode([query.text for query in maker.queries]), names, maker.dense_wanted)
+        found, _ = top_k(self._encode([query.text for query in maker.queries]), names, maker.dense_wanted + 1)
+        found[np.diff(self.material.table.indptr)[found] == 0] = -1  # the empty name, which stands for no concept
         lists = maker.make(found)
         if not lists.judged.any():
             raise LinkerError(
@@ -297,8 +317,22 @@ class _Trainer:
         return Loss(value, float(judged.sum()), numbers)
 
     def _judge(self, epoch: int) -> Mapping[str, float]:
-        metrics = {"sparse_weight": float(self.ranker.sparse_weight.detach())}
+        metrics = {**self._check(epoch), "sparse_weight": float(self.ranker.sparse_weight.detach())}
         return metrics if self.validate is None else metrics | dict(self.validate(self.generator(self.how.training.precision)))
+
+
+def _is_unit(encoder: Encoder) -> bool:
+    """Whether the vectors of an encoder have the length 1."""
+    return np.allclose(np.linalg.norm(encoder.encode(_PROBE), axis=1), 1, atol=1e-2)
+
+
+def _scale(encoder: Encoder, options: TrainingOptions) -> float:
+    return options.score_scale or (20.0 if _is_unit(encoder) else 1.0)
+
+
+def _bias(material: Material, options: TrainingOptions) -> Floats | None:
+    """What is added to the score of each name when linking."""
+    return None if material.frequency is None else np.float32(options.frequency_weight) * material.frequency
 
 
 def _alignment(concepts: np.ndarray, temperature: float, vectors: Tensor) -> Loss:
@@ -327,7 +361,7 @@ def _checksum(module: nn.Module) -> str:
     """What tells the weights of now from others."""
     digest = hashlib.sha256()
     for tensor in module.state_dict().values():
-        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
+        digest.update(tensor.detach().cpu().flatten().view(torch.uint8).numpy())
     return digest.hexdigest()
 
 

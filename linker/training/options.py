@@ -12,7 +12,7 @@ from linker.errors import LinkerError
 class AlignOptions:
     """Self-alignment: synonyms of the dictionary are drawn together before the list-wise phase (after SapBERT, Liu et al. 2021)."""
 
-    epochs: int = 2  # passes over all names, each paired once with a synonym; 0 leaves the phase out
+    epochs: int = 1  # passes over all names, each paired once with a synonym; 0 leaves the phase out
     batch_size: int = 128  # pairs; the other pairs of a batch are the negatives
     learning_rate: float = 2e-5
     temperature: float = 0.05  # of InfoNCE: cosines are divided by it
@@ -32,13 +32,13 @@ class TrainingOptions:
     hypernym_norm: bool = False  # add the norm loss (BCNH eq. 7); embeddings should not be normalised then
     norm_weight: float = 1.0  # weight of the norm loss beside the mean list loss
     score_scale: float = 0.0  # the dense score is the dot product times this, 1 in the papers; 0: 20 for unit vectors, else 1
-    relevance_temperature: float = 1.0  # the target is softmax(relevance / this); 1 in BCNH
+    relevance_temperature: float = 0.3  # the target is softmax(relevance / this); 1 in BCNH
     top_k: int = 20  # candidates in a list (k1), names
     dense_ratio: float = 0.5  # share of the list that the dense ranking fills, after the sparse one
     max_hypernyms: int = 10  # hypernym names drawn for the norm loss of a mention (k2)
     height: int = 1  # how many steps up a concept still counts as hypernym; 1: direct parents
     keep_unjudged: bool = False  # whether lists without any relevant candidate stay in the loss, as in the published code
-    epochs: int = 5  # the most
+    epochs: int = 3  # the most
     keep_best: bool = True  # keep the epoch with the best development Acc@1; the papers keep the last
     patience: int = 2  # epochs without a better development Acc@1 before training stops; 0 never stops
     batch_size: int = 16  # mentions
@@ -47,6 +47,7 @@ class TrainingOptions:
     weight_decay: float = 0.01
     sparse_weight: float = 0.0  # where λ, the weight of the sparse score, starts
     sparse_learning_rate: float = 0.01  # of λ, without decay
+    frequency_weight: float = 0.2  # of log(1 + annotations of a concept), added to the score of its names when linking; 0 in the papers
     warmup: float = 0.1  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant
     clip: float = 1.0  # largest norm of the gradient; 0: no clipping
     dictionary_queries: int = 2000  # without mentions: names drawn each epoch as queries against their synonyms
@@ -57,6 +58,7 @@ class TrainingOptions:
     def __post_init__(self) -> None:
         _at_least("training", self, top_k=2, max_hypernyms=1, height=1, batch_size=1, dictionary_queries=1, epochs=0, patience=0, seed=0)
         _at_least("training", self, score_scale=0, norm_weight=0, weight_decay=0, sparse_learning_rate=0, warmup=0, clip=0)
+        _at_least("training", self, frequency_weight=0)
         _above_zero("training", self, "learning_rate", "relevance_temperature")
         if not 0 <= self.dense_ratio <= 1:
             raise LinkerError(f"training.dense_ratio is {self.dense_ratio}; expected: 0 to 1")

@@ -1,0 +1,24 @@
+"""BC5CDR, diseases, with the MEDIC of 2017: trained on its training set, judged on its development set.
+
+python benchmarks/bc5cdr.py            the default, and sparse only, five runs each -> results/bc5cdr_devel_dense.json
+python benchmarks/bc5cdr.py --table    put together what is kept in results/runs/
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import dense_accuracy
+
+from linker import LinkerOptions
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=5, help="runs of each configuration")
+    parser.add_argument("--only", action="append", metavar="NAME", help="run this configuration; may be given again")
+    parser.add_argument("--table", action="store_true", help="run nothing, put together what is kept")
+    configurations = [
+        dense_accuracy.Configuration("default", "2017", LinkerOptions()),
+        dense_accuracy.Configuration("sparse only", "2017", LinkerOptions(), encoder="tfidf"),
+    ]
+    dense_accuracy.main(parser.parse_args(), configurations, dense_accuracy.Task("bc5cdr", "devel"), {})
