@@ -63,10 +63,6 @@ class HybridGenerator(Generator):
         """Encode the names of a sparse generator with a dense encoder."""
         return cls(sparse, encoder, _encode(encoder, list(sparse.table.texts)), sparse_weight, dense_scale, bias)
 
-    def with_vectors(self, vectors: Floats, sparse_weight: float) -> HybridGenerator:
-        """The same names with other vectors and another λ, as after an epoch of training; all else is shared."""
-        return HybridGenerator(self.sparse, self.encoder, vectors, sparse_weight, self.dense_scale, self.bias)
-
     def score(self, queries: Sequence[str], k: int) -> Hits:
         vectors, weights = _encode(self.encoder, queries), self.sparse.encoder.encode(queries)
         query, rows = self._best(vectors, weights, k)

@@ -73,12 +73,18 @@ def table(names: Sequence[str], concepts: Sequence[Sequence[int]]) -> NameTable:
     return NameTable(Strings.of(names), np.cumsum([0, *map(len, concepts)]), rows, np.arange(len(rows), dtype=np.int32))
 
 
-def generator(names: Sequence[str], concepts: Sequence[Sequence[int]], weight: float, scale: float = 1, kinds: Any = 0) -> HybridGenerator:
+def generator(
+    names: Sequence[str], concepts: Sequence[Sequence[int]], weight: float, scale: float = 1, kinds: Any = 0, bias: Any = None
+) -> HybridGenerator:
     encoder, made = Letters(), table(names, concepts)
     number = 1 + max(c for some in concepts for c in some)
     kind_rank = np.broadcast_to(np.array(kinds, np.int32), len(made.entries))
     sparse = SparseGenerator(made, np.arange(number, dtype=np.int32)[::-1], kind_rank, encoder, csr_matrix(encoder.encode(names).T))
-    return HybridGenerator.index(sparse, Endings(), weight, scale)
+    return HybridGenerator.index(sparse, Endings(), weight, scale, bias)
+
+
+def with_vectors(made: HybridGenerator, vectors: NDArray[np.float32], weight: float) -> HybridGenerator:
+    return HybridGenerator(made.sparse, made.encoder, vectors, weight, made.dense_scale)
 
 
 def full(made: HybridGenerator, query: str) -> dict[int, tuple[float, float, float]]:
@@ -89,7 +95,7 @@ def full(made: HybridGenerator, query: str) -> dict[int, tuple[float, float, flo
         if name and query:
             sparse = float(letters @ Letters().encode([name]).toarray()[0])
             near = float(ending @ made.vectors[row])
-            found[row] = made.dense_scale * near + made.sparse_weight * sparse, sparse, near
+            found[row] = made.dense_scale * near + made.sparse_weight * sparse + float(made.bias[row]), sparse, near
     return found
 
 
@@ -130,7 +136,8 @@ def test_rankings_are_those_of_brute_force_whatever_the_blocks(data: st.DataObje
         mock.patch.multiple(base, _OVERFETCH=data.draw(st.integers(1, 3)), _CELLS=cells),
         mock.patch.multiple(hybrid, _WEIGHTS=data.draw(st.sampled_from([1, 4, 10**6]))),
     ):
-        made = generator(names, concepts, weight, scale, kinds)
+        bias = np.array(data.draw(st.lists(st.sampled_from([0, 1, 7, -2]), min_size=len(names), max_size=len(names))), np.float32)
+        made = generator(names, concepts, weight, scale, kinds, bias)
         check(made, data.draw(st.lists(QUERY, max_size=5)), data.draw(st.sampled_from([1, 2, 4, 30])))
 
 
@@ -140,7 +147,7 @@ def test_the_best_names_with_vectors_of_any_numbers(sample: Path, weight: float,
     made = HybridGenerator.index(indexed(Dictionary.read(sample), TfidfEncoder()), Endings(), weight, 2.0)
     random = np.random.default_rng(0)
     vectors = random.standard_normal((len(made.table), 3)).astype(np.float32)
-    made, queries = made.with_vectors(vectors, weight), list(made.table.texts)[:20]
+    made, queries = with_vectors(made, vectors, weight), list(made.table.texts)[:20]
     asked = random.standard_normal((20, 3)).astype(np.float32)
     monkeypatch.setattr(made.encoder, "encode", lambda names: asked)
     sparse = made.sparse.encoder.encode(queries) @ made.sparse.encoder.encode(list(made.table.texts)).T
@@ -165,29 +172,22 @@ def test_the_empty_name_is_no_candidate_even_where_it_is_nearest() -> None:
     made = generator(["a", "", "b"], [[0], [], [1]], 1)
     assert full(made, "zz").keys() == {0, 2}
     query = Endings().encode(["zz"])[0]
-    made = made.with_vectors(np.array([[0, 0, 0], 100 * query, [0, 0, 0]], np.float32), 1)
+    made = with_vectors(made, np.array([[0, 0, 0], 100 * query, [0, 0, 0]], np.float32), 1)
     assert made.names(["zz"], 1)[0][0].tolist() != [1]
     assert sorted(made.names(["zz"], 3)[0][0].tolist()) == [0, 2]
 
 
-def test_other_vectors_share_all_else() -> None:
-    made = generator(["a", "b"], [[0], [1]], 0.0, 4.0)
-    query = Endings().encode(["zz"])[0]
-    for nearest in (0, 1):
-        vectors = np.zeros((2, 3), np.float32)
-        vectors[nearest] = query
-        other = made.with_vectors(vectors, 0.5)
-        assert other.names(["zz"], 1)[0][0].tolist() == [nearest]
-        assert (other.sparse_weight, other.dense_scale) == (0.5, 4.0)
-        assert other.sparse is made.sparse
-        assert other.encoder is made.encoder
-    assert made.sparse_weight == 0
-    assert made.vectors == pytest.approx(Endings().encode(["a", "b"]))
+def test_the_bias_of_a_name_moves_it() -> None:
+    names, concepts = ["a", "b"], [[0], [1]]
+    assert generator(names, concepts, 0.5).names(["b"], 2)[0][0].tolist() == [1, 0]
+    moved = generator(names, concepts, 0.5, bias=np.array([100, 0], np.float32)).names(["b"], 2)[0]
+    assert moved[0].tolist() == [0, 1]
+    assert moved[1][0] - generator(names, concepts, 0.5).names(["b"], 2)[0][1][1] == 100
 
 
 def test_only_lists_that_are_open_are_encoded_again() -> None:
     made = generator(["a", "b", "aaaa", "bbbb"], [[0], [1], [2], [2]], 1.0)
-    made = made.with_vectors(np.zeros((4, 3), np.float32), 1.0)  # a: 1, 0, 4, 0 and b: 0, 1, 0, 4
+    made = with_vectors(made, np.zeros((4, 3), np.float32), 1.0)  # a: 1, 0, 4, 0 and b: 0, 1, 0, 4
     made.encoder.asked.clear()
     with mock.patch.object(base, "_OVERFETCH", 2):
         ranked = made.concepts(["a", "b", "ab"], 1)
@@ -220,7 +220,8 @@ def four(tmp_path: Path) -> Dictionary:
 
 @pytest.fixture
 def made(four: Dictionary) -> HybridGenerator:
-    return HybridGenerator.index(indexed(four, TfidfEncoder(TfidfOptions("char", 1, 2))), Endings(), -0.5, 20.0)
+    bias = np.array([0, 1, 2, 3], np.float32)
+    return HybridGenerator.index(indexed(four, TfidfEncoder(TfidfOptions("char", 1, 2))), Endings(), -0.5, 20.0, bias)
 
 
 @pytest.fixture
@@ -236,7 +237,7 @@ def test_saving_and_loading(four: Dictionary, made: HybridGenerator, saved: Path
     while isinstance(array.base, np.ndarray):
         array = array.base
     assert isinstance(array, np.memmap)
-    assert (loaded.sparse_weight, loaded.dense_scale) == (-0.5, 20.0)
+    assert (loaded.sparse_weight, loaded.dense_scale, loaded.bias.tolist()) == (-0.5, 20.0, [0, 1, 2, 3])
     queries = ["flu", "fever β", "", "zz"]
     for a, b in zip(made.concepts(queries, 3), loaded.concepts(queries, 3), strict=True):
         assert (a.concepts.tolist(), a.entries.tolist(), a.scores.tolist()) == (b.concepts.tolist(), b.entries.tolist(), b.scores.tolist())
@@ -274,6 +275,13 @@ def put(values: NDArray[Any], value: float) -> NDArray[Any]:
 def test_loading_refuses_vectors_that_do_not_fit(four: Dictionary, saved: Path, change: Callable[[NDArray[Any]], NDArray[Any]]) -> None:
     path = saved / "dense_names" / "vectors.npy"
     np.save(path, change(np.load(path)))
+    with pytest.raises(LinkerError, match=r"the dense vectors do not fit the names \(they are .*\); train again"):
+        HybridGenerator.load(saved, four, TfidfEncoder, Endings)
+
+
+@pytest.mark.parametrize("bias", [np.zeros(3, np.float32), np.zeros(4), np.array([0, 0, 0, np.nan], np.float32)])
+def test_loading_refuses_a_bias_that_does_not_fit(four: Dictionary, saved: Path, bias: NDArray[Any]) -> None:
+    np.save(saved / "dense_names" / "bias.npy", bias)
     with pytest.raises(LinkerError, match=r"the dense vectors do not fit the names \(they are .*\); train again"):
         HybridGenerator.load(saved, four, TfidfEncoder, Endings)
 
