@@ -16,6 +16,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5, help="runs of each configuration")
     parser.add_argument("--only", action="append", metavar="NAME", help="run this configuration; may be given again")
+    parser.add_argument("--medic", metavar="YEAR", help="run those with this release")
     parser.add_argument("--table", action="store_true", help="run nothing, put together what is kept")
     configurations = [
         dense_accuracy.Configuration("default", "2017", LinkerOptions()),

@@ -156,7 +156,7 @@ def run(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
 def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
     options = changed(configuration.options, {"training": {"seed": seed}})
     names, judged = medic(configuration.medic), task.judged
-    start, folder, phase = time.perf_counter(), WORK / _key(configuration, seed), path_of(configuration, task, seed).replace("/", "-")
+    start, folder, phase = time.perf_counter(), WORK / key(configuration, seed), path_of(configuration, task, seed).replace("/", "-")
     model = Linker.train(
         names,
         encoder=configuration.encoder,
@@ -189,7 +189,7 @@ def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]
     }
 
 
-def _key(configuration: Configuration, seed: int) -> str:
+def key(configuration: Configuration, seed: int) -> str:
     """What self-alignment depends on."""
     options = configuration.options
     parts = [configuration.medic, seed, *(dataclasses.asdict(getattr(options, name)) for name in ("normalize", "transformer", "align"))]
@@ -204,6 +204,8 @@ def _judged(linker: Linker, items: list[Any]) -> dict[str, float]:
 def _say(event: Any) -> None:
     if isinstance(event, dict):
         print(" ", {name: round(value, 4) if isinstance(value, float) else value for name, value in event.items()}, flush=True)
+    elif event.step % 50 == 0:
+        print(f"  epoch {event.epoch}, step {event.step} of {event.steps}: loss {event.loss:.4f}", flush=True)
 
 
 def norms(model: Linker) -> dict[str, Any] | None:
@@ -302,7 +304,7 @@ def main(chosen: argparse.Namespace, configurations: Sequence[Configuration], ta
     """
     for seed in range(0 if chosen.table else chosen.seeds):
         for configuration in configurations:
-            if not chosen.only or configuration.name in chosen.only:
+            if (not chosen.only or configuration.name in chosen.only) and (not chosen.medic or configuration.medic == chosen.medic):
                 run(configuration, task, seed)
     systems = [runs for configuration in configurations if (runs := kept_runs(configuration, task))]
     rows: list[dict[str, Any]] = []

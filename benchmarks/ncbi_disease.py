@@ -136,6 +136,7 @@ if __name__ == "__main__":
     parser.add_argument("--epochs", type=int, default=10, help="transformer: of the papers' settings")
     parser.add_argument("--seeds", type=int, default=5, help="transformer: runs of each configuration")
     parser.add_argument("--only", action="append", metavar="NAME", help="transformer: run this configuration; may be given again")
+    parser.add_argument("--medic", metavar="YEAR", help="transformer: run those with this release")
     parser.add_argument("--table", action="store_true", help="transformer: run nothing, put together what is kept")
     given = parser.parse_args()
     dense(given) if given.encoder == "transformer" else choose() if given.choose else test()

@@ -126,7 +126,16 @@ def _dense_row(made: dict[str, Any], protocol: str) -> list[str]:
 def ablation() -> str:
     """BCNH's Table 3 with our encoder, the paper's figures beside ours."""
     rows = [made for made in result("ncbi_test_dense")["rows"] if made["configuration"] in ABLATION]
-    head = ["configuration", "runs, epochs", "Acc@1 (95% interval)", "Acc@5", "unseen", "strict Acc@1", "published Acc@1 / Acc@5", "hypernym longer"]
+    head = [
+        "configuration",
+        "runs, epochs",
+        "Acc@1 (95% interval)",
+        "Acc@5",
+        "unseen",
+        "strict Acc@1",
+        "published Acc@1 / Acc@5",
+        "hypernym longer",
+    ]
     return table(head, map(_ablation_row, rows))
 
 

@@ -1,0 +1,144 @@
+"""What else could be added to the score of a name, on the development mentions of NCBI Disease; each lever alone, none is trained.
+
+python benchmarks/rescoring.py      -> results/rescoring.json
+
+The model is self-aligned on the names of 2012 and has seen no mention. To the score of each of its 60 best names is added
+  frequency   weight · log(1 + how often one of the name's concepts is annotated in the training set)
+  other names weight · the mean of the two best scores of the name's concept
+  document    weight · the best score that one of the name's concepts has as the first answer to another mention of the document
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dense_accuracy
+import numpy as np
+from common import medic, save
+from ncbi_disease import chosen
+from numpy.typing import NDArray
+
+from linker import Linker, matching, metrics
+from linker.evaluation.protocols import biosyn_queries
+from linker.linker import Work, grouped, is_single
+from linker.options import changed
+
+DEPTH = 60
+WEIGHTS = {"frequency": (0.1, 0.2, 0.3, 0.4, 0.6), "other names": (0.2, 0.5, 1.0), "document": (0.01, 0.02, 0.03, 0.05, 0.1)}
+
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The best names of a query: their concepts and scores, best first."""
+
+    ids: Sequence[frozenset[str]]
+    scores: Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A development mention: its document, its queries, and what is right."""
+
+    document: str
+    queries: Sequence[str]
+    gold: Any
+
+
+def model() -> Linker:
+    """The aligned model; its alignment is that of the accuracy runs with seed 0, where there is one."""
+    configuration = next(iter(dense_accuracy.ours(chosen("biosyn"))))
+    options = changed(configuration.options, {"training": {"epochs": 0, "frequency_weight": 0}})
+    folder = dense_accuracy.WORK / dense_accuracy.key(configuration, 0)
+    known = dense_accuracy.Task("ncbi", "devel").known
+    return Linker.train(medic("2012"), encoder="transformer", mentions=known, options=options, work=Work(folder, resume=True))
+
+
+def main() -> None:
+    """Judge every lever and weight."""
+    linker = model()
+    task = dense_accuracy.Task("ncbi", "devel")
+    judged = [
+        Judged(document.id if document else "", biosyn_queries(linker, mention, definitions), mention.gold)
+        for document, mentions, definitions in grouped(task.judged, linker.options)
+        for mention in mentions
+        if mention.gold
+    ]
+    found = queried(linker, sorted({query for mention in judged for query in mention.queries}))
+    times = annotated(linker, task.known)
+    levers: dict[str, Callable[[Judged, str], Scores]] = {
+        "frequency": lambda _, query: best(found[query].ids, times),
+        "other names": lambda _, query: others(found[query]),
+        "document": lambda mention, query: best(found[query].ids, votes(mention, query, judged, found)),
+    }
+    rows = [{"lever": "none", "weight": 0.0} | accuracy(linker, judged, found, lambda mention, query: np.zeros(1))]
+    for name, add in levers.items():
+        for weight in WEIGHTS[name]:
+            rows.append({"lever": name, "weight": weight} | accuracy(linker, judged, found, lambda m, q, w=weight, a=add: w * a(m, q)))
+            print(rows[-1], flush=True)
+    save("rescoring", {"options": dataclasses.asdict(linker.options), "rows": rows}, seed=0)
+
+
+def queried(linker: Linker, queries: Sequence[str]) -> dict[str, Query]:
+    """The best names of each query."""
+    table, ids = linker.generator.table, linker.dictionary.ids
+    found = {}
+    for query, (rows, scores) in zip(queries, linker.generator.names(queries, DEPTH), strict=True):
+        concepts = [frozenset(ids[c] for c in table.concepts[table.indptr[r] : table.indptr[r + 1]]) for r in rows]
+        found[query] = Query(concepts, scores.astype(np.float64))
+    return found
+
+
+def annotated(linker: Linker, documents: Sequence[Any]) -> dict[str, float]:
+    """log(1 + annotations) of each concept."""
+    times: Counter[str] = Counter()
+    for mention in (m for document in documents for m in document.mentions):
+        if mention.gold and is_single(mention.gold):
+            right = matching.accepted(mention.gold, linker.dictionary.resolve)
+            times.update(dict.fromkeys(right, 1 / len(right)))
+    return {identifier: float(np.log1p(count)) for identifier, count in times.items()}
+
+
+def best(ids: Sequence[frozenset[str]], values: dict[str, float]) -> Scores:
+    """Of each name's concepts the highest value."""
+    return np.array([max((values.get(i, 0.0) for i in some), default=0.0) for some in ids])
+
+
+def others(query: Query) -> Scores:
+    """Of each name's concepts the highest mean of two scores; a concept with one name has the worst score for the second."""
+    scores = defaultdict(list)
+    for some, score in zip(query.ids, query.scores, strict=True):
+        for i in some:
+            scores[i].append(score)
+    worst = query.scores.min(initial=0)
+    return best(query.ids, {i: float(np.mean([*sorted(values)[-2:], worst][:2])) for i, values in scores.items()})
+
+
+def votes(mention: Judged, query: str, judged: Sequence[Judged], found: dict[str, Query]) -> dict[str, float]:
+    """Of the concepts that stand first for other queries of the document, their score there."""
+    values: dict[str, float] = {}
+    for other in {q for m in judged if m.document == mention.document for q in m.queries} - {query}:
+        for i in found[other].ids[0]:
+            values[i] = max(values.get(i, 0.0), float(found[other].scores[0]))
+    return values
+
+
+def accuracy(linker: Linker, judged: Sequence[Judged], found: dict[str, Query], add: Callable[[Judged, str], Scores]) -> dict[str, float]:
+    """Acc@k by the protocol `biosyn`."""
+    ranks = []
+    for mention in judged:
+        parts = []
+        for query in mention.queries:
+            order = np.argsort(-(found[query].scores + add(mention, query)), kind="stable")
+            parts.append([found[query].ids[i] for i in order[: max(dense_accuracy.KS)]])
+        ranks.append(matching.biosyn_rank(parts, mention.gold, linker.dictionary.resolve) or 0)
+    return {f"acc{k}": round(float(np.mean(metrics.hits(ranks, k))), 5) for k in dense_accuracy.KS}
+
+
+if __name__ == "__main__":
+    main()
