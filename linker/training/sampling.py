@@ -32,10 +32,16 @@ class Pairs:
 def synonym_pairs(table: NameTable, seed: int, epoch: int) -> Pairs:
     """Pair the names of each concept at random, so that each name is in one pair; the odd one out meets the first again.
 
-    The same for the same seed and epoch, and always as many.
+    Of names that are the same words in another order ("cancer breast", a third of MEDIC) one is drawn, since such pairs teach next to
+    nothing. The same for the same seed and epoch, and always as many.
     """
     names = np.repeat(np.arange(len(table)), np.diff(table.indptr))
     shuffled = np.random.default_rng((seed, epoch, _PAIRS)).permutation(len(names))
+    codes: dict[str, int] = {}
+    bags = (" ".join(sorted(text.split())) for text in table.texts)
+    words = np.fromiter((codes.setdefault(bag, len(codes)) for bag in bags), np.int64, len(table))
+    kinds = table.concepts.astype(np.int64) * len(table) + words[names]
+    shuffled = shuffled[np.sort(np.unique(kinds[shuffled], return_index=True)[1])]  # the first of each kind
     order = shuffled[np.argsort(table.concepts[shuffled], kind="stable")]
     names, concepts = names[order], table.concepts[order].astype(np.int64)
     first = np.searchsorted(concepts, concepts)  # where the concept of each place begins

@@ -1,0 +1,136 @@
+"""What self-alignment draws, against counting by hand and neighbours on a line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linker.dictionary import NameTable
+from linker.persistence import Strings
+from linker.training import sampling
+from linker.training.sampling import Pairs
+
+CONCEPTS = 6
+NAMES = st.lists(st.frozensets(st.integers(0, CONCEPTS - 1), max_size=3), max_size=25)  # the concepts of each name; a name may have none
+SEEDS = st.integers(0, 2**40)
+
+
+def table(names: Sequence[frozenset[int]]) -> NameTable:
+    concepts = [concept for of in names for concept in sorted(of)]
+    indptr = np.cumsum([0, *map(len, names)]).astype(np.int64)
+    texts = Strings.of(f"name {row}" for row in range(len(names)))
+    return NameTable(texts, indptr, np.array(concepts, np.int32), np.arange(len(concepts), dtype=np.int32))
+
+
+def listed(pairs: Pairs) -> list[tuple[int, int, int]]:
+    return list(zip(pairs.left.tolist(), pairs.right.tolist(), pairs.concept.tolist(), strict=True))
+
+
+def test_the_names_of_a_concept_are_paired_and_the_odd_one_meets_the_first_again() -> None:
+    names = [frozenset({1}), frozenset({0}), frozenset({1}), frozenset({2}), frozenset({1}), frozenset()]
+    (first, second, concept), (odd, again, same) = listed(sampling.synonym_pairs(table(names), 0, 1))
+    assert concept == same == 1
+    assert {first, second, odd} == {0, 2, 4}
+    assert again == first
+
+
+@given(names=NAMES, seed=SEEDS, epoch=st.integers(1, 9))
+@settings(deadline=None, max_examples=100)
+def test_pairs_by_counting(names: list[frozenset[int]], seed: int, epoch: int) -> None:
+    pairs = listed(sampling.synonym_pairs(table(names), seed, epoch))
+    assert all(left != right and {concept} <= names[left] & names[right] for left, right, concept in pairs)
+    for concept in range(CONCEPTS):
+        own = [row for row, of in enumerate(names) if concept in of]
+        times = Counter(row for left, right, c in pairs if c == concept for row in (left, right))
+        if len(own) < 2:
+            assert not times  # a name is never paired with itself
+        else:
+            assert sorted(times) == own
+            assert sorted(times.values(), reverse=True) == [2] * (len(own) % 2) + [1] * (len(own) - len(own) % 2)
+    assert pairs == listed(sampling.synonym_pairs(table(names), seed, epoch))
+
+
+def test_each_epoch_and_each_seed_pairs_anew() -> None:
+    names = table([frozenset({row // 9}) for row in range(54)])
+    drawn = {tuple(listed(sampling.synonym_pairs(names, seed, epoch))) for seed in range(4) for epoch in range(1, 5)}
+    assert len(drawn) == 16
+    assert {len(pairs) for pairs in drawn} == {30}  # nine names of a concept make five pairs
+
+
+def test_of_names_with_the_same_words_one_is_drawn() -> None:
+    texts = ["breast cancer", "cancer breast", "tumor of breast", "mammary tumor", "lung cancer", "cancer lung"]
+    names = NameTable(Strings.of(texts), np.arange(7), np.array([0, 0, 0, 0, 1, 1], np.int32), np.arange(6, dtype=np.int32))
+    drawn = [listed(sampling.synonym_pairs(names, 0, epoch)) for epoch in range(30)]
+    assert all(len(pairs) == 2 for pairs in drawn)  # three names of concept 0; one of concept 1, which has no pair
+    assert not any({0, 1} <= {row for pair in pairs for row in pair[:2]} for pairs in drawn)
+    assert {row for pairs in drawn for pair in pairs for row in pair[:2]} == {0, 1, 2, 3}
+
+
+def test_every_two_synonyms_meet_about_equally_often() -> None:
+    names = table([frozenset({0})] * 4)
+    met = Counter(frozenset(pair[:2]) for epoch in range(600) for pair in listed(sampling.synonym_pairs(names, 0, epoch)))
+    assert len(met) == 6
+    assert all(150 < times < 250 for times in met.values())  # 200 expected, with a standard deviation of 12
+
+
+def test_pairs_are_cut_by_rows() -> None:
+    pairs = Pairs(np.array([1, 2, 3]), np.array([4, 5, 6]), np.array([7, 8, 9]))
+    assert len(pairs) == 3
+    assert listed(pairs[np.array([2, 0])]) == [(3, 6, 9), (1, 4, 7)]
+
+
+def line(n: int, seed: int) -> np.ndarray:
+    """Vectors of one component, 0 to n - 1, in any order."""
+    return np.random.default_rng(seed).permutation(n).astype(np.float32)[:, None]
+
+
+def runs(values: np.ndarray, size: int) -> list[list[int]]:
+    """What stands in each run of `size`, sorted."""
+    return [sorted(values[i : i + size, 0].astype(int).tolist()) for i in range(0, len(values), size)]
+
+
+@given(halvings=st.integers(0, 5), size=st.integers(1, 5), seed=SEEDS)
+@settings(deadline=None, max_examples=60)
+def test_runs_are_neighbours_on_a_line(halvings: int, size: int, seed: int) -> None:
+    vectors = line(size * 2**halvings, seed)
+    found = sampling.similar_together(vectors, size, np.random.default_rng(seed))
+    assert sorted(runs(vectors[found], size)) == [list(range(i, i + size)) for i in range(0, len(vectors), size)]
+
+
+@given(rows=st.lists(st.lists(st.integers(-3, 3), min_size=2, max_size=2), max_size=40), size=st.integers(1, 9), seed=SEEDS)
+@settings(deadline=None, max_examples=60)
+def test_any_vectors_come_back_as_a_permutation(rows: list[list[int]], size: int, seed: int) -> None:
+    vectors = np.array(rows, np.float32).reshape(len(rows), 2)  # many are equal
+    found, again = (sampling.similar_together(vectors, size, np.random.default_rng(seed)) for _ in range(2))
+    assert sorted(found.tolist()) == list(range(len(rows)))
+    assert found.tolist() == again.tolist()
+
+
+def test_runs_follow_one_another_at_random() -> None:
+    vectors = line(64, 0)
+    firsts = [tuple(run[0] for run in runs(vectors[sampling.similar_together(vectors, 4, np.random.default_rng(s))], 4)) for s in range(9)]
+    assert len(set(firsts)) == 9
+    assert all(sorted(first) == list(range(0, 64, 4)) != list(first) for first in firsts)
+
+
+@pytest.mark.parametrize("vectors", [None, line(48, 1)], ids=["at random", "similar together"])
+def test_the_order_is_a_permutation_of_the_seed_and_the_epoch(vectors: np.ndarray | None) -> None:
+    pairs = sampling.synonym_pairs(table([frozenset({row // 2}) for row in range(96)]), 0, 1)
+    drawn = [sampling.order(pairs, vectors, 16, seed, epoch).tolist() for seed in (0, 1) for epoch in (1, 2)]
+    assert all(sorted(order) == list(range(48)) for order in drawn)
+    assert len({tuple(order) for order in drawn}) == 4
+    assert drawn[0] == sampling.order(pairs, vectors, 16, 0, 1).tolist()
+
+
+def test_a_batch_mixes_four_neighbourhoods() -> None:
+    pairs = sampling.synonym_pairs(table([frozenset({row // 2}) for row in range(128)]), 0, 1)
+    vectors = line(64, 2)
+    found = vectors[sampling.order(pairs, vectors, 16, 0, 1)]
+    assert sorted(runs(found, 4)) == [list(range(i, i + 4)) for i in range(0, 64, 4)]
+    assert runs(found, 16) != sorted(runs(found, 16))
+    assert any(batch[-1] - batch[0] > 15 for batch in runs(found, 16))  # not one neighbourhood of sixteen
