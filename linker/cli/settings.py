@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,43 +18,57 @@ FLAGS = (
     *("learning_rate", "seed", "device", "precision"),
 )
 
+Setting = tuple[str, str, Any]
+"""What was typed, the option that it sets ("group.field"), and the value."""
 
-def flagged(flags: Mapping[str, Any], model_name: str | None) -> tuple[str, ...]:
-    """Flags as settings; the norm loss needs vectors that are not normalised, which the flag sees to."""
-    given = {f"training.{name}": value for name, value in flags.items() if value is not None}
+
+def flagged(flags: Mapping[str, Any], model_name: str | None) -> list[Setting]:
+    """Flags as settings; the norm loss needs vectors that are not normalised, which its flag sees to."""
+    given = [(typed(name, value), f"training.{name}", value) for name, value in flags.items() if value is not None]
     if flags["hypernym_norm"]:
-        given["transformer.normalize"] = "false"
-    if model_name:
-        given["transformer.model"] = model_name
-    return tuple(f"{name}={value}" for name, value in given.items())
+        given.append((typed("hypernym_norm", True), "transformer.normalize", False))
+    if model_name is not None:
+        given.append((f"--model-name {model_name}", "transformer.model", model_name))
+    return given
 
 
-def read(preset: str, config: str | None, flags: tuple[str, ...], settings: tuple[str, ...]) -> LinkerOptions:
+def typed(name: str, value: Any) -> str:
+    """A flag as it is typed."""
+    flag = name.replace("_", "-")
+    if isinstance(value, bool):
+        return f"--{flag}" if value else f"--no-{flag}"
+    return f"--{flag} {value}"
+
+
+def read(preset: str, config: str | None, flags: Sequence[Setting], changes: Iterable[str]) -> LinkerOptions:
     """The preset, changed by the TOML file, changed by flags, changed by --set."""
     from linker import options as records
 
-    with _typed(f"--preset {preset}"):
+    try:
         options = records.preset(preset)
+    except LinkerError as error:
+        raise click.UsageError(f"--preset {preset}: {error}") from None
     if config:
         options = _configured(options, config)
-    values: dict[str, dict[str, str]] = {}
-    for setting in (*flags, *settings):
-        name, equals, value = setting.partition("=")
-        group, dot, field = name.partition(".")
-        if not (equals and dot):
-            raise click.UsageError(f"--set {setting}: expected GROUP.FIELD=VALUE, e.g. sparse.ngram_max=3")
-        values.setdefault(group.strip(), {})[field.strip()] = value.strip()
-    with _typed(" ".join(f"--set {setting}" for setting in settings) or "the options"):
-        return records.changed(options, values)
-
-
-@contextlib.contextmanager
-def _typed(option: str) -> Iterator[None]:
-    """Blame the command line."""
+    given = [*flags, *map(_setting, changes)]
+    values: dict[str, dict[str, Any]] = {}
+    for _, option, value in given:
+        group, _, field = option.partition(".")
+        values.setdefault(group, {})[field] = value
     try:
-        yield
+        return records.changed(options, values)
     except LinkerError as error:
-        raise click.UsageError(f"{option}: {error}") from None
+        blamed = [text for text, option, _ in given if option in str(error)] or [text for text, _, _ in given]
+        raise click.UsageError(f"{' '.join(blamed)}: {error}") from None
+
+
+def _setting(change: str) -> Setting:
+    """What --set says."""
+    option, equals, value = change.partition("=")
+    group, dot, field = option.partition(".")
+    if not (equals and dot):
+        raise click.UsageError(f"--set {change}: expected GROUP.FIELD=VALUE, e.g. sparse.ngram_max=3")
+    return f"--set {change}", f"{group.strip()}.{field.strip()}", value.strip()
 
 
 def _configured(options: LinkerOptions, path: str) -> LinkerOptions:

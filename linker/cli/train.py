@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import importlib
+import importlib.util
 import logging
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,31 +24,42 @@ if TYPE_CHECKING:
     from linker.options import LinkerOptions
     from linker.types import Document, Mention
 
+_PHASES = {"align", "rank", "refit"}  # folders of checkpoints, one for each phase of a training
+_LABELS = {
+    "loss": "loss",
+    "gold_share": "lists with gold",
+    "norm_loss": "norm loss",
+    "sparse_weight": "λ",
+    "dev_acc1": "development Acc@1",
+    "dev_acc5": "Acc@5",
+    "candidate_recall": "candidate recall@20",
+}
+
 
 @click.command()
 @click.option("--dict", "dicts", multiple=True, required=True, metavar="PATH", help="Dictionary file or UMLS folder; may be given again.")
 @common.dictionary_options
-@click.option("--mentions", multiple=True, metavar="PATH", help="Annotated mentions, which become names; may be given again.")
+@click.option("--mentions", multiple=True, metavar="PATH", help="Annotated mentions: they become names, and train a dense encoder.")
 @common.mentions_format_option
 @click.option("--type", "mention_type", metavar="T", help="Keep mentions of this type, e.g. Disease.")
-@click.option("--dev", metavar="PATH", help="Annotated mentions to report accuracy on (protocol strict).")
-@click.option("--refit", is_flag=True, help="After the report, train again on the training and development mentions.")
+@click.option("--dev", metavar="PATH", help="Annotated mentions to report accuracy on (protocol strict), and to choose the best epoch by.")
+@click.option("--refit", is_flag=True, help="After the report, train again on the mentions of --mentions and --dev.")
 @click.option("--no-extend", is_flag=True, help="Do not add the mentions to the dictionary's names.")
 @click.option("--encoder", metavar="NAME", help="One of `linker encoders`.")
 @click.option("--model-name", metavar="PATH_OR_HUB_ID", help="The transformer to start from; implies --encoder transformer.")
 @click.option("--preset", default="default", show_default=True, metavar="NAME", help="default, paper-biosyn or paper-bcnh.")
 @click.option("--loss", type=click.Choice(["listwise", "marginal"]), help="Loss of the candidate lists. [training.loss]")
 @click.option("--hypernym-norm/--no-hypernym-norm", default=None, help="Add the norm loss. [training.hypernym_norm]")
-@click.option("--top-k", metavar="N", help="Names in a training list. [training.top_k]")
-@click.option("--dense-ratio", metavar="X", help="Share of them that are dense candidates. [training.dense_ratio]")
-@click.option("--max-hypernyms", metavar="N", help="Hypernym names for the norm loss of a mention. [training.max_hypernyms]")
-@click.option("--epochs", metavar="N", help="Passes over the mentions, at most. [training.epochs]")
-@click.option("--batch-size", metavar="N", help="Mentions of a training step. [training.batch_size]")
-@click.option("--learning-rate", metavar="X", help="[training.learning_rate]")
-@click.option("--seed", metavar="N", help="Same seed, same machine, same model. [training.seed]")
+@click.option("--top-k", type=int, metavar="N", help="Names in a training list. [training.top_k]")
+@click.option("--dense-ratio", type=float, metavar="X", help="Share of them that are dense candidates. [training.dense_ratio]")
+@click.option("--max-hypernyms", type=int, metavar="N", help="Hypernym names for the norm loss of a mention. [training.max_hypernyms]")
+@click.option("--epochs", type=int, metavar="N", help="Passes over the mentions, at most. [training.epochs]")
+@click.option("--batch-size", type=int, metavar="N", help="Mentions of a training step. [training.batch_size]")
+@click.option("--learning-rate", type=float, metavar="X", help="Of the encoder, at its highest. [training.learning_rate]")
+@click.option("--seed", type=int, metavar="N", help="Same seed, same machine, same model. [training.seed]")
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), help="Where a dense encoder is trained. [training.device]")
 @click.option("--precision", type=click.Choice(["auto", "fp32", "bf16"]), help="What it computes in. [training.precision]")
-@click.option("--resume", is_flag=True, help="Go on with the training of this model folder that was interrupted.")
+@click.option("--resume", is_flag=True, help="Go on with an interrupted training of the same --output.")
 @click.option("--config", metavar="FILE.toml", help="Options as tables of a TOML file.")
 @click.option("--set", "changes", multiple=True, metavar="GROUP.FIELD=VALUE", help="One option, e.g. sparse.ngram_max=3.")
 @click.option("--spelling", metavar="PATH", help="A list of wrong||right words, applied to names and mentions.")
@@ -85,24 +99,30 @@ def train(
         raise click.UsageError("--refit adds the mentions of --dev to the training; name them with --dev")
     if encoder and encoder not in registry.encoders():
         raise click.UsageError(f"--encoder {encoder}: there is no such encoder; choose one of: {', '.join(sorted(registry.encoders()))}")
-    if model_name and encoder not in (None, "transformer"):
+    if model_name is not None and encoder not in (None, "transformer"):
         raise click.UsageError(f"--model-name is for --encoder transformer, not {encoder}; leave one of them out")
+    flags = {name: others.pop(name) for name in settings.FLAGS}
+    options = settings.read(preset, config, settings.flagged(flags, model_name), changes)
+    chosen = encoder or ("tfidf" if model_name is None else "transformer")
+    if chosen == "transformer" and options.training.hypernym_norm and options.transformer.normalize:
+        raise click.UsageError("the norm loss (training.hypernym_norm) needs vectors of any length; add --set transformer.normalize=false")
     is_main = os.environ.get("RANK", "0") == "0"  # of several processes, the one that speaks and writes
     if not is_main:
         click.get_current_context().meta["linker.quiet"] = True
         logging.getLogger().setLevel(logging.ERROR)
+    persistence.check_replaceable(output)  # this and what follows: before the work, not after it
+    checkpoints = Path(f"{Path(output).absolute()}.training")
+    device = ""
+    if _is_dense(chosen, resume, flags):
+        _check_checkpoints(checkpoints, resume)
+        device = _check_dense(chosen, options)
     handle = common.handler(on_error)
-    persistence.check_replaceable(output)  # before the work, not after it
-    flags = {name: others.pop(name) for name in settings.FLAGS}
-    options = settings.read(preset, config, settings.flagged(flags, model_name), changes)
     dictionary = common.read_dictionary(dicts, handle, **others)
     _describe(dictionary)
-    if encoder is None:
-        encoder = "transformer" if model_name else "tfidf"
-        common.say(f"encoder: {encoder} " + ("(--model-name)" if model_name else "(sparse; it needs no download)"))
-    checkpoints = Path(f"{Path(output).absolute()}.training")
-    if encoder != "tfidf":
-        _check_checkpoints(checkpoints, resume)
+    if device:
+        common.say(f"encoder: {chosen}, trained on {device}")
+    elif encoder is None:
+        common.say(f"encoder: {chosen} (sparse; it needs no download)")
 
     def annotated(path: str) -> list[Document | Mention]:
         items = list(readers.read(path, mentions_format, type=mention_type, on_error=handle))
@@ -111,64 +131,136 @@ def train(
         return items
 
     training = [item for path in mentions for item in annotated(path)]
-    choices: dict[str, Any] = {"encoder": encoder, "options": options, "extend": not no_extend}
+    choices: dict[str, Any] = {"encoder": chosen, "options": options, "extend": not no_extend}
     choices["corrections"] = read(spelling, handle) if spelling else {}
     development = annotated(dev) if dev else []
-    work = Work(checkpoints, resume, on_event=_Progress())
     judge = (lambda model: _judged(model, development)) if dev else None
-    model = Linker.train(dictionary, mentions=training, validate=judge, work=work, **choices)
-    if dev:
-        _report(model, development)
-    if refit:
-        choices["options"] = _refitted(options, model)
-        again = dataclasses.replace(work, phase="refit", resume=True)  # its alignment is that of the first training
-        refitted = Linker.train(dictionary, mentions=training + development, work=again, **choices)
-        refitted.history = [*model.history, *(record for record in refitted.history if record["phase"] == "refit")]
-        model = refitted
-    if not is_main:
-        return
-    model.save(output)
-    shutil.rmtree(checkpoints, ignore_errors=True)
+    with _progress(checkpoints) as progress:
+        work = Work(checkpoints, resume, on_event=progress)
+        model = Linker.train(dictionary, mentions=training, validate=judge, work=work, **choices)
+        if dev:
+            _report(model, development)
+        if refit:
+            choices["options"] = _refitted(options, model)
+            again = dataclasses.replace(work, phase="refit", resume=True)  # its alignment is that of the first training
+            refitted = Linker.train(dictionary, mentions=training + development, work=again, **choices)
+            refitted.history = [*model.history, *(record for record in refitted.history if record["phase"] == "refit")]
+            model = refitted
+        if not is_main:
+            return
+        model.save(output)
+    _remove(checkpoints)
     common.say_skipped(handle)
     common.say(f"model: {output} ({len(model.dictionary):,} concepts, {len(model.generator.table):,} distinct names)")
 
 
-def _check_checkpoints(folder: Path, resume: bool) -> None:
-    """Refuse to train over checkpoints of an interrupted training.
+def _is_dense(encoder: str, resume: bool, flags: Mapping[str, Any]) -> bool:
+    """Whether an encoder is dense. One that is not takes none of the flags of training.
 
     Raises:
-        LinkerError: there are some, and --resume is not given.
+        LinkerError: what the encoder needs is not installed.
     """
-    if folder.exists() and not resume:
-        raise LinkerError(f"{folder}: holds an interrupted training; go on with --resume, or remove the folder")
-    if resume and not folder.exists():
-        common.say(f"{folder}: there is nothing to resume; training from the start")
+    from linker import registry
+    from linker.encoders.base import SparseEncoder
+
+    if not issubclass(registry.load(encoder), SparseEncoder):
+        return True
+    given = [settings.typed(name, value) for name, value in flags.items() if value is not None] + ["--resume"] * resume
+    if given:
+        raise click.UsageError(
+            f"{', '.join(given)}: only a dense encoder is trained, not {encoder}; choose --encoder transformer, or do without"
+        )
+    return False
+
+
+def _check_dense(encoder: str, options: LinkerOptions) -> str:
+    """Find out what would only fail after hours; return the kind of device that training will use.
+
+    Raises:
+        LinkerError: a package is missing, there is no such device, or the pretrained encoder cannot be loaded.
+    """
+    from linker import registry
+
+    if missing := [name for name in ("accelerate", "matplotlib") if importlib.util.find_spec(name) is None]:
+        raise LinkerError(f"training needs {missing[0]}, which is not installed: pip install 'linker[dense]'")
+    device = importlib.import_module("linker.encoders.trainable").pick_device(options.training.device)  # so as not to know torch here
+    if encoder == "transformer":
+        registry.load(encoder).create(options.transformer)
+    return str(device.type)
+
+
+def _check_checkpoints(folder: Path, resume: bool) -> None:
+    """Refuse to train over checkpoints of an interrupted training, and over a folder of others.
+
+    Raises:
+        LinkerError: there are some, and --resume is not given; or the folder holds something else.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise LinkerError(f"{folder}: is a file, and checkpoints are written there; move it, or name another folder with -o")
+    found = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    if foreign := [name for name in found if name not in _PHASES]:
+        raise LinkerError(f"{folder}: holds {foreign[0]}, which linker did not write there; move it, or name another folder with -o")
+    if found and not resume:
+        raise LinkerError(f"{folder}: holds an interrupted training; go on with --resume, or remove the folder to train from the start")
+    if resume:
+        common.say(f"resume: from the checkpoints in {folder}" if found else f"resume: no checkpoints in {folder}, training from the start")
+
+
+def _remove(checkpoints: Path) -> None:
+    """Remove the checkpoints of a finished training; `_check_checkpoints` saw that nothing else is there."""
+    for phase in _PHASES:
+        shutil.rmtree(checkpoints / phase, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        checkpoints.rmdir()
+
+
+@contextlib.contextmanager
+def _progress(checkpoints: Path) -> Iterator[_Progress]:
+    """Show the progress of a training; where it is interrupted, say how to go on."""
+    progress = _Progress()
+    try:
+        yield progress
+    except KeyboardInterrupt:
+        progress.close()
+        if checkpoints.is_dir():
+            common.say(f"{checkpoints} holds the training up to its last checkpoint; go on with --resume")
+        raise
+    finally:
+        progress.close()
 
 
 class _Progress:
-    """Says how each epoch came out; on a terminal also how far it is."""
+    """Says how each epoch came out, once; on a terminal also how far it is."""
 
     def __init__(self) -> None:
         self._bar: Any = None
+        self._said: set[tuple[str, int]] = set()
 
     def __call__(self, event: Any) -> None:
         if not isinstance(event, Mapping):
             self._step(event)
             return
+        self.close()
+        epoch = event["phase"], event["epoch"]
+        if epoch not in self._said:  # that of an alignment comes again with the refit
+            self._said.add(epoch)
+            numbers = (f"{_LABELS.get(name, name)} {value:.4f}" for name, value in event.items() if name not in ("phase", "epoch"))
+            common.say(f"{epoch[0]}, epoch {epoch[1]}: {', '.join(numbers)}")
+
+    def close(self) -> None:
+        """Take the bar away."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None
-        numbers = (f"{name} {value:.4g}" for name, value in event.items() if name not in ("phase", "epoch"))
-        common.say(f"{event['phase']}, epoch {event['epoch']}: {', '.join(numbers)}")
 
     def _step(self, step: Any) -> None:
         if self._bar is None:
             from tqdm import tqdm
 
+            hidden = True if common.is_quiet() else None  # None: unless this is a terminal
             self._bar = tqdm(
-                total=step.steps, initial=step.step - 1, unit=" steps", leave=False, disable=None if not common.is_quiet() else True
+                desc=f"epoch {step.epoch}", total=step.steps, initial=step.step - 1, unit=" steps", leave=False, disable=hidden
             )
-        self._bar.set_description(f"epoch {step.epoch}", refresh=False)
         self._bar.update()
 
 
@@ -177,13 +269,14 @@ def _judged(model: Linker, items: list[Document | Mention]) -> dict[str, float]:
     from linker.evaluation import protocols, report
 
     acc = report.figures(list(protocols.strict(model, items, 20)), (1, 5, 20), intervals=False)["acc"]
-    return {"dev_acc1": acc["1"], "dev_acc5": acc["5"], "dev_recall20": acc["20"]}
+    return {"dev_acc1": acc["1"], "dev_acc5": acc["5"], "candidate_recall": acc["20"]}
 
 
 def _refitted(options: LinkerOptions, model: Linker) -> LinkerOptions:
     """The options for training on all mentions: as many epochs as were best."""
     if not model.best_epoch:
         return options
+    common.say(f"refit: {model.best_epoch} epoch{'s' if model.best_epoch > 1 else ''} on the training and the development mentions")
     return dataclasses.replace(options, training=dataclasses.replace(options.training, epochs=model.best_epoch))
 
 
@@ -196,8 +289,9 @@ def _describe(dictionary: Dictionary) -> None:
         common.say(f"the hierarchy has a cycle of {len(cycle)} concepts ({ids}); each is the others' ancestor")
 
 
-def _report(model: Any, items: list[Document | Mention]) -> None:
+def _report(model: Linker, items: list[Document | Mention]) -> None:
     from linker.evaluation import protocols, report
 
     outcomes = list(protocols.strict(model, items, 20))
-    common.say("development mentions, protocol strict:\n" + report.table(report.summary(outcomes, (1, 5, 10, 20), model)))
+    kept = f", with the weights of epoch {model.best_epoch}" if model.best_epoch else ""
+    common.say(f"development mentions, protocol strict{kept}:\n" + report.table(report.summary(outcomes, (1, 5, 10, 20), model)))

@@ -1,0 +1,417 @@
+"""linker train with a dense encoder: flags, what is refused before the work, checkpoints, interruptions, --resume and --refit."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from linker import Linker, LinkerOptions
+from linker.cli import cli, settings
+from linker.errors import LinkerError
+from linker.options import PRESETS
+
+torch = pytest.importorskip("torch")
+huggingface_hub = pytest.importorskip("huggingface_hub")
+pytest.importorskip("transformers")
+pytest.importorskip("accelerate")
+pytest.importorskip("matplotlib")
+
+Run = Callable[..., Any]
+
+NAMES = """\
+id\tname\tsynonyms\tparents
+D1\tneoplasms\ttumor|cancer\t
+D2\tbreast neoplasms\tbreast cancer|mammary tumor\tD1
+D3\tmale breast cancer\tcancer of the male breast\tD2
+D4\tovarian neoplasms\tovarian cancer|cancer of ovary\tD1
+D5\tfever\tpyrexia|high temperature\t
+D6\tyellow fever\tblack vomit fever\tD5
+D7\tasthma\tbronchial asthma\t
+D8\tarthritis\tjoint inflammation\t
+"""
+TRAIN = "male mammary cancer\tD3\nbreast tumour\tD2\nmammary cancer\tD2\novary cancer\tD4\nfevers\tD5\nasthmatic\tD7\n"
+DEV = "breast malignancy\tD2\nhot fever\tD5\nnothing known\t-1\nbreast and ovarian cancer\tD2|D4\n"
+QUICK = ("--device", "cpu", "--batch-size", "4", "--top-k", "6", "--learning-rate", "0.001", "--set", "align.epochs=1")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dictionary, mentions for training and for development."""
+    folder = tmp_path_factory.mktemp("dense")
+    for name, content in (("names.tsv", NAMES), ("train.tsv", TRAIN), ("dev.tsv", DEV)):
+        (folder / name).write_text(content)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def common(folder: Path, tiny_bert: Path) -> tuple[object, ...]:
+    """What most trainings here are told."""
+    return ("--dict", folder / "names.tsv", "--mentions", folder / "train.tsv", "--model-name", tiny_bert, *QUICK)
+
+
+@pytest.fixture(scope="module")
+def left_alone(common: tuple[object, ...], folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model of a training that nothing interrupted."""
+    model = tmp_path_factory.mktemp("alone") / "model"
+    result = CliRunner().invoke(cli, ["train", *map(str, common), "--epochs", "8", "-o", str(model)], catch_exceptions=False)
+    assert result.exit_code == 0
+    return model
+
+
+def config(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "config.json").read_text("utf-8"))
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "training.jsonl").read_text("utf-8").splitlines()]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+# ----------------------------------------------------------------------------------------------------------- the options
+
+
+def test_every_flag_reaches_the_options(run: Run, folder: Path, tiny_bert: Path, tmp_path: Path) -> None:
+    flags = (
+        *("--loss", "marginal", "--hypernym-norm", "--top-k", "6", "--dense-ratio", "0.25", "--max-hypernyms", "3", "--epochs", "1"),
+        *("--batch-size", "5", "--learning-rate", "2e-3", "--seed", "7", "--device", "cpu", "--precision", "fp32"),
+    )
+    arguments = ("--dict", folder / "names.tsv", "--mentions", folder / "train.tsv", "--model-name", tiny_bert)
+    assert run("train", *arguments, *flags, "--set", "align.epochs=0", "-o", tmp_path / "model").code == 0
+    found = config(tmp_path / "model")
+    assert found["encoder"] == "transformer"
+    training = found["options"]["training"]
+    assert {name: training[name] for name in settings.FLAGS} == {
+        **{"loss": "marginal", "hypernym_norm": True, "top_k": 6, "dense_ratio": 0.25, "max_hypernyms": 3, "epochs": 1},
+        **{"batch_size": 5, "learning_rate": 0.002, "seed": 7, "device": "cpu", "precision": "fp32"},
+    }
+    assert (found["options"]["transformer"]["model"], found["options"]["transformer"]["normalize"]) == (tiny_bert.name, False)
+    assert str(tiny_bert.parent) not in (tmp_path / "model" / "config.json").read_text()  # where it was says nothing to others
+    assert [list(record) for record in records(tmp_path / "model")] == [
+        ["phase", "epoch", "loss", "gold_share", "norm_loss", "sparse_weight"]
+    ]
+
+
+def options(preset: str = "default", changes: Iterable[str] = (), model_name: str | None = None, **flags: Any) -> LinkerOptions:
+    return settings.read(preset, None, settings.flagged(dict.fromkeys(settings.FLAGS) | flags, model_name), tuple(changes))
+
+
+def test_flags_that_are_not_given_change_nothing() -> None:
+    for name, preset in PRESETS.items():
+        assert options(name) == preset
+
+
+def test_flags_change_a_preset_and_set_changes_flags() -> None:
+    both = options("paper-bcnh", hypernym_norm=False, epochs=3, seed=5)
+    assert (both.training.loss, both.training.hypernym_norm, both.training.epochs, both.training.seed) == ("listwise", False, 3, 5)
+    assert not both.transformer.normalize  # switching the norm loss off leaves the vectors as the preset has them
+    norm = options("paper-biosyn", hypernym_norm=True)  # a row of BCNH's Table 3
+    assert (norm.training.loss, norm.training.hypernym_norm, norm.transformer.normalize) == ("marginal", True, False)
+    assert options(hypernym_norm=True).transformer.normalize is False
+    assert options(epochs=3, changes=["training.epochs=4"]).training.epochs == 4
+    assert options(learning_rate=1e-5).training.learning_rate == 1e-5
+    assert options(model_name="folder=with=signs ").transformer.model == "folder=with=signs "
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--epochs", "two"), "Invalid value for '--epochs': 'two' is not a valid integer."),
+        (("--epochs", "2.5"), "Invalid value for '--epochs': '2.5' is not a valid integer."),
+        (("--learning-rate", "slow"), "Invalid value for '--learning-rate': 'slow' is not a valid float."),
+        (("--loss", "hinge"), "Invalid value for '--loss': 'hinge' is not one of 'listwise', 'marginal'."),
+        (("--device", "tpu"), "Invalid value for '--device': 'tpu' is not one of 'auto', 'cpu', 'cuda'."),
+        (("--top-k", "1"), "--top-k 1: training.top_k is 1; expected: 2 or more"),
+        (("--epochs", "3", "--seed", "-1", "--set", "align.epochs=1"), "--seed -1: training.seed is -1; expected: 0 or more"),
+        (("--batch-size", "0"), "--batch-size 0: training.batch_size is 0; expected: 1 or more"),
+        (("--max-hypernyms", "0"), "--max-hypernyms 0: training.max_hypernyms is 0; expected: 1 or more"),
+        (("--dense-ratio", "1.5"), "--dense-ratio 1.5: training.dense_ratio is 1.5; expected: 0 to 1"),
+        (("--learning-rate", "nan"), "--learning-rate nan: training.learning_rate is nan; expected: a number above 0"),
+        (
+            ("--preset", "best", "--hypernym-norm"),
+            "--preset best: there is no preset 'best'; choose one of: default, paper-biosyn, paper-bcnh",
+        ),
+        (("--model-name", "x", "--encoder", "tfidf"), "--model-name is for --encoder transformer, not tfidf; leave one of them out"),
+        (
+            ("--encoder", "tfidf", "--no-hypernym-norm", "--epochs", "3"),
+            "--no-hypernym-norm, --epochs 3: only a dense encoder is trained, not tfidf; choose --encoder transformer, or do without",
+        ),
+        (("--resume",), "--resume: only a dense encoder is trained, not tfidf; choose --encoder transformer, or do without"),
+        (
+            ("--encoder", "transformer", "--set", "training.hypernym_norm=true"),
+            "the norm loss (training.hypernym_norm) needs vectors of any length; add --set transformer.normalize=false",
+        ),
+    ],
+)
+def test_a_wrong_command_line_is_one_sentence(run: Run, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    result = run("train", "--dict", "nowhere", *arguments, "-o", tmp_path / "model")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == f"Usage: linker train [OPTIONS]\nTry 'linker train --help' for help.\n\nError: {message}\n"
+
+
+# ----------------------------------------------------------------------------- what is refused before anything is read
+
+
+def refused(run: Run, tmp_path: Path, *arguments: object) -> str:
+    """The message; that the dictionary is not there would be the next one."""
+    result = run("train", "--dict", tmp_path / "nowhere", *arguments, "-o", tmp_path / "model")
+    assert (result.code, result.out) == (1, "")
+    assert not (tmp_path / "model.training").exists()
+    assert result.err.startswith("linker: ")
+    assert result.err.count("\n") == 1
+    return result.err.removeprefix("linker: ").rstrip("\n")
+
+
+def test_a_model_folder_that_is_no_encoder(run: Run, sample: Path, tmp_path: Path) -> None:
+    for model, expected in (
+        (sample.parent, f"is no encoder (no config.json in {sample.parent}); expected: a folder that transformers' save_pretrained wrote"),
+        (sample, "is a file; expected: the folder of an encoder, or its id on the Hugging Face hub"),
+        ("no/such/folder", "there is no such folder, and an id on the Hugging Face hub looks like NAME or OWNER/NAME"),
+    ):
+        assert refused(run, tmp_path, "--model-name", model) == f"{model}: {expected}"
+
+
+def test_a_model_of_the_hub_without_a_network(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    message = refused(run, tmp_path, "--model-name", "owner/name")
+    assert message.startswith("owner/name: there is no such folder, and the Hugging Face hub cannot be reached (")
+    assert message.endswith("; where there is a network, run hf download owner/name --local-dir DIR, and give --model-name DIR here")
+
+
+def test_a_gpu_where_there_is_none(run: Run, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    message = refused(run, tmp_path, "--model-name", tiny_bert, "--device", "cuda")
+    assert message == "the device is cuda, but torch finds no GPU; take auto or cpu, or install a torch that was built for your GPU"
+
+
+@pytest.mark.parametrize("package", ["matplotlib", "accelerate"])
+def test_a_package_that_only_training_needs(
+    run: Run, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    message = refused(run, tmp_path, "--model-name", tiny_bert)
+    assert message == f"training needs {package}, which is not installed: pip install 'linker[dense]'"
+
+
+BLOCKED = """\
+import sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Blocker())
+from linker.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(("train", "--dict", "nowhere", "--encoder", "transformer"), 1), (("encoders",), 0)])
+def test_torch_is_not_installed(tmp_path: Path, arguments: tuple[str, ...], code: int) -> None:
+    done = subprocess.run([sys.executable, "-c", BLOCKED, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path)
+    message = "encoder 'transformer' needs torch, which is not installed: pip install 'linker[dense]'"
+    assert done.returncode == code
+    if code:
+        assert (done.stdout, done.stderr) == ("", f"linker: {message}\n")
+    else:
+        assert (done.stdout.splitlines()[1], done.stderr) == (f"transformer   ({message})", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sparse_training_loads_no_torch(sample: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys; from linker.cli import cli\n"
+        f"cli.main(['train', '--dict', {str(sample)!r}, '-o', {str(tmp_path / 'model')!r}], standalone_mode=False)\n"
+        "print({'torch', 'transformers', 'accelerate', 'matplotlib'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "set()\n"), done.stderr
+
+
+def test_checkpoints_do_not_go_where_others_have_files(run: Run, tiny_bert: Path, tmp_path: Path) -> None:
+    (tmp_path / "model.training").mkdir()
+    (tmp_path / "model.training" / "notes.txt").write_text("mine")
+    for options in ((), ("--resume",)):
+        result = run("train", "--dict", "nowhere", "--model-name", tiny_bert, *options, "-o", tmp_path / "model")
+        message = "holds notes.txt, which linker did not write there; move it, or name another folder with -o"
+        assert result == (1, "", f"linker: {tmp_path / 'model.training'}: {message}\n")
+    (tmp_path / "file.training").write_text("mine")
+    result = run("train", "--dict", "nowhere", "--model-name", tiny_bert, "-o", tmp_path / "file")
+    message = "is a file, and checkpoints are written there; move it, or name another folder with -o"
+    assert result == (1, "", f"linker: {tmp_path / 'file.training'}: {message}\n")
+    assert contents(tmp_path) == {"model.training/notes.txt": b"mine", "file.training": b"mine"}
+
+
+# ---------------------------------------------------------------------------------------------------------- a training
+
+NUMBER = r"-?\d+\.\d{4}"
+
+
+def test_names_alone_are_enough_and_the_model_links(run: Run, folder: Path, tiny_bert: Path, tmp_path: Path) -> None:
+    queries = ("--epochs", "2", "--set", "training.dictionary_queries=6")
+    arguments = ("--dict", folder / "names.tsv", "--model-name", tiny_bert, *QUICK, *queries)
+    result = run("train", *arguments, "-o", tmp_path / "model")
+    assert (result.code, result.out) == (0, "")
+    assert re.fullmatch(
+        rf"dictionary: names\.tsv \(table\): 8 concepts\n"
+        rf"encoder: transformer, trained on cpu\n"
+        rf"align, epoch 1: loss {NUMBER}\n"
+        rf"rank, epoch 1: loss {NUMBER}, lists with gold {NUMBER}, λ {NUMBER}\n"
+        rf"rank, epoch 2: loss {NUMBER}, lists with gold {NUMBER}, λ {NUMBER}\n"
+        rf"model: {re.escape(str(tmp_path))}/model \(8 concepts, 20 distinct names\)\n",
+        result.err,
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]  # the checkpoints are gone
+    assert (tmp_path / "model" / "training.png").read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "m.txt").write_text("Pyrexia\nmale breast cancer\n")
+    linked = [line.split("\t") for line in run("link", tmp_path / "m.txt", "--model", tmp_path / "model", "-k", "1").out.splitlines()[1:]]
+    assert [(row[2].rpartition(":")[2], row[5]) for row in linked] == [("D5", "pyrexia"), ("D3", "male breast cancer")]
+
+
+def test_development_mentions_choose_the_epoch_that_refit_repeats(
+    run: Run, common: tuple[object, ...], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command, marks = importlib.import_module("linker.cli.train"), iter([0.1, 0.9, 0.5])
+    judged = command._judged
+    monkeypatch.setattr(command, "_judged", lambda model, items: judged(model, items) | {"dev_acc1": next(marks)})
+    result = run("train", *common, "--epochs", "3", "--dev", folder / "dev.tsv", "--refit", "-o", tmp_path / "model")
+    assert result.code == 0
+    *_, said = result.err.partition("trained on cpu\n")
+    epoch = rf"loss {NUMBER}, lists with gold {NUMBER}, λ {NUMBER}"
+    judgement = rf"Acc@5 {NUMBER}, candidate recall@20 {NUMBER}"
+    assert re.fullmatch(
+        rf"align, epoch 1: loss {NUMBER}\n"
+        rf"rank, epoch 1: {epoch}, development Acc@1 0\.1000, {judgement}\n"
+        rf"rank, epoch 2: {epoch}, development Acc@1 0\.9000, {judgement}\n"
+        rf"rank, epoch 3: {epoch}, development Acc@1 0\.5000, {judgement}\n"
+        rf"development mentions, protocol strict, with the weights of epoch 2:\n(.*\n)+"
+        rf"refit: 2 epochs on the training and the development mentions\n"
+        rf"refit, epoch 1: {epoch}\nrefit, epoch 2: {epoch}\n"
+        rf"model: .*\n",
+        said,
+    )
+    found = records(tmp_path / "model")
+    phases = [("align", 1), ("rank", 1), ("rank", 2), ("rank", 3), ("refit", 1), ("refit", 2)]
+    assert [(record["phase"], record["epoch"]) for record in found] == phases
+    assert ["dev_acc1" in record for record in found] == [False, True, True, True, False, False]
+    model = Linker.load(tmp_path / "model")
+    assert model.options.training.epochs == 2
+    assert {"breast malignancy", "hot fever"} < model.seen.mentions  # their names are indexed too
+    assert json.loads((tmp_path / "model" / "hybrid.json").read_text())["sparse_weight"] == found[-1]["sparse_weight"]
+
+
+def test_without_a_hierarchy_the_norm_loss_is_switched_off(run: Run, tiny_bert: Path, tmp_path: Path) -> None:
+    (tmp_path / "flat.txt").write_text("D1||fever\nD1||pyrexia\nD1||high temperature\nD2||asthma\nD2||bronchial asthma\n")
+    arguments = ("--dict", tmp_path / "flat.txt", "--model-name", tiny_bert, *QUICK, "--epochs", "1", "--hypernym-norm")
+    result = run("train", *arguments, "-o", tmp_path / "model")
+    assert result.code == 0
+    message = "linker: the dictionary has no hierarchy: the norm loss is switched off, and no candidate counts as hypernym\n"
+    assert result.err.count(message) == 1
+    assert "norm_loss" not in records(tmp_path / "model")[-1]
+
+
+def test_quiet_says_nothing(run: Run, common: tuple[object, ...], folder: Path, tmp_path: Path) -> None:
+    arguments = (*common, "--epochs", "1", "--dev", folder / "dev.tsv", "--refit", "-o", tmp_path / "model", "-q")
+    assert run("train", *arguments) == (0, "", "")
+
+
+# ------------------------------------------------------------------------------------------------------- interruptions
+
+
+def test_checkpoints_that_are_left_are_neither_overwritten_nor_taken_for_another_training(
+    run: Run, common: tuple[object, ...], left_alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Linker, folder: object) -> None:
+        raise LinkerError("the disk is full")
+
+    arguments, left = (*common, "--epochs", "8", "-o", tmp_path / "model"), tmp_path / "model.training"
+    with monkeypatch.context() as patch:
+        patch.setattr(Linker, "save", full)
+        assert run("train", *arguments).err.endswith("linker: the disk is full\n")
+    before = contents(left)
+    assert {path.partition("/")[0] for path in before} == {"align", "rank"}
+    message = f"{left}: holds an interrupted training; go on with --resume, or remove the folder to train from the start"
+    assert run("train", *arguments) == (1, "", f"linker: {message}\n")
+    other = run("train", *arguments, "--resume", "--seed", "3")
+    assert other.code == 1
+    assert f"linker: {left}/align: the checkpoint is of another training: " in other.err
+    assert "training.seed (then 0, now 3)" in other.err
+    assert contents(left) == before
+    result = run("train", *arguments, "--resume")
+    assert (result.code, result.err.splitlines()[0]) == (0, f"resume: from the checkpoints in {left}")
+    assert contents(tmp_path / "model") == contents(left_alone)
+    assert not left.exists()
+
+
+def test_nothing_to_resume(run: Run, common: tuple[object, ...], tmp_path: Path) -> None:
+    result = run("train", *common, "--epochs", "1", "--resume", "-o", tmp_path / "model")
+    assert result.code == 0
+    assert result.err.startswith(f"resume: no checkpoints in {tmp_path / 'model.training'}, training from the start\n")
+
+
+def stopped(arguments: Iterable[object], folder: Path, number: signal.Signals) -> tuple[int, str]:
+    """Start a training as a process of its own, stop it behind its first epoch; its exit code and what it said since."""
+    command = [sys.executable, "-m", "linker.cli", "train", *map(str, arguments)]
+    environment = os.environ | {"OMP_NUM_THREADS": str(torch.get_num_threads())}  # another number might round otherwise
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, encoding="utf-8", env=environment) as child:
+        assert child.stderr is not None
+        for line in child.stderr:
+            if line.startswith("rank, epoch 1:"):
+                break
+        child.send_signal(number)
+        said = child.stderr.read()
+    return child.returncode, said
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "message"),
+    [
+        (signal.SIGKILL, -signal.SIGKILL, r""),
+        (signal.SIGTERM, 1, r"linker: training stopped by SIGTERM at epoch \d, step \d; go on with --resume\n"),
+        (
+            signal.SIGINT,
+            130,
+            r".*model\.training holds the training up to its last checkpoint; go on with --resume\n\s*linker: interrupted\n",
+        ),
+    ],
+    ids=["SIGKILL", "SIGTERM", "SIGINT"],
+)
+def test_a_stopped_training_goes_on_to_the_same_model(
+    run: Run,
+    common: tuple[object, ...],
+    left_alone: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: signal.Signals,
+    code: int,
+    message: str,
+) -> None:
+    arguments = (*common, "--epochs", "8", "-o", tmp_path / "model")
+    found, said = stopped(arguments, tmp_path, number)
+    assert found == code, said
+    assert re.fullmatch(rf"(rank, epoch \d: .*\n)*{message}", said)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.training"]  # no model yet
+    checkpoint = max(path.name for path in (tmp_path / "model.training" / "rank").iterdir())
+    epochs, steps = map(int, checkpoint.split("-"))
+    assert 1 <= epochs < 8
+    made: list[tuple[int, int]] = []
+    progress = importlib.import_module("linker.cli.train")._Progress
+    monkeypatch.setattr(progress, "_step", lambda self, step: made.append((step.epoch, step.step)))
+    assert run("train", *arguments, "--resume").code == 0
+    every = [(epoch, step) for epoch in range(1, 9) for step in (1, 2)]  # 6 mentions, 4 at once
+    assert made == [place for place in every if place > (epochs + 1, steps)]  # what was done is not done again
+    assert contents(tmp_path / "model") == contents(left_alone)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
