@@ -156,7 +156,7 @@ class Linker:
             "encoder": self.encoder,
             "names": _checksum(texts, base.table.concepts.tolist(), *dictionary.hierarchy.arrays().values()),
             "mentions": _checksum([(query.text, sorted(query.right)) for query in material.queries or ()]),
-            "indexed": _checksum(list(indexed.table.texts), indexed.table.concepts.tolist()),
+            "indexed": _checksum(list(indexed.table.texts), indexed.table.concepts.tolist(), frequency),
             **_flat(options, self.encoder, "sparse", "text"),
         }
         how = Run(options.training, options.align, work.checkpoints, work.resume, work.phase, fingerprint, work.on_event)

@@ -78,17 +78,17 @@ class Checkpoints:
         """
         found = sorted(path for path in self._own() if _NAME.fullmatch(path.name))
         if not found:
-            raise LinkerError(f"{self.folder}: there is no checkpoint here; leave out --resume to train from the start")
+            raise LinkerError(f"{self.folder}: there is no checkpoint here; train from the start")
         try:
             path, config = persistence.opening(found[-1], _KIND)
         except LinkerError as error:
-            raise LinkerError(f"{error}; or leave out --resume to train from the start") from None
+            raise LinkerError(f"{error}; or remove the folder to train from the start") from None
         try:
             self._compare(config["fingerprint"])
             processes = [Progress(**progress) for progress in config["processes"]]
             return processes, {file.stem: copied(load_file(file)) for file in path.glob("*" + _SUFFIX)}  # not mapped: the file goes
         except (SafetensorError, LookupError, TypeError, AttributeError) as error:
-            raise LinkerError(f"{path}: the checkpoint cannot be read ({error}); leave out --resume to train from the start") from None
+            raise LinkerError(f"{path}: the checkpoint cannot be read ({error}); remove the folder to train from the start") from None
 
     def clear(self, keep: Path | None = None) -> None:
         """Remove all checkpoints, and what killed runs left of them, but one."""
@@ -108,7 +108,7 @@ class Checkpoints:
         differ = [name for name in sorted({*old, *new}) if old.get(name, absent) != new.get(name, absent)]
         if differ:
             what = ", ".join(f"{name} (then {_shown(old, name)}, now {_shown(new, name)})" for name in differ)
-            raise LinkerError(f"{self.folder}: the checkpoint is of another training: {what}; leave out --resume, or take what it had")
+            raise LinkerError(f"{self.folder}: the checkpoint is of another training: {what}; remove the folder, or take what it had")
 
 
 def _shown(values: Mapping[str, object], name: str) -> str:

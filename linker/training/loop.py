@@ -156,7 +156,7 @@ class _Loop:
             self.start, self.best = tensors.get("start", tensors["weights"]), tensors.get("best")
             put_moments(self.optimizer, self.names, tensors["optimizer"])
         except (LookupError, RuntimeError) as error:
-            raise LinkerError(f"{checkpoints.folder}: the checkpoint does not fit what is trained; leave out --resume") from error
+            raise LinkerError(f"{checkpoints.folder}: the checkpoint does not fit what is trained; remove the folder") from error
 
     def save(self) -> None:
         if self.checkpoints is None:

@@ -85,7 +85,7 @@ def test_a_save_that_fails_leaves_the_one_before(tmp_path: Path, monkeypatch: py
 
 
 def test_an_absent_checkpoint_is_an_error(tmp_path: Path) -> None:
-    expected = f"{tmp_path / 'run'}: there is no checkpoint here; leave out --resume to train from the start"
+    expected = f"{tmp_path / 'run'}: there is no checkpoint here; train from the start"
     assert refusal(make(tmp_path)) == expected
     (tmp_path / "run" / ".00001-00000000.abc.tmp").mkdir(parents=True)
     assert refusal(make(tmp_path)) == expected
@@ -96,7 +96,7 @@ def test_another_fingerprint_is_named(tmp_path: Path) -> None:
     text = refusal(make(tmp_path, corpus="z", new=2.5, same={"a": [1, 2]}, long="y" * 101))
     assert "the checkpoint is of another training: " in text
     assert 'corpus (then "x", now "z"), long (then "yyy' in text
-    assert "new (then absent, now 2.5), old (then [1], now absent); leave out --resume, or take what it had" in text
+    assert "new (then absent, now 2.5), old (then [1], now absent); remove the folder, or take what it had" in text
     assert "same" not in text
     assert "y" * 90 not in text
 
@@ -114,7 +114,7 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, file: str, dama
         path.write_bytes(content[: len(content) // 2] if damage == "cut" else content[:-3] + bytes([content[-3] ^ 1]) + content[-2:])
     text = refusal(checkpoints)
     assert str(path.parent) in text
-    assert "leave out --resume" in text
+    assert "remove the folder" in text
 
 
 def test_a_forged_checkpoint_is_refused(tmp_path: Path) -> None:

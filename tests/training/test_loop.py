@@ -412,11 +412,11 @@ def test_little_memory_is_remembered_by_the_checkpoint(tmp_path: Path) -> None:
 def test_another_plan_or_another_module_is_not_resumed(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path / "run", {"corpus": "x"})
     trained(replace(PLAN, epochs=1), checkpoints)
-    with pytest.raises(LinkerError, match=r"of another training: epochs \(then 1, now 4\), seed \(then 3, now 5\); leave out --resume"):
+    with pytest.raises(LinkerError, match=r"of another training: epochs \(then 1, now 4\), seed \(then 3, now 5\); remove the folder"):
         trained(replace(PLAN, seed=5), replace(checkpoints, resume=True))
     toy = Toy()
     toy.out = nn.Linear(8, 7)
-    with pytest.raises(LinkerError, match="run: the checkpoint does not fit what is trained; leave out --resume"):
+    with pytest.raises(LinkerError, match="run: the checkpoint does not fit what is trained; remove the folder"):
         list(train(toy, replace(PLAN, epochs=1), replace(checkpoints, resume=True)))
 
 
