@@ -10,12 +10,10 @@ import argparse
 import dataclasses
 import hashlib
 import json
-import resource
 import shutil
-import statistics
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +28,7 @@ from linker.readers import mentions
 from linker.training.plot import plot
 
 KS = (1, 5, 20)
+EPOCHS = 3  # of our default, as the histories of the development runs say
 EXAMPLE = "B-cell non-Hodgkins lymphomas", "MESH:D016393"  # BCNH, Table 2
 PLOTS = RESULTS / "plots"
 WORK = ROOT / "benchmarks" / "work"  # checkpoints, not in version control
@@ -69,6 +68,7 @@ class Configuration:
     options: LinkerOptions
     mentions: bool = True  # False: the dictionary is all there is to learn from
     encoder: str = "transformer"
+    over: tuple[str, ...] = ()  # the configurations of the same release that it is compared with
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +102,23 @@ def ablation(epochs: int) -> Iterator[Configuration]:
         ("BCNH list-wise", "paper-bcnh", False),
         ("BCNH list-wise + norm", "paper-bcnh", True),
     ):
-        yield Configuration(paper, "2012", changed(PRESETS[preset], {"training": {"hypernym_norm": norm, "epochs": epochs}}))
+        options = changed(PRESETS[preset], {"training": {"hypernym_norm": norm, "epochs": epochs}})
+        over = tuple(other for other in ("BioSyn", paper.removesuffix(" + norm")) if other != paper)
+        yield Configuration(paper, "2012", options, over=over)
 
 
 def ours(sparse: LinkerOptions) -> Iterator[Configuration]:
-    """Our default: with the names of 2012 normalised and joined as BioSyn's protocol wants, and as deployed on later releases."""
-    default = LinkerOptions()
+    """Our default: with the names of 2012 normalised and joined as BioSyn's protocol wants, and as deployed on later releases.
+
+    The last of a fixed number of epochs is judged, on development data too, where the best one would flatter.
+    """
+    default = changed(LinkerOptions(), {"training": {"keep_best": False, "epochs": EPOCHS}})
     text = dataclasses.replace(default.text, training_composites="join")
     yield Configuration("default", "2012", dataclasses.replace(default, normalize=sparse.normalize, sparse=sparse.sparse, text=text))
     yield Configuration("default", "2017", default)
     yield Configuration("default", "2026", default)
-    yield Configuration("default, no mentions", "2017", default, mentions=False)
     yield Configuration("sparse only, no mentions", "2017", default, mentions=False, encoder="tfidf")
+    yield Configuration("default, no mentions", "2017", default, mentions=False, over=("sparse only, no mentions",))
 
 
 def levers(sparse: LinkerOptions) -> Iterator[Configuration]:
@@ -122,7 +127,7 @@ def levers(sparse: LinkerOptions) -> Iterator[Configuration]:
     yield default
     yield from others
     for name, values in LEVERS.items():
-        yield dataclasses.replace(default, name=f"default, {name}", options=changed(default.options, values))
+        yield dataclasses.replace(default, name=f"default, {name}", options=changed(default.options, values), over=("default",))
 
 
 def path_of(configuration: Configuration, task: Task, seed: int) -> str:
@@ -146,17 +151,22 @@ def run(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
     if not kept.exists():
         print(f"{configuration.name}, MEDIC {configuration.medic}, seed {seed}, on {task.corpus} {task.on}", flush=True)
         save(name, _made(configuration, task, seed), seed=seed)
-    figures: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))["figures"]
-    wanted = _json(dataclasses.asdict(changed(configuration.options, {"training": {"seed": seed}})))
-    if figures["options"] != wanted:
-        raise SystemExit(f"{kept}: is of other options than those of today; move it away to run it again")
+    return load(kept, configuration, seed)
+
+
+def load(path: Path, configuration: Configuration, seed: int) -> dict[str, Any]:
+    """The figures of a run that is kept; one of other options stops the program."""
+    figures: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["figures"]
+    wanted = dataclasses.asdict(changed(configuration.options, {"training": {"seed": seed}}))
+    if figures["options"] != json.loads(json.dumps(wanted)):
+        raise SystemExit(f"{path}: is of other options than those of today; move it away to run it again")
     return figures
 
 
 def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
     options = changed(configuration.options, {"training": {"seed": seed}})
     names, judged = medic(configuration.medic), task.judged
-    start, folder, phase = time.perf_counter(), WORK / key(configuration, seed), path_of(configuration, task, seed).replace("/", "-")
+    folder, phase = WORK / key(configuration, seed), path_of(configuration, task, seed).replace("/", "-")
     model = Linker.train(
         names,
         encoder=configuration.encoder,
@@ -165,7 +175,6 @@ def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]
         validate=(lambda linker: _judged(linker, judged)) if task.on == "devel" else None,
         work=Work(folder, resume=True, phase=phase, on_event=_say),
     )
-    seconds = time.perf_counter() - start
     shutil.rmtree(folder / phase, ignore_errors=True)
     ranks, groups = {}, {}
     for protocol in protocols.PROTOCOLS:
@@ -179,8 +188,6 @@ def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]
         "corpus": task.corpus,
         "on": task.on,
         "options": dataclasses.asdict(options),
-        "seconds": round(seconds),
-        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         "history": model.history,
         "norms": norms(model),
         "example": example(model),
@@ -193,6 +200,7 @@ def key(configuration: Configuration, seed: int) -> str:
     """What self-alignment depends on."""
     options = configuration.options
     parts = [configuration.medic, seed, *(dataclasses.asdict(getattr(options, name)) for name in ("normalize", "transformer", "align"))]
+    parts.append(options.training.weight_decay)
     return f"{configuration.medic}-{seed}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]}"
 
 
@@ -220,8 +228,7 @@ def norms(model: Linker) -> dict[str, Any] | None:
     names, hierarchy = model.dictionary, model.dictionary.hierarchy
     row_of = {text: row for row, text in enumerate(model.generator.table.texts)}
     length = [lengths[row_of[model.normalize(names.preferred_name(row))]] for row in range(len(names))]
-    roots = set(hierarchy.roots.tolist())
-    pairs = [(child, up) for child in range(len(names)) for up in hierarchy.parents([child])[0].tolist() if up not in roots]
+    pairs = [(child, up) for child in range(len(names)) for up in hierarchy.parents([child])[0].tolist() if up not in hierarchy.top]
     below, above = (np.array([length[pair[side]] for pair in pairs]) for side in (0, 1))
     return {
         "pairs": len(pairs),
@@ -234,7 +241,7 @@ def example(model: Linker) -> list[tuple[str, int]]:
     """The ten best names of the mention of BCNH's Table 2, each with its relevance: 2 synonym, 1 hypernym, 0 none."""
     names = model.dictionary
     right = names.resolve(EXAMPLE[1])
-    above = {names.ids[up] for i in right for ups in names.hierarchy.parents(names.rows(i)) for up in ups}
+    above = {names.ids[up] for i in right for ups in names.hierarchy.parents(names.rows(i)) for up in {*ups.tolist()} - names.hierarchy.top}
     table = model.generator.table
     rows = next(iter(model.generator.names([model.normalize(EXAMPLE[0])], 10)))[0]
     ids = [{names.ids[c] for c in table.concepts[table.indptr[r] : table.indptr[r + 1]]} for r in rows]
@@ -246,8 +253,6 @@ def row(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     first = runs[0]
     made: dict[str, Any] = {name: first[name] for name in ("configuration", "medic", "corpus", "on")}
     made |= {"runs": len(runs), "epochs": first["options"]["training"]["epochs"]}
-    made["minutes_a_run"] = round(statistics.mean(r["seconds"] for r in runs) / 60, 1)
-    made["peak_mb"] = max(r["peak_mb"] for r in runs)
     for protocol in protocols.PROTOCOLS:
         right, unseen = {k: _right(runs, protocol, k) for k in KS}, _numbers(first["unseen"][protocol]) == 1
         made[protocol] = {
@@ -286,14 +291,10 @@ def _rounded(values: Sequence[float]) -> list[float | None]:
     return [round(value, 5) if value == value else None for value in values]
 
 
-def _json(value: Any) -> Any:
-    return json.loads(json.dumps(value))
-
-
 def kept_runs(configuration: Configuration, task: Task) -> list[dict[str, Any]]:
     """The runs of a configuration that are there, by seed."""
-    paths = [RESULTS / f"{path_of(configuration, task, seed)}.json" for seed in range(100)]
-    return [json.loads(path.read_text(encoding="utf-8"))["figures"] for path in paths if path.exists()]
+    paths = {seed: RESULTS / f"{path_of(configuration, task, seed)}.json" for seed in range(100)}
+    return [load(path, configuration, seed) for seed, path in paths.items() if path.exists()]
 
 
 def main(chosen: argparse.Namespace, configurations: Sequence[Configuration], task: Task, published: Mapping[str, list[float]]) -> None:
@@ -306,18 +307,19 @@ def main(chosen: argparse.Namespace, configurations: Sequence[Configuration], ta
         for configuration in configurations:
             if (not chosen.only or configuration.name in chosen.only) and (not chosen.medic or configuration.medic == chosen.medic):
                 run(configuration, task, seed)
-    systems = [runs for configuration in configurations if (runs := kept_runs(configuration, task))]
-    rows: list[dict[str, Any]] = []
-    differences: list[dict[str, Any]] = []
-    compared: dict[str, list[dict[str, Any]]] = {}
-    for runs in systems:
-        rows.append(row(runs) | {"published": published.get(runs[0]["configuration"])})
-        base = compared.setdefault(runs[0]["medic"], runs)  # the first of its release
-        if base is not runs:
-            differences += [difference(runs, base, protocol) for protocol in protocols.PROTOCOLS]
+    kept = {(c.name, c.medic): runs for c in configurations if (runs := kept_runs(c, task))}
+    rows = [row(runs) | {"published": published.get(name)} for (name, _), runs in kept.items()]
+    differences = [
+        difference(kept[c.name, c.medic], kept[other, c.medic], protocol)
+        for c in configurations
+        for other in c.over
+        if (c.name, c.medic) in kept and (other, c.medic) in kept
+        for protocol in protocols.PROTOCOLS
+    ]
+    PLOTS.mkdir(parents=True, exist_ok=True)
+    for (name, release), runs in kept.items():
         if runs[0]["history"]:
-            PLOTS.mkdir(parents=True, exist_ok=True)
-            plot(runs[0]["history"], PLOTS / f"{task.corpus}-{task.on}-{_slug(runs[0]['configuration'], runs[0]['medic'])}.png")
+            plot(runs[0]["history"], PLOTS / f"{task.corpus}-{task.on}-{_slug(name, release)}.png")
     save(f"{task.corpus}_{task.on}_dense", {"rows": rows, "differences": differences})
     print(table(rows))
 

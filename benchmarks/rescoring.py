@@ -11,7 +11,7 @@ The model is self-aligned on the names of 2012 and has seen no mention. To the s
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,11 +23,13 @@ from ncbi_disease import chosen
 from numpy.typing import NDArray
 
 from linker import Linker, matching, metrics
+from linker.candidates.hybrid import HybridGenerator
 from linker.evaluation.protocols import biosyn_queries
-from linker.linker import Work, grouped, is_single
+from linker.linker import Work, grouped
 from linker.options import changed
 
 DEPTH = 60
+SCALE = 20  # what training multiplies cosines by; the weights are in these units
 WEIGHTS = {"frequency": (0.1, 0.2, 0.3, 0.4, 0.6), "other names": (0.2, 0.5, 1.0), "document": (0.01, 0.02, 0.03, 0.05, 0.1)}
 
 Scores = NDArray[np.float64]
@@ -35,10 +37,11 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The best names of a query: their concepts and scores, best first."""
+    """The best names of a query: their concepts, scores and log(1 + annotations)."""
 
     ids: Sequence[frozenset[str]]
     scores: Scores
+    frequency: Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class Judged:
 def model() -> Linker:
     """The aligned model; its alignment is that of the accuracy runs with seed 0, where there is one."""
     configuration = next(iter(dense_accuracy.ours(chosen("biosyn"))))
-    options = changed(configuration.options, {"training": {"epochs": 0, "frequency_weight": 0}})
+    options = changed(configuration.options, {"training": {"epochs": 0, "frequency_weight": 1}})
     folder = dense_accuracy.WORK / dense_accuracy.key(configuration, 0)
     known = dense_accuracy.Task("ncbi", "devel").known
     return Linker.train(medic("2012"), encoder="transformer", mentions=known, options=options, work=Work(folder, resume=True))
@@ -70,9 +73,8 @@ def main() -> None:
         if mention.gold
     ]
     found = queried(linker, sorted({query for mention in judged for query in mention.queries}))
-    times = annotated(linker, task.known)
     levers: dict[str, Callable[[Judged, str], Scores]] = {
-        "frequency": lambda _, query: best(found[query].ids, times),
+        "frequency": lambda _, query: found[query].frequency,
         "other names": lambda _, query: others(found[query]),
         "document": lambda mention, query: best(found[query].ids, votes(mention, query, judged, found)),
     }
@@ -86,22 +88,15 @@ def main() -> None:
 
 def queried(linker: Linker, queries: Sequence[str]) -> dict[str, Query]:
     """The best names of each query."""
-    table, ids = linker.generator.table, linker.dictionary.ids
+    generator, ids = linker.generator, linker.dictionary.ids
+    assert isinstance(generator, HybridGenerator)
+    table = generator.table
     found = {}
     for query, (rows, scores) in zip(queries, linker.generator.names(queries, DEPTH), strict=True):
         concepts = [frozenset(ids[c] for c in table.concepts[table.indptr[r] : table.indptr[r + 1]]) for r in rows]
-        found[query] = Query(concepts, scores.astype(np.float64))
+        frequency = SCALE * generator.bias[rows].astype(np.float64)
+        found[query] = Query(concepts, SCALE * scores.astype(np.float64) - frequency, frequency)
     return found
-
-
-def annotated(linker: Linker, documents: Sequence[Any]) -> dict[str, float]:
-    """log(1 + annotations) of each concept."""
-    times: Counter[str] = Counter()
-    for mention in (m for document in documents for m in document.mentions):
-        if mention.gold and is_single(mention.gold):
-            right = matching.accepted(mention.gold, linker.dictionary.resolve)
-            times.update(dict.fromkeys(right, 1 / len(right)))
-    return {identifier: float(np.log1p(count)) for identifier, count in times.items()}
 
 
 def best(ids: Sequence[frozenset[str]], values: dict[str, float]) -> Scores:

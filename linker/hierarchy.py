@@ -92,6 +92,11 @@ class Hierarchy:
         return np.flatnonzero((np.diff(self._up.indptr) == 0) & (np.diff(self._down.indptr) > 0)).astype(np.int32)
 
     @cached_property
+    def top(self) -> frozenset[int]:
+        """The row of the root, which is everything's ancestor and says nothing as a hypernym; empty where there are several roots."""
+        return frozenset(self.roots.tolist() if len(self.roots) == 1 else ())
+
+    @cached_property
     def depth(self) -> Rows:
         """The least number of steps from a row without parents, (n,); -1 for rows that only a cycle reaches."""
         depth = np.where(np.diff(self._up.indptr) == 0, 0, -1).astype(np.int32)

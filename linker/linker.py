@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import importlib.util
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -57,6 +58,7 @@ class Work:
     checkpoints: Path | None = None  # folder for checkpoints
     resume: bool = False  # go on from them, where there are any
     phase: str = "rank"  # name of the list-wise phase: another one trains anew, from the same alignment
+    judged_by: str = ""  # what tells the development mentions of `validate` from others, for `resume`
     on_event: Callable[[Any], None] = lambda event: None  # is told each step (`training.loop.Step`) and the record of each epoch
 
 
@@ -157,13 +159,17 @@ class Linker:
             "names": _checksum(texts, base.table.concepts.tolist(), *dictionary.hierarchy.arrays().values()),
             "mentions": _checksum([(query.text, sorted(query.right)) for query in material.queries or ()]),
             "indexed": _checksum(list(indexed.table.texts), indexed.table.concepts.tolist(), frequency),
+            "development": work.judged_by,
             **_flat(options, self.encoder, "sparse", "text"),
         }
         how = Run(options.training, options.align, work.checkpoints, work.resume, work.phase, fingerprint, work.on_event)
 
         def judge(generator: HybridGenerator) -> Mapping[str, float]:
             assert validate  # noqa: S101 - handed on only where there is one
-            return validate(Linker(self.dictionary, generator, options, self.seen, self._corrections, self.encoder))
+            metrics = validate(Linker(self.dictionary, generator, options, self.seen, self._corrections, self.encoder))
+            if "dev_acc1" not in metrics:
+                raise LinkerError(f"`validate` gives {', '.join(metrics) or 'nothing'}; expected: dev_acc1, and what else is to be logged")
+            return metrics
 
         encoder = kind.create(group, texts)
         self.generator, self.history = fit(encoder, material, how, judge if validate else None)
@@ -268,7 +274,10 @@ class Linker:
                 from linker.training import plot
 
                 (aside / _HISTORY).write_text(plot.jsonl(self.history), encoding="utf-8")
-                plot.plot(self.history, aside / "training.png")
+                if importlib.util.find_spec("matplotlib"):
+                    plot.plot(self.history, aside / "training.png")
+                else:
+                    logger.warning("matplotlib is not installed, so that training.png is left out; pip install 'linker[dense]'")
 
     @classmethod
     def load(cls, folder: files.Pathlike) -> Linker:
@@ -319,8 +328,8 @@ def _table(dictionary: Dictionary, options: LinkerOptions, corrections: Mapping[
     return table
 
 
-def _training_queries(pairs: Iterable[_Pair], dictionary: Dictionary, form: Callable[[str], str]) -> Counted | None:
-    """The queries that annotated mentions of one concept give; None where there are no mentions.
+def _training_queries(pairs: Sequence[_Pair], dictionary: Dictionary, form: Callable[[str], str]) -> Counted | None:
+    """The queries that annotated mentions of one concept give; None where there are none.
 
     Raises:
         LinkerError: there are mentions, and none gives a query.
@@ -329,6 +338,10 @@ def _training_queries(pairs: Iterable[_Pair], dictionary: Dictionary, form: Call
 
     single = [(mention, name) for mention, name, _ in pairs if name and mention.gold and is_single(mention.gold)]
     if not single:
+        if pairs:
+            logger.warning(
+                "none of the %d annotated mentions has one concept; the encoder is trained on the dictionary's names", len(pairs)
+            )
         return None
     counted = mention_queries(((form(name), matching.accepted(m.gold or (), dictionary.resolve)) for m, name in single), dictionary)
     if not counted.queries:

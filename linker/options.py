@@ -56,6 +56,7 @@ _BIOSYN = LinkerOptions(
         weight_decay=0.01,
         warmup=0,
         clip=0,
+        precision="fp32",
         frequency_weight=0,
         keep_best=False,
     ),

@@ -49,6 +49,8 @@ def test_steps_are_the_least() -> None:
 def test_depth_roots_and_cycles() -> None:
     assert DRAWN.depth.tolist() == [0, 1, 1, 2, 2, 2, 1, 0, -1, -1, -1]
     assert DRAWN.roots.tolist() == [0]  # 7 has no child
+    assert DRAWN.top == {0}
+    assert Hierarchy.of(4, [(1, 0), (3, 2)]).top == frozenset()  # two roots, each of which says something
     assert lists(DRAWN.cycles()) == [[8, 9]]
 
 

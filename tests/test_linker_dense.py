@@ -134,26 +134,25 @@ def saved(model: Linker, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_score_is_made_of_its_parts(model: Linker) -> None:
     generator: Any = model.generator
     texts = list(generator.table.texts)
-    assert generator.dense_scale == 20
     assert generator.sparse_weight != 0
     for part in (part for prediction in model.link(QUERIES, k=4) for part in prediction.parts):
         for c in part.candidates:
-            alike = 20 * c.dense_score + generator.sparse_weight * c.sparse_score
+            alike = c.dense_score + generator.sparse_weight * c.sparse_score
             assert c.score == pytest.approx(alike + generator.bias[texts.index(model.normalize(c.matched_name))], abs=1e-4)
         assert [c.score for c in part.candidates] == sorted((c.score for c in part.candidates), reverse=True)
 
 
 def test_what_was_annotated_often_is_likelier(few: Dictionary, own: list[Mention], options: LinkerOptions) -> None:
-    """A name has 0.2 · log(1 + annotations of its concept); AD names two concepts of the sample, FAP too."""
+    """A name has 0.2 / 20 · log(1 + annotations of its concept); AD names two concepts of the sample, FAP too."""
     often = [annotated("addisons", "MESH:D000224"), *[annotated("alzheimers", "MESH:D000544")] * 3, annotated("polyp", "MESH:D011125")]
     both = annotated("two", "MESH:D000224", "MESH:D000544")  # of several concepts: is not counted
     linker = train(few, changed(options, {"training": {"epochs": 0, "frequency_weight": 0.2}}), [*often, both])
     bias = dict(zip(linker.generator.table.texts, weights(linker)["bias"], strict=True))
-    assert bias["addisons"] == bias["addison disease"] == pytest.approx(0.2 * np.log(1 + 1))
-    assert bias["alzheimers"] == bias["ad"] == pytest.approx(0.2 * np.log(1 + 3))  # the more frequent one of AD's two
-    assert bias["fap"] == pytest.approx(0.2 * np.log(1 + 1))
+    assert bias["addisons"] == bias["addison disease"] == pytest.approx(0.01 * np.log(1 + 1))
+    assert bias["alzheimers"] == bias["ad"] == pytest.approx(0.01 * np.log(1 + 3))  # the more frequent one of AD's two
+    assert bias["fap"] == pytest.approx(0.01 * np.log(1 + 1))
     assert {bias[name] for name in ("anemia", "amyloidosis", "als")} == {0}
-    assert found(linker, ["ad"])[0][0].score == pytest.approx(20 + 0.2 * np.log(4), abs=1e-4)
+    assert found(linker, ["ad"])[0][0].score == pytest.approx(1 + 0.01 * np.log(4), abs=1e-5)
 
 
 def test_names_and_training_mentions_are_found(model: Linker, mentions: list[Mention]) -> None:
@@ -171,7 +170,7 @@ def test_the_history_tells_of_each_epoch(model: Linker, mentions: list[Mention])
     best = max(model.history[1:], key=lambda record: record["dev_acc1"])
     assert model.best_epoch == best["epoch"]
     assert accuracy(model, mentions[::3]) == {name: best[name] for name in ("dev_acc1", "dev_acc5")}
-    assert model.generator.sparse_weight == best["sparse_weight"]  # type: ignore[attr-defined]
+    assert model.generator.sparse_weight == best["sparse_weight"] / 20  # type: ignore[attr-defined]
 
 
 def test_mentions_become_names_but_no_candidates(
@@ -229,15 +228,14 @@ def test_untrained(few: Dictionary, options: LinkerOptions, tiny_bert: Path) -> 
     }
     for name, tensor in pretrained.items():
         assert weights(linker)[f"model.{name}"] == tensor.tolist()
-    assert (linker.history, linker.best_epoch, weights(linker)["λ"]) == ([], 0, [0.5])
+    assert (linker.history, linker.best_epoch, weights(linker)["λ"]) == ([], 0, [0.5 / 20])
 
 
 @pytest.mark.parametrize("preset", ["paper-biosyn", "paper-bcnh"])
 def test_the_presets_of_the_papers(sample: Path, mentions: list[Mention], tiny_bert: Path, preset: str) -> None:
     values = {"transformer": {"model": str(tiny_bert)}, "training": {"epochs": 1, "device": "cpu", "learning_rate": 1e-4}}
     linker = train(Dictionary.read(sample), changed(PRESETS[preset], values), mentions[:8])
-    assert linker.generator.dense_scale == 1  # type: ignore[attr-defined]
-    assert linker.history[0].keys() - {"norm_loss"} == {"phase", "epoch", "loss", "gold_share", "sparse_weight"}
+    assert linker.history[0].keys() - {"norm_loss", "list_loss"} == {"phase", "epoch", "loss", "gold_share", "sparse_weight"}
     assert ("norm_loss" in linker.history[0]) == (preset == "paper-bcnh")
     assert linker.best_epoch == 1
 
@@ -457,8 +455,6 @@ def broken_encoder(folder: Path) -> None:
         (vectors(lambda v: v + np.float32("inf"), "bias"), "the dense vectors do not fit the names"),
         (json_file("hybrid.json", sparse_weight=float("nan")), "sparse_weight is nan"),
         (json_file("hybrid.json", sparse_weight="0.5"), "the dense vectors do not fit the names"),
-        (json_file("hybrid.json", dense_scale=0), "dense_scale 0"),
-        (json_file("hybrid.json", dense_scale=None), "dense_scale"),
         (lambda folder: (folder / "hybrid.json").unlink(), r"hybrid\.json: there is no such file"),
         (other_encoder, "of its weights have other shapes than config.json says"),
         (broken_encoder, "its vectors are not finite; its weights are damaged"),

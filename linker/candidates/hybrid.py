@@ -19,18 +19,17 @@ from linker.encoders.base import Encoder, SparseEncoder
 from linker.errors import LinkerError
 
 _WEIGHTS = 8_000_000  # sparse weights of queries that are held at once, zeros included, 32 MB
-_LARGEST = 1e30  # of λ and the scale, so that float32 holds the scores
+_LARGEST = 1e30  # of λ, so that float32 holds the scores
 
 
 class HybridGenerator(Generator):
-    """Ranks names by `dense_scale` times the dense dot product plus λ times the sparse one, plus what each name has of its own.
+    """Ranks names by the dense dot product plus λ times the sparse one, plus what each name has of its own.
 
     Args:
         sparse: the names, and how their characters score.
         encoder: makes the dense vectors of queries.
         vectors: float32 (names, dim), what the encoder makes of the names.
         sparse_weight: λ; may be 0 or negative.
-        dense_scale: above 0.
         bias: float32 (names,), added to the score of each name; none where None.
 
     Raises:
@@ -38,30 +37,22 @@ class HybridGenerator(Generator):
     """
 
     def __init__(
-        self,
-        sparse: SparseGenerator,
-        encoder: Encoder,
-        vectors: Floats,
-        sparse_weight: float,
-        dense_scale: float = 1.0,
-        bias: Floats | None = None,
+        self, sparse: SparseGenerator, encoder: Encoder, vectors: Floats, sparse_weight: float, bias: Floats | None = None
     ) -> None:
         super().__init__(sparse.table, sparse._id_rank, sparse._kind_rank)
         self.bias = np.zeros(len(sparse.table), np.float32) if bias is None else np.asarray(bias)
         _check(vectors, (len(sparse.table), encoder.dim))
         _check(self.bias, (len(sparse.table),))
-        if not (abs(sparse_weight) < _LARGEST and 0 < dense_scale < _LARGEST):
-            raise ValueError(f"sparse_weight is {sparse_weight} and dense_scale {dense_scale}, expected: finite, the scale above 0")
+        if not abs(sparse_weight) < _LARGEST:
+            raise ValueError(f"sparse_weight is {sparse_weight}, expected: a finite number")
         self.sparse, self.encoder, self.vectors = sparse, encoder, np.asarray(vectors)  # plain, since slices of a memmap are slow
-        self.sparse_weight, self.dense_scale = float(sparse_weight), float(dense_scale)
+        self.sparse_weight = float(sparse_weight)
         self._nameless = np.diff(sparse.table.indptr) == 0  # the empty name, which stands for no concept
 
     @classmethod
-    def index(
-        cls, sparse: SparseGenerator, encoder: Encoder, sparse_weight: float, dense_scale: float = 1.0, bias: Floats | None = None
-    ) -> HybridGenerator:
+    def index(cls, sparse: SparseGenerator, encoder: Encoder, sparse_weight: float, bias: Floats | None = None) -> HybridGenerator:
         """Encode the names of a sparse generator with a dense encoder."""
-        return cls(sparse, encoder, _encode(encoder, list(sparse.table.texts)), sparse_weight, dense_scale, bias)
+        return cls(sparse, encoder, _encode(encoder, list(sparse.table.texts)), sparse_weight, bias)
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
         vectors, weights = _encode(self.encoder, queries), self.sparse.encoder.encode(queries)
@@ -70,7 +61,7 @@ class HybridGenerator(Generator):
         query, rows = query[some], rows[some]
         near, alike = dense.products(vectors, self.vectors, query, rows), self.sparse.products(weights, query, rows)
         indptr = np.searchsorted(query, np.arange(len(queries) + 1))
-        return Hits(indptr, rows, self.dense_scale * near + self.sparse_weight * alike + self.bias[rows], alike, near)
+        return Hits(indptr, rows, near + self.sparse_weight * alike + self.bias[rows], alike, near)
 
     def _best(self, vectors: Floats, weights: csr_matrix, k: int) -> tuple[Integers, Integers]:
         """The queries and rows of the hits, in the order of queries."""
@@ -85,13 +76,13 @@ class HybridGenerator(Generator):
 
     def _scorer(self, vectors: Floats, weights: csr_matrix) -> dense.Score:
         """How blocks of names score; the sparse names meet queries with their zeros, so that frequent terms are as fast as rare ones."""
-        scaled = (self.dense_scale * vectors).T
         weighted = (self.sparse_weight * weights).T.toarray(order="C")
+        sparse = self.sparse.by_name
 
         def score(names: slice) -> Floats:
-            block: Floats = self.vectors[names] @ scaled
+            block: Floats = self.vectors[names] @ vectors.T
             if self.sparse_weight:
-                block += self.sparse.by_name[names] @ weighted
+                block += (sparse if names.stop - names.start == len(self.table) else sparse[names]) @ weighted  # a slice is a copy
             block += self.bias[names, None]
             block[self._nameless[names]] = -np.inf
             return block
@@ -102,7 +93,7 @@ class HybridGenerator(Generator):
         self.sparse.save(folder)
         persistence.save_arrays(folder / "dense_names", {"vectors": self.vectors, "bias": self.bias})
         self.encoder.save(folder / "dense")
-        persistence.save_json(folder / "hybrid.json", {"sparse_weight": self.sparse_weight, "dense_scale": self.dense_scale})
+        persistence.save_json(folder / "hybrid.json", {"sparse_weight": self.sparse_weight})
 
     @classmethod
     def load(
@@ -117,7 +108,7 @@ class HybridGenerator(Generator):
         arrays, numbers = persistence.load_arrays(folder / "dense_names"), persistence.load_json(folder / "hybrid.json")
         try:
             encoder = dense_encoder.load(folder / "dense")
-            return cls(sparse, encoder, arrays["vectors"], numbers["sparse_weight"], numbers["dense_scale"], arrays["bias"])
+            return cls(sparse, encoder, arrays["vectors"], numbers["sparse_weight"], arrays["bias"])
         except (KeyError, ValueError, IndexError, TypeError) as error:
             raise LinkerError(f"{folder}: the dense vectors do not fit the names ({error}); train again") from None
 

@@ -136,7 +136,7 @@ def train(
     development = annotated(dev) if dev else []
     judge = (lambda model: _judged(model, development)) if dev else None
     with _progress(checkpoints) as progress:
-        work = Work(checkpoints, resume, on_event=progress)
+        work = Work(checkpoints, resume, judged_by=_checksum(dev) if dev else "", on_event=progress)
         model = Linker.train(dictionary, mentions=training, validate=judge, work=work, **choices)
         if dev:
             _report(model, development)
@@ -187,6 +187,12 @@ def _check_dense(encoder: str, options: LinkerOptions) -> str:
     if encoder == "transformer":
         registry.load(encoder).create(options.transformer)
     return str(device.type)
+
+
+def _checksum(path: str) -> str:
+    from linker import files
+
+    return files.sha256_of_folder(path) if Path(path).is_dir() else files.sha256(path)
 
 
 def _check_checkpoints(folder: Path, resume: bool) -> None:

@@ -55,10 +55,16 @@ def pays(device: torch.device) -> bool:
     return bool(abilities.get("amx_bf16") or abilities.get("avx512_bf16"))
 
 
+def settle(device: torch.device, precision: Precision) -> Precision:
+    """What auto means: bf16 where it pays, else fp32."""
+    if precision == "auto":
+        return "bf16" if pays(device) else "fp32"
+    return precision
+
+
 def autocast(device: torch.device, precision: Precision) -> torch.autocast:
-    """Compute in this precision within a `with` block; auto is bf16 where it pays. fp32 also undoes an outer autocast."""
-    bf16 = precision == "bf16" or (precision == "auto" and pays(device))
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=bf16)
+    """Compute in this precision within a `with` block. fp32 also undoes an outer autocast."""
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=settle(device, precision) == "bf16")
 
 
 class TrainableEncoder(Encoder, nn.Module):

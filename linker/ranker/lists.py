@@ -39,11 +39,6 @@ class Counted:
     empty: int  # mentions without text once normalised, or without a concept
     unknown: list[Query]  # mentions of which the dictionary knows no id
 
-    @property
-    def unknown_ids(self) -> list[str]:
-        """The ids that kept mentions out, in order."""
-        return sorted({identifier for query in self.unknown for identifier in query.right})
-
 
 @dataclass(frozen=True, slots=True)
 class Lists:
@@ -216,12 +211,11 @@ def _hypernyms_of(
     order = np.argsort(table.concepts, kind="stable")
     names = _name_of_each(table)[order].astype(np.int32)
     starts = np.searchsorted(table.concepts[order], np.arange(len(dictionary) + 1)).tolist()
-    roots = frozenset(dictionary.hierarchy.roots.tolist())
 
     @cache
     def above(right: frozenset[str]) -> _Above:
         concepts = {row for identifier in right for row in dictionary.rows(identifier)}
-        higher = _ancestors(dictionary.hierarchy, concepts, height) - roots
+        higher = _ancestors(dictionary.hierarchy, concepts, height) - dictionary.hierarchy.top
         rows = sorted({row for concept in higher for row in names[starts[concept] : starts[concept + 1]].tolist()})
         wrong = [row for row in rows if relevance(ids(row), right) != SYNONYM]
         return _Above(frozenset(dictionary.ids[concept] for concept in higher), np.array(wrong, np.int32))

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
+from scipy.sparse import csr_matrix
 from torch import Tensor, nn
 
 from linker.candidates.base import Floats
@@ -23,7 +24,7 @@ from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import Encoder
-from linker.encoders.trainable import Precision, TrainableEncoder, pick_device
+from linker.encoders.trainable import Precision, TrainableEncoder, pick_device, settle
 from linker.errors import LinkerError
 from linker.ranker.lists import ListMaker, Lists, Query, dictionary_queries
 from linker.training import losses, sampling
@@ -34,7 +35,9 @@ from linker.training.options import AlignOptions, TrainingOptions
 logger = logging.getLogger(__name__)
 
 _PROBE = ("a", "name")  # names whose vectors tell what an encoder makes
-_UNSEEN = ("mentions", "indexed", "sparse.", "text.")  # parts of the fingerprint that self-alignment does not depend on
+_UNSEEN = ("mentions", "development", "indexed", "sparse.", "text.")  # parts of the fingerprint that self-alignment does not depend on
+
+_ALIGNED = tuple(f"training.{name}" for name in ("seed", "device", "precision", "weight_decay"))  # and those that it does depend on
 
 Record = Mapping[str, Any]
 """One line of `training.jsonl`: the phase, the epoch, and what was measured."""
@@ -104,15 +107,17 @@ def fit(encoder: Encoder, material: Material, how: Run, validate: Validate | Non
         The generator, and a record of each epoch.
     """
     training = how.training
-    if training.hypernym_norm and not material.dictionary.hierarchy.edges:
-        logger.warning("the dictionary has no hierarchy: the norm loss is switched off, and no candidate counts as hypernym")
+    if not material.dictionary.hierarchy.edges and (training.hypernym_norm or training.loss == "listwise"):
+        off = "the norm loss is switched off, and " * training.hypernym_norm
+        logger.warning("the dictionary has no hierarchy: %sno candidate counts as hypernym", off)
         how = dataclasses.replace(how, training=dataclasses.replace(training, hypernym_norm=False))
     if not isinstance(encoder, TrainableEncoder):
         logger.warning("the encoder has no weights to train; it is used as it is")
-        bias = _bias(material, training)
-        return HybridGenerator.index(material.indexed, encoder, training.sparse_weight, _scale(encoder, training), bias), []
+        scale = _scale(encoder, training)
+        return HybridGenerator.index(material.indexed, encoder, training.sparse_weight / scale, _bias(material, training, scale)), []
     encoder.to(pick_device(training.device))
-    encoder.precision = training.precision
+    how = dataclasses.replace(how, training=dataclasses.replace(how.training, precision=settle(encoder.device, training.precision)))
+    encoder.precision = how.training.precision
     trainer = _Trainer(encoder, material, how, validate)
     trainer.align()
     trainer.rank()
@@ -127,6 +132,11 @@ class _Trainer:
         if how.training.hypernym_norm and _is_unit(encoder):
             raise LinkerError("the norm loss needs vectors of any length, these are unit vectors; set transformer.normalize=false")
         self.accelerator = Accelerator(cpu=encoder.device.type == "cpu")
+        if self.accelerator.device.type != encoder.device.type:  # accelerate settles it once for a process
+            raise LinkerError(
+                f"this process has trained on the {self.accelerator.device.type} before; train on another device in a new one"
+            )
+        encoder.to(self.accelerator.device)
         self.ranker = ListwiseRanker(encoder, _scale(encoder, how.training), how.training.sparse_weight)
         self.history: list[Record] = []
         self._vectors: tuple[tuple[str, Precision], Floats] | None = None  # of the indexed names, and which weights made them
@@ -135,11 +145,11 @@ class _Trainer:
                 Checkpoints(how.checkpoints / phase, {}).clear()
 
     def generator(self, precision: Precision) -> HybridGenerator:
-        """Index the names with the weights of now."""
+        """Index the names with the weights of now; scores are divided by the scale, so that those of unit vectors are about a cosine."""
         self.ranker.encoder.precision = precision
-        weight = float(self.ranker.sparse_weight.detach())
-        bias = _bias(self.material, self.how.training)
-        return HybridGenerator(self.material.indexed, self.ranker.encoder, self._indexed(), weight, self.ranker.scale, bias)
+        scale = self.ranker.scale
+        weight, bias = float(self.ranker.sparse_weight.detach()) / scale, _bias(self.material, self.how.training, scale)
+        return HybridGenerator(self.material.indexed, self.ranker.encoder, self._indexed(), weight, bias)
 
     def align(self) -> None:
         """Draw the synonyms of the dictionary together: InfoNCE on pairs, the others of a batch being the negatives (after SapBERT)."""
@@ -155,6 +165,8 @@ class _Trainer:
         options = self.how.training
         if not options.epochs:
             return
+        with torch.no_grad():  # also after an alignment that another training has made
+            self.ranker.sparse_weight.fill_(options.sparse_weight)
         count = len(self._queries(1))
         plan = Plan(
             options.epochs,
@@ -189,7 +201,7 @@ class _Trainer:
         fingerprint, training = {**how.fingerprint, **_flat("align", how.align)}, _flat("training", how.training)
         if phase == "align":
             fingerprint = {name: value for name, value in fingerprint.items() if not name.startswith(_UNSEEN)}
-            training = {name: training[name] for name in ("training.seed", "training.device", "training.precision")}
+            training = {name: training[name] for name in _ALIGNED}
         fingerprint |= training
         checkpoints = Checkpoints(how.checkpoints / phase, fingerprint)
         return dataclasses.replace(checkpoints, resume=how.resume and checkpoints.exists)
@@ -245,8 +257,13 @@ class _Trainer:
         vectors = self._encode([texts[row] for row in pairs.left]) if options.hard_negatives else None
         order = sampling.order(pairs, vectors, options.batch_size, seed, epoch)
         cut = (pairs[order[i : i + options.batch_size][self._share]] for i in range(0, len(order), options.batch_size))
+        member = _membership(self.material.table)
         return [
-            Batch([texts[row] for row in (*part.left, *part.right)], partial(_alignment, part.concept, options.temperature)) for part in cut
+            Batch(
+                [texts[row] for row in (*part.left, *part.right)],
+                partial(_alignment, (member[part.left] @ member[part.right].T).toarray() > 0, options.temperature),
+            )
+            for part in cut
         ]
 
     # The list-wise phase
@@ -281,7 +298,7 @@ class _Trainer:
         found, _ = top_k(self._encode([query.text for query in maker.queries]), names, maker.dense_wanted + 1)
         found[np.diff(self.material.table.indptr)[found] == 0] = -1  # the empty name, which stands for no concept
         lists = maker.make(found)
-        if not lists.judged.any():
+        if not (lists.judged if options.loss == "listwise" else lists.with_gold).any():
             raise LinkerError(
                 f"none of the {len(lists.rows):,} candidate lists holds a right name; raise top_k, or check the ids of the mentions"
             )
@@ -311,6 +328,7 @@ class _Trainer:
         value = losses.mean_of_lists(each, torch.from_numpy(judged).to(device))
         numbers = {"gold_share": (lists.gold_share, float(len(mask)))}
         if options.hypernym_norm:
+            numbers["list_loss"] = (float(value.detach()), float(judged.sum()))
             norm = losses.hypernym_norm(mentions, candidates[1], hypernyms)
             numbers["norm_loss"] = (float(norm.detach()), float(hypernyms.any(-1).sum()))
             value = value + options.norm_weight * norm
@@ -330,15 +348,21 @@ def _scale(encoder: Encoder, options: TrainingOptions) -> float:
     return options.score_scale or (20.0 if _is_unit(encoder) else 1.0)
 
 
-def _bias(material: Material, options: TrainingOptions) -> Floats | None:
+def _bias(material: Material, options: TrainingOptions, scale: float) -> Floats | None:
     """What is added to the score of each name when linking."""
-    return None if material.frequency is None else np.float32(options.frequency_weight) * material.frequency
+    return None if material.frequency is None else np.float32(options.frequency_weight / scale) * material.frequency
 
 
-def _alignment(concepts: np.ndarray, temperature: float, vectors: Tensor) -> Loss:
-    left, right = vectors[: len(concepts)], vectors[len(concepts) :]
-    rows = torch.from_numpy(concepts).to(vectors.device)
-    return Loss(losses.info_nce(left, right, rows[:, None] == rows, temperature), len(concepts))
+def _membership(table: NameTable) -> csr_matrix:
+    """Which concepts a name stands for: (names, concepts), 1 or 0."""
+    shape = len(table), int(table.concepts.max(initial=0)) + 1
+    return csr_matrix((np.ones(len(table.concepts), np.int32), table.concepts, table.indptr), shape=shape)
+
+
+def _alignment(same: np.ndarray, temperature: float, vectors: Tensor) -> Loss:
+    """The loss of pairs; `same` (pairs, pairs) says which left and right names share a concept, and so are no negatives."""
+    left, right = vectors[: len(same)], vectors[len(same) :]
+    return Loss(losses.info_nce(left, right, torch.from_numpy(same).to(vectors.device), temperature), len(same))
 
 
 def _cut(lists: Lists, rows: Any) -> Lists:

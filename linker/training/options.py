@@ -12,7 +12,7 @@ from linker.errors import LinkerError
 class AlignOptions:
     """Self-alignment: synonyms of the dictionary are drawn together before the list-wise phase (after SapBERT, Liu et al. 2021)."""
 
-    epochs: int = 1  # passes over all names, each paired once with a synonym; 0 leaves the phase out
+    epochs: int = 1  # passes over the synonyms, of which each is paired once; 0 leaves the phase out
     batch_size: int = 128  # pairs; the other pairs of a batch are the negatives
     learning_rate: float = 2e-5
     temperature: float = 0.05  # of InfoNCE: cosines are divided by it
@@ -40,7 +40,7 @@ class TrainingOptions:
     keep_unjudged: bool = False  # whether lists without any relevant candidate stay in the loss, as in the published code
     epochs: int = 3  # the most
     keep_best: bool = True  # keep the epoch with the best development Acc@1; the papers keep the last
-    patience: int = 2  # epochs without a better development Acc@1 before training stops; 0 never stops
+    patience: int = 2  # with keep_best: epochs without a better development Acc@1 before training stops; 0 never stops
     batch_size: int = 16  # mentions
     optimizer: Literal["adamw", "adam"] = "adamw"  # adam: weight decay is part of the gradient, as in the papers
     learning_rate: float = 2e-5

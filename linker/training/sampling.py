@@ -77,7 +77,7 @@ def order(pairs: Pairs, vectors: NDArray[np.float32] | None, batch_size: int, se
     """The order in which pairs are trained on: at random, or with similar ones in the same batch where vectors are given.
 
     Args:
-        vectors: (len(pairs), dim) of the left names. A batch mixes four neighbourhoods, so that it holds easy negatives too.
+        vectors: (len(pairs), dim) of the left names. A batch mixes a few neighbourhoods, so that it holds easy negatives too.
     """
     random = np.random.default_rng((seed, epoch, _ORDER))
     if vectors is None:

@@ -73,18 +73,16 @@ def table(names: Sequence[str], concepts: Sequence[Sequence[int]]) -> NameTable:
     return NameTable(Strings.of(names), np.cumsum([0, *map(len, concepts)]), rows, np.arange(len(rows), dtype=np.int32))
 
 
-def generator(
-    names: Sequence[str], concepts: Sequence[Sequence[int]], weight: float, scale: float = 1, kinds: Any = 0, bias: Any = None
-) -> HybridGenerator:
+def generator(names: Sequence[str], concepts: Sequence[Sequence[int]], weight: float, kinds: Any = 0, bias: Any = None) -> HybridGenerator:
     encoder, made = Letters(), table(names, concepts)
     number = 1 + max(c for some in concepts for c in some)
     kind_rank = np.broadcast_to(np.array(kinds, np.int32), len(made.entries))
     sparse = SparseGenerator(made, np.arange(number, dtype=np.int32)[::-1], kind_rank, encoder, csr_matrix(encoder.encode(names).T))
-    return HybridGenerator.index(sparse, Endings(), weight, scale, bias)
+    return HybridGenerator.index(sparse, Endings(), weight, bias)
 
 
 def with_vectors(made: HybridGenerator, vectors: NDArray[np.float32], weight: float) -> HybridGenerator:
-    return HybridGenerator(made.sparse, made.encoder, vectors, weight, made.dense_scale)
+    return HybridGenerator(made.sparse, made.encoder, vectors, weight)
 
 
 def full(made: HybridGenerator, query: str) -> dict[int, tuple[float, float, float]]:
@@ -95,7 +93,7 @@ def full(made: HybridGenerator, query: str) -> dict[int, tuple[float, float, flo
         if name and query:
             sparse = float(letters @ Letters().encode([name]).toarray()[0])
             near = float(ending @ made.vectors[row])
-            found[row] = made.dense_scale * near + made.sparse_weight * sparse + float(made.bias[row]), sparse, near
+            found[row] = near + made.sparse_weight * sparse + float(made.bias[row]), sparse, near
     return found
 
 
@@ -129,7 +127,7 @@ def test_rankings_are_those_of_brute_force_whatever_the_blocks(data: st.DataObje
         names.insert(at, "")
         concepts.insert(at, [])
     kinds = data.draw(st.lists(st.integers(0, 2), min_size=sum(map(len, concepts)), max_size=sum(map(len, concepts))))
-    weight, scale = data.draw(st.sampled_from([0, 0.5, 3, -3, -0.25])), data.draw(st.sampled_from([1, 20, 0.5]))
+    weight = data.draw(st.sampled_from([0, 0.5, 3, -3, -0.25]))
     cells = data.draw(st.sampled_from([1, 10, 10**6]))
     with (
         mock.patch.multiple(dense, _CELLS=cells, _PAIRS=data.draw(st.sampled_from([1, 3, 1000]))),
@@ -137,21 +135,21 @@ def test_rankings_are_those_of_brute_force_whatever_the_blocks(data: st.DataObje
         mock.patch.multiple(hybrid, _WEIGHTS=data.draw(st.sampled_from([1, 4, 10**6]))),
     ):
         bias = np.array(data.draw(st.lists(st.sampled_from([0, 1, 7, -2]), min_size=len(names), max_size=len(names))), np.float32)
-        made = generator(names, concepts, weight, scale, kinds, bias)
+        made = generator(names, concepts, weight, kinds, bias)
         check(made, data.draw(st.lists(QUERY, max_size=5)), data.draw(st.sampled_from([1, 2, 4, 30])))
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.7, -0.7, 30.0, -30.0])
 def test_the_best_names_with_vectors_of_any_numbers(sample: Path, weight: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dense, "_CELLS", 20 * 50)
-    made = HybridGenerator.index(indexed(Dictionary.read(sample), TfidfEncoder()), Endings(), weight, 2.0)
+    made = HybridGenerator.index(indexed(Dictionary.read(sample), TfidfEncoder()), Endings(), weight)
     random = np.random.default_rng(0)
     vectors = random.standard_normal((len(made.table), 3)).astype(np.float32)
     made, queries = with_vectors(made, vectors, weight), list(made.table.texts)[:20]
     asked = random.standard_normal((20, 3)).astype(np.float32)
     monkeypatch.setattr(made.encoder, "encode", lambda names: asked)
     sparse = made.sparse.encoder.encode(queries) @ made.sparse.encoder.encode(list(made.table.texts)).T
-    z = 2.0 * asked.astype(np.float64) @ vectors.astype(np.float64).T + weight * sparse.toarray().astype(np.float64)
+    z = asked.astype(np.float64) @ vectors.astype(np.float64).T + weight * sparse.toarray().astype(np.float64)
     hits = made.score(queries, 9)
     assert hits.indptr.tolist() == list(range(0, 181, 9))
     for i in range(20):
@@ -221,7 +219,7 @@ def four(tmp_path: Path) -> Dictionary:
 @pytest.fixture
 def made(four: Dictionary) -> HybridGenerator:
     bias = np.array([0, 1, 2, 3], np.float32)
-    return HybridGenerator.index(indexed(four, TfidfEncoder(TfidfOptions("char", 1, 2))), Endings(), -0.5, 20.0, bias)
+    return HybridGenerator.index(indexed(four, TfidfEncoder(TfidfOptions("char", 1, 2))), Endings(), -0.5, bias)
 
 
 @pytest.fixture
@@ -237,7 +235,7 @@ def test_saving_and_loading(four: Dictionary, made: HybridGenerator, saved: Path
     while isinstance(array.base, np.ndarray):
         array = array.base
     assert isinstance(array, np.memmap)
-    assert (loaded.sparse_weight, loaded.dense_scale, loaded.bias.tolist()) == (-0.5, 20.0, [0, 1, 2, 3])
+    assert (loaded.sparse_weight, loaded.bias.tolist()) == (-0.5, [0, 1, 2, 3])
     queries = ["flu", "fever β", "", "zz"]
     for a, b in zip(made.concepts(queries, 3), loaded.concepts(queries, 3), strict=True):
         assert (a.concepts.tolist(), a.entries.tolist(), a.scores.tolist()) == (b.concepts.tolist(), b.entries.tolist(), b.scores.tolist())
@@ -295,17 +293,12 @@ def test_loading_refuses_a_folder_without_vectors(four: Dictionary, saved: Path)
 @pytest.mark.parametrize(
     "numbers",
     [
-        {"sparse_weight": 1.0},
-        {"dense_scale": 1.0},
-        {"sparse_weight": float("nan"), "dense_scale": 1.0},
-        {"sparse_weight": float("-inf"), "dense_scale": 1.0},
-        {"sparse_weight": 10**400, "dense_scale": 1.0},
-        {"sparse_weight": "1", "dense_scale": 1.0},
-        {"sparse_weight": None, "dense_scale": 1.0},
-        {"sparse_weight": 1.0, "dense_scale": [1.0]},
-        {"sparse_weight": 1.0, "dense_scale": 0},
-        {"sparse_weight": 1.0, "dense_scale": -1},
-        {"sparse_weight": 1.0, "dense_scale": float("inf")},
+        {},
+        {"sparse_weight": float("nan")},
+        {"sparse_weight": float("-inf")},
+        {"sparse_weight": 10**400},
+        {"sparse_weight": "1"},
+        {"sparse_weight": None},
         [1.0, 2.0],
         1.0,
     ],

@@ -308,12 +308,11 @@ def test_mentions_become_distinct_queries_and_the_others_are_counted(dictionary:
     assert counted.queries == kept
     assert (counted.duplicates, counted.empty) == (2, 2)
     assert counted.unknown == [query("flu", "Z:1"), query("lost", "D:9"), query("flu", "Z:1", "Z:0"), query("flu", "Z:1")]
-    assert counted.unknown_ids == ["D:9", "Z:0", "Z:1"]
 
 
 def test_no_mentions(dictionary: Dictionary) -> None:
     counted = mention_queries([], dictionary)
-    assert (counted.queries, counted.duplicates, counted.empty, counted.unknown, counted.unknown_ids) == ([], 0, 0, [], [])
+    assert (counted.queries, counted.duplicates, counted.empty, counted.unknown) == ([], 0, 0, [])
 
 
 def test_dictionary_queries_are_names_with_synonyms(table: NameTable, dictionary: Dictionary) -> None:

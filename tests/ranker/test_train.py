@@ -276,18 +276,21 @@ def test_some_lists_of_the_formulas_hold_nothing_right(dictionary: Dictionary) -
     assert losses[0][0]["gold_share"] == losses[1][0]["gold_share"] < 1
 
 
-def slow_alignment(encoder: Letters, dictionary: Dictionary, pairs: Sequence[tuple[str, str, int]], temperature: float) -> float:
+def slow_alignment(encoder: Letters, dictionary: Dictionary, pairs: Sequence[tuple[str, str]], temperature: float) -> float:
+    means: dict[str, set[int]] = {}  # names that share a concept are no negatives
+    for concept in range(len(dictionary)):
+        for row in dictionary.name_rows(concept):
+            means.setdefault(dictionary.names[row], set()).add(concept)
     vectors = {text: row.astype(np.float64) for text, row in zip(dictionary.names, encoder.encode(dictionary.names), strict=True)}
 
     def cosine(a: str, b: str) -> float:
         return float(vectors[a] @ vectors[b] / np.linalg.norm(vectors[a]) / np.linalg.norm(vectors[b])) / temperature
 
     both = []
-    for left, right, concept in pairs:
-        others = [(a, b) for a, b, c in pairs if c != concept]  # synonyms are no negatives
+    for left, right in pairs:
         own = math.exp(cosine(left, right))
-        both.append(-math.log(own / (own + sum(math.exp(cosine(left, b)) for _, b in others))))
-        both.append(-math.log(own / (own + sum(math.exp(cosine(a, right)) for a, _ in others))))
+        both.append(-math.log(own / (own + sum(math.exp(cosine(left, b)) for _, b in pairs if not means[left] & means[b]))))
+        both.append(-math.log(own / (own + sum(math.exp(cosine(a, right)) for a, _ in pairs if not means[a] & means[right]))))
     return mean(both)
 
 
@@ -296,7 +299,7 @@ def test_the_loss_of_self_alignment_is_that_of_the_formula(dictionary: Dictionar
     what, encoder = material(dictionary, None), Letters(normalize=False)
     drawn = train.sampling.synonym_pairs(what.table, 0, 1)
     texts = what.table.texts
-    pairs = [(texts[a], texts[b], c) for a, b, c in zip(drawn.left, drawn.right, drawn.concept, strict=True)]
+    pairs = [(texts[a], texts[b]) for a, b in zip(drawn.left, drawn.right, strict=True)]
     expected = slow_alignment(encoder, dictionary, pairs, 0.2)
     steps: list[Any] = []
     how = Run(
@@ -315,18 +318,18 @@ def test_lambda_has_a_learning_rate_of_its_own(dictionary: Dictionary) -> None:
     before = Letters().state_dict()
     options = {"epochs": 1, "batch_size": 10, "sparse_learning_rate": 0.25, "learning_rate": 0.001, "weight_decay": 0.0, "clip": 0.0}
     weights, moved, _, _ = trained(material(dictionary), a_run(**options))
-    assert moved == pytest.approx(0.25, rel=1e-3)  # upwards: names that share letters are right more often
+    assert moved == pytest.approx(0.25 / 20, rel=1e-3)  # upwards: names that share letters are right more often
     assert max(float((torch.tensor(weights[name]) - before[name]).abs().max()) for name in before) == pytest.approx(0.001, rel=1e-2)
 
 
 def test_lambda_stays_where_it_starts_without_a_learning_rate(dictionary: Dictionary) -> None:
-    assert trained(material(dictionary), a_run(sparse_learning_rate=0.0, sparse_weight=1.5))[1] == 1.5
+    assert trained(material(dictionary), a_run(sparse_learning_rate=0.0, sparse_weight=1.5))[1] == 1.5 / 20
 
 
 def test_lambda_does_not_decay(tmp_path: Path) -> None:
     what = material(read("D:0\tfever\t\t", tmp_path), [("a fever", "D:0")])  # a list of one has no gradient
     weights, sparse_weight, _, _ = trained(what, a_run(sparse_learning_rate=0.25, sparse_weight=1.5, weight_decay=0.5))
-    assert sparse_weight == 1.5
+    assert sparse_weight == 1.5 / 20
     assert weights["factor"] == pytest.approx((1 - 0.01 * 0.5) ** 2)  # as all else does, once for each step
 
 
@@ -341,7 +344,7 @@ def test_self_alignment_leaves_lambda_alone_and_draws_synonyms_together(dictiona
 
     before = cosines()
     generator, history = fit(encoder, what, a_run(align=8, epochs=0, sparse_weight=0.25))
-    assert generator.sparse_weight == 0.25
+    assert generator.sparse_weight == 0.25 / 20
     assert cosines() > before + 0.1
     assert history[-1]["loss"] < history[0]["loss"]
 
@@ -369,7 +372,7 @@ def test_the_generator_has_the_trained_weights_and_indexes_the_mentions_too(dict
     assert generator.table is what.indexed.table
     assert generator.encoder.encode(texts) == pytest.approx(generator.vectors, abs=1e-6)
     assert not generator.encoder.training  # type: ignore[attr-defined]
-    assert (generator.dense_scale, generator.sparse_weight) == (20.0, history[-1]["sparse_weight"])
+    assert generator.sparse_weight == pytest.approx(history[-1]["sparse_weight"] / 20)
 
 
 def test_bf16_is_for_training_and_what_is_kept_is_made_in_fp32(dictionary: Dictionary) -> None:
@@ -486,7 +489,7 @@ def test_an_encoder_without_weights_is_used_as_it_is(
         generator, history = fit(encoder, what, a_run(sparse_weight=0.5, score_scale=scale))
     assert [record.message for record in caplog.records] == ["the encoder has no weights to train; it is used as it is"]
     assert history == []
-    assert (generator.sparse_weight, generator.dense_scale) == (0.5, expected)
+    assert generator.sparse_weight == 0.5 / expected
     assert generator.vectors.tolist() == encoder.encode(list(what.indexed.table.texts)).tolist()
 
 
@@ -554,9 +557,10 @@ def test_the_best_epoch_is_kept(dictionary: Dictionary, options: dict[str, Any],
     kept: list[tuple[list[list[float]], float]] = []
     how = a_run(**{"epochs": 4, "patience": 0} | options)
     generator, history = fit(Letters(), material(dictionary), how, judged([0.2, 0.9, 0.5, 0.9], kept))
-    assert [(record["dev_acc1"], record["dev_acc5"], record["sparse_weight"]) for record in history] == [
-        (accuracy, 1.0, weight) for accuracy, (_, weight) in zip([0.2, 0.9, 0.5, 0.9], kept, strict=False)
+    assert [(record["dev_acc1"], record["dev_acc5"]) for record in history] == [
+        (accuracy, 1.0) for accuracy in [0.2, 0.9, 0.5, 0.9][:epochs]
     ]
+    assert [record["sparse_weight"] / 20 for record in history] == [weight for _, weight in kept]
     assert len(history) == len(kept) == epochs
     assert (generator.vectors.tolist(), generator.sparse_weight) == kept[chosen]
 
