@@ -25,9 +25,16 @@ def result(name: str) -> dict[str, Any]:
     return figures
 
 
+def runs(name: str) -> dict[str, Any]:
+    """The figures of a benchmark of dense runs, of which there may be none yet."""
+    return result(name) if (RESULTS / f"{name}.json").exists() else {"rows": [], "differences": []}
+
+
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """A Markdown table."""
-    head = list(head)
+    head, rows = list(head), list(rows)
+    if not rows:
+        return "No runs yet."
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
 
 
@@ -110,7 +117,7 @@ def speed() -> str:
 
 def dense() -> str:
     """What a transformer gives on the test mentions."""
-    rows = [made for made in result("ncbi_test_dense")["rows"] if made["configuration"] not in ABLATION]
+    rows = [made for made in runs("ncbi_test_dense")["rows"] if made["configuration"] not in ABLATION]
     head = ["configuration", "MEDIC", "protocol", "runs", "Acc@1 (95% interval)", "Acc@5", "Acc@20", "Acc@1 unseen mentions"]
     return table(head, [_dense_row(made, "biosyn" if made["medic"] == "2012" else "strict") for made in rows])
 
@@ -125,7 +132,7 @@ def _dense_row(made: dict[str, Any], protocol: str) -> list[str]:
 
 def ablation() -> str:
     """BCNH's Table 3 with our encoder, the paper's figures beside ours."""
-    rows = [made for made in result("ncbi_test_dense")["rows"] if made["configuration"] in ABLATION]
+    rows = [made for made in runs("ncbi_test_dense")["rows"] if made["configuration"] in ABLATION]
     head = [
         "configuration",
         "runs, epochs",
@@ -150,7 +157,7 @@ def _ablation_row(made: dict[str, Any]) -> list[str]:
 
 def differences() -> str:
     """Differences to the first configuration of the same release, by paired bootstrap."""
-    rows = [pair for pair in result("ncbi_test_dense")["differences"] if pair["protocol"] == "biosyn" and pair["of"] in ABLATION]
+    rows = [pair for pair in runs("ncbi_test_dense")["differences"] if pair["protocol"] == "biosyn" and pair["of"] in ABLATION]
     return table(["", "over", "Acc@1 (95% interval)", "Acc@5 (95% interval)"], map(_difference_row, rows))
 
 
@@ -160,7 +167,7 @@ def _difference_row(pair: dict[str, Any]) -> list[str]:
 
 def levers() -> str:
     """What each lever gains on development mentions."""
-    rows = result("ncbi_devel_dense")["rows"]
+    rows = runs("ncbi_devel_dense")["rows"]
     head = ["configuration", "runs", "Acc@1", "Acc@5", "Acc@20", "unseen Acc@1", "strict Acc@1"]
     return table(head, map(_lever_row, rows))
 
@@ -173,7 +180,7 @@ def _lever_row(made: dict[str, Any]) -> list[str]:
 
 def example() -> str:
     """BCNH's Table 2: the ten best names of one mention."""
-    rows = [made for made in result("ncbi_test_dense")["rows"] if made["medic"] == "2012"]
+    rows = [made for made in runs("ncbi_test_dense")["rows"] if made["medic"] == "2012"]
     signs = {2: " \\*", 1: " †", 0: ""}
     columns = [[f"{name}{signs[relevance]}" for name, relevance in made["example"]] for made in rows]
     return table([made["configuration"] for made in rows], zip(*columns, strict=True))
