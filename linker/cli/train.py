@@ -28,6 +28,7 @@ _PHASES = {"align", "rank", "refit"}  # folders of checkpoints, one for each pha
 _LABELS = {
     "loss": "loss",
     "gold_share": "lists with gold",
+    "list_loss": "list loss",
     "norm_loss": "norm loss",
     "sparse_weight": "λ",
     "dev_acc1": "development Acc@1",
