@@ -60,6 +60,7 @@ class Work:
     phase: str = "rank"  # name of the list-wise phase: another one trains anew, from the same alignment
     judged_by: str = ""  # what tells the development mentions of `validate` from others, for `resume`
     on_event: Callable[[Any], None] = lambda event: None  # is told each step (`training.loop.Step`) and the record of each epoch
+    progress: bool = False  # show a bar while the names of the dictionary are encoded
 
 
 class Linker:
@@ -162,7 +163,7 @@ class Linker:
             "development": work.judged_by,
             **_flat(options, self.encoder, "sparse", "text"),
         }
-        how = Run(options.training, options.align, work.checkpoints, work.resume, work.phase, fingerprint, work.on_event)
+        how = Run(options.training, options.align, work.checkpoints, work.resume, work.phase, fingerprint, work.on_event, work.progress)
 
         def judge(generator: HybridGenerator) -> Mapping[str, float]:
             assert validate  # noqa: S101 - handed on only where there is one

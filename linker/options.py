@@ -38,6 +38,8 @@ class LinkerOptions:
     training: TrainingOptions = field(default_factory=TrainingOptions)
 
 
+_KINDS = {int: "a whole number", float: "a number", str: "text"}
+
 _BIOSYN = LinkerOptions(
     NORMALIZE["biosyn"],
     TextOptions(permuted=False, compounds=False, training_composites="join"),
@@ -114,4 +116,4 @@ def _read(option: str, value: Any, kind: Any) -> Any:
     try:
         return kind(str(value))  # as text, so that 2.5 is no whole number
     except ValueError:
-        raise LinkerError(f"{option} is {value!r}; expected: {kind.__name__}") from None
+        raise LinkerError(f"{option} is {value!r}; expected: {_KINDS[kind]}") from None

@@ -47,6 +47,11 @@ def is_quiet() -> bool:
     return bool(click.get_current_context().meta.get("linker.quiet"))
 
 
+def has_bars() -> bool:
+    """Tell whether progress bars are shown: on a terminal, unless -q was given."""
+    return sys.stderr.isatty() and not is_quiet()
+
+
 def say(message: str) -> None:
     """Tell the user something on stderr, unless -q was given."""
     if not is_quiet():

@@ -137,7 +137,7 @@ def train(
     development = annotated(dev) if dev else []
     judge = (lambda model: _judged(model, development)) if dev else None
     with _progress(checkpoints) as progress:
-        work = Work(checkpoints, resume, judged_by=_checksum(dev) if dev else "", on_event=progress)
+        work = Work(checkpoints, resume, judged_by=_checksum(dev) if dev else "", on_event=progress, progress=common.has_bars())
         model = Linker.train(dictionary, mentions=training, validate=judge, work=work, **choices)
         if dev:
             _report(model, development)
@@ -264,9 +264,13 @@ class _Progress:
         if self._bar is None:
             from tqdm import tqdm
 
-            hidden = True if common.is_quiet() else None  # None: unless this is a terminal
             self._bar = tqdm(
-                desc=f"epoch {step.epoch}", total=step.steps, initial=step.step - 1, unit=" steps", leave=False, disable=hidden
+                desc=f"epoch {step.epoch}",
+                total=step.steps,
+                initial=step.step - 1,
+                unit=" steps",
+                leave=False,
+                disable=not common.has_bars(),
             )
         self._bar.update()
 

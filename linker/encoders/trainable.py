@@ -127,7 +127,7 @@ class TrainableEncoder(Encoder, nn.Module):
         batch_size = min(batch_size, _CPU_STEP) if self.device.type == "cpu" else batch_size
         vectors = np.empty((len(distinct), self.dim), np.float32)
         todo = _longest_first(tokens)  # so that memory trouble shows at once
-        with self._evaluating(), tqdm(total=len(distinct), unit=" names", disable=not progress) as bar:
+        with self._evaluating(), tqdm(total=len(distinct), unit=" names", leave=False, disable=not progress) as bar:
             while len(todo):
                 rows = todo[:batch_size]
                 found = self._attempt(tokens, rows)

@@ -94,6 +94,7 @@ class Run:
     phase: str = "rank"  # name of the list-wise phase
     fingerprint: Mapping[str, object] = field(default_factory=dict)  # what is trained on, by checksum
     on_event: Callable[[Step | Record], None] = lambda event: None  # is told each step and each epoch
+    progress: bool = False  # show a bar while the names of the dictionary are encoded
 
 
 def fit(encoder: Encoder, material: Material, how: Run, validate: Validate | None = None) -> tuple[HybridGenerator, list[Record]]:
@@ -220,13 +221,13 @@ class _Trainer:
         """This process's share of a batch."""
         return slice(self.accelerator.process_index, None, self.accelerator.num_processes)
 
-    def _encode(self, names: Sequence[str]) -> Floats:
+    def _encode(self, names: Sequence[str], progress: bool = False) -> Floats:
         """Encode names, each process a share of them; float32 (len(names), dim).
 
         Raises:
             LinkerError: the vectors are not finite.
         """
-        shares = gather_object([self.ranker.encoder.encode(names[self._share])])
+        shares = gather_object([self.ranker.encoder.encode(names[self._share], progress=progress)])
         vectors = np.empty((len(names), self.ranker.encoder.dim), np.float32)
         for i, share in enumerate(shares):
             vectors[i :: len(shares)] = share
@@ -240,7 +241,8 @@ class _Trainer:
         made_by = _checksum(self.ranker.encoder), self.ranker.encoder.precision
         if self._vectors is None or self._vectors[0] != made_by:
             self._vectors = None  # before the new ones take their memory
-            self._vectors = made_by, self._encode(list(self.material.indexed.table.texts))
+            bar = self.how.progress and self.accelerator.is_main_process
+            self._vectors = made_by, self._encode(list(self.material.indexed.table.texts), bar)
         return self._vectors[1]
 
     def _check(self, epoch: int) -> Mapping[str, float]:

@@ -135,7 +135,7 @@ def test_options_come_from_the_preset_then_the_file_then_the_command_line(run: R
         ("ngram_max: 3\n", r"o\.toml: not TOML: .*; expected tables such as \[sparse\] with ngram_max = 3"),
         ("ngram_max = 3\n", r"o\.toml: there is no option group 'ngram_max'; choose one of: normalize, text, sparse"),
         ("[sparse]\nngrams = 3\n", r"o\.toml: there is no option sparse\.ngrams; sparse has: analyzer, ngram_min, ngram_max, sublinear"),
-        ("[sparse]\nngram_max = 2.5\n", r"o\.toml: sparse\.ngram_max is 2\.5; expected: int"),
+        ("[sparse]\nngram_max = 2.5\n", r"o\.toml: sparse\.ngram_max is 2\.5; expected: a whole number"),
         ("[sparse]\nngram_max = 0\n", r"o\.toml: sparse\.ngram_min \d and ngram_max 0: 1 <= ngram_min <= ngram_max is wanted"),
     ],
 )
@@ -154,7 +154,7 @@ def test_a_broken_file_of_options(run: Run, sample: Path, tmp_path: Path, conten
             "--set sparse.ngrams=3: there is no option sparse.ngrams; sparse has: analyzer, ngram_min, ngram_max",
         ),
         (("--set", "dense.dim=3"), "--set dense.dim=3: there is no option group 'dense'; choose one of: normalize, text, sparse"),
-        (("--set", "sparse.ngram_max=many"), "--set sparse.ngram_max=many: sparse.ngram_max is 'many'; expected: int"),
+        (("--set", "sparse.ngram_max=many"), "--set sparse.ngram_max=many: sparse.ngram_max is 'many'; expected: a whole number"),
         (("--set", "ngram_max"), "--set ngram_max: expected GROUP.FIELD=VALUE, e.g. sparse.ngram_max=3"),
         (("--preset", "best"), "--preset best: there is no preset 'best'; choose one of: default, paper-biosyn"),
         (("--encoder", "nonsense"), "--encoder nonsense: there is no such encoder; choose one of: tfidf"),
