@@ -47,7 +47,7 @@ class TrainingOptions:
     weight_decay: float = 0.01
     sparse_weight: float = 0.0  # where λ, the weight of the sparse score, starts
     sparse_learning_rate: float = 0.01  # of λ, without decay
-    frequency_weight: float = 0.2  # of log(1 + annotations of a concept), added to the score of its names when linking; 0 in the papers
+    frequency_weight: float = 0.1  # of log(1 + annotations of a concept), added to the score of its names when linking; 0 in the papers
     warmup: float = 0.1  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant
     clip: float = 1.0  # largest norm of the gradient; 0: no clipping
     dictionary_queries: int = 2000  # without mentions: names drawn each epoch as queries against their synonyms
