@@ -15,6 +15,7 @@ from linker import LinkerOptions
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5, help="runs of each configuration")
+    parser.add_argument("--seed", type=int, action="append", help="run this one; may be given again")
     parser.add_argument("--only", action="append", metavar="NAME", help="run this configuration; may be given again")
     parser.add_argument("--medic", metavar="YEAR", help="run those with this release")
     parser.add_argument("--table", action="store_true", help="run nothing, put together what is kept")

@@ -305,7 +305,7 @@ def main(chosen: argparse.Namespace, configurations: Sequence[Configuration], ta
     Args:
         published: name of a configuration -> Acc@1 and Acc@5 that a paper reports for it.
     """
-    for seed in range(0 if chosen.table else chosen.seeds):
+    for seed in [] if chosen.table else chosen.seed or range(chosen.seeds):
         for configuration in configurations:
             if (not chosen.only or configuration.name in chosen.only) and (not chosen.medic or configuration.medic == chosen.medic):
                 run(configuration, task, seed)

@@ -135,6 +135,7 @@ if __name__ == "__main__":
     parser.add_argument("--on", choices=("devel", "test"), default="test", help="transformer: what is judged")
     parser.add_argument("--epochs", type=int, default=10, help="transformer: of the papers' settings")
     parser.add_argument("--seeds", type=int, default=5, help="transformer: runs of each configuration")
+    parser.add_argument("--seed", type=int, action="append", help="transformer: run this one; may be given again")
     parser.add_argument("--only", action="append", metavar="NAME", help="transformer: run this configuration; may be given again")
     parser.add_argument("--medic", metavar="YEAR", help="transformer: run those with this release")
     parser.add_argument("--table", action="store_true", help="transformer: run nothing, put together what is kept")
