@@ -31,7 +31,7 @@ from linker.text.normalize import normalize
 from linker.types import Candidate, Document, Gold, Mention, Part, Prediction, Span
 
 if TYPE_CHECKING:
-    from linker.ranker.lists import Counted
+    from linker.ranker.lists import Query
 
 logger = logging.getLogger(__name__)
 
@@ -143,25 +143,24 @@ class Linker:
         work: Work,
     ) -> None:
         """Put a hybrid generator with a trained encoder in the place of the sparse one."""
-        from linker.ranker.train import Material, Run, fit
+        from linker.ranker.train import Material, Run, fit, flat
 
         indexed = self.generator
         assert isinstance(indexed, SparseGenerator)  # noqa: S101 - as `train` made it
         base = indexed
         if self.dictionary is not dictionary:  # lists never hold the mentions that they train on
             base = SparseGenerator.index(_table(dictionary, self.options, self._corrections), dictionary, indexed.encoder)
-        counted = _training_queries(pairs, dictionary, self.normalize)
         options, texts = self.options, list(base.table.texts)
         group = getattr(options, self.encoder, None)
         frequency = _frequency(pairs, dictionary, indexed.table)
-        material = Material(counted.queries if counted else None, dictionary, base, indexed, frequency)
+        material = Material(_training_queries(pairs, dictionary, self.normalize), dictionary, base, indexed, frequency)
         fingerprint = {
             "encoder": self.encoder,
             "names": _checksum(texts, base.table.concepts.tolist(), *dictionary.hierarchy.arrays().values()),
             "mentions": _checksum([(query.text, sorted(query.right)) for query in material.queries or ()]),
             "indexed": _checksum(list(indexed.table.texts), indexed.table.concepts.tolist(), frequency),
             "development": work.judged_by,
-            **_flat(options, self.encoder, "sparse", "text"),
+            **flat(options, self.encoder, "sparse", "text"),
         }
         how = Run(options.training, options.align, work.checkpoints, work.resume, work.phase, fingerprint, work.on_event, work.progress)
 
@@ -329,7 +328,7 @@ def _table(dictionary: Dictionary, options: LinkerOptions, corrections: Mapping[
     return table
 
 
-def _training_queries(pairs: Sequence[_Pair], dictionary: Dictionary, form: Callable[[str], str]) -> Counted | None:
+def _training_queries(pairs: Sequence[_Pair], dictionary: Dictionary, form: Callable[[str], str]) -> list[Query] | None:
     """The queries that annotated mentions of one concept give; None where there are none.
 
     Raises:
@@ -352,7 +351,7 @@ def _training_queries(pairs: Sequence[_Pair], dictionary: Dictionary, form: Call
     logger.info(
         "%d training queries; %d mentions came before, %d have an id that the dictionary does not know", kept, counted.duplicates, left
     )
-    return counted
+    return counted.queries
 
 
 def _frequency(pairs: Iterable[_Pair], dictionary: Dictionary, table: NameTable) -> NDArray[np.float32]:
@@ -369,12 +368,6 @@ def _frequency(pairs: Iterable[_Pair], dictionary: Dictionary, table: NameTable)
     most = np.zeros(len(table))
     np.maximum.at(most, np.repeat(np.arange(len(table)), np.diff(table.indptr)), times[table.concepts])
     return np.log1p(most).astype(np.float32)
-
-
-def _flat(options: LinkerOptions, *groups: str) -> dict[str, object]:
-    """The options of some groups, those that there are, as `group.field`."""
-    found = ((group, getattr(options, group, None)) for group in groups)
-    return {f"{group}.{name}": value for group, record in found if record is not None for name, value in dataclasses.asdict(record).items()}
 
 
 def _checksum(*values: Any) -> str:

@@ -9,15 +9,13 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.candidates.base import Floats, Generator, Integers
+from linker.candidates.base import Floats, Integers
+from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.errors import LinkerError
 from linker.hierarchy import Hierarchy
 from linker.matching import SYNONYM, relevance
 from linker.training.options import TrainingOptions
-
-PairScores = Callable[[Sequence[str], Integers], Floats]
-"""The sparse scores of each query with name rows of its own: (queries), rows (queries, K) -> float32 (queries, K)."""
 
 _HYPERNYMS, _QUERIES = 1, 2  # keep the two random draws of an epoch apart
 
@@ -78,10 +76,8 @@ class ListMaker:
 
     Args:
         queries: what is trained on.
-        table: the normalised names of the training dictionary, without the mentions.
-        dictionary: the ids and the hierarchy of the table's concepts.
-        sparse: ranks the names of `table`.
-        pair_scores: the sparse scores of given rows of `table`.
+        dictionary: the ids and the hierarchy.
+        sparse: ranks and scores the normalised names of the training dictionary, without the mentions.
         options: `top_k`, `dense_ratio`, `height`, `max_hypernyms` and `seed` are used.
         exclude_own: keep the name that equals a query out of its list, for queries that are names of the dictionary.
     """
@@ -89,15 +85,13 @@ class ListMaker:
     def __init__(
         self,
         queries: Sequence[Query],
-        table: NameTable,
         dictionary: Dictionary,
-        sparse: Generator,
-        pair_scores: PairScores,
+        sparse: SparseGenerator,
         options: TrainingOptions,
         *,
         exclude_own: bool = False,
     ) -> None:
-        self.queries, self._table, self._options, self._pair_scores = tuple(queries), table, options, pair_scores
+        self.queries, self._options, self._generator, table = tuple(queries), options, sparse, sparse.table
         self.dense_wanted = options.top_k + exclude_own  # dense names of a query that are always enough to fill its list
         self._texts = [query.text for query in queries]
         self._own = _rows_of(self._texts, table) if exclude_own else [-1] * len(queries)
@@ -119,7 +113,7 @@ class ListMaker:
             ValueError: the shape is another.
         """
         size = len(self.queries), self._options.top_k
-        if len(dense_rows) != size[0] or dense_rows.shape[1] < min(self.dense_wanted, len(self._table)):
+        if len(dense_rows) != size[0] or dense_rows.shape[1] < min(self.dense_wanted, len(self._generator.table)):
             raise ValueError(f"dense rows are {dense_rows.shape}; expected: {size[0]} by {self.dense_wanted} or more")
         rows, grades = np.full(size, -1, np.int32), np.zeros(size, np.int8)
         for i, dense in enumerate(dense_rows.tolist()):
@@ -130,9 +124,7 @@ class ListMaker:
             rows[i, : len(kept)] = kept
             right, above = self.queries[i].right, self._above[i].ids
             grades[i, : len(kept)] = [relevance(self._ids(row), right, above) for row in kept]
-        mask = rows >= 0
-        scores = np.where(mask, self._pair_scores(self._texts, np.maximum(rows, 0)), np.float32(0))
-        return Lists(rows, scores, grades, mask)
+        return Lists(rows, self._generator.similarity(self._texts, rows), grades, rows >= 0)
 
     def hypernym_names(self, epoch: int) -> Integers:
         """Draw names of each query's hypernyms, without replacement; the same for the same seed and epoch.

@@ -199,7 +199,7 @@ class _Trainer:
         how = self.how
         if how.checkpoints is None:
             return None
-        fingerprint, training = {**how.fingerprint, **_flat("align", how.align)}, _flat("training", how.training)
+        fingerprint, training = {**how.fingerprint, **flat(how, "align")}, flat(how, "training")
         if phase == "align":
             fingerprint = {name: value for name, value in fingerprint.items() if not name.startswith(_UNSEEN)}
             training = {name: training[name] for name in _ALIGNED}
@@ -278,16 +278,7 @@ class _Trainer:
 
     def _maker(self, queries: Sequence[Query]) -> ListMaker:
         material = self.material
-        own = material.queries is None
-        return ListMaker(
-            queries,
-            material.table,
-            material.dictionary,
-            material.sparse,
-            material.sparse.similarity,
-            self.how.training,
-            exclude_own=own,
-        )
+        return ListMaker(queries, material.dictionary, material.sparse, self.how.training, exclude_own=material.queries is None)
 
     def _list_batches(self) -> Callable[[int], list[Batch]]:
         """What makes the batches of an epoch; the sparse rankings of mentions are computed once."""
@@ -391,5 +382,7 @@ def _checksum(module: nn.Module) -> str:
     return digest.hexdigest()
 
 
-def _flat(group: str, options: Any) -> dict[str, object]:
-    return {f"{group}.{name}": value for name, value in dataclasses.asdict(options).items()}
+def flat(options: object, *groups: str) -> dict[str, object]:
+    """The options of some groups, those that there are, as `group.field`."""
+    found = ((group, getattr(options, group, None)) for group in groups)
+    return {f"{group}.{name}": value for group, record in found if record is not None for name, value in dataclasses.asdict(record).items()}

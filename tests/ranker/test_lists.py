@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from linker import Dictionary
 from linker.candidates.base import Floats, Generator, Hits, Integers
+from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
 from linker.errors import LinkerError
 from linker.ranker.lists import ListMaker, Lists, Query, dictionary_queries, mention_queries
@@ -36,11 +37,11 @@ PARENTS = {"D:1": {"D:0"}, "D:2": {"D:1"}, "D:3": {"D:2", "D:4"}, "D:4": {"D:0"}
 Scores = Mapping[str, Mapping[str, float]]  # query -> name -> sparse score
 
 
-class Fixed(Generator):
+class Fixed(SparseGenerator):
     """Knows the sparse scores of each query; names that are not among them have none."""
 
     def __init__(self, table: NameTable, dictionary: Dictionary, scores: Scores) -> None:
-        super().__init__(table, dictionary.id_rank, dictionary.kind_rank)
+        Generator.__init__(self, table, dictionary.id_rank, dictionary.kind_rank)
         self.scores, self.asked = scores, 0
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
@@ -53,8 +54,11 @@ class Fixed(Generator):
     def save(self, folder: Path) -> None:
         raise NotImplementedError
 
-    def pair_scores(self, queries: Sequence[str], rows: Integers) -> Floats:
-        cells = [[self.scores.get(q, {}).get(BY_ROW[r], 0.0) for r in row] for q, row in zip(queries, rows.tolist(), strict=True)]
+    def similarity(self, queries: Sequence[str], rows: Integers) -> Floats:
+        cells = [
+            [self.scores.get(q, {}).get(BY_ROW[r], 0.0) if r >= 0 else 0.0 for r in row]
+            for q, row in zip(queries, rows.tolist(), strict=True)
+        ]
         return np.array(cells, np.float32).reshape(rows.shape)
 
 
@@ -88,7 +92,7 @@ def query(text: str, *right: str) -> Query:
 def maker(small: Small, queries: Sequence[Query], scores: Scores, *, exclude_own: bool = False, **options: float) -> ListMaker:
     sparse = Fixed(*small, scores)
     chosen = TrainingOptions(**{"top_k": 4, **options})  # type: ignore[arg-type]
-    return ListMaker(queries, *small, sparse, sparse.pair_scores, chosen, exclude_own=exclude_own)
+    return ListMaker(queries, small[1], sparse, chosen, exclude_own=exclude_own)
 
 
 def rows(*lists: Iterable[str], width: int = 0) -> Integers:
@@ -171,7 +175,7 @@ def test_the_own_name_is_kept_out_and_replaced(small: Small) -> None:
 
 def test_the_sparse_ranking_is_computed_once(small: Small) -> None:
     sparse = Fixed(*small, {"q": {"fever": 1.0}})
-    made = ListMaker([query("q", "D:5")], *small, sparse, sparse.pair_scores, TrainingOptions(top_k=2))
+    made = ListMaker([query("q", "D:5")], small[1], sparse, TrainingOptions(top_k=2))
     asked = sparse.asked
     first, second = made.make(rows(["mass", "tumor"])), made.make(rows(["pyrexia", "fever"]))
     assert (names(first.rows[0]), names(second.rows[0])) == (["fever", "mass"], ["fever", "pyrexia"])
