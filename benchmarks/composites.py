@@ -16,7 +16,7 @@ from typing import Any
 from common import DATA, save
 
 from linker import LinkerOptions
-from linker.linker import definitions_of, training_names
+from linker.annotated import collect, definitions_of
 from linker.readers import medic, pubtator
 from linker.text.abbreviations import expand
 from linker.text.composites import split
@@ -48,7 +48,7 @@ def main() -> None:
 def trained(names: set[str]) -> dict[str, Any]:
     """The development mentions, by a linker that also knows the names that the training mentions gave it."""
     documents = pubtator.read(DATA / "ncbi-disease" / f"{FILES['train']}.pubtator.txt.gz")
-    known = names | {normalize(name) for _, name, _ in training_names(documents, LinkerOptions())}
+    known = names | {normalize(one.name) for one in collect(documents, LinkerOptions())}
     mentions = list(read("dev"))
     return score(mentions, [split(text, lambda name: normalize(name) in known) for text, _ in mentions])
 

@@ -30,10 +30,11 @@ from speed import peak
 from transformers.utils import logging
 
 from linker import Dictionary, Linker
+from linker.annotated import grouped
 from linker.candidates.hybrid import HybridGenerator
 from linker.encoders.transformer import TransformerEncoder
 from linker.evaluation.protocols import biosyn_queries
-from linker.linker import Work, grouped
+from linker.linker import Work
 from linker.options import PRESETS
 from linker.readers import mentions
 

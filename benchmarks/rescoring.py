@@ -23,9 +23,10 @@ from ncbi_disease import chosen
 from numpy.typing import NDArray
 
 from linker import Linker, matching, metrics
+from linker.annotated import grouped
 from linker.candidates.hybrid import HybridGenerator
 from linker.evaluation.protocols import biosyn_queries
-from linker.linker import Work, grouped
+from linker.linker import Work
 from linker.options import changed
 
 DEPTH = 60

@@ -93,8 +93,8 @@ def child(name: str, inputs: Path) -> dict[str, Any]:
 def compare(folder: Path) -> dict[str, Any]:
     """Ours and BioSyn's on the development mentions, after one another, three times; the same top 20 is checked."""
     from linker import Dictionary, Linker
+    from linker.annotated import grouped
     from linker.evaluation.protocols import biosyn_queries
-    from linker.linker import grouped
     from linker.options import PRESETS
     from linker.readers import mentions
 

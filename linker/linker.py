@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import files, matching, persistence, registry
+from linker import annotated, files, persistence, registry
+from linker.annotated import Annotated, Group, Item, grouped
 from linker.candidates.base import Generator, Ranked
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
@@ -25,22 +26,19 @@ from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
 from linker.options import LinkerOptions, changed
-from linker.text import abbreviations, composites, spelling
-from linker.text.biosyn import biosyn_parts
+from linker.text import composites, spelling
 from linker.text.normalize import normalize
-from linker.types import Candidate, Document, Gold, Mention, Part, Prediction, Span
+from linker.types import Candidate, Document, Mention, Part, Prediction, Span
 
 if TYPE_CHECKING:
-    from linker.ranker.lists import Query
+    from linker.ranker.rerank import Asked, Reranker
 
 logger = logging.getLogger(__name__)
 
 _CACHE = 100_000  # candidates that are kept, for mentions that come again
-_HISTORY = "training.jsonl"
+_HISTORY, _RERANK = "training.jsonl", "rerank"
 
-Item = str | Mention | Document
 Linked = tuple[Document | None, list[Prediction]]
-_Pair = tuple[Mention, str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +73,13 @@ class Linker:
         corrections: Mapping[str, str],
         encoder: str = "tfidf",
         history: Sequence[Mapping[str, Any]] = (),
+        reranker: Reranker | None = None,
     ) -> None:
         self.dictionary, self.generator, self.options, self.seen, self.encoder = dictionary, generator, options, seen, encoder
         self.history = list(history)  # a record of each epoch of the training
+        self.reranker = reranker  # the second stage, where there is one
         self._corrections = corrections
-        self._cache: dict[tuple[str, int], tuple[Candidate, ...]] = {}
+        self._cache: dict[tuple[str, str, int], tuple[Candidate, ...]] = {}
 
     @classmethod
     def train(
@@ -113,16 +113,17 @@ class Linker:
         """
         options = options or LinkerOptions()
         corrections = {normalize(a, options.normalize): normalize(b, options.normalize) for a, b in (corrections or {}).items()}
-        pairs = list(training_names(mentions, options))
+        known = list(annotated.collect(mentions, options))
         seen = Seen(
-            frozenset(_normal_form(mention.text, options, corrections) for mention, _, _ in pairs),
-            frozenset(c for _, _, ids in pairs for i in ids for c in dictionary.resolve(i)),
+            frozenset(_normal_form(one.mention.text, options, corrections) for one in known),
+            frozenset(c for one in known for i in one.ids for c in dictionary.resolve(i)),
         )
-        names = [(name, ids) for _, name, ids in pairs if name]
-        _report_training(dictionary, pairs, names)
-        extended = dictionary.add(names) if extend else dictionary
+        annotated.report(known, dictionary)
+        extended = dictionary.add([(one.name, one.ids) for one in known if one.name]) if extend else dictionary
         table = _table(dictionary, options, corrections)
         kind = registry.load(encoder)
+        if options.rerank.epochs and (issubclass(kind, SparseEncoder) or not known):
+            raise LinkerError("a second stage (rerank.epochs) needs a dense encoder and annotated mentions; give both, or leave it out")
         sparse = (kind if issubclass(kind, SparseEncoder) else TfidfEncoder)(options.sparse)
         sparse.fit([text for text in table.texts if text])  # as BioSyn: without the mentions
         if extended is not dictionary:
@@ -131,14 +132,14 @@ class Linker:
             indexed = SparseGenerator.index(table, dictionary, sparse)
         linker = cls(extended, indexed, options, seen, corrections, encoder)
         if not issubclass(kind, SparseEncoder):
-            linker._train_dense(kind, dictionary, pairs, validate, work or Work())
+            linker._train_dense(kind, dictionary, known, validate, work or Work())
         return linker
 
     def _train_dense(
         self,
         kind: Any,
         dictionary: Dictionary,
-        pairs: Sequence[_Pair],
+        known: Sequence[Annotated],
         validate: Callable[[Linker], Mapping[str, float]] | None,
         work: Work,
     ) -> None:
@@ -152,8 +153,9 @@ class Linker:
             base = SparseGenerator.index(_table(dictionary, self.options, self._corrections), dictionary, indexed.encoder)
         options, texts = self.options, list(base.table.texts)
         group = getattr(options, self.encoder, None)
-        frequency = _frequency(pairs, dictionary, indexed.table)
-        material = Material(_training_queries(pairs, dictionary, self.normalize), dictionary, base, indexed, frequency)
+        frequency = annotated.frequency(known, dictionary, indexed.table)
+        queries = annotated.queries(known, dictionary, self.normalize)
+        material = Material(None if queries is None else list(queries), dictionary, base, indexed, frequency)
         fingerprint = {
             "encoder": self.encoder,
             "names": _checksum(texts, base.table.concepts.tolist(), *dictionary.hierarchy.arrays().values()),
@@ -162,7 +164,17 @@ class Linker:
             "development": work.judged_by,
             **flat(options, self.encoder, "sparse", "text"),
         }
-        how = Run(options.training, options.align, work.checkpoints, work.resume, work.phase, fingerprint, work.on_event, work.progress)
+        how = Run(
+            options.training,
+            options.align,
+            options.rerank,
+            checkpoints=work.checkpoints,
+            resume=work.resume,
+            phase=work.phase,
+            fingerprint=fingerprint,
+            on_event=work.on_event,
+            progress=work.progress,
+        )
 
         def judge(generator: HybridGenerator) -> Mapping[str, float]:
             assert validate  # noqa: S101 - handed on only where there is one
@@ -172,14 +184,22 @@ class Linker:
             return metrics
 
         encoder = kind.create(group, texts)
+        if options.rerank.epochs:
+            from linker.ranker import rerank
+
+            rerank.check(encoder, options.rerank)  # before the first stage, not after it
         self.generator, self.history = fit(encoder, material, how, judge if validate else None)
+        if options.rerank.epochs:
+            self.reranker, history = rerank.fit(self.generator, material, self.dictionary, queries or {}, how)
+            self.history += history
         if group is not None:  # what is saved names the pretrained model, not where it was found on this machine
             self.options = dataclasses.replace(options, **{self.encoder: encoder.options})
 
     @property
     def best_epoch(self) -> int:
         """The epoch of the list-wise phase, the last of several, whose weights are kept; 0 where there was none."""
-        phase = self.history[-1]["phase"] if self.history else "align"
+        phases = [record["phase"] for record in self.history if not record["phase"].endswith("-rerank")]
+        phase = phases[-1] if phases else "align"
         records = [record for record in self.history if record["phase"] == phase != "align"]
         if self.options.training.keep_best and records and "dev_acc1" in records[0]:
             return int(max(records, key=lambda record: record["dev_acc1"])["epoch"])
@@ -213,8 +233,13 @@ class Linker:
             raise LinkerError("the threshold is not a number; give one, or leave it out")
         for batch in _batches(grouped(items, self.options, wanted), batch_size):
             split = [[self._split(m, definitions) for m in mentions] for _, mentions, definitions in batch]
-            queries = [self.normalize(expanded or text) for item in split for parts in item for text, expanded in parts]
-            ranked = iter(self._rank(queries, k))
+            asked = [
+                (self.normalize(expanded or text), around)
+                for (document, mentions, _), item in zip(batch, split, strict=True)
+                for around, parts in zip(annotated.contexts(document, mentions, self.options), item, strict=True)
+                for text, expanded in parts
+            ]
+            ranked = iter(self._rank(asked, k))
             for (document, mentions, _), item in zip(batch, split, strict=True):
                 predictions = []
                 for mention, parts in zip(mentions, item, strict=True):
@@ -229,7 +254,7 @@ class Linker:
 
     def _split(self, mention: Mention, definitions: Mapping[str, str]) -> list[tuple[str, str | None]]:
         """The parts of a mention: their text, and its expansion where that differs."""
-        text = _expanded(mention, definitions, self.options)
+        text = annotated.expanded(mention, definitions, self.options)
         parts = composites.split(text, self._is_name) if self.options.text.composites else [text]
         if len(parts) == 1:
             return [(mention.text, text if text != mention.text else None)]
@@ -242,16 +267,21 @@ class Linker:
     def _names(self) -> frozenset[str]:
         return frozenset(self.generator.table.texts)
 
-    def _rank(self, queries: Sequence[str], k: int) -> list[tuple[Candidate, ...]]:
-        """The candidates of normalised names; those of names that came before are remembered."""
-        distinct = dict.fromkeys(queries)
-        found = {q: self._cache[q, k] for q in distinct if (q, k) in self._cache}
-        new = [q for q in distinct if q not in found]
-        found |= {q: self._candidates(ranked) for q, ranked in zip(new, self.generator.concepts(new, k), strict=True)}
+    def names(self, asked: Asked, k: int) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
+        """Rank the k best names of normalised names, each with its context: rows of `generator.table` and scores."""
+        return self.reranker.names(asked, k) if self.reranker else self.generator.names([query for query, _ in asked], k)
+
+    def _rank(self, asked: Asked, k: int) -> list[tuple[Candidate, ...]]:
+        """The candidates of normalised names, each with its context; those of what came before are remembered."""
+        distinct = dict.fromkeys(asked)
+        found = {pair: self._cache[(*pair, k)] for pair in distinct if (*pair, k) in self._cache}
+        new = [pair for pair in distinct if pair not in found]
+        ranked = self.reranker.concepts(new, k) if self.reranker else self.generator.concepts([query for query, _ in new], k)
+        found |= {pair: self._candidates(r) for pair, r in zip(new, ranked, strict=True)}
         if (len(self._cache) + len(new)) * k > _CACHE:
             self._cache.clear()
-        self._cache.update(((q, k), found[q]) for q in new)
-        return [found[q] for q in queries]
+        self._cache.update(((*pair, k), found[pair]) for pair in new)
+        return [found[pair] for pair in asked]
 
     def _candidates(self, ranked: Ranked) -> tuple[Candidate, ...]:
         ids, names, preferred = self.dictionary.ids, self.dictionary.names, self.dictionary.preferred_name
@@ -268,6 +298,8 @@ class Linker:
             (aside / "dictionary").mkdir()
             self.dictionary.write(aside / "dictionary")
             self.generator.save(aside)
+            if self.reranker:
+                self.reranker.save(aside / _RERANK)
             persistence.save_json(aside / "seen.json", {"mentions": sorted(self.seen.mentions), "concepts": sorted(self.seen.concepts)})
             persistence.save_json(aside / "spelling.json", dict(self._corrections))
             if self.history:
@@ -299,9 +331,15 @@ class Linker:
             seen = persistence.load_json(path / "seen.json")
             options = changed(LinkerOptions(), config["options"])
             known = Seen(frozenset(seen["mentions"]), frozenset(seen["concepts"]))
+            reranker = None
+            if options.rerank.epochs and isinstance(generator, HybridGenerator):
+                from linker.ranker.rerank import Reranker
+
+                reranker = Reranker.load(path / _RERANK, generator, dictionary, options.rerank)
         except (KeyError, ValueError, IndexError, TypeError, AttributeError) as error:  # as its maker wrote it, and no model of ours
             raise LinkerError(f"{folder}: is not a model that linker wrote ({type(error).__name__}: {error}); train again") from None
-        return cls(dictionary, generator, options, known, persistence.load_json(path / "spelling.json"), config["encoder"], history)
+        corrections = persistence.load_json(path / "spelling.json")
+        return cls(dictionary, generator, options, known, corrections, config["encoder"], history, reranker)
 
     def describe_dictionary(self) -> dict[str, object]:
         """What the dictionary was made of, for `config.json` and `metrics.json`."""
@@ -328,48 +366,6 @@ def _table(dictionary: Dictionary, options: LinkerOptions, corrections: Mapping[
     return table
 
 
-def _training_queries(pairs: Sequence[_Pair], dictionary: Dictionary, form: Callable[[str], str]) -> list[Query] | None:
-    """The queries that annotated mentions of one concept give; None where there are none.
-
-    Raises:
-        LinkerError: there are mentions, and none gives a query.
-    """
-    from linker.ranker.lists import mention_queries
-
-    single = [(mention, name) for mention, name, _ in pairs if name and mention.gold and is_single(mention.gold)]
-    if not single:
-        if pairs:
-            logger.warning(
-                "none of the %d annotated mentions has one concept; the encoder is trained on the dictionary's names", len(pairs)
-            )
-        return None
-    counted = mention_queries(((form(name), matching.accepted(m.gold or (), dictionary.resolve)) for m, name in single), dictionary)
-    if not counted.queries:
-        problem = f"{len(counted.unknown):,} have an id that the dictionary does not know, {counted.empty:,} are empty once normalised"
-        raise LinkerError(f"none of the {len(single):,} training mentions of one concept can be trained on: {problem}")
-    kept, left = len(counted.queries), len(counted.unknown)
-    logger.info(
-        "%d training queries; %d mentions came before, %d have an id that the dictionary does not know", kept, counted.duplicates, left
-    )
-    return counted.queries
-
-
-def _frequency(pairs: Iterable[_Pair], dictionary: Dictionary, table: NameTable) -> NDArray[np.float32]:
-    """For each name of a table log(1 + how often mentions of one concept are annotated with its concept), (names,).
-
-    An annotation is parted among the concepts that its id means; of a name's several concepts the most frequent counts.
-    """
-    times = np.zeros(len(dictionary))
-    for mention, _, _ in pairs:
-        if mention.gold and is_single(mention.gold):
-            rows = {row for i in matching.accepted(mention.gold, dictionary.resolve) for row in dictionary.rows(i)}
-            for row in rows:
-                times[row] += 1 / len(rows)
-    most = np.zeros(len(table))
-    np.maximum.at(most, np.repeat(np.arange(len(table)), np.diff(table.indptr)), times[table.concepts])
-    return np.log1p(most).astype(np.float32)
-
-
 def _checksum(*values: Any) -> str:
     """What tells data from other data."""
     digest = hashlib.sha256()
@@ -382,74 +378,7 @@ def _list(scores: Any, ranked: Ranked) -> list[Any]:
     return [None] * len(ranked.scores) if scores is None else list(scores.tolist())
 
 
-def _report_training(dictionary: Dictionary, pairs: Sequence[object], names: Sequence[tuple[str, tuple[str, ...]]]) -> None:
-    """Say how many training mentions become names.
-
-    Raises:
-        LinkerError: there are some, and the dictionary knows the ids of none.
-    """
-    unknown = [ids for _, ids in names if not any(map(dictionary.rows, ids))]
-    if names and len(unknown) == len(names):
-        theirs, ours = "|".join(unknown[0]), dictionary.ids[0]
-        raise LinkerError(f"the dictionary knows the id of none of the {len(names):,} training mentions ({theirs}; its own: {ours})")
-    if unknown:
-        logger.warning("%d of %d training mentions have no id that the dictionary knows; they add no name", len(unknown), len(names))
-        logger.info("unknown ids: %s", ", ".join(sorted({i for ids in unknown for i in ids})))
-    logger.info("%d annotated mentions, %d of a single concept", len(pairs), len(names))
-
-
-def is_single(gold: Gold) -> bool:
-    """Whether an annotation means one concept: not a composite, not an aggregate."""
-    return len(gold) == 1 and gold[0].operator == "one_of"
-
-
-def training_names(items: Iterable[Mention | Document], options: LinkerOptions) -> Iterator[tuple[Mention, str, tuple[str, ...]]]:
-    """Turn annotated mentions into names: yield (mention, name, CURIEs).
-
-    The name is empty for a mention that gives none: a composite or aggregate of several concepts, unless
-    `text.training_composites` is `join`, or one annotated as having no concept. Mentions that are not annotated are left out.
-    """
-    for _, mentions, definitions in grouped(items, options):
-        for mention in mentions:
-            gold = mention.gold or ()
-            ids = tuple(i for group in gold for i in group.ids)
-            if options.text.training_composites == "join" and ids:
-                yield mention, " ".join(biosyn_parts(mention.text, definitions, ids)), ids
-            elif ids:
-                yield mention, _expanded(mention, definitions, options) if is_single(gold) else "", ids
-            elif mention.gold is not None:
-                yield mention, "", ()
-
-
-def _expanded(mention: Mention, definitions: Mapping[str, str], options: LinkerOptions) -> str:
-    return abbreviations.expand(mention.text, definitions) if options.text.abbreviations else mention.text
-
-
-def definitions_of(document: Document | None, options: LinkerOptions) -> Mapping[str, str]:
-    """The short forms that a document defines; none for a loose mention, or where they are switched off."""
-    if document is None or not options.text.abbreviations:
-        return {}
-    found = abbreviations.table(abbreviations.find(document.text, permuted=options.text.permuted))
-    return found | abbreviations.compounds(found) if options.text.compounds else found
-
-
-_Group = tuple[Document | None, Sequence[Mention], Mapping[str, str]]  # the last: short form -> long form
-
-
-def grouped(items: Iterable[Item], options: LinkerOptions, wanted: Callable[[Mention], bool] | None = None) -> Iterator[_Group]:
-    """Yield each document with its (wanted) mentions and the short forms that it defines, each loose mention alone."""
-    if isinstance(items, str | Document | Mention):
-        raise LinkerError(f"one {type(items).__name__} was given where a list of them is expected; put it in brackets")
-    for item in items:
-        if isinstance(item, Document):
-            yield item, [m for m in item.mentions if wanted is None or wanted(m)], definitions_of(item, options)
-            continue
-        mention = Mention(item) if isinstance(item, str) else item
-        if wanted is None or not mention.type or wanted(mention):
-            yield None, [mention], {}
-
-
-def _batches(groups: Iterable[_Group], mentions: int) -> Iterator[list[_Group]]:
+def _batches(groups: Iterable[Group], mentions: int) -> Iterator[list[Group]]:
     """Groups that hold at least so many mentions together."""
     batch, size = [], 0
     for group in groups:

@@ -12,7 +12,7 @@ from linker.encoders.tfidf import TfidfOptions
 from linker.errors import LinkerError
 from linker.text.normalize import PRESETS as NORMALIZE
 from linker.text.normalize import NormalizeOptions
-from linker.training.options import AlignOptions, TrainingOptions
+from linker.training.options import AlignOptions, RerankOptions, TrainingOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ class LinkerOptions:
     transformer: TransformerOptions = field(default_factory=TransformerOptions)
     align: AlignOptions = field(default_factory=AlignOptions)
     training: TrainingOptions = field(default_factory=TrainingOptions)
+    rerank: RerankOptions = field(default_factory=RerankOptions)
 
 
 _KINDS = {int: "a whole number", float: "a number", str: "text"}

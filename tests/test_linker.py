@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from linker import Dictionary, Document, Linker, LinkerError, LinkerOptions, Mention, Prediction, persistence
+from linker.annotated import collect
 from linker.ids import parse_gold
-from linker.linker import training_names
 from linker.options import PRESETS, changed, preset
 from linker.readers import mentions
 from linker.types import GoldGroup, Passage
@@ -238,9 +238,9 @@ def test_names_out_of_annotated_mentions() -> None:
     found = document(text, *gold)
     given = dataclasses.replace(found, mentions=tuple(dataclasses.replace(m, gold=parse_gold(gold[m.text])) for m in found.mentions))
     loose = [Mention("no concept", gold=()), Mention("not annotated"), Mention("both", gold=(GoldGroup(("A:1", "A:2"), "all_of"),))]
-    skipped = [(name, curies) for _, name, curies in training_names([given, *loose], LinkerOptions())]
+    skipped = [(one.name, one.ids) for one in collect([given, *loose], LinkerOptions())]
     assert skipped == [("Adult lymphoma", ("MESH:D008223",)), ("", ("MESH:D001943", "MESH:D010051")), ("", ()), ("", ("A:1", "A:2"))]
-    joined = [name for _, name, _ in training_names([given], preset("paper-biosyn"))]
+    joined = [one.name for one in collect([given], preset("paper-biosyn"))]
     assert joined == ["adult lymphoma", "breast cancer ovarian cancer"]
 
 

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from linker.options import LinkerOptions
     from linker.types import Document, Mention
 
-_PHASES = {"align", "rank", "refit"}  # folders of checkpoints, one for each phase of a training
+_PHASES = {"align", "rank", "rank-rerank", "refit", "refit-rerank"}  # folders of checkpoints, one for each phase of a training
 _LABELS = {
     "loss": "loss",
     "gold_share": "lists with gold",
+    "right_first": "lists with gold first",
     "list_loss": "list loss",
     "norm_loss": "norm loss",
     "sparse_weight": "λ",
@@ -145,7 +146,7 @@ def train(
             choices["options"] = _refitted(options, model)
             again = dataclasses.replace(work, phase="refit", resume=True)  # its alignment is that of the first training
             refitted = Linker.train(dictionary, mentions=training + development, work=again, **choices)
-            refitted.history = [*model.history, *(record for record in refitted.history if record["phase"] == "refit")]
+            refitted.history = [*model.history, *(record for record in refitted.history if record["phase"].startswith("refit"))]
             model = refitted
         if not is_main:
             return

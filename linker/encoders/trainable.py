@@ -7,7 +7,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -23,7 +23,6 @@ logger = logging.getLogger(__name__)
 
 _CPU_STEP = 64  # names at once on a CPU, whose caches hold no more: with MiniLM 256 are a quarter slower, and 320 with gradients by half
 _GPU_STEP = 512  # names that are embedded at once on a GPU, which fewer do not fill
-_CACHE = 200_000  # names whose tokens are kept, about 100 bytes each: every epoch encodes the same dictionary
 
 Tokens = Sequence[Any]  # one name as its pieces; its length is what padding costs
 Batch = dict[str, Tensor]
@@ -73,6 +72,8 @@ class TrainableEncoder(Encoder, nn.Module):
     Attributes:
         precision: of `embed` and `encode`; what they return is float32 in any case.
     """
+
+    cached: ClassVar[int] = 200_000  # names whose tokens are kept, about 100 bytes each: every epoch encodes the same dictionary
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,7 +144,7 @@ class TrainableEncoder(Encoder, nn.Module):
         """The tokens of distinct names, from the cache where they are there."""
         new = [name for name in names if name not in self._cache]
         cut = dict(zip(new, self.tokenize(new), strict=True)) if new else {}
-        self._cache.update(islice(cut.items(), max(0, _CACHE - len(self._cache))))
+        self._cache.update(islice(cut.items(), max(0, self.cached - len(self._cache))))
         return [cut[name] if name in cut else self._cache[name] for name in names]
 
     def _run(self, tokens: Sequence[Tokens], rows: NDArray[np.int64]) -> Tensor:

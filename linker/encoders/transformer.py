@@ -86,10 +86,15 @@ class TransformerEncoder(TrainableEncoder):
         return {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask.astype(np.int64))}
 
     def forward(self, batch: Batch) -> Tensor:
-        hidden = self.model(**batch).last_hidden_state.float()  # (n, tokens, dim)
+        vectors = self.pooled(batch)
+        return functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
+
+    def pooled(self, batch: Batch) -> Tensor:
+        """The vector of each text, (n, hidden size), of any length."""
+        hidden = self.model(**batch).last_hidden_state.float()  # (n, tokens, hidden size)
         mask = batch["attention_mask"].unsqueeze(-1)
         vectors: Tensor = hidden[:, 0] if self.options.pooling == "cls" else (hidden * mask).sum(1) / mask.sum(1)
-        return functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
+        return vectors
 
     def save(self, folder: Path) -> None:
         """Write the options, and in `model` what transformers itself can load: weights as safetensors, configuration, tokenizer."""

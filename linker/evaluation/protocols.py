@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from linker import matching
+from linker.annotated import contexts, grouped
 from linker.errors import LinkerError
-from linker.linker import Linker, grouped
+from linker.linker import Linker
 from linker.matching import Resolve
 from linker.text.biosyn import biosyn_parts
 from linker.types import Candidate, Document, Gold, Mention, Prediction
 
 PROTOCOLS = ("strict", "biosyn")
 _BATCH = 1024
+_Judged = tuple[Mention, list[tuple[str, str]]]  # a mention, and what is looked up for it: each name with its context
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +47,14 @@ def biosyn(linker: Linker, items: Iterable[Mention | Document], k: int) -> Itera
 
     Mentions without a concept are left out, as there. A mention that holds a `|` was split before (`.concept` files).
     """
-    batch: list[tuple[Mention, list[str]]] = []
-    for _, mentions, definitions in grouped(items, linker.options):
-        batch += [(m, biosyn_queries(linker, m, definitions)) for m in mentions if m.gold]
+    batch: list[_Judged] = []
+    for document, mentions, definitions in grouped(items, linker.options):
+        around = contexts(document, mentions, linker.options)
+        batch += [
+            (m, [(query, context) for query in biosyn_queries(linker, m, definitions)])
+            for m, context in zip(mentions, around, strict=True)
+            if m.gold
+        ]
         if len(batch) >= _BATCH:
             yield from _judge_names(linker, batch, k)
             batch = []
@@ -61,11 +68,11 @@ def biosyn_queries(linker: Linker, mention: Mention, definitions: Mapping[str, s
     return [linker.normalize(p) for p in (pieces if len(pieces) > 1 else biosyn_parts(mention.text, definitions, ids))]
 
 
-def _judge_names(linker: Linker, batch: Sequence[tuple[Mention, list[str]]], k: int) -> Iterator[Outcome]:
+def _judge_names(linker: Linker, batch: Sequence[_Judged], k: int) -> Iterator[Outcome]:
     table, dictionary = linker.generator.table, linker.dictionary
-    queries = list(dict.fromkeys(query for _, parts in batch for query in parts))
+    asked = list(dict.fromkeys(query for _, parts in batch for query in parts))
     found = {}
-    for query, (rows, scores) in zip(queries, linker.generator.names(queries, k), strict=True):
+    for query, (rows, scores) in zip(asked, linker.names(asked, k), strict=True):
         concepts = [table.concepts[table.indptr[r] : table.indptr[r + 1]].tolist() for r in rows]
         ids = [frozenset(dictionary.ids[c] for c in row) for row in concepts]
         best = None

@@ -64,7 +64,7 @@ class Lists:
 
 
 @dataclass(frozen=True, slots=True)
-class _Above:
+class Above:
     """The hypernyms of a query: their ids, and the rows of those of their names that are not right themselves."""
 
     ids: frozenset[str]
@@ -96,7 +96,7 @@ class ListMaker:
         self._texts = [query.text for query in queries]
         self._own = _rows_of(self._texts, table) if exclude_own else [-1] * len(queries)
         self._ids = _ids_of(table, dictionary)
-        self._above = _hypernyms_of(queries, table, dictionary, options.height, self._ids)
+        self._above = hypernyms_of(queries, table, dictionary, options.height)
         wanted = options.top_k - int(options.top_k * options.dense_ratio)  # rounded as in the published code
         ranked = sparse.names(self._texts, wanted + exclude_own)
         found = zip(self._own, (rows.tolist() for rows, _ in ranked), strict=True)
@@ -140,21 +140,21 @@ class ListMaker:
         return rows
 
 
-def mention_queries(pairs: Iterable[tuple[str, frozenset[str]]], dictionary: Dictionary) -> Counted:
-    """Make queries of annotated mentions, each distinct one once, in order.
+def mention_queries(queries: Iterable[Query], dictionary: Dictionary) -> Counted:
+    """Sort the queries of annotated mentions: each distinct one once, in order.
 
     Args:
-        pairs: normalised mentions with their accepted ids.
+        queries: of all mentions.
         dictionary: mentions of which it knows no id are left out, and listed.
     """
     known: list[Query] = []
     unknown: list[Query] = []
     empty = 0
-    for text, right in pairs:
-        if not text or not right:
+    for query in queries:
+        if not query.text or not query.right:
             empty += 1
         else:
-            (known if any(map(dictionary.rows, right)) else unknown).append(Query(text, right))
+            (known if any(map(dictionary.rows, query.right)) else unknown).append(query)
     distinct = list(dict.fromkeys(known))
     return Counted(distinct, len(known) - len(distinct), empty, unknown)
 
@@ -196,21 +196,20 @@ def _name_of_each(table: NameTable) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(table)), np.diff(table.indptr))
 
 
-def _hypernyms_of(
-    queries: Sequence[Query], table: NameTable, dictionary: Dictionary, height: int, ids: Callable[[int], tuple[str, ...]]
-) -> list[_Above]:
-    """The hypernyms of each query; queries with the same right ids share them."""
+def hypernyms_of(queries: Sequence[Query], table: NameTable, dictionary: Dictionary, height: int) -> list[Above]:
+    """The hypernyms of each query, up to `height` steps above it; queries with the same right ids share them."""
+    ids = _ids_of(table, dictionary)
     order = np.argsort(table.concepts, kind="stable")
     names = _name_of_each(table)[order].astype(np.int32)
     starts = np.searchsorted(table.concepts[order], np.arange(len(dictionary) + 1)).tolist()
 
     @cache
-    def above(right: frozenset[str]) -> _Above:
+    def above(right: frozenset[str]) -> Above:
         concepts = {row for identifier in right for row in dictionary.rows(identifier)}
         higher = _ancestors(dictionary.hierarchy, concepts, height) - dictionary.hierarchy.top
         rows = sorted({row for concept in higher for row in names[starts[concept] : starts[concept + 1]].tolist()})
         wrong = [row for row in rows if relevance(ids(row), right) != SYNONYM]
-        return _Above(frozenset(dictionary.ids[concept] for concept in higher), np.array(wrong, np.int32))
+        return Above(frozenset(dictionary.ids[concept] for concept in higher), np.array(wrong, np.int32))
 
     return [above(query.right) for query in queries]
 

@@ -30,7 +30,7 @@ from linker.ranker.lists import ListMaker, Lists, Query, dictionary_queries
 from linker.training import losses, sampling
 from linker.training.checkpoints import Checkpoints
 from linker.training.loop import Batch, Epoch, Loss, Plan, Step, run
-from linker.training.options import AlignOptions, TrainingOptions
+from linker.training.options import AlignOptions, RerankOptions, TrainingOptions
 
 logger = logging.getLogger(__name__)
 
@@ -89,6 +89,7 @@ class Run:
 
     training: TrainingOptions
     align: AlignOptions
+    rerank: RerankOptions = field(default_factory=RerankOptions)
     checkpoints: Path | None = None  # folder for checkpoints, one folder in it for each phase
     resume: bool = False  # go on from them, where there are any
     phase: str = "rank"  # name of the list-wise phase
@@ -114,7 +115,7 @@ def fit(encoder: Encoder, material: Material, how: Run, validate: Validate | Non
         how = dataclasses.replace(how, training=dataclasses.replace(training, hypernym_norm=False))
     if not isinstance(encoder, TrainableEncoder):
         logger.warning("the encoder has no weights to train; it is used as it is")
-        scale = _scale(encoder, training)
+        scale = scale_of(encoder, training)
         return HybridGenerator.index(material.indexed, encoder, training.sparse_weight / scale, _bias(material, training, scale)), []
     encoder.to(pick_device(training.device))
     how = dataclasses.replace(how, training=dataclasses.replace(how.training, precision=settle(encoder.device, training.precision)))
@@ -138,11 +139,11 @@ class _Trainer:
                 f"this process has trained on the {self.accelerator.device.type} before; train on another device in a new one"
             )
         encoder.to(self.accelerator.device)
-        self.ranker = ListwiseRanker(encoder, _scale(encoder, how.training), how.training.sparse_weight)
+        self.ranker = ListwiseRanker(encoder, scale_of(encoder, how.training), how.training.sparse_weight)
         self.history: list[Record] = []
         self._vectors: tuple[tuple[str, Precision], Floats] | None = None  # of the indexed names, and which weights made them
         if how.checkpoints and not how.resume and self.accelerator.is_main_process:
-            for phase in ("align", how.phase):  # a later --resume must not find those of an earlier training
+            for phase in ("align", how.phase, f"{how.phase}-rerank"):  # a later --resume must not find those of an earlier training
                 Checkpoints(how.checkpoints / phase, {}).clear()
 
     def generator(self, precision: Precision) -> HybridGenerator:
@@ -311,7 +312,7 @@ class _Trainer:
         mask, sparse = torch.from_numpy(lists.mask).to(device), torch.from_numpy(lists.sparse).to(device)
         relevance = torch.from_numpy(lists.relevance).to(device)
         hypernyms = torch.from_numpy(above >= 0).to(device)
-        mentions, candidates = vectors[: len(mask)], _spread(vectors[len(mask) :], mask, hypernyms)
+        mentions, candidates = vectors[: len(mask)], spread(vectors[len(mask) :], mask, hypernyms)
         scores = self.ranker.scores(mentions, candidates[0], sparse)
         if options.loss == "listwise":
             each, judged = losses.listwise(scores, relevance, mask, options.relevance_temperature), lists.judged
@@ -337,7 +338,8 @@ def _is_unit(encoder: Encoder) -> bool:
     return np.allclose(np.linalg.norm(encoder.encode(_PROBE), axis=1), 1, atol=1e-2)
 
 
-def _scale(encoder: Encoder, options: TrainingOptions) -> float:
+def scale_of(encoder: Encoder, options: TrainingOptions) -> float:
+    """What the dense score of training is multiplied by, and scores are divided by when linking."""
     return options.score_scale or (20.0 if _is_unit(encoder) else 1.0)
 
 
@@ -362,7 +364,7 @@ def _cut(lists: Lists, rows: Any) -> Lists:
     return Lists(lists.rows[rows], lists.sparse[rows], lists.relevance[rows], lists.mask[rows])
 
 
-def _spread(vectors: Tensor, *masks: Tensor) -> list[Tensor]:
+def spread(vectors: Tensor, *masks: Tensor) -> list[Tensor]:
     """Put the vectors of names, in order, into the places where masks (B, K) are True; zeros elsewhere: (B, K, d) for each mask."""
     spread, start = [], 0
     for mask in masks:

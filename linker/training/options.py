@@ -25,6 +25,26 @@ class AlignOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class RerankOptions:
+    """The second stage: a cross-encoder reads a mention, its sentence and a candidate together, and reorders the first candidates."""
+
+    epochs: int = 0  # passes over the annotated mentions; 0 leaves the stage out
+    candidates: int = 10  # concepts of a mention that are read
+    words: int = 8  # of the text that are read on either side of a mention
+    parents: int = 3  # direct parents of a candidate that are read, the root left out
+    weight: float = 0.2  # of its score beside the first stage's, in the units of training (see `score_scale`)
+    max_length: int = 96  # tokens of all that is read together
+    batch_size: int = 8  # mentions
+    learning_rate: float = 3e-5  # of the transformer, which starts from the first stage's
+    head_learning_rate: float = 1e-3  # of the layer that turns its vector into a score
+    warmup: float = 0.1  # share of the steps with a rising learning rate; it falls linearly afterwards
+
+    def __post_init__(self) -> None:
+        _at_least("rerank", self, epochs=0, candidates=2, words=0, parents=0, weight=0, max_length=16, batch_size=1, warmup=0)
+        _above_zero("rerank", self, "learning_rate", "head_learning_rate")
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingOptions:
     """The list-wise phase, and how any training runs. Names in brackets are those of BCNH (Yan et al. 2021)."""
 

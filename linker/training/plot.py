@@ -24,6 +24,7 @@ _PANELS: Mapping[str, Mapping[str, str]] = {  # title: key of a record: its labe
         "dev_acc5": "Acc@5",
         "candidate_recall": "candidate recall",
         "gold_share": "training lists with gold",
+        "right_first": "second stage, gold first",
     },
     "λ, weight of the sparse score": {"sparse_weight": "λ"},
 }
@@ -39,7 +40,8 @@ def plot(history: History, path: Path) -> None:
 
     Args:
         history: a record for each epoch, in order, with any of `loss`, `list_loss`, `norm_loss`, `dev_acc1`, `dev_acc5`,
-            `candidate_recall`, `gold_share`, `sparse_weight`; a panel without any value is left out, and each phase has its own lines.
+            `candidate_recall`, `gold_share`, `right_first`, `sparse_weight`; a panel without any value is left out, and each phase
+            has its own lines.
         path: the file.
 
     Raises:

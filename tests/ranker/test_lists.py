@@ -307,7 +307,7 @@ def test_mentions_become_distinct_queries_and_the_others_are_counted(dictionary:
         ("flu", {"Z:1"}),
         ("half", {"Z:1", "D:1"}),
     ]
-    counted = mention_queries([(text, frozenset(right)) for text, right in pairs], dictionary)
+    counted = mention_queries([query(text, *right) for text, right in pairs], dictionary)
     kept = [query("fever", "D:5"), query("lymphoma", "O:2", "D:2"), query("fever", "D:4"), query("half", "Z:1", "D:1")]
     assert counted.queries == kept
     assert (counted.duplicates, counted.empty) == (2, 2)

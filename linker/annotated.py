@@ -1,0 +1,163 @@
+"""What annotated mentions give to a training: names, queries, how often a concept occurs; and what a document says of its mentions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linker import matching
+from linker.dictionary import Dictionary, NameTable
+from linker.errors import LinkerError
+from linker.options import LinkerOptions
+from linker.ranker.lists import Query, mention_queries
+from linker.text import abbreviations, context
+from linker.text.biosyn import biosyn_parts
+from linker.types import Document, Gold, Mention
+
+logger = logging.getLogger(__name__)
+
+Item = str | Mention | Document
+Group = tuple[Document | None, Sequence[Mention], Mapping[str, str]]
+"""A document, or None; some of its mentions; its short forms, each with its long form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """An annotated mention as training sees it."""
+
+    mention: Mention
+    name: str  # short forms expanded; empty for a mention that gives no name
+    ids: tuple[str, ...]  # all its CURIEs
+    context: str  # see `contexts`
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is a name of one concept."""
+        return bool(self.name and self.mention.gold) and is_single(self.mention.gold or ())
+
+
+def is_single(gold: Gold) -> bool:
+    """Whether an annotation means one concept: not a composite, not an aggregate."""
+    return len(gold) == 1 and gold[0].operator == "one_of"
+
+
+def grouped(items: Iterable[Item], options: LinkerOptions, wanted: Callable[[Mention], bool] | None = None) -> Iterator[Group]:
+    """Yield each document with its (wanted) mentions and the short forms that it defines, each loose mention alone."""
+    if isinstance(items, str | Document | Mention):
+        raise LinkerError(f"one {type(items).__name__} was given where a list of them is expected; put it in brackets")
+    for item in items:
+        if isinstance(item, Document):
+            yield item, [m for m in item.mentions if wanted is None or wanted(m)], definitions_of(item, options)
+            continue
+        mention = Mention(item) if isinstance(item, str) else item
+        if wanted is None or not mention.type or wanted(mention):
+            yield None, [mention], {}
+
+
+def definitions_of(document: Document | None, options: LinkerOptions) -> Mapping[str, str]:
+    """The short forms that a document defines; none for a loose mention, or where they are switched off."""
+    if document is None or not options.text.abbreviations:
+        return {}
+    found = abbreviations.table(abbreviations.find(document.text, permuted=options.text.permuted))
+    return found | abbreviations.compounds(found) if options.text.compounds else found
+
+
+def expanded(mention: Mention, definitions: Mapping[str, str], options: LinkerOptions) -> str:
+    """The text of a mention, its short forms replaced by what they stand for."""
+    return abbreviations.expand(mention.text, definitions) if options.text.abbreviations else mention.text
+
+
+def contexts(document: Document | None, mentions: Sequence[Mention], options: LinkerOptions) -> list[str]:
+    """What a second stage reads around each mention; empty where there is no such stage or no document."""
+    if document is None or not options.rerank.epochs:
+        return [""] * len(mentions)
+    text = document.text
+    return [context.around(text, mention.spans, options.rerank.words) for mention in mentions]
+
+
+def collect(items: Iterable[Mention | Document], options: LinkerOptions) -> Iterator[Annotated]:
+    """Turn annotated mentions into names. Mentions that are not annotated are left out.
+
+    The name is empty for a mention that gives none: a composite or aggregate of several concepts, unless
+    `text.training_composites` is `join`, or one annotated as having no concept.
+    """
+    for document, mentions, definitions in grouped(items, options):
+        for mention, around in zip(mentions, contexts(document, mentions, options), strict=True):
+            if mention.gold is None:
+                continue
+            ids = tuple(i for group in mention.gold for i in group.ids)
+            name = ""
+            if options.text.training_composites == "join" and ids:
+                name = " ".join(biosyn_parts(mention.text, definitions, ids))
+            elif ids and is_single(mention.gold):
+                name = expanded(mention, definitions, options)
+            yield Annotated(mention, name, ids, around)
+
+
+def report(mentions: Sequence[Annotated], dictionary: Dictionary) -> None:
+    """Log how many annotated mentions become names.
+
+    Raises:
+        LinkerError: there are some, and the dictionary knows the ids of none.
+    """
+    named = [one.ids for one in mentions if one.name]
+    unknown = [ids for ids in named if not any(map(dictionary.rows, ids))]
+    if named and len(unknown) == len(named):
+        theirs, ours = "|".join(unknown[0]), dictionary.ids[0]
+        raise LinkerError(f"the dictionary knows the id of none of the {len(named):,} training mentions ({theirs}; its own: {ours})")
+    if unknown:
+        logger.warning("%d of %d training mentions have no id that the dictionary knows; they add no name", len(unknown), len(named))
+        logger.info("unknown ids: %s", ", ".join(sorted({i for ids in unknown for i in ids})))
+    logger.info("%d annotated mentions, %d of a single concept", len(mentions), len(named))
+
+
+def queries(mentions: Sequence[Annotated], dictionary: Dictionary, form: Callable[[str], str]) -> dict[Query, list[str]] | None:
+    """The queries that mentions of one concept give, each with the contexts of its mentions; None where there are none.
+
+    Args:
+        form: the normal form of a name.
+
+    Raises:
+        LinkerError: there are mentions, and none gives a query.
+    """
+    single = [one for one in mentions if one.is_single]
+    if not single:
+        if mentions:
+            logger.warning(
+                "none of the %d annotated mentions has one concept; the encoder is trained on the dictionary's names", len(mentions)
+            )
+        return None
+    made = [Query(form(one.name), matching.accepted(one.mention.gold or (), dictionary.resolve)) for one in single]
+    counted = mention_queries(made, dictionary)
+    if not counted.queries:
+        problem = f"{len(counted.unknown):,} have an id that the dictionary does not know, {counted.empty:,} are empty once normalised"
+        raise LinkerError(f"none of the {len(single):,} training mentions of one concept can be trained on: {problem}")
+    kept, left = len(counted.queries), len(counted.unknown)
+    logger.info(
+        "%d training queries; %d mentions came before, %d have an id that the dictionary does not know", kept, counted.duplicates, left
+    )
+    found: dict[Query, list[str]] = {query: [] for query in counted.queries}
+    for query, one in zip(made, single, strict=True):
+        if query in found:
+            found[query].append(one.context)
+    return found
+
+
+def frequency(mentions: Iterable[Annotated], dictionary: Dictionary, table: NameTable) -> NDArray[np.float32]:
+    """For each name of a table log(1 + how often mentions of one concept are annotated with its concept), (names,).
+
+    An annotation is parted among the concepts that its id means; of a name's several concepts the most frequent counts.
+    """
+    times = np.zeros(len(dictionary))
+    for one in mentions:
+        if one.mention.gold and is_single(one.mention.gold):
+            rows = {row for i in matching.accepted(one.mention.gold, dictionary.resolve) for row in dictionary.rows(i)}
+            for row in rows:
+                times[row] += 1 / len(rows)
+    most = np.zeros(len(table))
+    np.maximum.at(most, np.repeat(np.arange(len(table)), np.diff(table.indptr)), times[table.concepts])
+    return np.log1p(most).astype(np.float32)

@@ -1,0 +1,68 @@
+"""A transformer that reads several texts as one and gives them a score: the second stage of ranking."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from linker.encoders.options import TransformerOptions
+from linker.encoders.trainable import Batch
+from linker.encoders.transformer import TransformerEncoder
+from linker.errors import LinkerError
+
+_HEAD = "head.safetensors"
+
+
+class CrossEncoder(TransformerEncoder):
+    """Makes one number of a text, for `join`ed texts that are to be read together; 0 until it is trained.
+
+    It starts from a `TransformerEncoder`, and is trained, batched and saved as one: its "vectors" have one component.
+    """
+
+    cached = 0  # texts hardly ever come again
+
+    def __init__(self, model: Any, tokenizer: Any, options: TransformerOptions) -> None:
+        super().__init__(model, tokenizer, options)
+        self.head = nn.Linear(int(model.config.hidden_size), 1).to(next(model.parameters()).device)
+        nn.init.zeros_(self.head.weight)
+        nn.init.zeros_(self.head.bias)
+
+    @classmethod
+    def of(cls, encoder: TransformerEncoder, max_length: int) -> CrossEncoder:
+        """Start from a copy of an encoder of names; `max_length` is in tokens, of all texts together."""
+        return cls(copy.deepcopy(encoder.model), encoder.tokenizer, dataclasses.replace(encoder.options, max_length=max_length))
+
+    @property
+    def dim(self) -> int:
+        return 1
+
+    def join(self, *texts: str) -> str:
+        """One text out of several, the important ones first: what is too long is cut at the end. Empty ones are left out."""
+        return f" {self.tokenizer.sep_token or '|'} ".join(filter(None, texts))
+
+    def forward(self, batch: Batch) -> Tensor:
+        scores: Tensor = self.head(self.pooled(batch))
+        return scores
+
+    def save(self, folder: Path) -> None:
+        super().save(folder)
+        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in self.head.state_dict().items()}, folder / _HEAD)
+
+    @classmethod
+    def load(cls, folder: Path) -> CrossEncoder:
+        encoder = super().load(folder)
+        assert isinstance(encoder, CrossEncoder)  # noqa: S101 - what `_open` of this class makes
+        try:
+            encoder.head.load_state_dict(load_file(folder / _HEAD))
+        except (SafetensorError, OSError, RuntimeError) as error:
+            raise LinkerError(f"{folder / _HEAD}: does not fit the transformer ({error}); train again") from None
+        if not all(torch.isfinite(tensor).all() for tensor in encoder.head.parameters()):
+            raise LinkerError(f"{folder / _HEAD}: its weights are not finite; train again")
+        return encoder
