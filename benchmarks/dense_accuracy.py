@@ -11,6 +11,8 @@ import dataclasses
 import hashlib
 import json
 import shutil
+import statistics
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +58,8 @@ LEVERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "learning rate 5e-5": {"training": {"learning_rate": 5e-5}},
     "first token": {"transformer": {"pooling": "cls"}},
     "norm loss, any length": {"transformer": {"normalize": False}, "training": {"hypernym_norm": True}},
+    "second stage": {"rerank": {"epochs": 2}},
+    "second stage without context": {"rerank": {"epochs": 2, "words": 0}},
 }
 
 
@@ -159,8 +163,7 @@ def run(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
 def load(path: Path, configuration: Configuration, seed: int) -> dict[str, Any]:
     """The figures of a run that is kept; one of other options stops the program."""
     figures: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["figures"]
-    wanted = dataclasses.asdict(changed(configuration.options, {"training": {"seed": seed}}))
-    if figures["options"] != json.loads(json.dumps(wanted)):
+    if changed(LinkerOptions(), figures["options"]) != changed(configuration.options, {"training": {"seed": seed}}):
         raise SystemExit(f"{path}: is of other options than those of today; move it away to run it again")
     return figures
 
@@ -192,6 +195,7 @@ def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]
         "options": dataclasses.asdict(options),
         "history": model.history,
         "norms": norms(model),
+        "second_stage_times_slower": slower(model, judged) if model.reranker else None,
         "example": example(model),
         "ranks": ranks,
         "unseen": groups,
@@ -216,6 +220,20 @@ def _say(event: Any) -> None:
         print(" ", {name: round(value, 4) if isinstance(value, float) else value for name, value in event.items()}, flush=True)
     elif event.step % 50 == 0:
         print(f"  epoch {event.epoch}, step {event.step} of {event.steps}: loss {event.loss:.4f}", flush=True)
+
+
+def slower(model: Linker, items: list[Any]) -> float:
+    """How many times longer linking takes with the second stage than without: the median of three pairs."""
+    ratios = []
+    for _ in range(3):
+        seconds = []
+        for reranker in (None, model.reranker):
+            alone = Linker(model.dictionary, model.generator, model.options, model.seen, {}, model.encoder, reranker=reranker)
+            start = time.perf_counter()
+            list(alone.link(items))
+            seconds.append(time.perf_counter() - start)
+        ratios.append(seconds[1] / seconds[0])
+    return round(statistics.median(ratios), 1)
 
 
 def norms(model: Linker) -> dict[str, Any] | None:
@@ -266,6 +284,8 @@ def row(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
             "n_unseen": int(unseen.sum()),
         }
     made["example"] = first["example"]
+    if first.get("second_stage_times_slower"):
+        made["second_stage_times_slower"] = [r["second_stage_times_slower"] for r in runs]
     if first["norms"]:
         made["hypernym_longer"] = [round(r["norms"]["hypernym_longer"], 4) for r in runs]
     return made

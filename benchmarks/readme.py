@@ -168,14 +168,16 @@ def _difference_row(pair: dict[str, Any]) -> list[str]:
 def levers() -> str:
     """What each lever gains on development mentions."""
     rows = runs("ncbi_devel_dense")["rows"]
-    head = ["configuration", "runs", "Acc@1", "Acc@5", "Acc@20", "unseen Acc@1", "strict Acc@1"]
+    head = ["configuration", "runs", "Acc@1", "Acc@5", "Acc@20", "unseen Acc@1", "strict Acc@1", "linking takes"]
     return table(head, map(_lever_row, rows))
 
 
 def _lever_row(made: dict[str, Any]) -> list[str]:
     judged = made["biosyn"]
     figures = [*(judged["acc"][k][0] for k in ("1", "5", "20")), judged["unseen_acc1"][0], made["strict"]["acc"]["1"][0]]
-    return [made["configuration"], str(made["runs"]), *(f"{value:.4f}" for value in figures)]
+    slower = made.get("second_stage_times_slower")
+    cost = f"{statistics.median(slower):.0f} times as long" if slower else ""
+    return [made["configuration"], str(made["runs"]), *(f"{value:.4f}" for value in figures), cost]
 
 
 def example() -> str:

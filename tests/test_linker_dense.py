@@ -25,7 +25,7 @@ from linker.evaluation import protocols  # noqa: E402
 from linker.linker import Seen, Work  # noqa: E402
 from linker.options import PRESETS, changed  # noqa: E402
 from linker.readers import mentions as readers  # noqa: E402
-from linker.types import Candidate, GoldGroup  # noqa: E402
+from linker.types import Candidate, Document, GoldGroup, Passage  # noqa: E402
 
 QUERIES = ["breast cancers", "tumour", "haemophilia", "a cup of tea", "AIDS", "", "Louis Bar", "breast and ovarian cancer", "cancer"]
 TRAINING = {"epochs": 2, "learning_rate": 1e-3, "device": "cpu", "precision": "fp32", "top_k": 8, "dictionary_queries": 16}
@@ -487,3 +487,97 @@ def test_a_changed_file_is_named(saved: Path, tmp_path: Path) -> None:
     vectors(lambda v: v * np.float32(0.5))(folder)
     with pytest.raises(LinkerError, match=r"vectors\.npy: differs from its checksum"):
         Linker.load(folder)
+
+
+# ------------------------------------------------------------------------------------------------------------- second stage
+
+
+@pytest.fixture(scope="module")
+def documents(mentions: list[Mention]) -> list[Document]:
+    """Each mention in a text of its own."""
+    made = []
+    for i, mention in enumerate(mentions):
+        text = f"A family with {mention.text} was seen"
+        placed = dataclasses.replace(mention, spans=((14, 14 + len(mention.text)),), document_id=str(i))
+        made.append(Document(str(i), (Passage(text),), (placed,)))
+    return made
+
+
+@pytest.fixture(scope="module")
+def two_stages(options: LinkerOptions) -> LinkerOptions:
+    rerank = {"epochs": 2, "max_length": 64, "learning_rate": 1e-3, "head_learning_rate": 1e-2, "words": 2, "weight": 2}
+    return changed(options, {"training": {"epochs": 1}, "rerank": rerank})
+
+
+@pytest.fixture(scope="module")
+def reranking(dictionary: Dictionary, documents: list[Document], two_stages: LinkerOptions) -> Linker:
+    return train(dictionary, two_stages, documents[:20])
+
+
+def test_a_second_stage_reads_the_sentence(reranking: Linker, documents: list[Document], monkeypatch: pytest.MonkeyPatch) -> None:
+    phases = [(record["phase"], record["epoch"]) for record in reranking.history]
+    assert phases == [("rank", 1), ("rank-rerank", 1), ("rank-rerank", 2)]
+    assert reranking.best_epoch == 1
+    read: list[str] = []
+    encoder: Any = reranking.reranker.encoder  # type: ignore[union-attr]
+    original = encoder.encode
+    monkeypatch.setattr(encoder, "encode", lambda texts, **others: read.extend(texts) or original(texts, **others))
+    document = documents[25]
+    prediction = next(iter(reranking.link([document], k=3)))
+    mention = document.mentions[0].text
+    assert len(read) == 10
+    assert all(text.startswith(f"{reranking.normalize(mention)} [SEP] ") for text in read)
+    assert all(text.endswith(f" [SEP] family with {mention} was seen") for text in read)
+    scores = [candidate.score for candidate in prediction.parts[0].candidates]
+    assert scores == sorted(scores, reverse=True)
+    read.clear()
+    next(iter(reranking.link([mention], k=3)))  # alone it has no sentence
+    assert [text.count("[SEP]") for text in read] == [1] * 10
+
+
+def test_both_protocols_judge_the_second_stage(reranking: Linker, documents: list[Document]) -> None:
+    """A stage that turns its candidates round is seen by both."""
+    plain = Linker(reranking.dictionary, reranking.generator, reranking.options, reranking.seen, {}, "transformer")
+    for judge in (protocols.strict, protocols.biosyn):
+        with_stage, without = ([outcome.rank for outcome in judge(linker, documents, 20)] for linker in (reranking, plain))
+        assert with_stage != without
+
+
+def test_a_second_stage_is_saved(reranking: Linker, documents: list[Document], tmp_path: Path) -> None:
+    reranking.save(tmp_path / "model")
+    loaded = Linker.load(tmp_path / "model")
+    assert list(loaded.link(documents[20:], k=4)) == list(reranking.link(documents[20:], k=4))
+    assert loaded.history == reranking.history
+    (tmp_path / "model" / "rerank" / "head.safetensors").unlink()
+    with pytest.raises(LinkerError, match=r"head\.safetensors: named in manifest\.json but missing"):
+        Linker.load(tmp_path / "model")
+
+
+def test_a_second_stage_goes_on_after_an_interruption(
+    few: Dictionary, own: list[Mention], two_stages: LinkerOptions, tmp_path: Path
+) -> None:
+    """Stopped within the second epoch of the second stage; its first one is in the checkpoint."""
+
+    class Stop(Exception):
+        pass
+
+    def stop(event: Any) -> None:
+        if isinstance(event, dict) and event["phase"] == "rank-rerank":
+            raise Stop
+
+    whole = train(few, two_stages, own)
+    with pytest.raises(Stop):
+        train(few, two_stages, own, work=Work(tmp_path, on_event=stop))
+    resumed = train(few, two_stages, own, work=Work(tmp_path, resume=True))
+    assert resumed.history == whole.history
+    assert found(resumed) == found(whole)
+
+
+def test_a_second_stage_needs_mentions_and_a_dense_encoder(few: Dictionary, own: list[Mention], two_stages: LinkerOptions) -> None:
+    message = r"a second stage \(rerank\.epochs\) needs a dense encoder and annotated mentions; give both, or leave it out"
+    with pytest.raises(LinkerError, match=message):
+        train(few, two_stages)
+    with pytest.raises(LinkerError, match=message):
+        Linker.train(few, mentions=own, options=two_stages)
+    with pytest.raises(LinkerError, match=r"rerank\.max_length is 96, set it to 64 or less"):
+        train(few, changed(two_stages, {"rerank": {"max_length": 96}}), own)
