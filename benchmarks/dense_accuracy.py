@@ -341,9 +341,14 @@ def main(chosen: argparse.Namespace, configurations: Sequence[Configuration], ta
     PLOTS.mkdir(parents=True, exist_ok=True)
     for (name, release), runs in kept.items():
         if runs[0]["history"]:
-            plot(runs[0]["history"], PLOTS / f"{task.corpus}-{task.on}-{_slug(name, release)}.png")
+            plot([made | {"phase": _phase(made["phase"])} for made in runs[0]["history"]], PLOTS / f"{task.corpus}-{task.on}-{_slug(name, release)}.png")
     save(f"{task.corpus}_{task.on}_dense", {"rows": rows, "differences": differences})
     print(table(rows))
+
+
+def _phase(name: str) -> str:
+    """A phase without the name of its run."""
+    return name if name == "align" else "second stage" if name.endswith("-rerank") else "rank"
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:

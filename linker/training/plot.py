@@ -84,5 +84,5 @@ def _draw(axes: Axes, title: str, labels: Mapping[str, str], history: History) -
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlim(0.5, max(len(history), 1) + 0.5)
     axes.grid(alpha=0.3)
-    if len(axes.lines) > 1:
+    if axes.lines:
         axes.legend(fontsize="small")
