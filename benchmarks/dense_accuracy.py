@@ -180,7 +180,8 @@ def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]
         validate=(lambda linker: _judged(linker, judged)) if task.on == "devel" else None,
         work=Work(folder, resume=True, phase=phase, on_event=_say),
     )
-    shutil.rmtree(folder / phase, ignore_errors=True)
+    for done in (phase, f"{phase}-rerank"):
+        shutil.rmtree(folder / done, ignore_errors=True)
     ranks, groups = {}, {}
     for protocol in protocols.PROTOCOLS:
         outcomes = list(getattr(protocols, protocol)(model, judged, max(KS)))
@@ -341,7 +342,10 @@ def main(chosen: argparse.Namespace, configurations: Sequence[Configuration], ta
     PLOTS.mkdir(parents=True, exist_ok=True)
     for (name, release), runs in kept.items():
         if runs[0]["history"]:
-            plot([made | {"phase": _phase(made["phase"])} for made in runs[0]["history"]], PLOTS / f"{task.corpus}-{task.on}-{_slug(name, release)}.png")
+            plot(
+                [made | {"phase": _phase(made["phase"])} for made in runs[0]["history"]],
+                PLOTS / f"{task.corpus}-{task.on}-{_slug(name, release)}.png",
+            )
     save(f"{task.corpus}_{task.on}_dense", {"rows": rows, "differences": differences})
     print(table(rows))
 

@@ -37,7 +37,7 @@ class Annotated:
     @property
     def is_single(self) -> bool:
         """Whether it is a name of one concept."""
-        return bool(self.name and self.mention.gold) and is_single(self.mention.gold or ())
+        return bool(self.name) and is_single(self.mention.gold or ())
 
 
 def is_single(gold: Gold) -> bool:
@@ -71,12 +71,12 @@ def expanded(mention: Mention, definitions: Mapping[str, str], options: LinkerOp
     return abbreviations.expand(mention.text, definitions) if options.text.abbreviations else mention.text
 
 
-def contexts(document: Document | None, mentions: Sequence[Mention], options: LinkerOptions) -> list[str]:
-    """What a second stage reads around each mention; empty where there is no such stage or no document."""
-    if document is None or not options.rerank.epochs:
+def contexts(document: Document | None, mentions: Sequence[Mention], words: int | None) -> list[str]:
+    """Each mention with so many words of its document on either side; empty where `words` is None or there is no document."""
+    if document is None or words is None:
         return [""] * len(mentions)
     text = document.text
-    return [context.around(text, mention.spans, options.rerank.words) for mention in mentions]
+    return [context.around(text, mention.spans, words) for mention in mentions]
 
 
 def collect(items: Iterable[Mention | Document], options: LinkerOptions) -> Iterator[Annotated]:
@@ -85,8 +85,9 @@ def collect(items: Iterable[Mention | Document], options: LinkerOptions) -> Iter
     The name is empty for a mention that gives none: a composite or aggregate of several concepts, unless
     `text.training_composites` is `join`, or one annotated as having no concept.
     """
+    words = options.rerank.words if options.rerank.epochs else None
     for document, mentions, definitions in grouped(items, options):
-        for mention, around in zip(mentions, contexts(document, mentions, options), strict=True):
+        for mention, around in zip(mentions, contexts(document, mentions, words), strict=True):
             if mention.gold is None:
                 continue
             ids = tuple(i for group in mention.gold for i in group.ids)

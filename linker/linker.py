@@ -187,10 +187,10 @@ class Linker:
         if options.rerank.epochs:
             from linker.ranker import rerank
 
-            rerank.check(encoder, options.rerank)  # before the first stage, not after it
+            rerank.check(encoder, options.rerank, queries)  # before the first stage, not after it
         self.generator, self.history = fit(encoder, material, how, judge if validate else None)
         if options.rerank.epochs:
-            self.reranker, history = rerank.fit(self.generator, material, self.dictionary, queries or {}, how)
+            self.reranker, history = rerank.fit(self.generator, material, self.dictionary, queries, how)
             self.history += history
         if group is not None:  # what is saved names the pretrained model, not where it was found on this machine
             self.options = dataclasses.replace(options, **{self.encoder: encoder.options})
@@ -236,7 +236,7 @@ class Linker:
             asked = [
                 (self.normalize(expanded or text), around)
                 for (document, mentions, _), item in zip(batch, split, strict=True)
-                for around, parts in zip(annotated.contexts(document, mentions, self.options), item, strict=True)
+                for around, parts in zip(self.contexts(document, mentions), item, strict=True)
                 for text, expanded in parts
             ]
             ranked = iter(self._rank(asked, k))
@@ -266,6 +266,10 @@ class Linker:
     @cached_property
     def _names(self) -> frozenset[str]:
         return frozenset(self.generator.table.texts)
+
+    def contexts(self, document: Document | None, mentions: Sequence[Mention]) -> list[str]:
+        """What the second stage reads around each mention; empty where there is none."""
+        return annotated.contexts(document, mentions, self.options.rerank.words if self.reranker else None)
 
     def names(self, asked: Asked, k: int) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
         """Rank the k best names of normalised names, each with its context: rows of `generator.table` and scores."""

@@ -130,7 +130,7 @@ class Candidate:
     concept_id: str
     name: str  # preferred name
     matched_name: str  # name with the best score
-    score: float  # of dense linkers the dense score + λ · the sparse one + what the concept's frequency adds
+    score: float  # of dense linkers the dense score + λ · the sparse one + what frequency adds - what a second stage takes
     sparse_score: float | None = None
     dense_score: float | None = None
 

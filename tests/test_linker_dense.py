@@ -556,7 +556,7 @@ def test_a_second_stage_is_saved(reranking: Linker, documents: list[Document], t
 def test_a_second_stage_goes_on_after_an_interruption(
     few: Dictionary, own: list[Mention], two_stages: LinkerOptions, tmp_path: Path
 ) -> None:
-    """Stopped within the second epoch of the second stage; its first one is in the checkpoint."""
+    """Stopped behind the first epoch of the second stage, which is in the checkpoint."""
 
     class Stop(Exception):
         pass
@@ -579,5 +579,8 @@ def test_a_second_stage_needs_mentions_and_a_dense_encoder(few: Dictionary, own:
         train(few, two_stages)
     with pytest.raises(LinkerError, match=message):
         Linker.train(few, mentions=own, options=two_stages)
+    both = [annotated("breast and ovarian cancer", "MESH:D001943", "MESH:D010051")]
+    with pytest.raises(LinkerError, match="learns from annotated mentions of one concept"):
+        train(few, two_stages, both, work=Work(on_event=pytest.fail))  # before any training
     with pytest.raises(LinkerError, match=r"rerank\.max_length is 96, set it to 64 or less"):
         train(few, changed(two_stages, {"rerank": {"max_length": 96}}), own)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from linker import matching
-from linker.annotated import contexts, grouped
+from linker.annotated import grouped
 from linker.errors import LinkerError
 from linker.linker import Linker
 from linker.matching import Resolve
@@ -49,7 +49,7 @@ def biosyn(linker: Linker, items: Iterable[Mention | Document], k: int) -> Itera
     """
     batch: list[_Judged] = []
     for document, mentions, definitions in grouped(items, linker.options):
-        around = contexts(document, mentions, linker.options)
+        around = linker.contexts(document, mentions)
         batch += [
             (m, [(query, context) for query in biosyn_queries(linker, m, definitions)])
             for m, context in zip(mentions, around, strict=True)

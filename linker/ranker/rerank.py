@@ -1,13 +1,15 @@
-"""The second stage: a cross-encoder reads mention, candidate and sentence together and reorders the first candidates.
+"""The second stage: a cross-encoder reads a mention, a candidate and the words around together, and reorders the first candidates.
 
-Its lists are made once, of the concepts that the trained first stage ranks highest, and its loss is the first stage's (BCNH eq. 4-6).
+Its lists are made once, of the concepts that the trained first stage ranks highest, and its loss is the list-wise one (BCNH eq. 4-6).
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -28,7 +30,7 @@ from linker.encoders.transformer import TransformerEncoder
 from linker.errors import LinkerError
 from linker.matching import SYNONYM, relevance
 from linker.ranker.lists import Query, hypernyms_of
-from linker.ranker.train import Material, Record, Run, flat, scale_of, spread
+from linker.ranker.train import Material, Record, Run, checksum, flat, scale_of, spread
 from linker.training import losses
 from linker.training.checkpoints import Checkpoints
 from linker.training.loop import Batch, Epoch, Loss, Plan, run
@@ -39,6 +41,7 @@ logger = logging.getLogger(__name__)
 _CONTEXTS = 5  # keeps the random draws of an epoch apart from those of ranker.lists and training.sampling
 _SAME = 0.9999  # sparse score of names with the same n-grams
 _FETCH = 2  # names fetched for each name asked for
+_NAMES = 10  # names fetched for each concept that is read (MEDIC has 7 a concept)
 
 Contexts = Mapping[Query, Sequence[str]]
 """What stands around the mentions of a query, one text for each mention; empty where nothing is known."""
@@ -56,8 +59,8 @@ class Reranker:
         generator: the first stage.
         encoder: gives a score to a text of mention, candidate and context.
         dictionary: of the generator.
-        options: what is read; `weight` is not used.
-        weight: of the encoder's score, in the units of the generator's scores.
+        options: what is read.
+        weight: of the encoder's score, in the units of the generator's scores: `options.weight` divided by the scale of training.
     """
 
     def __init__(
@@ -68,13 +71,18 @@ class Reranker:
 
     def concepts(self, asked: Asked, k: int) -> list[Ranked]:
         """Rank the k best concepts of each query; equal scores as the first stage orders them."""
-        ranked = self.generator.concepts([query for query, _ in asked], max(k, self.options.candidates))
+        distinct = list(dict.fromkeys(query for query, _ in asked))
+        first = dict(zip(distinct, self.generator.concepts(distinct, max(k, self.options.candidates)), strict=True))
+        ranked = [first[query] for query, _ in asked]
         found = [list(zip(r.concepts.tolist(), r.entries.tolist(), strict=True))[: self.options.candidates] for r in ranked]
         return [_reordered(r, _losing(r.concepts, lost), k) for r, lost in zip(ranked, self._lost(asked, found), strict=True)]
 
     def names(self, asked: Asked, k: int) -> list[tuple[Integers, Floats]]:
         """Rank the k best names of each query, those of a concept in their order: rows of the name table and scores."""
-        hits, table = self.generator.names([query for query, _ in asked], _FETCH * k), self.generator.table
+        table, distinct = self.generator.table, list(dict.fromkeys(query for query, _ in asked))
+        fetched = self.generator.names(distinct, max(_FETCH * k, _NAMES * self.options.candidates))
+        first = dict(zip(distinct, fetched, strict=True))
+        hits = [first[query] for query, _ in asked]
         found: list[_Found] = []
         for rows, _ in hits:
             best: dict[int, int] = {}
@@ -99,6 +107,8 @@ class Reranker:
         """What each found concept of a query loses: the weighted distance of its score to the best, 0 or more."""
         texts = [self.read(*query, *one) for query, some in zip(asked, found, strict=True) for one in some]
         scores, start, lost = self.weight * self.encoder.encode(texts)[:, 0], 0, []
+        if not np.isfinite(scores).all():
+            raise LinkerError("the second stage gives scores that are not finite; its weights are damaged, train again")
         for some in found:
             mine = scores[start : start + len(some)]
             lost.append(dict(zip((concept for concept, _ in some), (mine.max(initial=-np.inf) - mine).tolist(), strict=True)))
@@ -154,7 +164,7 @@ class _Lists:
 
 
 def fit(
-    generator: HybridGenerator, material: Material, dictionary: Dictionary, contexts: Contexts, how: Run
+    generator: HybridGenerator, material: Material, dictionary: Dictionary, contexts: Contexts | None, how: Run
 ) -> tuple[Reranker, list[Record]]:
     """Train a second stage on the mentions that its first stage was trained on.
 
@@ -170,7 +180,8 @@ def fit(
         LinkerError: see `check`; or no list is left to learn from.
     """
     training, options = how.training, how.rerank
-    encoder = CrossEncoder.of(check(generator.encoder, options), options.max_length)
+    start, contexts = check(generator.encoder, options, contexts)
+    encoder = CrossEncoder.of(start, options.max_length)
     reranker = Reranker(generator, encoder, dictionary, options, options.weight / scale_of(generator.encoder, training))
     lists = _lists(generator, material, contexts, training.height, options)
     logger.info("second stage: %d of %d queries have candidates to be put in order", len(lists.queries), len(contexts))
@@ -183,9 +194,18 @@ def fit(
     ]
     accelerator = Accelerator(cpu=encoder.device.type == "cpu")
     make = partial(_batches, reranker, lists, training.seed, training.relevance_temperature, accelerator)
+
+    def probe(epoch: int) -> Mapping[str, float]:
+        """Refuse weights that the last step of an epoch broke, before they are kept."""
+        if not np.isfinite(encoder.encode([""])).all():
+            raise LinkerError("the second stage gives scores that are not finite; training stopped; try a lower rerank.learning_rate")
+        return {}
+
     history: list[Record] = []
     phase = f"{how.phase}-rerank"
-    for event in run(encoder, groups, make, plan, accelerator, checkpoints=_checkpoints(how, phase)):
+    seen = json.dumps([[query.text, *sorted(query.right), *around] for query, around in contexts.items()])
+    made_of = {"first_stage": checksum(start), "contexts": hashlib.sha256(seen.encode()).hexdigest()}
+    for event in run(encoder, groups, make, plan, accelerator, after_epoch=probe, checkpoints=_checkpoints(how, phase, made_of)):
         if isinstance(event, Epoch):
             history.append({"phase": phase, **event.record})
         how.on_event(history[-1] if isinstance(event, Epoch) else event)
@@ -193,12 +213,14 @@ def fit(
     return reranker, history
 
 
-def check(encoder: Encoder, options: RerankOptions) -> TransformerEncoder:
-    """Give the encoder that a second stage starts from back, as what it must be.
+def check(encoder: Encoder, options: RerankOptions, contexts: Contexts | None) -> tuple[TransformerEncoder, Contexts]:
+    """Give back what a second stage starts from and learns from, as what it must be.
 
     Raises:
-        LinkerError: it is no transformer, or reads fewer tokens than asked for.
+        LinkerError: the encoder is no transformer, or reads fewer tokens than asked for; or there are no mentions of one concept.
     """
+    if contexts is None:
+        raise LinkerError("a second stage (rerank.epochs) learns from annotated mentions of one concept; give some, or leave it out")
     if not isinstance(encoder, TransformerEncoder):
         raise LinkerError("a second stage (rerank.epochs) starts from a transformer; take --encoder transformer, or leave it out")
     limit = getattr(encoder.model.config, "max_position_embeddings", None) or options.max_length
@@ -206,15 +228,14 @@ def check(encoder: Encoder, options: RerankOptions) -> TransformerEncoder:
         raise LinkerError(
             f"the transformer reads at most {limit} tokens; rerank.max_length is {options.max_length}, set it to {limit} or less"
         )
-    return encoder
+    return encoder, contexts
 
 
-def _checkpoints(how: Run, phase: str) -> Checkpoints | None:
+def _checkpoints(how: Run, phase: str, made_of: Mapping[str, object]) -> Checkpoints | None:
     if how.checkpoints is None:
         return None
-    made_of = {**how.fingerprint, **flat(how, "align", "training", "rerank")}
-    found = Checkpoints(how.checkpoints / phase, made_of)
-    return Checkpoints(found.folder, made_of, resume=how.resume and found.exists)
+    found = Checkpoints(how.checkpoints / phase, {**how.fingerprint, **flat(how, "align", "training", "rerank"), **made_of})
+    return replace(found, resume=how.resume and found.exists)
 
 
 def _lists(generator: HybridGenerator, material: Material, contexts: Contexts, height: int, options: RerankOptions) -> _Lists:

@@ -239,7 +239,7 @@ class _Trainer:
 
     def _indexed(self) -> Floats:
         """The vectors of the indexed names; encoded anew only where the weights have changed."""
-        made_by = _checksum(self.ranker.encoder), self.ranker.encoder.precision
+        made_by = checksum(self.ranker.encoder), self.ranker.encoder.precision
         if self._vectors is None or self._vectors[0] != made_by:
             self._vectors = None  # before the new ones take their memory
             bar = self.how.progress and self.accelerator.is_main_process
@@ -376,7 +376,7 @@ def spread(vectors: Tensor, *masks: Tensor) -> list[Tensor]:
     return spread
 
 
-def _checksum(module: nn.Module) -> str:
+def checksum(module: nn.Module) -> str:
     """What tells the weights of now from others."""
     digest = hashlib.sha256()
     for tensor in module.state_dict().values():

@@ -26,7 +26,7 @@ class AlignOptions:
 
 @dataclass(frozen=True, slots=True)
 class RerankOptions:
-    """The second stage: a cross-encoder reads a mention, its sentence and a candidate together, and reorders the first candidates."""
+    """The second stage: a cross-encoder reads a mention, the words around it and a candidate together, and reorders the candidates."""
 
     epochs: int = 0  # passes over the annotated mentions; 0 leaves the stage out
     candidates: int = 10  # concepts of a mention that are read
@@ -42,6 +42,8 @@ class RerankOptions:
     def __post_init__(self) -> None:
         _at_least("rerank", self, epochs=0, candidates=2, words=0, parents=0, weight=0, max_length=16, batch_size=1, warmup=0)
         _above_zero("rerank", self, "learning_rate", "head_learning_rate")
+        if self.weight == float("inf"):
+            raise LinkerError("rerank.weight is inf; expected: a finite number")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -89,7 +90,7 @@ class Ranking:
         self.hits = np.array([texts.index(name) for name, _ in names], np.int32), np.array([score for _, score in names], np.float32)
 
     def concepts(self, queries: Sequence[str], k: int) -> list[Ranked]:
-        self.asked.append(k)
+        self.asked.append((len(queries), k))
         return [self.ranked[:k] if query else self.ranked[:0] for query in queries]
 
     def names(self, queries: Sequence[str], k: int) -> list[tuple[Any, Any]]:
@@ -127,7 +128,7 @@ def test_concepts_lose_what_they_read_worse_than_the_best(dictionary: Dictionary
 def test_more_candidates_are_read_than_asked_for(dictionary: Dictionary) -> None:
     first = Ranking(dictionary, [(5, 0.9), (2, 0.8)])
     (ranked,) = reranker(dictionary, first, {"Lymphoma": 9.0}, candidates=4).concepts([("q", "")], 1)
-    assert (first.asked, ranked.concepts.tolist()) == ([4], [2])
+    assert (first.asked, ranked.concepts.tolist()) == ([(1, 4)], [2])
 
 
 def test_equal_scores_keep_their_order(dictionary: Dictionary) -> None:
@@ -142,6 +143,23 @@ def test_queries_without_candidates(dictionary: Dictionary) -> None:
     assert (nothing.concepts.tolist(), some.concepts.tolist()) == ([], [2, 5])
     assert all(text.endswith(" / around") for text in made.encoder.read)
     assert made.concepts([], 2) == []
+
+
+def test_the_first_stage_ranks_each_name_once(dictionary: Dictionary) -> None:
+    first = Ranking(dictionary, [(5, 0.9), (2, 0.8)])
+    made = reranker(dictionary, first, {"here": 1.0})
+    here, there, again = made.concepts([("q", "here"), ("q", "there"), ("p", "here")], 2)
+    assert first.asked == [(2, 10)]
+    assert [r.concepts.tolist() for r in (here, there, again)] == [[5, 2]] * 3
+    assert len(made.encoder.read) == 6
+
+
+def test_as_many_candidates_are_read_whatever_is_asked_for(dictionary: Dictionary) -> None:
+    first = Ranking(dictionary, names=[("tumor", 0.9), ("lymphoma", 0.8), ("fever", 0.7)])
+    made = reranker(dictionary, first, {"Fever": 9.0}, candidates=3)
+    for k in (1, 2, 3):
+        ((rows, _),) = made.names([("q", "")], k)
+        assert [made.generator.table.texts[row] for row in rows] == ["fever", "tumor", "lymphoma"][:k]
 
 
 def test_names_lose_with_their_concepts(dictionary: Dictionary) -> None:
@@ -249,6 +267,29 @@ def test_an_interrupted_training_goes_on(generator: HybridGenerator, material: M
     assert scores(resumed) == scores(whole)
     with pytest.raises(LinkerError, match=r"the checkpoint is of another training: rerank\.words \(then 8, now 3\)"):
         fit(generator, material, dictionary, CONTEXTS, how(tmp_path, resume=True, words=3))
+    with pytest.raises(LinkerError, match="the checkpoint is of another training: contexts "):
+        fit(generator, material, dictionary, {query: ["elsewhere"] for query in CONTEXTS}, how(tmp_path, resume=True))
+    other = HybridGenerator(generator.sparse, changed(generator.encoder), generator.vectors, 1.0)
+    with pytest.raises(LinkerError, match="the checkpoint is of another training: first_stage "):
+        fit(other, material, dictionary, CONTEXTS, how(tmp_path, resume=True))
+
+
+def changed(encoder: Any) -> TransformerEncoder:
+    """A copy with another weight."""
+    other: TransformerEncoder = copy.deepcopy(encoder)
+    with torch.no_grad():
+        next(other.parameters()).add_(1)
+    return other
+
+
+def test_broken_weights_are_not_kept(generator: HybridGenerator, material: Material, dictionary: Dictionary, tmp_path: Path) -> None:
+    """One step at a rate that leaves no number finite."""
+    broken = how(tmp_path, epochs=1, batch_size=2, learning_rate=1e30, head_learning_rate=1e30)
+    with pytest.raises(LinkerError, match="scores that are not finite; training stopped"):
+        fit(generator, material, dictionary, CONTEXTS, broken)
+    made = Reranker(generator, Knowing({"": float("nan")}), dictionary, RerankOptions(), 0.1)  # type: ignore[arg-type]
+    with pytest.raises(LinkerError, match="scores that are not finite; its weights are damaged, train again"):
+        made.concepts([("fever", "")], 1)
 
 
 def test_nothing_to_learn_from(generator: HybridGenerator, material: Material, dictionary: Dictionary) -> None:
@@ -258,11 +299,15 @@ def test_nothing_to_learn_from(generator: HybridGenerator, material: Material, d
 
 
 def test_what_it_starts_from(encoder: TransformerEncoder) -> None:
-    assert check(encoder, RerankOptions(max_length=64)) is encoder
+    assert check(encoder, RerankOptions(max_length=64), CONTEXTS) == (encoder, CONTEXTS)
     with pytest.raises(LinkerError, match=r"reads at most 64 tokens; rerank\.max_length is 96, set it to 64 or less"):
-        check(encoder, RerankOptions())
+        check(encoder, RerankOptions(), CONTEXTS)
     with pytest.raises(LinkerError, match=r"a second stage \(rerank\.epochs\) starts from a transformer"):
-        check(SimpleNamespace(), RerankOptions())  # type: ignore[arg-type]
+        check(SimpleNamespace(), RerankOptions(), CONTEXTS)  # type: ignore[arg-type]
+    with pytest.raises(LinkerError, match="learns from annotated mentions of one concept; give some, or leave it out"):
+        check(encoder, RerankOptions(max_length=64), None)
+    with pytest.raises(LinkerError, match=r"rerank\.weight is inf; expected: a finite number"):
+        RerankOptions(weight=float("inf"))
 
 
 def test_saving_and_loading(generator: HybridGenerator, material: Material, dictionary: Dictionary, tmp_path: Path) -> None:
