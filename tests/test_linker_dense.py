@@ -99,6 +99,12 @@ def weights(linker: Linker) -> dict[str, list[Any]]:
     return encoder | {"λ": [generator.sparse_weight], "vectors": generator.vectors.tolist(), "bias": generator.bias.tolist()}
 
 
+def resign(folder: Path) -> None:
+    """Make the manifest of a changed folder true."""
+    sums = {f.relative_to(folder).as_posix(): files.sha256(f) for f in folder.rglob("*") if f.is_file() and f.name != "manifest.json"}
+    persistence.save_json(folder / "manifest.json", {"sha256": sums})
+
+
 def accuracy(linker: Linker, mentions: Sequence[Mention]) -> dict[str, float]:
     ranks = [outcome.rank for outcome in protocols.strict(linker, mentions, 20)]
     return {f"dev_acc{k}": float(np.mean([0 < rank <= k for rank in ranks])) for k in (1, 5)}
@@ -472,8 +478,7 @@ def test_damaged_folders_with_a_true_manifest_are_refused(
     folder = tmp_path / "model"
     shutil.copytree(saved, folder)
     damage(folder)
-    sums = {f.relative_to(folder).as_posix(): files.sha256(f) for f in folder.rglob("*") if f.is_file() and f.name != "manifest.json"}
-    persistence.save_json(folder / "manifest.json", {"sha256": sums})
+    resign(folder)
     if message is None:
         assert found(Linker.load(folder), ["AIDS"])[0][0].dense_score is None
         return
@@ -551,6 +556,27 @@ def test_a_second_stage_is_saved(reranking: Linker, documents: list[Document], t
     (tmp_path / "model" / "rerank" / "head.safetensors").unlink()
     with pytest.raises(LinkerError, match=r"head\.safetensors: named in manifest\.json but missing"):
         Linker.load(tmp_path / "model")
+
+
+def test_parts_of_a_composite_share_their_context(reranking: Linker) -> None:
+    text = "A family with breast and ovarian cancer was seen"
+    mention = Mention("breast and ovarian cancer", spans=((14, 39),), document_id="1")
+    document = Document("1", (Passage(text),), (mention,))
+    prediction = next(iter(reranking.link([document], k=2)))
+    assert [part.text for part in prediction.parts] == ["breast cancer", "ovarian cancer"]
+    around = "family with breast and ovarian cancer was seen"
+    alone = reranking._rank([(part.text, around) for part in prediction.parts], 2)
+    assert [part.candidates for part in prediction.parts] == alone
+
+
+def test_a_model_of_before_the_second_stage(saved: Path, model: Linker, tmp_path: Path) -> None:
+    folder = tmp_path / "older"
+    shutil.copytree(saved, folder)
+    config = persistence.load_json(folder / "config.json")
+    del config["options"]["rerank"]
+    persistence.save_json(folder / "config.json", config)
+    resign(folder)
+    assert found(Linker.load(folder)) == found(model)
 
 
 def test_a_second_stage_goes_on_after_an_interruption(

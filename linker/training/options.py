@@ -32,7 +32,7 @@ class RerankOptions:
     candidates: int = 10  # concepts of a mention that are read
     words: int = 8  # of the text that are read on either side of a mention
     parents: int = 3  # direct parents of a candidate that are read, the root left out
-    weight: float = 0.2  # of its score beside the first stage's, in the units of training (see `score_scale`)
+    weight: float = 0.1  # of its score beside the first stage's, in the units of training (see `score_scale`)
     max_length: int = 96  # tokens of all that is read together
     batch_size: int = 8  # mentions
     learning_rate: float = 3e-5  # of the transformer, which starts from the first stage's

@@ -314,6 +314,18 @@ def test_development_mentions_choose_the_epoch_that_refit_repeats(
     assert weight == found[-1]["sparse_weight"] / 20  # scores of unit vectors are cosines, in training 20 times that
 
 
+def test_refit_trains_the_second_stage_again(run: Run, common: tuple[object, ...], folder: Path, tmp_path: Path) -> None:
+    stage = ("--set", "rerank.epochs=1", "--set", "rerank.max_length=48")
+    arguments = (*common, *stage, "--epochs", "1", "--dev", folder / "dev.tsv", "--refit", "-o", tmp_path / "model")
+    result = run("train", *arguments)
+    assert result.code == 0
+    assert re.search(rf"\nrank-rerank, epoch 1: loss {NUMBER}, lists with gold first {NUMBER}\n", result.err)
+    phases = ["align", "rank", "rank-rerank", "refit", "refit-rerank"]
+    assert [(record["phase"], record["epoch"]) for record in records(tmp_path / "model")] == [(phase, 1) for phase in phases]
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]  # the checkpoints are gone
+    assert Linker.load(tmp_path / "model").best_epoch == 1
+
+
 def test_without_a_hierarchy_the_norm_loss_is_switched_off(run: Run, tiny_bert: Path, tmp_path: Path) -> None:
     (tmp_path / "flat.txt").write_text("D1||fever\nD1||pyrexia\nD1||high temperature\nD2||asthma\nD2||bronchial asthma\n")
     arguments = ("--dict", tmp_path / "flat.txt", "--model-name", tiny_bert, *QUICK, "--epochs", "1", "--hypernym-norm")

@@ -221,7 +221,7 @@ def test_it_learns_the_lists_that_have_something_to_learn(
     assert [(record["phase"], record["epoch"]) for record in history] == [("rank-rerank", epoch) for epoch in range(1, 41)]
     assert history[-1]["loss"] < history[0]["loss"]
     assert history[-1]["right_first"] == 1
-    assert made.weight == pytest.approx(0.2 / 20)
+    assert made.weight == pytest.approx(0.1 / 20)
     first, second = made.concepts([("lymphomas", "a lymphomas b"), ("mass lymph", "")], 1)
     assert (first.concepts.tolist(), second.concepts.tolist()) == ([2], [3])
     assert encoder.encode(["lymphoma"]).tolist() == before
