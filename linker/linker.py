@@ -167,13 +167,13 @@ class Linker:
         how = Run(
             options.training,
             options.align,
-            options.rerank,
             checkpoints=work.checkpoints,
             resume=work.resume,
             phase=work.phase,
             fingerprint=fingerprint,
             on_event=work.on_event,
             progress=work.progress,
+            rerank=options.rerank,
         )
 
         def judge(generator: HybridGenerator) -> Mapping[str, float]:

@@ -89,13 +89,13 @@ class Run:
 
     training: TrainingOptions
     align: AlignOptions
-    rerank: RerankOptions = field(default_factory=RerankOptions)
     checkpoints: Path | None = None  # folder for checkpoints, one folder in it for each phase
     resume: bool = False  # go on from them, where there are any
     phase: str = "rank"  # name of the list-wise phase
     fingerprint: Mapping[str, object] = field(default_factory=dict)  # what is trained on, by checksum
     on_event: Callable[[Step | Record], None] = lambda event: None  # is told each step and each epoch
     progress: bool = False  # show a bar while the names of the dictionary are encoded
+    rerank: RerankOptions = field(default_factory=RerankOptions)
 
 
 def fit(encoder: Encoder, material: Material, how: Run, validate: Validate | None = None) -> tuple[HybridGenerator, list[Record]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -209,7 +210,7 @@ CONTEXTS = {
 def how(checkpoints: Path | None = None, resume: bool = False, **options: Any) -> Run:
     training = TrainingOptions(device="cpu", precision="fp32")
     chosen = {"epochs": 2, "max_length": 48, "batch_size": 1, "learning_rate": 1e-3, "head_learning_rate": 1e-2} | options
-    return Run(training, AlignOptions(epochs=0), RerankOptions(**chosen), checkpoints=checkpoints, resume=resume)
+    return Run(training, AlignOptions(epochs=0), checkpoints, resume, rerank=RerankOptions(**chosen))
 
 
 def test_it_learns_the_lists_that_have_something_to_learn(
@@ -252,15 +253,8 @@ def test_an_interrupted_training_goes_on(generator: HybridGenerator, material: M
         if isinstance(event, dict):
             raise KeyboardInterrupt
 
-    interrupted = how(tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        fit(
-            generator,
-            material,
-            dictionary,
-            CONTEXTS,
-            Run(*(interrupted.training, interrupted.align, interrupted.rerank), tmp_path, on_event=stop),
-        )
+        fit(generator, material, dictionary, CONTEXTS, dataclasses.replace(how(tmp_path), on_event=stop))
     assert (tmp_path / "rank-rerank").is_dir()
     resumed, again = fit(generator, material, dictionary, CONTEXTS, how(tmp_path, resume=True))
     assert again == history
