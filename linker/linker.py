@@ -122,8 +122,8 @@ class Linker:
         extended = dictionary.add([(one.name, one.ids) for one in known if one.name]) if extend else dictionary
         table = _table(dictionary, options, corrections)
         kind = registry.load(encoder)
-        if options.rerank.epochs and (issubclass(kind, SparseEncoder) or not known):
-            raise LinkerError("a second stage (rerank.epochs) needs a dense encoder and annotated mentions; give both, or leave it out")
+        if options.rerank.epochs and issubclass(kind, SparseEncoder):
+            raise LinkerError(f"a second stage (rerank.epochs) needs a dense encoder, not {encoder}; take one, or leave the stage out")
         sparse = (kind if issubclass(kind, SparseEncoder) else TfidfEncoder)(options.sparse)
         sparse.fit([text for text in table.texts if text])  # as BioSyn: without the mentions
         if extended is not dictionary:
