@@ -180,6 +180,13 @@ def _lever_row(made: dict[str, Any]) -> list[str]:
     return [made["configuration"], str(made["runs"]), *(f"{value:.4f}" for value in figures), cost]
 
 
+def rescoring() -> str:
+    """What is added to the scores of the aligned model, on development mentions."""
+    rows = result("rescoring")["rows"]
+    figures = ([row["lever"], f"{row['weight']:g}", *(f"{row[f'acc{k}']:.4f}" for k in (1, 5, 20))] for row in rows)
+    return table(["added", "weight", "Acc@1", "Acc@5", "Acc@20"], figures)
+
+
 def example() -> str:
     """BCNH's Table 2: the ten best names of one mention."""
     rows = [made for made in runs("ncbi_test_dense")["rows"] if made["medic"] == "2012"]
@@ -190,7 +197,7 @@ def example() -> str:
 
 TOOLS = {"linker": "linker", "pyab3p": "Ab3P (pyab3p)", "schwartz_hearst": "Schwartz-Hearst"}
 ABLATION = ("BioSyn", "BioSyn + norm", "BCNH list-wise", "BCNH list-wise + norm", "BCNH list-wise + norm, as coded")
-BLOCKS: tuple[Callable[[], str], ...] = (accuracy, choice, text, speed, dense, ablation, differences, levers, example)
+BLOCKS: tuple[Callable[[], str], ...] = (accuracy, choice, text, speed, dense, ablation, differences, levers, rescoring, example)
 
 
 def filled(pages: list[str]) -> list[str]:
