@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,25 @@ def data() -> Path:
 def sample() -> Path:
     """The bundled sample dictionary, in the tab-separated format of MEDIC."""
     return ROOT / "dictionaries" / "sample_medic.tsv"
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Threads of torch cost more than they give where a matrix is so small."""
+    torch = pytest.importorskip("torch")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def no_accelerator_state() -> Iterator[None]:
+    """No precision of accelerate is left over from another test."""
+    state = pytest.importorskip("accelerate.state").AcceleratorState
+    state._reset_state(reset_partial_state=True)
+    yield
+    state._reset_state(reset_partial_state=True)
 
 
 @pytest.fixture(scope="session")

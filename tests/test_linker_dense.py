@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
-from accelerate.state import AcceleratorState  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, files, persistence  # noqa: E402
@@ -31,21 +30,7 @@ QUERIES = ["breast cancers", "tumour", "haemophilia", "a cup of tea", "AIDS", ""
 TRAINING = {"epochs": 2, "learning_rate": 1e-3, "device": "cpu", "precision": "fp32", "top_k": 8, "dictionary_queries": 16}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Threads cost more than they give where a matrix is so small."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture(autouse=True)
-def _no_state() -> Iterator[None]:
-    """No precision is left over from another test."""
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield
-    AcceleratorState._reset_state(reset_partial_state=True)
+pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
 
 @pytest.fixture(scope="module")

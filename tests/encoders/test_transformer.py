@@ -6,7 +6,7 @@ import dataclasses
 import json
 import logging
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +30,7 @@ NAME = st.text("ab é-9Ω\ud800日", max_size=40) | st.lists(st.sampled_from(["b
 POOLINGS = [(pooling, normalize) for pooling in ("mean", "cls") for normalize in (True, False)]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Threads cost more than they give where a matrix is so small."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +16,6 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
-from accelerate.state import AcceleratorState  # noqa: E402
 
 from linker import Dictionary, persistence  # noqa: E402
 from linker.candidates.base import Ranked  # noqa: E402
@@ -41,21 +40,7 @@ D:5\tFever\tPyrexia\tD:0
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Threads cost more than they give where a matrix is so small."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture(autouse=True)
-def _no_state() -> Iterator[None]:
-    """No precision is left over from another test."""
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield
-    AcceleratorState._reset_state(reset_partial_state=True)
+pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
 
 @pytest.fixture(scope="module")

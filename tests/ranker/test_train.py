@@ -7,7 +7,7 @@ import logging
 import math
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 accelerate = pytest.importorskip("accelerate")
-from accelerate.state import AcceleratorState  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
@@ -118,15 +117,7 @@ class Plain(Encoder):
         return cls()
 
 
-@pytest.fixture(autouse=True)
-def _plain() -> Iterator[None]:
-    """One thread, and no precision left over from another test."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield
-    AcceleratorState._reset_state(reset_partial_state=True)
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
 
 def read(text: str, folder: Path) -> Dictionary:

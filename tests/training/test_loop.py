@@ -25,7 +25,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 accelerate = pytest.importorskip("accelerate")
-from accelerate.state import AcceleratorState  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
@@ -117,15 +116,7 @@ def one_step(toy: Toy, batch: Batch, **plan: Any) -> list[Step | Epoch]:
     return list(run(toy, toy.groups(), lambda _: [batch], Plan(epochs=1, steps=1, **plan), accelerate.Accelerator(cpu=True)))
 
 
-@pytest.fixture(autouse=True)
-def _plain() -> Iterator[None]:
-    """One thread, and no precision left over from another test."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield
-    AcceleratorState._reset_state(reset_partial_state=True)
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
 
 @pytest.fixture(scope="module")
