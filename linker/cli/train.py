@@ -20,7 +20,7 @@ from linker.errors import LinkerError
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
-    from linker.linker import Linker
+    from linker.linker import Linker, Work
     from linker.options import LinkerOptions
     from linker.types import Document, Mention
 
@@ -93,7 +93,7 @@ def train(
     folder while it is trained, to go on from with --resume; several GPUs: accelerate launch -m linker.cli train ...
     """
     from linker import persistence, registry
-    from linker.linker import Linker, Work
+    from linker.linker import Work
     from linker.readers import mentions as readers
     from linker.text.spelling import read
 
@@ -136,18 +136,9 @@ def train(
     choices: dict[str, Any] = {"encoder": chosen, "options": options, "extend": not no_extend}
     choices["corrections"] = read(spelling, handle) if spelling else {}
     development = annotated(dev) if dev else []
-    judge = (lambda model: _judged(model, development)) if dev else None
     with _progress(checkpoints) as progress:
         work = Work(checkpoints, resume, judged_by=_checksum(dev) if dev else "", on_event=progress, progress=common.has_bars())
-        model = Linker.train(dictionary, mentions=training, validate=judge, work=work, **choices)
-        if dev:
-            _report(model, development)
-        if refit:
-            choices["options"] = _refitted(options, model)
-            again = dataclasses.replace(work, phase="refit", resume=True)  # its alignment is that of the first training
-            refitted = Linker.train(dictionary, mentions=training + development, work=again, **choices)
-            refitted.history = [*model.history, *(record for record in refitted.history if record["phase"].startswith("refit"))]
-            model = refitted
+        model = _trained(dictionary, training, development, work, choices, refit)
         if not is_main:
             return
         model.save(output)
@@ -274,6 +265,25 @@ class _Progress:
                 disable=not common.has_bars(),
             )
         self._bar.update()
+
+
+def _trained(
+    dictionary: Dictionary, training: list[Document | Mention], development: list[Document | Mention], work: Work, choices: Any, refit: bool
+) -> Linker:
+    """Train, report on the development mentions where there are any, and train again on all for --refit."""
+    from linker.linker import Linker
+
+    judge = (lambda model: _judged(model, development)) if development else None
+    model = Linker.train(dictionary, mentions=training, validate=judge, work=work, **choices)
+    if development:
+        _report(model, development)
+    if not refit:
+        return model
+    options = _refitted(choices["options"], model)
+    again = dataclasses.replace(work, phase="refit", resume=True)  # its alignment is that of the first training
+    refitted = Linker.train(dictionary, mentions=training + development, work=again, **{**choices, "options": options})
+    refitted.history = [*model.history, *(record for record in refitted.history if record["phase"].startswith("refit"))]
+    return refitted
 
 
 def _judged(model: Linker, items: list[Document | Mention]) -> dict[str, float]:
