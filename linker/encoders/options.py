@@ -1,4 +1,4 @@
-"""The options of dense encoders; importing them needs no torch."""
+"""The options of dense encoders and word vectors; importing them needs no torch."""
 
 from __future__ import annotations
 
@@ -22,3 +22,54 @@ class TransformerOptions:
             raise LinkerError(f"transformer.max_length is {self.max_length}; expected: 3 or more")
         if self.pooling not in ("mean", "cls"):
             raise LinkerError(f"transformer.pooling is {self.pooling!r}; expected: mean or cls")
+
+
+@dataclass(frozen=True, slots=True)
+class WordsOptions:
+    """How word vectors are trained: skip-gram with negative sampling (Mikolov et al. 2013), with character n-grams (fastText) or not."""
+
+    tokens: Literal["words", "names", "concepts"] = "words"  # what has vectors: words, names too, names and concepts too (BNE)
+    subwords: bool = True  # character n-grams have vectors too, so that unknown words have one; only where all tokens are words
+    dim: int = 200  # components
+    window: int = 6  # words on either side, at most
+    negative: int = 5  # words that are drawn as wrong ones for each right one
+    min_count: int = 3  # rarer words have no vector of their own
+    epochs: int = 5  # passes over the text
+    min_n: int = 3  # characters of the shortest n-gram
+    max_n: int = 6  # characters of the longest n-gram
+    buckets: int = 200_000  # n-grams are told apart by a hash below this; fewer share vectors
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        least = {
+            "dim": 1,
+            "window": 1,
+            "negative": 1,
+            "min_count": 1,
+            "epochs": 1,
+            "min_n": 1,
+            "max_n": self.min_n,
+            "buckets": 1,
+            "seed": 0,
+        }
+        for name, low in least.items():
+            if getattr(self, name) < low:
+                raise LinkerError(f"words.{name} is {getattr(self, name)}; expected: {low} or more")
+        if self.tokens not in ("words", "names", "concepts"):
+            raise LinkerError(f"words.tokens is {self.tokens!r}; expected: words, names or concepts")
+
+
+@dataclass(frozen=True, slots=True)
+class DanOptions:
+    """The Deep Averaging Network: the mean of a name's word vectors, projected, through one hidden layer."""
+
+    cca: bool = True  # project the mean by canonical correlation analysis of names with their concepts; off: taken as it is
+    hidden: int = 2400  # units of the hidden layer, 38,400 in the paper; 0: no network, the (projected) mean is the vector
+    dropout: float = 0.5  # of the hidden units in training
+    normalize: bool = True  # unit vectors, so that the dense score is a cosine
+
+    def __post_init__(self) -> None:
+        if self.hidden < 0:
+            raise LinkerError(f"dan.hidden is {self.hidden}; expected: 0 or more")
+        if not 0 <= self.dropout < 1:
+            raise LinkerError(f"dan.dropout is {self.dropout}; expected: 0 or more, and below 1")

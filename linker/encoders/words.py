@@ -1,0 +1,325 @@
+"""Word vectors: trained here or read from files of word2vec and fastText; a name is the mean of its words (Fivez et al. 2021a, eq. 1)."""
+
+from __future__ import annotations
+
+import itertools
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linker import files, persistence
+from linker.dictionary import Dictionary
+from linker.encoders.options import WordsOptions
+from linker.errors import InputError, LinkerError
+from linker.persistence import Strings
+from linker.text.gazetteer import Gazetteer
+from linker.text.normalize import normalize
+
+Floats = NDArray[np.float32]
+Pieces = tuple[
+    Any, Any
+]  # rows of `WordVectors.vectors` (array "i") and their weights (array "f"), whose weighted sum is the vector of a name
+
+KIND = "words"  # of the folder
+FREQUENT = 20_000  # words that a model keeps beside those of its names, since mentions hold them too
+NAME, CONCEPT = "NAME ", "CONCEPT "  # what tokens that are no words begin with; words are lower case, without spaces
+_FASTTEXT = (793712314).to_bytes(4, "little")
+
+
+@dataclass(frozen=True, slots=True)
+class Subwords:
+    """Character n-grams as fastText cuts and hashes them (Bojanowski et al. 2017, section 3.2)."""
+
+    min_n: int
+    max_n: int
+    buckets: int
+
+    def hashes(self, word: str) -> list[int]:
+        """The bucket of each n-gram of `<word>`, counted in characters; boundaries alone are none."""
+        marked = f"<{word}>"
+        ends = range(len(marked) + 1)
+        spans = ((a, a + n) for a in ends for n in range(self.min_n, self.max_n + 1) if a + n in ends)
+        return [_fnv(marked[a:b]) % self.buckets for a, b in spans if not (b - a == 1 and (a == 0 or b == len(marked)))]
+
+
+def _fnv(text: str) -> int:
+    """The hash of fastText, FNV-1a over signed bytes. Not taken from gensim, whose import takes seconds."""
+    value = 2166136261
+    for byte in text.encode("utf-8", "replace"):
+        value = ((value ^ (byte | 0xFFFFFF00 if byte > 127 else byte)) * 16777619) & 0xFFFFFFFF
+    return value
+
+
+class WordVectors:
+    """Vectors of words, and of character n-grams for unknown ones.
+
+    Args:
+        words: the vocabulary; tokens that are names or concepts begin with `NAME` and `CONCEPT`.
+        vectors: float32 (len(words) + len(buckets), dim), the n-grams behind the words.
+        subwords: how n-grams are cut; None: there are none.
+        buckets: sorted hashes of the n-grams that have a vector.
+
+    Raises:
+        LinkerError: the arrays do not fit each other, or a number is not finite.
+    """
+
+    def __init__(
+        self, words: Sequence[str], vectors: Floats, subwords: Subwords | None = None, buckets: NDArray[np.int64] | None = None
+    ) -> None:
+        self.buckets = np.empty(0, np.int64) if buckets is None else buckets
+        self.words, self.vectors, self.subwords = words, vectors, subwords
+        self.row = {word: row for row, word in enumerate(words)}
+        if vectors.ndim != 2 or len(vectors) != len(words) + len(self.buckets) or vectors.dtype != np.float32:
+            shape = f"({len(words)} words + {len(self.buckets)} n-grams, dim)"
+            raise LinkerError(f"the word vectors are {vectors.dtype} {vectors.shape}, expected: float32 {shape}")
+        if not len(words):
+            raise LinkerError("there is no word with a vector; give more text, or a smaller words.min_count")
+        if not np.isfinite([vectors.min(), vectors.max()]).all():
+            raise LinkerError("the word vectors are not finite; their file is damaged")
+
+    @property
+    def dim(self) -> int:
+        """The number of components of a vector."""
+        return int(self.vectors.shape[1])
+
+    def pieces(self, name: str) -> Pieces:
+        """Which vectors a name is the sum of: its words, each with the same weight, an unknown word as the mean of its n-grams.
+
+        Words without any vector are left out; a name of nothing else has no pieces, and the zero vector.
+        """
+        found = [rows for word in tokens(name) if len(rows := self._rows(word))]
+        rows, weights = array("i", itertools.chain.from_iterable(found)), array("f")
+        for some in found:
+            weights.extend([1 / (len(found) * len(some))] * len(some))
+        return rows, weights
+
+    def _rows(self, word: str) -> Sequence[int]:
+        row = self.row.get(word)
+        if row is not None:
+            return (row,)
+        if self.subwords is None:
+            return ()
+        hashes = np.array(self.subwords.hashes(word), np.int64)
+        places = np.searchsorted(self.buckets, hashes)
+        kept = [p for p, h in zip(places.tolist(), hashes.tolist(), strict=True) if p < len(self.buckets) and self.buckets[p] == h]
+        return [len(self.words) + place for place in kept]
+
+    def means(self, names: Sequence[str]) -> Floats:
+        """The mean word vector u_n of each name (Fivez et al. 2021a, eq. 1), float32 (len(names), dim)."""
+        made = np.zeros((len(names), self.dim), np.float32)
+        for i, name in enumerate(names):
+            rows, weights = self.pieces(name)
+            if rows:
+                made[i] = np.asarray(weights, np.float32) @ self.vectors[np.asarray(rows)]
+        return made
+
+    def of(self, token: str) -> Floats | None:
+        """The vector of a token: a word, or `NAME` or `CONCEPT` and what it names; None where it has none."""
+        row = self.row.get(token)
+        return None if row is None else self.vectors[row]
+
+    def pruned(self, names: Iterable[str], frequent: int = FREQUENT) -> WordVectors:
+        """Only the words of some names, the first words of the vocabulary (the frequent ones), and the n-grams of all these."""
+        wanted = {word for name in names for word in tokens(name)} | set(self.words[:frequent])
+        words = [word for word in self.words if word in wanted]
+        if self.subwords is None:
+            return WordVectors(words, self.vectors[[self.row[word] for word in words]])
+        used = {h for word in wanted for h in self.subwords.hashes(word)}
+        kept = np.array([place for place, h in enumerate(self.buckets.tolist()) if h in used], np.int64)
+        rows = np.concatenate([np.array([self.row[word] for word in words], np.int64), len(self.words) + kept])
+        return WordVectors(words, self.vectors[rows], self.subwords, self.buckets[kept])
+
+    def write(self, folder: Path) -> None:
+        """Write what `open` needs into a folder that is being saved."""
+        columns = Strings.of(self.words).arrays("word")
+        persistence.save_arrays(folder, {**columns, "vectors": np.asarray(self.vectors), "buckets": self.buckets})
+        how = self.subwords
+        persistence.save_json(folder / "subwords.json", how and {"min_n": how.min_n, "max_n": how.max_n, "buckets": how.buckets})
+
+    @classmethod
+    def open(cls, folder: Path) -> WordVectors:
+        """Read what `write` wrote; the vectors stay memory-mapped."""
+        arrays, how = persistence.load_arrays(folder), persistence.load_json(folder / "subwords.json")
+        try:
+            words = list(Strings.from_arrays(arrays, "word"))
+            return cls(words, arrays["vectors"], how and Subwords(**how), arrays["buckets"])
+        except (KeyError, TypeError, ValueError, LinkerError) as error:
+            raise LinkerError(f"{folder}: holds no word vectors as linker writes them ({error}); make them again") from None
+
+    def save(self, folder: files.Pathlike) -> None:
+        """Write a folder of its own, which is replaced at the end where it was there."""
+        with persistence.saving(folder, KIND, {"words": len(self.words), "dim": self.dim}) as aside:
+            self.write(aside)
+
+    @classmethod
+    def read(cls, path: files.Pathlike) -> WordVectors:
+        """Read a folder that `save` wrote, a word2vec file (text or binary, plain or .gz), or a fastText `.bin`.
+
+        Raises:
+            LinkerError: it is none of these, or a line of it is broken.
+        """
+        if Path(path).is_dir():
+            return cls.open(persistence.opening(path, KIND)[0])
+        with files.open_binary(path) as file:
+            start = file.read(1000)
+        if start[:1] == b"\x80" or start[:2] == b"PK":
+            raise LinkerError(f"{path}: is a pickle or an archive, which may run code when it is read; save it in the word2vec format")
+        if start[:4] != _FASTTEXT and not _is_binary(start):
+            return _read_text(path)
+        try:
+            return _read_fasttext(path) if start[:4] == _FASTTEXT else _read_binary(path)
+        except LinkerError:
+            raise
+        except Exception as error:  # what a damaged file does to gensim has many names
+            raise LinkerError(f"{path}: cannot be read as word vectors ({error}); expected: a word2vec file, or a fastText .bin") from None
+
+    @classmethod
+    def train(cls, sentences: Iterable[Sequence[str]], options: WordsOptions) -> WordVectors:
+        """Train vectors on tokenised sentences; the same for the same seed.
+
+        Raises:
+            LinkerError: gensim is not installed, or no word is frequent enough.
+        """
+        sentences = list(sentences)
+        counted: dict[str, int] = {}
+        for token in itertools.chain.from_iterable(sentences):
+            counted[token] = counted.get(token, 0) + 1
+        if not any(count >= options.min_count for count in counted.values()):
+            raise LinkerError(
+                f"no word of the text occurs {options.min_count} times (words.min_count): it holds "
+                f"{len(counted):,} distinct words; give more text, or a smaller words.min_count"
+            )
+        common = {"vector_size": options.dim, "window": options.window, "negative": options.negative, "min_count": options.min_count}
+        how = {"sg": 1, "epochs": options.epochs, "seed": options.seed, "workers": 1}  # one worker: the same result every time
+        gensim = _gensim()
+        if not options.subwords or options.tokens != "words":
+            model = gensim.Word2Vec(sentences, **common, **how)
+            return cls(list(model.wv.index_to_key), np.ascontiguousarray(model.wv.vectors, np.float32))
+        cut = Subwords(options.min_n, options.max_n, options.buckets)
+        model = gensim.FastText(sentences, **common, **how, min_n=cut.min_n, max_n=cut.max_n, bucket=cut.buckets)
+        return _of_fasttext(model.wv)
+
+
+def unit(vectors: Floats) -> Floats:
+    """Vectors (n, dim) brought to length 1; zero vectors stay."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths, lengths, 1), np.float32)
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text or a name: lower case, without punctuation."""
+    return normalize(text).split()
+
+
+def dictionary_names(dictionary: Dictionary) -> dict[str, list[str]]:
+    """The names of a dictionary, normalised, and the ids of the concepts of each."""
+    table = dictionary.table(normalize)
+    spans = itertools.pairwise(table.indptr.tolist())
+    return {text: [dictionary.ids[c] for c in table.concepts[a:b]] for text, (a, b) in zip(table.texts, spans, strict=True) if text}
+
+
+def read_texts(paths: Iterable[files.Pathlike]) -> Iterator[list[str]]:
+    """The tokens of each line of some text files, plain or .gz; empty lines are left out.
+
+    Raises:
+        LinkerError: a file cannot be read, is not UTF-8, or holds no word.
+    """
+    for path in paths:
+        found = False
+        for _, line in files.read_lines(path, limit=None):
+            if words := tokens(line):
+                found = True
+                yield words
+        if not found:
+            raise LinkerError(f"{path}: holds no words; give a text file, one document a line")
+
+
+def marked(sentences: Iterable[Sequence[str]], names: Mapping[str, Sequence[str]], kind: str) -> Iterator[list[str]]:
+    """Put the names that stand in sentences, and their concepts, among the words (BNE, Phan et al. 2019, section 3.1).
+
+    Args:
+        names: normalised name -> ids of its concepts; a name of several adds none of them.
+        kind: `names` puts a name in the place of its words (SG_S); `concepts` gives two sentences, with name and concept to the left
+            of the words, and to the right (SG_S.C).
+    """
+    gazetteer = Gazetteer(names)
+    for words in sentences:
+        found = gazetteer.find(words)
+        if kind == "names":
+            yield _with(words, found, lambda name, own: [NAME + name])
+            continue
+        token = {name: [NAME + name, *(CONCEPT + i for i in names[name] if len(names[name]) == 1)] for _, _, name in found}
+        yield _with(words, found, lambda name, own: [*token[name], *own])  # noqa: B023 - used at once
+        if found:
+            yield _with(words, found, lambda name, own: [*own, *token[name]])  # noqa: B023
+
+
+def _with(words: Sequence[str], found: Sequence[tuple[int, int, str]], put: Callable[[str, Sequence[str]], list[str]]) -> list[str]:
+    """Words with what is put in the place of each name that was found, given the name and its words."""
+    made, at = [], 0
+    for start, end, name in found:
+        made += [*words[at:start], *put(name, words[start:end])]
+        at = end
+    return [*made, *words[at:]]
+
+
+def _gensim() -> Any:
+    try:
+        import gensim.models
+    except ModuleNotFoundError:
+        raise LinkerError("word vectors are trained and converted by gensim, which is not installed: pip install 'linker[dense]'") from None
+    return gensim.models
+
+
+def _of_fasttext(vectors: Any) -> WordVectors:
+    """The vectors of gensim's `FastTextKeyedVectors`, of the n-grams those of the vocabulary: the others were never trained."""
+    cut = Subwords(vectors.min_n, vectors.max_n, vectors.bucket)
+    used = np.unique(np.concatenate([np.asarray(hashes, np.int64) for hashes in vectors.buckets_word]))
+    stacked = np.concatenate([vectors.vectors, vectors.vectors_ngrams[used]]).astype(np.float32)
+    return WordVectors(list(vectors.index_to_key), stacked, cut, used)
+
+
+def _read_fasttext(path: files.Pathlike) -> WordVectors:
+    return _of_fasttext(_gensim().fasttext.load_facebook_vectors(str(path)))
+
+
+def _read_binary(path: files.Pathlike) -> WordVectors:
+    vectors = _gensim().KeyedVectors.load_word2vec_format(str(path), binary=True, unicode_errors="replace")
+    return WordVectors(list(vectors.index_to_key), np.ascontiguousarray(vectors.vectors, np.float32))
+
+
+def _read_text(path: files.Pathlike) -> WordVectors:
+    """Read the text format of word2vec. Not by gensim, which takes a line with one number for a vector of equal ones."""
+    lines = files.read_lines(path, limit=None)
+    _, header = next(lines, (1, ""))
+    if len(header.split()) != 2 or not all(part.isdigit() for part in header.split()):
+        expected = "the number of words and the number of components, as in word2vec files"
+        raise InputError(path, "the first line is no header", line=1, value=header, expected=expected)
+    count, dim = map(int, header.split())
+    words: list[str] = []
+    vectors = np.empty((count, dim), np.float32)
+    for number, line in lines:
+        word, *numbers = line.rstrip().rsplit(" ", dim)
+        expected = f"a word and {dim} numbers, on {count} lines"
+        problem = InputError(path, "the line is no word vector", line=number, value=line[:80], expected=expected)
+        if len(numbers) != dim or len(words) == count:
+            raise problem
+        try:
+            vectors[len(words)] = [float(text) for text in numbers]
+        except ValueError:
+            raise problem from None
+        words.append(word)
+    if len(words) != count:
+        raise LinkerError(f"{path}: ends after {len(words)} of {count} words; it is incomplete, fetch it again")
+    return WordVectors(words, vectors)
+
+
+def _is_binary(start: bytes) -> bool:
+    """Whether a word2vec file holds its numbers as bytes: in text its first line of numbers is all printable."""
+    line = start.partition(b"\n")[2].split(b"\n", 1)[0]
+    return any(byte < 32 and byte not in b"\t\r" for byte in line)

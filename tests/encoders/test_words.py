@@ -1,0 +1,207 @@
+"""Word vectors: cut, hashed, read, trained, saved, pruned."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linker.encoders.options import WordsOptions
+from linker.encoders.words import CONCEPT, NAME, Subwords, WordVectors, marked, read_texts, tokens
+from linker.errors import LinkerError
+
+gensim = pytest.importorskip("gensim")
+
+CUT = Subwords(3, 3, 1000)
+TINY = WordsOptions(dim=4, min_count=1, epochs=1, buckets=50)
+TEXT = [["breast", "cancer"], ["ovarian", "cancer"], ["breast", "tumor"]]
+
+
+def vectors(subwords: bool = True) -> WordVectors:
+    """Words a = (1, 0), bc = (0, 2), and the n-gram <zz = (4, 4)."""
+    own = [[1, 0], [0, 2]]
+    if not subwords:
+        return WordVectors(["a", "bc"], np.array(own, np.float32))
+    bucket = CUT.hashes("zz")[:1]
+    return WordVectors(["a", "bc"], np.array([*own, [4, 4]], np.float32), CUT, np.array(bucket, np.int64))
+
+
+@given(st.text(max_size=12), st.integers(1, 4), st.integers(0, 3))
+def test_ngrams_have_the_buckets_of_fasttext(word: str, shortest: int, more: int) -> None:
+    word = word.encode("utf-8", "replace").decode()
+    from gensim.models.fasttext import ft_ngram_hashes
+
+    assert sorted(Subwords(shortest, shortest + more, 997).hashes(word)) == sorted(ft_ngram_hashes(word, shortest, shortest + more, 997))
+
+
+def test_a_name_is_the_mean_of_its_words() -> None:
+    assert vectors().means(["a bc", "a", "A, BC!"]).tolist() == [[0.5, 1], [1, 0], [0.5, 1]]
+
+
+def test_an_unknown_word_is_the_mean_of_its_ngrams_and_without_any_it_is_left_out() -> None:
+    made = vectors().means(["zz", "a zz", "a qq", "qq", ""])
+    assert made.tolist() == [[4, 4], [2.5, 2], [1, 0], [0, 0], [0, 0]]
+    assert vectors(subwords=False).means(["a zz", "zz"]).tolist() == [[1, 0], [0, 0]]
+
+
+@given(st.lists(st.sampled_from(["a", "bc", "zz", "qq"]), max_size=5))
+def test_pieces_sum_to_the_mean(words: list[str]) -> None:
+    name = " ".join(words)
+    rows, weights = vectors().pieces(name)
+    known = {"a": [1, 0], "bc": [0, 2], "zz": [4, 4]}
+    expected = np.mean([known[word] for word in words if word in known], axis=0) if {*words} & {*known} else [0, 0]
+    np.testing.assert_allclose(
+        sum((w * vectors().vectors[r] for r, w in zip(rows, weights, strict=True)), np.zeros(2)), expected, atol=1e-6
+    )
+
+
+def test_what_is_saved_is_read(tmp_path: Path) -> None:
+    vectors().save(tmp_path / "w")
+    read = WordVectors.read(tmp_path / "w")
+    assert list(read.words) == ["a", "bc"]
+    assert read.subwords == CUT
+    assert isinstance(read.vectors, np.memmap)
+    assert read.means(["a zz"]).tolist() == vectors().means(["a zz"]).tolist()
+    assert {path.suffix for path in (tmp_path / "w").iterdir()} == {".npy", ".json"}
+
+
+def test_a_folder_that_was_changed(tmp_path: Path) -> None:
+    vectors().save(tmp_path / "w")
+    np.save(tmp_path / "w" / "vectors.npy", np.zeros((1, 2), np.float32))
+    with pytest.raises(LinkerError, match=r"vectors.npy: differs from its checksum"):
+        WordVectors.read(tmp_path / "w")
+    with pytest.raises(LinkerError, match="holds no word vectors"):
+        WordVectors.open(tmp_path / "w")
+
+
+def test_pruning_keeps_the_words_of_names_the_first_words_and_their_ngrams() -> None:
+    made = WordVectors.train([["alpha", "alpha", "beta", "gamma"]], TINY)
+    kept = made.pruned(["gamma"], frequent=1)
+    assert set(kept.words) == {"alpha", "gamma"}
+    assert set(kept.buckets) == {h for word in ("alpha", "gamma") for h in made.subwords.hashes(word)}
+    np.testing.assert_array_equal(kept.means(["gamma alpha", "gamm"])[:1], made.means(["gamma alpha"]))
+    assert len(made.pruned(["gamma"], frequent=0).words) == 1
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_word2vec_files(tmp_path: Path, binary: bool) -> None:
+    from gensim.models import KeyedVectors
+
+    keyed = KeyedVectors(2)
+    keyed.add_vectors(["a", "bé"], np.array([[1, 0.5], [-2, 3]], np.float32))
+    path = tmp_path / "v"
+    keyed.save_word2vec_format(str(path), binary=binary)
+    read = WordVectors.read(path)
+    assert list(read.words) == ["a", "bé"]
+    assert read.vectors.tolist() == [[1, 0.5], [-2, 3]]
+
+
+def test_a_compressed_word2vec_file(tmp_path: Path) -> None:
+    path = tmp_path / "v.txt.gz"
+    path.write_bytes(gzip.compress(b"1 2\na 1 2\n"))
+    assert WordVectors.read(path).means(["a"]).tolist() == [[1, 2]]
+
+
+def test_a_fasttext_file(tmp_path: Path) -> None:
+    from gensim.models import FastText
+    from gensim.models.fasttext import save_facebook_model
+
+    model = FastText(TEXT * 5, vector_size=4, min_count=1, bucket=40, epochs=1, workers=1)
+    save_facebook_model(model, str(tmp_path / "m.bin"))
+    read = WordVectors.read(tmp_path / "m.bin")
+    np.testing.assert_allclose(read.means(["cancer"])[0], model.wv["cancer"], rtol=1e-5)
+    known = {h for word in model.wv.index_to_key for h in read.subwords.hashes(word)}
+    hashes = [h for h in read.subwords.hashes("cancers") if h in known]
+    np.testing.assert_allclose(read.means(["cancers"])[0], model.wv.vectors_ngrams[hashes].mean(0), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"2 2\na 1 2\nb 1\n", "v.txt, line 3: the line is no word vector"),
+        (b"1 2\na 1 x\n", "line 2"),
+        (b"1 2\na 1 2\nb 1 2\n", "line 3"),
+        (b"a 1 2\nb 1 2\n", "line 1: the first line is no header"),
+        (b"", "the first line is no header"),
+        (b"2 2\na 1 2\n", "ends after 1 of 2 words"),
+        (b"1 2\na nan 2\n", "not finite"),
+        (b"2 2\na \x00\x00\x80\x3f", "cannot be read as word vectors"),
+        ((793712314).to_bytes(4, "little") + b"\x0c\x00", "cannot be read as word vectors"),
+    ],
+)
+def test_broken_files(tmp_path: Path, content: bytes, problem: str) -> None:
+    path = tmp_path / "v.txt"
+    path.write_bytes(content)
+    with pytest.raises(LinkerError, match=problem):
+        WordVectors.read(path)
+
+
+def test_a_pickle_is_never_read(tmp_path: Path) -> None:
+    class Bad:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return (open, (str(tmp_path / "ran"), "w"))
+
+    path = tmp_path / "model"
+    path.write_bytes(pickle.dumps(Bad()))
+    with pytest.raises(LinkerError, match="is a pickle"):
+        WordVectors.read(path)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_seed_decides() -> None:
+    one, same = (WordVectors.train(TEXT * 20, TINY) for _ in range(2))
+    np.testing.assert_array_equal(one.vectors, same.vectors)
+    other = WordVectors.train(TEXT * 20, WordsOptions(dim=4, min_count=1, epochs=1, buckets=50, seed=1))
+    assert not np.array_equal(one.vectors, other.vectors)
+
+
+def test_no_word_is_frequent_enough() -> None:
+    with pytest.raises(LinkerError, match=r"no word of the text occurs 3 times \(words.min_count\): it holds 4 distinct words"):
+        WordVectors.train(TEXT, WordsOptions())
+
+
+def test_an_empty_text_file(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("\n \n")
+    with pytest.raises(LinkerError, match=r"t.txt: holds no words"):
+        list(read_texts([tmp_path / "t.txt"]))
+
+
+def test_texts_are_lower_case_words(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("Breast-Cancer (type 2).\n\nSjögren’s\n")
+    assert list(read_texts([tmp_path / "t.txt"])) == [["breast", "cancer", "type", "2"], ["sjogren", "s"]]
+    assert tokens("β-Type") == ["beta", "type"]
+
+
+NAMES = {"breast cancer": ["D1"], "cancer": ["D2", "D3"]}
+
+
+def test_names_take_the_place_of_their_words() -> None:
+    sentences = [["no", "breast", "cancer", "or", "cancer"]]
+    assert list(marked(sentences, NAMES, "names")) == [["no", NAME + "breast cancer", "or", NAME + "cancer"]]
+
+
+def test_names_and_concepts_stand_to_the_left_and_to_the_right() -> None:
+    sentences = [["no", "breast", "cancer", "cancer"], ["nothing"]]
+    name, concept, other = NAME + "breast cancer", CONCEPT + "D1", NAME + "cancer"
+    assert list(marked(sentences, NAMES, "concepts")) == [
+        ["no", name, concept, "breast", "cancer", other, "cancer"],
+        ["no", "breast", "cancer", name, concept, "cancer", other],
+        ["nothing"],
+    ]
+
+
+def test_names_and_concepts_get_vectors() -> None:
+    made = WordVectors.train(marked([["no", "breast", "cancer"]], NAMES, "concepts"), WordsOptions(tokens="concepts", dim=4, min_count=1))
+    assert made.subwords is None
+    assert made.of(NAME + "breast cancer").shape == made.of(CONCEPT + "D1").shape == (4,)
+    assert made.of(NAME + "cancer") is None
+
+
+def test_arrays_that_do_not_fit() -> None:
+    with pytest.raises(LinkerError, match=r"float32 \(1 words \+ 0 n-grams, dim\)"):
+        WordVectors(["a"], np.zeros((2, 3), np.float32))
