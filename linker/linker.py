@@ -24,8 +24,9 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
+from linker.encoders.words import WordVectors, tokens
 from linker.errors import LinkerError
-from linker.options import LinkerOptions, changed
+from linker.options import LinkerOptions, changed, preset
 from linker.text import composites, spelling
 from linker.text.normalize import normalize
 from linker.types import Candidate, Document, Mention, Part, Prediction, Span
@@ -93,6 +94,7 @@ class Linker:
         corrections: Mapping[str, str] | None = None,
         validate: Callable[[Linker], Mapping[str, float]] | None = None,
         work: Work | None = None,
+        words: WordVectors | None = None,
     ) -> Linker:
         """Fit a linker to a dictionary and annotated mentions.
 
@@ -102,16 +104,17 @@ class Linker:
             dictionary: the names to link to.
             encoder: a name of `registry.encoders()`.
             mentions: annotated mentions; they become names of kind `training`.
-            options: see `LinkerOptions`; the defaults where None.
+            options: see `LinkerOptions`; the defaults of the encoder where None.
             extend: whether the mentions become names; without, they only count as seen.
             corrections: misspelt words or phrases, and what they become.
             validate: judges the linker after each epoch of a dense encoder; `dev_acc1` decides which epoch is kept.
             work: checkpoints and progress of a dense encoder's training.
+            words: word vectors, for encoders that are made of them; where None they are trained on the names of the dictionary.
 
         Raises:
             LinkerError: no name of the dictionary is left once normalised, there is no such encoder, or its training fails.
         """
-        options = options or LinkerOptions()
+        options = options or preset("default", encoder)
         corrections = {normalize(a, options.normalize): normalize(b, options.normalize) for a, b in (corrections or {}).items()}
         known = list(annotated.collect(mentions, options))
         seen = Seen(
@@ -132,7 +135,7 @@ class Linker:
             indexed = SparseGenerator.index(table, dictionary, sparse)
         linker = cls(extended, indexed, options, seen, corrections, encoder)
         if not issubclass(kind, SparseEncoder):
-            linker._train_dense(kind, dictionary, known, validate, work or Work())
+            linker._train_dense(kind, dictionary, known, validate, work or Work(), words)
         return linker
 
     def _train_dense(
@@ -142,6 +145,7 @@ class Linker:
         known: Sequence[Annotated],
         validate: Callable[[Linker], Mapping[str, float]] | None,
         work: Work,
+        words: WordVectors | None,
     ) -> None:
         """Put a hybrid generator with a trained encoder in the place of the sparse one."""
         from linker.ranker.train import Material, Run, fit, flat
@@ -164,6 +168,10 @@ class Linker:
             "development": work.judged_by,
             **flat(options, self.encoder, "sparse", "text"),
         }
+        if kind.from_words:
+            words = words or WordVectors.train(map(tokens, base.table.texts), options.words)
+            words = words.pruned(indexed.table.texts)
+            fingerprint["words"] = _checksum(list(words.words), np.asarray(words.vectors))
         how = Run(
             options.training,
             options.align,
@@ -174,6 +182,7 @@ class Linker:
             on_event=work.on_event,
             progress=work.progress,
             rerank=options.rerank,
+            ground=options.ground,
         )
 
         def judge(generator: HybridGenerator) -> Mapping[str, float]:
@@ -183,7 +192,7 @@ class Linker:
                 raise LinkerError(f"`validate` gives {', '.join(metrics) or 'nothing'}; expected: dev_acc1, and what else is to be logged")
             return metrics
 
-        encoder = kind.create(group, texts)
+        encoder = kind.create(group, base.table, words, options.training.seed)
         if options.rerank.epochs:
             from linker.ranker import rerank
 

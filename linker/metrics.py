@@ -33,6 +33,16 @@ def reciprocal_ranks(ranks: ArrayLike) -> Values:
     return values
 
 
+def average_precisions(ranks: Sequence[NDArray[np.int64]]) -> Values:
+    """Average precision of each query, `mean_i i / rank_i`, from the rising ranks of all that is right; the mean is mAP."""
+    return np.array([(np.arange(1, len(own) + 1) / own).mean() for own in ranks], np.float64)
+
+
+def coverage(ranks: Sequence[NDArray[np.int64]], k: int) -> Values:
+    """The share of what is right that is among the first k, for each query (Phan et al. 2019, section 4.1)."""
+    return np.array([(own <= k).mean() for own in ranks], np.float64)
+
+
 def mean_interval(values: ArrayLike, *, samples: int = 2000, level: float = 0.95, seed: int = 0) -> tuple[float, float, float]:
     """The mean of per-mention values and its percentile bootstrap interval, mentions drawn with replacement.
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from linker.encoders.options import TransformerOptions
+from linker.encoders.options import DanOptions, TransformerOptions, WordsOptions
 from linker.encoders.tfidf import TfidfOptions
 from linker.errors import LinkerError
 from linker.text.normalize import PRESETS as NORMALIZE
 from linker.text.normalize import NormalizeOptions
-from linker.training.options import AlignOptions, RerankOptions, TrainingOptions
+from linker.training.options import AlignOptions, GroundOptions, RerankOptions, TrainingOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,10 @@ class LinkerOptions:
     text: TextOptions = field(default_factory=TextOptions)
     sparse: TfidfOptions = field(default_factory=TfidfOptions)
     transformer: TransformerOptions = field(default_factory=TransformerOptions)
+    words: WordsOptions = field(default_factory=WordsOptions)
+    dan: DanOptions = field(default_factory=DanOptions)
     align: AlignOptions = field(default_factory=AlignOptions)
+    ground: GroundOptions = field(default_factory=GroundOptions)
     training: TrainingOptions = field(default_factory=TrainingOptions)
     rerank: RerankOptions = field(default_factory=RerankOptions)
 
@@ -46,8 +49,8 @@ _BIOSYN = LinkerOptions(
     TextOptions(permuted=False, compounds=False, training_composites="join"),
     TfidfOptions("char", 1, 2, sublinear=False),
     TransformerOptions(pooling="cls", normalize=False),
-    AlignOptions(epochs=0),
-    TrainingOptions(
+    align=AlignOptions(epochs=0),
+    training=TrainingOptions(
         loss="marginal",
         score_scale=1,
         relevance_temperature=1,
@@ -70,18 +73,33 @@ PRESETS: Mapping[str, LinkerOptions] = {
     "default": LinkerOptions(),
     "paper-biosyn": _BIOSYN,
     "paper-bcnh": dataclasses.replace(_BIOSYN, training=_BCNH),
+    "paper-dan": dataclasses.replace(
+        LinkerOptions(),
+        words=WordsOptions(dim=300),
+        dan=DanOptions(hidden=38_400),
+        align=AlignOptions(epochs=0),
+        ground=GroundOptions(epochs=100, patience=1, triplets=0, pool=0, prototype_names=0),
+        training=TrainingOptions(epochs=0),  # the paper has no annotated mentions
+    ),
 }
 
 
-def preset(name: str) -> LinkerOptions:
-    """The options of a preset.
+_OF_ENCODERS: Mapping[str, LinkerOptions] = {
+    "dan": dataclasses.replace(
+        LinkerOptions(), align=AlignOptions(epochs=0), training=TrainingOptions(epochs=5, batch_size=64, learning_rate=1e-3)
+    )
+}
+
+
+def preset(name: str, encoder: str = "") -> LinkerOptions:
+    """The options of a preset; those of `default` are those that development data chose for the encoder.
 
     Raises:
         LinkerError: there is no such preset.
     """
     if name not in PRESETS:
         raise LinkerError(f"there is no preset {name!r}; choose one of: {', '.join(PRESETS)}")
-    return PRESETS[name]
+    return _OF_ENCODERS.get(encoder, PRESETS[name]) if name == "default" else PRESETS[name]
 
 
 def changed(options: LinkerOptions, values: Mapping[str, Mapping[str, Any]]) -> LinkerOptions:

@@ -11,6 +11,7 @@ from linker.errors import LinkerError
 ENCODERS = {
     "tfidf": "linker.encoders.tfidf:TfidfEncoder",
     "transformer": "linker.encoders.transformer:TransformerEncoder",
+    "dan": "linker.encoders.dan:DanEncoder",
 }
 
 

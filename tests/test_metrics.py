@@ -169,3 +169,13 @@ def test_systems_judged_on_different_mentions_are_refused() -> None:
 def test_values_without_runs_are_refused() -> None:
     with pytest.raises(LinkerError, match=r"shape \(3,\); expected: a row for each run"):
         run_interval([1, 0, 1])
+
+
+def test_average_precision_by_hand() -> None:
+    ranks = [np.array([1, 3]), np.array([2]), np.array([1, 2, 3])]
+    assert metrics.average_precisions(ranks).tolist() == pytest.approx([(1 / 1 + 2 / 3) / 2, 1 / 2, 1])
+
+
+def test_coverage_by_hand() -> None:
+    ranks = [np.array([1, 3]), np.array([5]), np.array([1, 2, 3])]
+    assert metrics.coverage(ranks, 2).tolist() == pytest.approx([1 / 2, 0, 2 / 3])

@@ -45,7 +45,7 @@ def test_saved_options_come_back(options: LinkerOptions) -> None:
     assert changed(LinkerOptions(), json.loads(json.dumps(dataclasses.asdict(options)))) == options
 
 
-GROUPS = "normalize, text, sparse, transformer, align, training, rerank"
+GROUPS = "normalize, text, sparse, transformer, words, dan, align, ground, training, rerank"
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linker.candidates.base import Floats, Integers
 
@@ -13,6 +14,7 @@ QUERIES = 1024  # queries that are scored together; more would not speed up the 
 _CELLS = 4_000_000  # scores that are held at once, 16 MB
 _NAMES = 100_000  # names that are scored together, however few the queries
 _PAIRS = 5_000  # pairs of vectors that are multiplied at once, 8 MB a side with 384 components
+_RANKED = 64  # queries whose scores of all names are sorted together
 _CROWD = 4  # times k names of a block may enter a list; where more would, the block's own k-th best is looked for first
 
 Score = Callable[[slice], Floats]
@@ -84,3 +86,27 @@ def products(queries: Floats, names: Floats, query: Integers, rows: Integers) ->
         pairs = slice(i, i + _PAIRS)
         np.einsum("ij,ij->i", queries[query[pairs]], names[rows[pairs]], out=scores[pairs])
     return scores
+
+
+def ranks(queries: Floats, names: Floats, wanted: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    """Rank given names of each query among all names by inner product; equal products by row.
+
+    A few queries at a time, so that no matrix of queries by names is held.
+
+    Args:
+        queries: (q, dim).
+        names: (n, dim).
+        wanted: for each query rows of `names`.
+
+    Returns:
+        For each query the ranks of its rows, from 1, in rising order.
+    """
+    found = []
+    for i in range(0, len(queries), _RANKED):
+        scores = queries[i : i + _RANKED] @ names.T
+        for own, rows in zip(scores, wanted[i : i + _RANKED], strict=False):
+            rising, mine = np.sort(own), own[rows]
+            below, upto = np.searchsorted(rising, mine, "left"), np.searchsorted(rising, mine, "right")
+            earlier = [np.count_nonzero(own[:row] == own[row]) if many else 0 for row, many in zip(rows, upto - below > 1, strict=True)]
+            found.append(np.sort(len(own) - upto + np.array(earlier, np.int64) + 1))
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,8 @@ class SparseEncoder(ABC):
 
 class Encoder(ABC):
     """Maps normalised names to dense vectors whose dot product is the dense score."""
+
+    from_words: ClassVar[bool] = False  # whether it is made of word vectors
 
     @property
     @abstractmethod

@@ -21,7 +21,6 @@ from linker.errors import LinkerError
 
 logger = logging.getLogger(__name__)
 
-_CPU_STEP = 64  # names at once on a CPU, whose caches hold no more: with MiniLM 256 are a quarter slower, and 320 with gradients by half
 _GPU_STEP = 512  # names that are embedded at once on a GPU, which fewer do not fill
 
 Tokens = Sequence[Any]  # one name as its pieces; its length is what padding costs
@@ -73,6 +72,9 @@ class TrainableEncoder(Encoder, nn.Module):
         precision: of `embed` and `encode`; what they return is float32 in any case.
     """
 
+    step: ClassVar[int] = (
+        64  # names at once on a CPU, whose caches hold no more: with MiniLM 256 are a quarter slower, and 320 with gradients by half
+    )
     cached: ClassVar[int] = 200_000  # names whose tokens are kept, about 100 bytes each: every epoch encodes the same dictionary
 
     def __init__(self) -> None:
@@ -103,7 +105,7 @@ class TrainableEncoder(Encoder, nn.Module):
             return torch.zeros(0, self.dim, device=self.device)
         distinct, places = _distinct(names)
         tokens = self._cut(distinct)
-        order, step = _longest_first(tokens), _CPU_STEP if self.device.type == "cpu" else _GPU_STEP
+        order, step = _longest_first(tokens), self.step if self.device.type == "cpu" else _GPU_STEP
         with autocast(self.device, self.precision):
             pieces = [self._run(tokens, order[i : i + step]).float() for i in range(0, len(order), step)]
         rows = np.argsort(order)[places]  # where each name is among the pieces
@@ -125,7 +127,7 @@ class TrainableEncoder(Encoder, nn.Module):
             raise LinkerError(f"batch_size is {batch_size}; expected: 1 or more")
         distinct, places = _distinct(names)
         tokens = self._cut(distinct)
-        batch_size = min(batch_size, _CPU_STEP) if self.device.type == "cpu" else batch_size
+        batch_size = min(batch_size, self.step) if self.device.type == "cpu" else batch_size
         vectors = np.empty((len(distinct), self.dim), np.float32)
         todo = _longest_first(tokens)  # so that memory trouble shows at once
         with self._evaluating(), tqdm(total=len(distinct), unit=" names", leave=False, disable=not progress) as bar:

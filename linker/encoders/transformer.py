@@ -15,9 +15,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from linker import persistence
+from linker.dictionary import NameTable
 from linker.encoders import pretrained
 from linker.encoders.options import TransformerOptions
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder, pick_device
+from linker.encoders.words import WordVectors
 from linker.errors import LinkerError
 
 
@@ -38,12 +40,14 @@ class TransformerEncoder(TrainableEncoder):
         self.model, self.tokenizer, self.options = model, tokenizer, options
 
     @classmethod
-    def create(cls, options: TransformerOptions, names: Sequence[str] = ()) -> TransformerEncoder:
+    def create(
+        cls, options: TransformerOptions, table: NameTable | None = None, words: WordVectors | None = None, seed: int = 0
+    ) -> TransformerEncoder:
         """Load a pretrained encoder.
 
         Args:
             options: which one, and how a name becomes a vector.
-            names: not needed; encoders that are made of words learn them from the names of the dictionary.
+            table, words, seed: not needed; encoders that are made of words are.
 
         Raises:
             LinkerError: there is no such model, the hub cannot be reached, or what is there does not encode text.

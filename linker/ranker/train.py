@@ -24,13 +24,15 @@ from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import Encoder
+from linker.encoders.dan import DanEncoder
 from linker.encoders.trainable import Precision, TrainableEncoder, pick_device, settle
 from linker.errors import LinkerError
+from linker.ranker.ground import Grounding
 from linker.ranker.lists import ListMaker, Lists, Query, dictionary_queries
 from linker.training import losses, sampling
 from linker.training.checkpoints import Checkpoints
 from linker.training.loop import Batch, Epoch, Loss, Plan, Step, run
-from linker.training.options import AlignOptions, RerankOptions, TrainingOptions
+from linker.training.options import AlignOptions, GroundOptions, RerankOptions, TrainingOptions
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +98,7 @@ class Run:
     on_event: Callable[[Step | Record], None] = lambda event: None  # is told each step and each epoch
     progress: bool = False  # show a bar while the names of the dictionary are encoded
     rerank: RerankOptions = field(default_factory=RerankOptions)
+    ground: GroundOptions = field(default_factory=GroundOptions)
 
 
 def fit(encoder: Encoder, material: Material, how: Run, validate: Validate | None = None) -> tuple[HybridGenerator, list[Record]]:
@@ -113,7 +116,7 @@ def fit(encoder: Encoder, material: Material, how: Run, validate: Validate | Non
         off = "the norm loss is switched off, and " * training.hypernym_norm
         logger.warning("the dictionary has no hierarchy: %sno candidate counts as hypernym", off)
         how = dataclasses.replace(how, training=dataclasses.replace(training, hypernym_norm=False))
-    if not isinstance(encoder, TrainableEncoder):
+    if not isinstance(encoder, TrainableEncoder) or not [*encoder.parameters()]:
         logger.warning("the encoder has no weights to train; it is used as it is")
         scale = scale_of(encoder, training)
         return HybridGenerator.index(material.indexed, encoder, training.sparse_weight / scale, _bias(material, training, scale)), []
@@ -122,6 +125,7 @@ def fit(encoder: Encoder, material: Material, how: Run, validate: Validate | Non
     encoder.precision = how.training.precision
     trainer = _Trainer(encoder, material, how, validate)
     trainer.align()
+    trainer.ground()
     trainer.rank()
     return trainer.generator("fp32"), trainer.history
 
@@ -143,7 +147,12 @@ class _Trainer:
         self.history: list[Record] = []
         self._vectors: tuple[tuple[str, Precision], Floats] | None = None  # of the indexed names, and which weights made them
         if how.checkpoints and not how.resume and self.accelerator.is_main_process:
-            for phase in ("align", how.phase, f"{how.phase}-rerank"):  # a later --resume must not find those of an earlier training
+            for phase in (
+                "align",
+                "ground",
+                how.phase,
+                f"{how.phase}-rerank",
+            ):  # a later --resume must not find those of an earlier training
                 Checkpoints(how.checkpoints / phase, {}).clear()
 
     def generator(self, precision: Precision) -> HybridGenerator:
@@ -161,6 +170,18 @@ class _Trainer:
             return
         plan = Plan(options.epochs, -(-count // options.batch_size), warmup=options.warmup, clip=1.0, seed=seed)
         self._run("align", self._groups(options.learning_rate)[:1], self._pair_batches, plan, self._check)
+
+    def ground(self) -> None:
+        """Draw the names of a concept together, away from others and to the concept's prototype (see `ranker.ground`)."""
+        options, encoder = self.how.ground, self.ranker.encoder
+        if not (options.epochs and isinstance(encoder, DanEncoder)):
+            return
+        names = sampling.classes(self.material.table)
+        grounding = Grounding(encoder, names, options, self.how.training.seed, self._encode, self._share)
+        if grounding.alone:
+            logger.info("%d of %d concepts have one name: they have no triplet, but a prototype", grounding.alone, grounding.names.count)
+        judge = lambda epoch: {**self._check(epoch), **grounding.judge(epoch)}  # noqa: E731
+        self._run("ground", grounding.groups(encoder), grounding.batches, grounding.plan(), judge)
 
     def rank(self) -> None:
         """Rank synonyms before hypernyms before the rest, in lists that are made anew every epoch."""
@@ -200,9 +221,10 @@ class _Trainer:
         how = self.how
         if how.checkpoints is None:
             return None
-        fingerprint, training = {**how.fingerprint, **flat(how, "align")}, flat(how, "training")
-        if phase == "align":
-            fingerprint = {name: value for name, value in fingerprint.items() if not name.startswith(_UNSEEN)}
+        fingerprint, training = {**how.fingerprint, **flat(how, "align", "ground")}, flat(how, "training")
+        if phase in ("align", "ground"):
+            unseen = (*_UNSEEN, "ground.") if phase == "align" else _UNSEEN
+            fingerprint = {name: value for name, value in fingerprint.items() if not name.startswith(unseen)}
             training = {name: training[name] for name in _ALIGNED}
         fingerprint |= training
         checkpoints = Checkpoints(how.checkpoints / phase, fingerprint)

@@ -92,6 +92,41 @@ def info_nce(a: Tensor, b: Tensor, same: Tensor, temperature: float) -> Tensor:
     return -(_log_softmax(cosines, kept).diagonal() + _log_softmax(cosines.T, kept.T).diagonal()).mean() / 2
 
 
+def cosine_distance(a: Tensor, b: Tensor) -> Tensor:
+    """Compute `1 - cos(a, b)` over the last axis; 1 where one of them is zero."""
+    return 1 - (functional.normalize(a, dim=-1) * functional.normalize(b, dim=-1)).sum(-1)
+
+
+def triplet(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float) -> Tensor:
+    """Compute `max(d(anchor, positive) - d(anchor, negative) + margin, 0)`, d the cosine distance (Fivez et al. 2021a, eq. 3).
+
+    The published code takes the hinge of the mean distances of a batch; here each triplet has its own.
+
+    Args:
+        anchor, positive, negative: (B, d).
+
+    Returns:
+        (B,).
+    """
+    return functional.relu(cosine_distance(anchor, positive) - cosine_distance(anchor, negative) + margin)
+
+
+def prototype(names: Tensor, owner: Tensor, targets: Tensor) -> Tensor:
+    """Compute the cosine distance of each concept's prototype, the mean of its names' vectors, to its target (Fivez et al. 2021a, eq. 4).
+
+    Args:
+        names: (N, d).
+        owner: (N,) which of the concepts a name belongs to; each concept has one or more.
+        targets: (C, d), CCA(u_p) in the paper.
+
+    Returns:
+        (C,).
+    """
+    count = torch.bincount(owner, minlength=len(targets)).unsqueeze(-1)
+    sums = torch.zeros(len(targets), names.shape[-1], dtype=names.dtype, device=names.device).index_add(0, owner, names)
+    return cosine_distance(sums / count, targets)
+
+
 def _log_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     """The log softmax over the last axis where `mask` is True; finite everywhere, also where all is masked."""
     return scores.masked_fill(~mask, _lowest(scores)).log_softmax(-1)

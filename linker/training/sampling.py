@@ -1,17 +1,20 @@
-"""What self-alignment draws from a dictionary: pairs of synonyms, and batches in which the pairs are hard to tell apart."""
+"""What is drawn from the names of a dictionary: pairs of synonyms in hard batches for self-alignment, triplets for grounding."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linker.dictionary import NameTable
 
-_PAIRS, _ORDER = 3, 4  # keep the random draws of an epoch apart from each other and from those of ranker.lists
+_PAIRS, _ORDER, _HELD_OUT, _TRIPLETS = 3, 4, 5, 6  # keep the random draws of an epoch apart from each other and from those of ranker.lists
 
 Rows = NDArray[np.int64]
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +40,7 @@ def synonym_pairs(table: NameTable, seed: int, epoch: int) -> Pairs:
     """
     names = np.repeat(np.arange(len(table)), np.diff(table.indptr))
     shuffled = np.random.default_rng((seed, epoch, _PAIRS)).permutation(len(names))
-    codes: dict[str, int] = {}
-    bags = (" ".join(sorted(text.split())) for text in table.texts)
-    words = np.fromiter((codes.setdefault(bag, len(codes)) for bag in bags), np.int64, len(table))
+    words = _bags(table.texts)
     kinds = table.concepts.astype(np.int64) * len(table) + words[names]
     shuffled = shuffled[np.sort(np.unique(kinds[shuffled], return_index=True)[1])]  # the first of each kind
     order = shuffled[np.argsort(table.concepts[shuffled], kind="stable")]
@@ -83,3 +84,125 @@ def order(pairs: Pairs, vectors: NDArray[np.float32] | None, batch_size: int, se
     if vectors is None:
         return random.permutation(len(pairs))
     return similar_together(vectors, max(2, batch_size // 4), random)
+
+
+def _bags(texts: Sequence[str]) -> Rows:
+    """A number for each text, the same for texts of the same words in any order."""
+    codes: dict[str, int] = {}
+    return np.fromiter((codes.setdefault(" ".join(sorted(text.split())), len(codes)) for text in texts), np.int64, len(texts))
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Names, each of one class (a concept, or what stands above it): `texts` and `labels` (n,), of 0 to `count` - 1."""
+
+    texts: Sequence[str]
+    labels: Rows
+
+    @property
+    def count(self) -> int:
+        """How many classes there are."""
+        return int(self.labels.max(initial=-1)) + 1
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, rows: Rows) -> Classes:
+        """Some names, with the labels that they have."""
+        return Classes([self.texts[row] for row in rows], self.labels[rows])
+
+    @cached_property
+    def members(self) -> tuple[Rows, Rows]:
+        """The names class by class, and where each class begins: (n,) and (count + 1,)."""
+        return np.argsort(self.labels, kind="stable"), np.searchsorted(np.sort(self.labels), np.arange(self.count + 1))
+
+    def of(self, labels: Rows) -> list[Rows]:
+        """The names of each of some classes; none of a class that there is not."""
+        order, start = self.members
+        return [order[start[label] : start[label + 1]] if label < self.count else order[:0] for label in labels.tolist()]
+
+    @property
+    def sizes(self) -> Rows:
+        """How many names each class has, (count,)."""
+        return np.bincount(self.labels, minlength=self.count)
+
+
+def classes(table: NameTable) -> Classes:
+    """The names of one concept. Of names that are the same words in another order the first is taken: to a bag of words they are one."""
+    single = np.flatnonzero(np.diff(table.indptr) == 1)
+    single = single[[table.texts[int(row)] != "" for row in single]]
+    bags = _bags([table.texts[int(row)] for row in single])
+    rows = single[np.sort(np.unique(bags, return_index=True)[1])]
+    concepts = table.concepts[table.indptr[rows]]
+    return Classes([table.texts[int(row)] for row in rows], np.unique(concepts, return_inverse=True)[1].astype(np.int64))
+
+
+def held_out(names: Classes, most: int, seed: int) -> NDArray[np.bool_]:
+    """Draw one name from each of at most so many classes of three names or more, so that two are left: (n,)."""
+    random = np.random.default_rng((seed, _HELD_OUT))
+    eligible = np.flatnonzero(names.sizes >= 3)
+    drawn = random.permutation(eligible)[: min(most, len(eligible) // 2)]
+    order, start = names.members
+    out = np.zeros(len(names), bool)
+    out[order[start[drawn] + random.integers(names.sizes[drawn])]] = True
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Triplets:
+    """Rows of names: (n,) each."""
+
+    anchor: Rows
+    positive: Rows
+    negative: Rows
+
+
+def triplets(names: Classes, each: int, near: Callable[[Rows], tuple[Rows, Floats]], wu: bool, dim: int, seed: int, epoch: int) -> Triplets:
+    """Draw triplets in random order: a name, another of its class, and a near one of another class.
+
+    Names without a second one in their class are no anchors. A name whose neighbours are all of its class has a negative drawn from
+    all names.
+
+    Args:
+        each: triplets of a name; 0: one for each other name of its class.
+        near: given rows of names, the rows of their nearest names (n, k) and the cosines (n, k).
+        wu: draw with weight 1 / density of the distance, in place of 1 / (1 - cosine).
+        dim: components of a vector, which the density depends on.
+    """
+    random = np.random.default_rng((seed, epoch, _TRIPLETS))
+    order, start = names.members
+    sizes = names.sizes[names.labels]
+    anchors = np.flatnonzero(sizes > 1)
+    if not len(anchors) or names.count < 2:
+        anchors = anchors[:0]
+        return Triplets(anchors, anchors, anchors)
+    rows, cosines = near(anchors)
+    weights = density_weights(cosines, dim) if wu else 1 / np.maximum(1 - cosines, 1e-9)
+    weights = np.where(names.labels[rows] == names.labels[anchors, None], 0, weights).astype(np.float64)
+    times = np.full(len(anchors), each) if each else sizes[anchors] - 1
+    which = np.repeat(np.arange(len(anchors)), times)
+    anchor = anchors[which]
+    place = np.argsort(order)[anchor] - start[names.labels[anchor]]  # of the anchor in its class
+    step = 1 + (np.arange(len(which)) - np.repeat(np.cumsum(times) - times, times) if not each else random.integers(sizes[anchor] - 1))
+    positive = order[start[names.labels[anchor]] + (place + step) % sizes[anchor]]
+    sums = np.cumsum(weights, axis=1)
+    total = sums[:, -1:]
+    shares = sums / np.where(total, total, 1) + np.arange(len(sums))[:, None]  # of row i from i to i + 1, so that one search does for all
+    drawn = np.searchsorted(shares.ravel(), which + random.random(len(which)), side="right") - which * rows.shape[1]
+    negative = rows[which, np.minimum(drawn, rows.shape[1] - 1)]
+    for i in np.flatnonzero(total[which, 0] == 0):
+        others = np.flatnonzero(names.labels != names.labels[anchor[i]])
+        negative[i] = others[random.integers(len(others))]
+    shuffled = random.permutation(len(which))
+    return Triplets(anchor[shuffled], positive[shuffled], negative[shuffled])
+
+
+def density_weights(cosines: Floats, dim: int) -> NDArray[np.float64]:
+    """Weigh by 1 / q(d), q the density of distances d between random points of a sphere (Wu et al. 2017, eq. 2), the largest being 1.
+
+    Distances below 0.5 count as 0.5, as there; they would take all the weight.
+    """
+    squared = np.maximum(2 - 2 * np.minimum(cosines, 1).astype(np.float64), 0.25)
+    log = (dim - 2) / 2 * np.log(squared) + (dim - 3) / 2 * np.log(np.maximum(1 - squared / 4, 1e-9))
+    weights: NDArray[np.float64] = np.exp(log.min(axis=1, keepdims=True) - log)
+    return weights

@@ -91,3 +91,16 @@ def test_products_of_pairs() -> None:
     with mock.patch.multiple(dense, _PAIRS=2):
         found = dense.products(queries, names, np.array([0, 1, 1], np.int32), np.array([2, 0, 1], np.int32))
     assert found.tolist() == [1 * 9 + 2 * 1, 3 * 5 + 4 * 6, 3 * 7 + 4 * 8]
+
+
+@given(st.data())
+@settings(deadline=None)
+def test_ranks_of_given_names_are_their_places_in_a_full_sort(data: st.DataObject) -> None:
+    dim = data.draw(st.integers(1, 3))
+    names, queries = data.draw(matrix(st.integers(1, 12), dim)), data.draw(matrix(st.integers(0, 5), dim))
+    some = st.lists(st.integers(0, len(names) - 1), unique=True, max_size=4).map(lambda rows: np.array(rows, np.int64))
+    wanted = [data.draw(some) for _ in queries]
+    order, _ = sorted_fully(queries, names, len(names))
+    expected = [sorted(found.index(row) + 1 for row in rows) for found, rows in zip(order, wanted, strict=True)]
+    with mock.patch.multiple(dense, _RANKED=2):
+        assert [ranks.tolist() for ranks in dense.ranks(queries, names, wanted)] == expected

@@ -85,7 +85,7 @@ def test_distinct_names_once_and_the_longest_first() -> None:
 
 
 def test_on_a_cpu_few_names_stand_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trainable, "_CPU_STEP", 3)
+    monkeypatch.setattr(Sums, "step", 3)
     encoder = Sums().eval()
     assert encoder.encode(NAMES).tolist() == encoder.embed(NAMES).tolist() == VECTORS
     assert encoder.shapes == [(3, 4), (1, 0)] * 2

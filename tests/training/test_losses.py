@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from torch import Tensor  # noqa: E402
 
-from linker.training.losses import hypernym_norm, info_nce, listwise, marginal, mean_of_lists  # noqa: E402
+from linker.training.losses import hypernym_norm, info_nce, listwise, marginal, mean_of_lists, prototype, triplet  # noqa: E402
 
 INF = math.inf
 
@@ -297,3 +297,28 @@ def test_gradients_of_info_nce_are_those_of_differences() -> None:
     a, b = (torch.randn(3, 4, generator=random, dtype=torch.float64, requires_grad=True) for _ in "ab")
     same = torch.tensor([[True, False, True], [False, True, False], [True, False, True]])
     assert torch.autograd.gradcheck(lambda x, y: info_nce(x, y, same, 0.3), (a, b))
+
+
+def test_triplets_by_hand() -> None:
+    anchor = doubles([[1, 0], [1, 0], [0, 2]])
+    positive = doubles([[3, 0], [0, 1], [0, 1]])
+    negative = doubles([[0, 5], [1, 0], [0, -1]])
+    # distances to the positive 0, 1, 0; to the negative 1, 0, 2
+    assert triplet(anchor, positive, negative, 0.1).tolist() == pytest.approx([0, 1 - 0 + 0.1, 0])
+    assert triplet(anchor, positive, negative, 1.5).tolist() == pytest.approx([0.5, 2.5, 0])
+
+
+def test_prototypes_by_hand() -> None:
+    names = doubles([[2, 0], [0, 2], [0, 3], [1, 1]])
+    targets = doubles([[1, 1], [-1, 0], [1, 0]])
+    losses = prototype(names, torch.tensor([0, 0, 1, 2]), targets)
+    assert losses.tolist() == pytest.approx([0, 1, 1 - 1 / math.sqrt(2)])
+
+
+def test_zero_vectors_have_a_distance_and_a_gradient() -> None:
+    zero = doubles([[0, 0]]).requires_grad_()
+    loss = triplet(zero, doubles([[1, 0]]), doubles([[0, 1]]), 0.1).sum() + prototype(zero, torch.tensor([0]), doubles([[1, 0]])).sum()
+    assert loss.item() == pytest.approx(0.1 + 1)
+    loss.backward()
+    assert zero.grad is not None
+    assert zero.grad.isfinite().all()

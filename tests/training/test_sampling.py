@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -134,3 +134,88 @@ def test_a_batch_mixes_four_neighbourhoods() -> None:
     assert sorted(runs(found, 4)) == [list(range(i, i + 4)) for i in range(0, 64, 4)]
     assert runs(found, 16) != sorted(runs(found, 16))
     assert any(batch[-1] - batch[0] > 15 for batch in runs(found, 16))  # not one neighbourhood of sixteen
+
+
+def named(*concepts: frozenset[int], texts: Sequence[str]) -> NameTable:
+    made = table(concepts)
+    return NameTable(Strings.of(texts), made.indptr, made.concepts, made.entries)
+
+
+def test_classes_are_names_of_one_concept_once_for_each_bag_of_words() -> None:
+    one, other, both = frozenset({3}), frozenset({5}), frozenset({3, 5})
+    texts = ["breast cancer", "cancer breast", "tumor", "cancer", "lymphoma", ""]
+    found = sampling.classes(named(one, one, other, both, other, one, texts=texts))
+    assert (found.texts, found.labels.tolist(), found.count) == (["breast cancer", "tumor", "lymphoma"], [0, 1, 1], 2)
+    assert found.sizes.tolist() == [1, 2]
+    assert [part.tolist() for part in found.members] == [[0, 1, 2], [0, 1, 3]]
+    assert [rows.tolist() for rows in found.of(np.array([1, 0, 7]))] == [[1, 2], [0], []]
+
+
+LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=20).map(lambda labels: np.unique(labels, return_inverse=True)[1].astype(np.int64))
+
+
+def classes_of(labels: np.ndarray) -> sampling.Classes:
+    return sampling.Classes([f"name {row}" for row in range(len(labels))], labels)
+
+
+@given(LABELS, st.integers(0, 5), SEEDS)
+def test_held_out_names_leave_two_behind(labels: np.ndarray, most: int, seed: int) -> None:
+    names = classes_of(labels)
+    out = sampling.held_out(names, most, seed)
+    large = int((names.sizes >= 3).sum())
+    assert out.sum() == min(most, large // 2)
+    assert all(np.bincount(labels[out], minlength=names.count) <= 1)
+    assert all(names.sizes[labels[out]] >= 3)
+
+
+def all_near(labels: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """All names as neighbours, with the same cosine."""
+    return lambda rows: (np.tile(np.arange(len(labels)), (len(rows), 1)), np.full((len(rows), len(labels)), 0.5, np.float32))
+
+
+@given(LABELS, st.integers(0, 3), st.booleans(), SEEDS)
+@settings(deadline=None)
+def test_triplets_are_a_name_another_of_its_class_and_one_of_another(labels: np.ndarray, each: int, wu: bool, seed: int) -> None:
+    names = classes_of(labels)
+    drawn, again = (sampling.triplets(names, each, all_near(labels), wu, 8, seed, 1) for _ in range(2))
+    if names.count < 2:
+        assert not len(drawn.anchor)
+        return
+    assert all(labels[drawn.anchor] == labels[drawn.positive])
+    assert all(drawn.anchor != drawn.positive)
+    assert all(labels[drawn.anchor] != labels[drawn.negative])
+    sizes = names.sizes[labels]
+    assert np.bincount(drawn.anchor, minlength=len(labels)).tolist() == np.where(sizes > 1, each or sizes - 1, 0).tolist()
+    assert [*map(np.ndarray.tolist, (drawn.anchor, drawn.negative))] == [*map(np.ndarray.tolist, (again.anchor, again.negative))]
+
+
+def test_all_ordered_pairs_of_synonyms() -> None:
+    drawn = sampling.triplets(classes_of(np.array([0, 1, 0, 0])), 0, all_near(np.arange(4)), False, 8, 0, 1)
+    assert sorted(zip(drawn.anchor.tolist(), drawn.positive.tolist(), strict=True)) == [(0, 2), (0, 3), (2, 0), (2, 3), (3, 0), (3, 2)]
+
+
+def test_near_names_are_likelier_negatives() -> None:
+    labels = np.array([0, 0, 1, 2, 3])
+    cosines = np.array([1, 1, 0.9, 0.5, 0.0], np.float32)  # weights 10, 2, 1 for the others
+    names, counts = classes_of(labels), Counter[int]()
+    for seed in range(500):
+        near = lambda rows: (np.tile(np.arange(5), (len(rows), 1)), np.tile(cosines, (len(rows), 1)))  # noqa: E731
+        counts.update(sampling.triplets(names, 1, near, False, 8, seed, 1).negative.tolist())
+    total = sum(counts.values())
+    assert total == 1000
+    assert [counts[row] / total for row in (2, 3, 4)] == pytest.approx([10 / 13, 2 / 13, 1 / 13], abs=0.04)
+
+
+def test_without_a_near_name_of_another_class_any_is_drawn() -> None:
+    labels = np.array([0, 0, 0, 1, 2])
+    near = lambda rows: (np.tile([0, 1, 2], (len(rows), 1)), np.ones((len(rows), 3), np.float32))  # noqa: E731
+    drawn = [sampling.triplets(classes_of(labels), 1, near, False, 8, seed, 1).negative.tolist() for seed in range(20)]
+    assert {row for rows in drawn for row in rows} == {3, 4}
+
+
+def test_the_density_of_distances() -> None:
+    """Against eq. 2 of Wu et al. 2017, written out for distances 0.5, 1 and the square root of 2."""
+    dim, distances = 5, [0.5, 1.0, 2**0.5]
+    cosines = np.array([[1 - d * d / 2 for d in [0.1, *distances]]], np.float32)
+    q = [d ** (dim - 2) * (1 - d * d / 4) ** ((dim - 3) / 2) for d in [0.5, *distances]]
+    np.testing.assert_allclose(sampling.density_weights(cosines, dim), [[min(q) / x for x in q]], rtol=1e-5)

@@ -1,0 +1,168 @@
+"""The Deep Averaging Network: a name is the mean of its word vectors, projected, through one hidden layer (Fivez et al. 2021a)."""
+
+from __future__ import annotations
+
+import dataclasses
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.nn import functional
+
+from linker import persistence
+from linker.dictionary import NameTable
+from linker.encoders import cca
+from linker.encoders.options import DanOptions
+from linker.encoders.trainable import Batch, Tokens, TrainableEncoder, pick_device
+from linker.encoders.words import WordVectors, unit
+from linker.errors import LinkerError
+from linker.training.sampling import Classes, classes
+
+_WEIGHTS, _WORDS = "weights.safetensors", "words"
+
+
+class DanEncoder(TrainableEncoder):
+    """Dense: the mean of a name's word vectors through one hidden layer (DAN), small and fast; trained by conceptual grounding.
+
+    `f(n) = enc(CCA(u_n))`, u_n the mean of the word vectors, brought to length 1 (Fivez et al. 2021a, eq. 1 and section 3.2). The word
+    vectors and the projection are not trained. A name without any known word or n-gram has the vector that belongs to u_n = 0.
+    Make one with `create` or `load`.
+
+    Args:
+        words: the word vectors.
+        options: which of the parts there are.
+    """
+
+    from_words = True
+    step = 2048  # names at once, also on a CPU
+
+    def __init__(self, words: WordVectors, options: DanOptions) -> None:
+        super().__init__()
+        self.words, self.options, dim = words, options, words.dim
+        self.table = nn.Buffer(torch.from_numpy(np.asarray(words.vectors)), persistent=False)  # saved with the words
+        if options.cca:
+            self.cca_mean, self.cca_weights = nn.Buffer(torch.zeros(dim)), nn.Buffer(torch.eye(dim))
+        if options.hidden:
+            hidden, dropout = options.hidden, nn.Dropout(options.dropout)
+            self.layers = nn.Sequential(nn.Linear(dim, hidden), nn.ReLU(), dropout, nn.Linear(hidden, dim))
+        self.concept_projection: cca.Projection | None = None  # of the concepts, for training
+
+    @classmethod
+    def create(cls, options: DanOptions, table: NameTable, words: WordVectors | None, seed: int) -> DanEncoder:
+        """Fit the projection to the names of a dictionary; the network is as it was drawn.
+
+        Args:
+            words: the word vectors.
+            seed: of the network.
+
+        Raises:
+            LinkerError: there are no word vectors.
+        """
+        if words is None:
+            raise LinkerError("the encoder dan is made of word vectors; name some with --words, or train them")
+        return cls.of(classes(table), options, words, seed)
+
+    @classmethod
+    def of(cls, names: Classes, options: DanOptions, words: WordVectors, seed: int) -> DanEncoder:
+        """Fit the projection to the names of some classes; the network is as it was drawn.
+
+        Raises:
+            LinkerError: the names are too few for the projection.
+        """
+        torch.manual_seed(seed)
+        encoder = cls(words, options)
+        if options.cca:
+            own = unit(words.means(names.texts))
+            known = own.any(axis=1)
+            x = own[known]
+            if len(x) <= words.dim:
+                raise LinkerError(
+                    f"there are {len(x)} distinct names of one concept with known words; the projection of {words.dim} components "
+                    "needs more of them; set dan.cca=false or a smaller words.dim"
+                )
+            of_names, encoder.concept_projection = cca.fit(x, concept_means(own, names.labels)[names.labels[known]])
+            encoder.cca_mean.copy_(torch.from_numpy(of_names.mean))
+            encoder.cca_weights.copy_(torch.from_numpy(of_names.weights))
+        return encoder
+
+    @property
+    def dim(self) -> int:
+        return self.words.dim
+
+    @property
+    def device(self) -> torch.device:
+        return self.table.device
+
+    def tokenize(self, names: Sequence[str]) -> list[Tokens]:
+        return [self.words.pieces(name) for name in names]
+
+    def collate(self, tokens: Sequence[Tokens]) -> Batch:
+        rows, weights = array("i"), array("f")
+        for some, their in tokens:
+            rows.extend(some)
+            weights.extend(their)
+        offsets = [0, *accumulate(len(some) for some, _ in tokens)][:-1]
+        made = {"rows": np.asarray(rows, np.int64), "offsets": np.asarray(offsets, np.int64), "weights": np.asarray(weights, np.float32)}
+        return {name: torch.from_numpy(values) for name, values in made.items()}
+
+    def forward(self, batch: Batch) -> Tensor:
+        rows, offsets, weights = batch["rows"], batch["offsets"], batch["weights"]
+        means = functional.embedding_bag(rows, self.table, offsets, mode="sum", per_sample_weights=weights)
+        vectors = functional.normalize(means, dim=-1)
+        if self.options.cca:
+            vectors = (vectors - self.cca_mean) @ self.cca_weights
+        if self.options.hidden:
+            vectors = self.layers(vectors)
+        return functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
+
+    def prototypes(self, names: Sequence[str], labels: NDArray[np.int64], projected: bool) -> NDArray[np.float32]:
+        """What the mean encoding of each class is drawn to: the mean u_p of its names' word vectors, projected where there is a projection.
+
+        Args:
+            names: of the classes, each of which has one or more.
+            labels: (n,) the class of each.
+            projected: CCA(u_p) (Fivez et al. 2021a, eq. 4); False: u_p, as in the published code.
+
+        Returns:
+            float32 (classes, dim).
+        """
+        means = concept_means(unit(self.words.means(names)), labels)
+        return self.concept_projection(means) if projected and self.concept_projection else means
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / _WORDS).mkdir()
+        self.words.write(folder / _WORDS)
+        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}, folder / _WEIGHTS)
+        persistence.save_json(folder / "options.json", dataclasses.asdict(self.options))
+
+    @classmethod
+    def load(cls, folder: Path) -> DanEncoder:
+        """Read a saved encoder, onto a GPU where there is one.
+
+        Raises:
+            LinkerError: a file is missing, or was changed so that they no longer belong together.
+        """
+        try:
+            encoder = cls(WordVectors.open(folder / _WORDS), DanOptions(**persistence.load_json(folder / "options.json")))
+            encoder.load_state_dict(load_file(folder / _WEIGHTS))
+        except (SafetensorError, OSError, RuntimeError, TypeError) as error:
+            raise LinkerError(f"{folder}: holds no encoder dan as linker writes it ({error}); train again") from None
+        if not all(torch.isfinite(tensor).all() for tensor in encoder.state_dict().values()):
+            raise LinkerError(f"{folder / _WEIGHTS}: its weights are not finite; train again")
+        return encoder.eval().to(pick_device("auto"))
+
+
+def concept_means(vectors: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The mean of the vectors of each class (Fivez et al. 2021a, eq. 2): float32 (classes, dim)."""
+    sums = np.zeros((int(labels.max(initial=-1)) + 1, vectors.shape[1]), np.float64)
+    np.add.at(sums, labels, vectors)
+    means: NDArray[np.float32] = (sums / np.maximum(np.bincount(labels, minlength=len(sums)), 1)[:, None]).astype(np.float32)
+    return means

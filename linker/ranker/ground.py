@@ -1,0 +1,157 @@
+"""Conceptual grounding of a name encoder: triplets of names, and prototypes of concepts (Fivez et al. 2021a, section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import Tensor
+
+from linker import metrics
+from linker.candidates.base import Floats
+from linker.candidates.dense import ranks, top_k
+from linker.encoders.dan import DanEncoder
+from linker.encoders.words import unit
+from linker.errors import LinkerError
+from linker.training import losses, sampling
+from linker.training.loop import Batch, Epoch, Loss, Plan, Step, run
+from linker.training.options import GroundOptions
+from linker.training.sampling import Classes, Rows, Triplets
+
+_POOL, _PROTOTYPE = 7, 8  # keep the random draws of an epoch apart from each other and from those of training.sampling
+
+Encode = Callable[[Sequence[str]], Floats]
+"""Names to float32 (n, dim)."""
+
+
+class Grounding:
+    """The batches of the phase, and what judges its epochs.
+
+    Args:
+        names: all there are; those that are held out are not trained on.
+        encode: encodes names with the weights of now.
+        share: of a batch, what this process trains on.
+        judged: names to judge by, instead of some that are held out; their labels are those of `names`.
+
+    Raises:
+        LinkerError: there is nothing to learn from.
+    """
+
+    def __init__(
+        self,
+        encoder: DanEncoder,
+        names: Classes,
+        options: GroundOptions,
+        seed: int,
+        encode: Encode,
+        share: slice = slice(None),
+        judged: Classes | None = None,
+    ) -> None:
+        out = sampling.held_out(names, options.held_out, seed) if judged is None else np.zeros(len(names), bool)
+        self.names = names[np.flatnonzero(~out)] if out.any() else names
+        self.judged = names[np.flatnonzero(out)] if judged is None else judged
+        self.options, self.seed, self._encode, self._share = options, seed, encode, share
+        pairs = self.names.sizes[self.names.labels] - 1
+        count = int((np.where(pairs > 0, options.triplets, 0) if options.triplets else pairs).sum())
+        if not count or self.names.count < 2:
+            raise LinkerError(
+                "grounding needs concepts with two names or more, and two concepts; the dictionary has none; set ground.epochs=0"
+            )
+        self.steps = -(-count // options.batch_size)
+        self.alone = int((self.names.sizes == 1).sum())  # concepts with one name: no triplets, but a prototype
+        self._targets = encoder.prototypes(self.names.texts, self.names.labels, options.target == "projected")
+        self._dim = encoder.dim
+
+    def plan(self) -> Plan:
+        """How the phase runs: Adam as in the paper; the best epoch by the held-out names, where there are any."""
+        options, judging = self.options, len(self.judged) > 0
+        patience = options.patience if judging else 0
+        return Plan(options.epochs, self.steps, "adam", best_by="dev_map" if judging else None, patience=patience, seed=self.seed)
+
+    def groups(self, encoder: DanEncoder) -> list[dict[str, Any]]:
+        """What is trained: all of the encoder's parameters, without decay."""
+        return [{"params": [*encoder.parameters()], "lr": self.options.learning_rate, "weight_decay": 0.0}]
+
+    def batches(self, epoch: int) -> list[Batch]:
+        """The batches of an epoch, with negatives by the weights of now."""
+        options = self.options
+        drawn = sampling.triplets(self.names, options.triplets, self.nearest(epoch), options.weighting == "wu", self._dim, self.seed, epoch)
+        random = np.random.default_rng((self.seed, epoch, _PROTOTYPE))
+        return [self._batch(drawn, slice(i, i + options.batch_size), random) for i in range(0, len(drawn.anchor), options.batch_size)]
+
+    def nearest(self, epoch: int) -> Callable[[Rows], tuple[Rows, Floats]]:
+        """What finds the names of this epoch's pool that are nearest to some names by now: rows and cosines, each (n, k).
+
+        Of a pool of a share of the names the nearest in the same share are taken, so that they are a sample of the nearest of all.
+        """
+        options, total = self.options, len(self.names)
+        vectors = unit(self._encode(self.names.texts))
+        size = min(options.pool or total, total)
+        pool = np.sort(np.random.default_rng((self.seed, epoch, _POOL)).choice(total, size, replace=False))
+        count = max(1, round(options.negatives * size / total))
+
+        def near(rows: Rows) -> tuple[Rows, Floats]:
+            found, cosines = top_k(vectors[rows], vectors[pool], count)
+            return pool[found], cosines
+
+        return near
+
+    def _batch(self, drawn: Triplets, part: slice, random: np.random.Generator) -> Batch:
+        anchor, positive, negative = (rows[part][self._share] for rows in (drawn.anchor, drawn.positive, drawn.negative))
+        concepts, owner = np.unique(self.names.labels[anchor], return_inverse=True)
+        chosen, own = self._prototype_names(concepts, random) if self.options.prototype_weight else (anchor[:0], anchor[:0])
+        texts = [self.names.texts[row] for row in (*anchor, *positive, *negative, *chosen)]
+        return Batch(texts, partial(self._loss, len(anchor), own, self._targets[concepts], owner))
+
+    def _prototype_names(self, concepts: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
+        """Some names of each concept, and which of the concepts each belongs to."""
+        found = []
+        for rows in self.names.of(concepts):
+            own = random.permutation(rows)
+            keep = max(1, round(len(own) * (1 - self.options.synonym_dropout)))
+            found.append(own[: min(keep, self.options.prototype_names or keep)])
+        return np.concatenate(found), np.repeat(np.arange(len(concepts)), [len(own) for own in found])
+
+    def _loss(self, count: int, own: Rows, targets: Floats, owner: Rows, vectors: Tensor) -> Loss:
+        options, device = self.options, vectors.device
+        anchor, positive, negative = vectors[: 3 * count].chunk(3)
+        syn = losses.triplet(anchor, positive, negative, options.margin).mean()
+        value, numbers = options.triplet_weight * syn, {"triplet_loss": (float(syn.detach()), float(count))}
+        if options.prototype_weight:
+            each = losses.prototype(vectors[3 * count :], torch.from_numpy(own).to(device), torch.from_numpy(targets).to(device))
+            proto = each[torch.from_numpy(owner).to(device)].mean()  # of each triplet's concept, as eq. 5 sums both losses
+            value = value + options.prototype_weight * proto
+            numbers["prototype_loss"] = (float(proto.detach()), float(count))
+        return Loss(value, float(count), numbers)
+
+    def judge(self, epoch: int) -> Mapping[str, float]:
+        """The mean average precision with which the held-out names find the names of their concept among those that are trained on."""
+        if not len(self.judged):
+            return {}
+        queries, names = unit(self._encode(self.judged.texts)), unit(self._encode(self.names.texts))
+        found = ranks(queries, names, self.names.of(self.judged.labels))
+        return {"dev_map": float(np.mean(metrics.average_precisions([places for places in found if len(places)])))}
+
+
+def train(
+    encoder: DanEncoder,
+    names: Classes,
+    options: GroundOptions,
+    seed: int = 0,
+    judged: Classes | None = None,
+    on_event: Callable[[Step | Epoch], None] = lambda event: None,
+) -> None:
+    """Ground an encoder on names alone, without a linker around it.
+
+    Args:
+        judged: names that decide which epoch is kept, and when training stops; held out of `names` where None.
+        on_event: is told each step and each epoch.
+    """
+    grounding = Grounding(encoder, names, options, seed, encoder.encode, judged=judged)
+    accelerator = Accelerator(cpu=encoder.device.type == "cpu")
+    for event in run(encoder, grounding.groups(encoder), grounding.batches, grounding.plan(), accelerator, after_epoch=grounding.judge):
+        on_event(event)

@@ -1,0 +1,159 @@
+"""The Deep Averaging Network."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from linker import registry  # noqa: E402
+from linker.dictionary import Dictionary  # noqa: E402
+from linker.encoders import cca  # noqa: E402
+from linker.encoders.dan import DanEncoder, concept_means  # noqa: E402
+from linker.encoders.options import DanOptions  # noqa: E402
+from linker.encoders.words import WordVectors  # noqa: E402
+from linker.errors import LinkerError  # noqa: E402
+from linker.text.normalize import normalize  # noqa: E402
+
+VOCABULARY = ["breast", "cancer", "ovarian", "tumor", "of", "the", "skin", "heart", "attack", "pain"]
+
+
+@pytest.fixture
+def words() -> WordVectors:
+    random = np.random.default_rng(0)
+    return WordVectors(VOCABULARY, random.normal(size=(len(VOCABULARY), 3)).astype(np.float32))
+
+
+@pytest.fixture
+def dictionary(tmp_path: Path) -> Dictionary:
+    """Four concepts; "tumor of the breast" twice in other words' order; "cancer" is a name of two."""
+    lines = [
+        "D1||breast cancer|breast tumor|tumor of the breast|the breast tumor of|cancer",
+        "D2||ovarian cancer|tumor ovarian|cancer of the ovarian|cancer",
+        "D3||skin cancer|skin tumor",
+        "D4||heart attack|pain of the heart|heart pain",
+    ]
+    (tmp_path / "d.txt").write_text("\n".join(lines) + "\n")
+    return Dictionary.read(tmp_path / "d.txt", format="biosyn")
+
+
+def make(dictionary: Dictionary, words: WordVectors | None, seed: int = 0, **options: object) -> DanEncoder:
+    return DanEncoder.create(DanOptions(**options), dictionary.table(normalize), words, seed)  # type: ignore[arg-type]
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def test_the_registry_has_it() -> None:
+    assert registry.load("dan") is DanEncoder
+
+
+def test_without_network_and_projection_it_is_the_mean_of_the_words(dictionary: Dictionary, words: WordVectors) -> None:
+    encoder = make(dictionary, words, cca=False, hidden=0)
+    names = ["breast cancer", "skin", "the heart attack"]
+    np.testing.assert_allclose(encoder.encode(names), unit(words.means(names)), atol=1e-6)
+
+
+def test_the_projection_is_fitted_to_each_name_of_one_concept_once_per_bag_of_words(dictionary: Dictionary, words: WordVectors) -> None:
+    encoder = make(dictionary, words, hidden=0, normalize=False)
+    names = ["breast cancer", "breast tumor", "tumor of the breast", "ovarian cancer", "tumor ovarian", "cancer of the ovarian"]
+    names += ["skin cancer", "skin tumor", "heart attack", "pain of the heart", "heart pain"]
+    labels = np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3])
+    u = unit(words.means(names))
+    means = np.stack([u[labels == label].mean(0) for label in range(4)])
+    of_names, of_concepts = cca.fit(u, means[labels])
+    np.testing.assert_allclose(encoder.encode(names), of_names(u), atol=1e-4)
+    np.testing.assert_allclose(encoder.prototypes(names, labels, projected=True), of_concepts(means), atol=1e-4)
+    np.testing.assert_allclose(encoder.prototypes(names, labels, projected=False), means, atol=1e-6)
+
+
+def test_slow_twin(dictionary: Dictionary, words: WordVectors) -> None:
+    encoder = make(dictionary, words, hidden=5).eval()
+    x = (unit(words.means(["skin pain"])) - encoder.cca_mean.numpy()) @ encoder.cca_weights.numpy()
+    first, last = encoder.layers[0], encoder.layers[3]
+    hidden = np.maximum(x @ first.weight.detach().numpy().T + first.bias.detach().numpy(), 0)
+    np.testing.assert_allclose(
+        encoder.encode(["skin pain"]), unit(hidden @ last.weight.detach().numpy().T + last.bias.detach().numpy()), atol=1e-5
+    )
+
+
+def test_alone_or_in_a_batch(dictionary: Dictionary, words: WordVectors) -> None:
+    encoder = make(dictionary, words, hidden=7).eval()
+    names = ["breast cancer", "", "xyz", "the the the heart", "skin"] * 3
+    together = encoder.encode(names)
+    assert np.isfinite(together).all()
+    np.testing.assert_allclose(together, np.concatenate([encoder.encode([name]) for name in names]), atol=1e-5)
+    np.testing.assert_array_equal(together[1], together[2])  # nothing is known of either
+
+
+def test_a_name_without_known_words_is_finite_and_has_a_gradient(dictionary: Dictionary, words: WordVectors) -> None:
+    encoder = make(dictionary, words, cca=False, hidden=0)
+    assert encoder.encode(["xyz"]).tolist() == [[0, 0, 0]]
+    trained = make(dictionary, words, cca=False, hidden=4)
+    trained.embed(["xyz", "skin"]).sum().backward()
+    assert all(torch.isfinite(parameter.grad).all() for parameter in trained.parameters())
+
+
+def test_the_words_and_the_projection_are_not_trained(dictionary: Dictionary, words: WordVectors) -> None:
+    shapes = [tuple(parameter.shape) for parameter in make(dictionary, words, hidden=4).parameters()]
+    assert shapes == [(4, 3), (4,), (3, 4), (3,)]
+
+
+def test_the_seed_decides(dictionary: Dictionary, words: WordVectors) -> None:
+    one, same, other = (make(dictionary, words, seed, hidden=4).eval().encode(["skin"]) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+def test_saving_and_loading(dictionary: Dictionary, words: WordVectors, tmp_path: Path) -> None:
+    encoder = make(dictionary, words, hidden=4).eval()
+    encoder.save(tmp_path / "e")
+    loaded = DanEncoder.load(tmp_path / "e")
+    np.testing.assert_array_equal(loaded.encode(["skin pain", "xyz"]), encoder.encode(["skin pain", "xyz"]))
+    assert {path.suffix for path in (tmp_path / "e").rglob("*") if path.is_file()} == {".npy", ".json", ".safetensors"}
+
+
+@pytest.mark.parametrize("change", ["dim", "weights", "options", "nan"])
+def test_a_folder_that_was_changed(dictionary: Dictionary, words: WordVectors, tmp_path: Path, change: str) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = tmp_path / "e"
+    make(dictionary, words, hidden=4).save(folder)
+    if change == "dim":
+        np.save(folder / "words" / "vectors.npy", np.zeros((len(VOCABULARY), 4), np.float32))
+    elif change == "weights":
+        (folder / "weights.safetensors").write_bytes(b"no")
+    elif change == "options":
+        (folder / "options.json").write_text(json.dumps({"depth": 3}))
+    else:
+        state = load_file(folder / "weights.safetensors")
+        save_file({name: tensor * float("nan") for name, tensor in state.items()}, folder / "weights.safetensors")
+    with pytest.raises(LinkerError, match="train again"):
+        DanEncoder.load(folder)
+
+
+def test_no_words(dictionary: Dictionary) -> None:
+    with pytest.raises(LinkerError, match="name some with --words"):
+        make(dictionary, None)
+
+
+def test_fewer_names_than_components(dictionary: Dictionary) -> None:
+    wide = WordVectors(VOCABULARY, np.eye(len(VOCABULARY), 12, dtype=np.float32))
+    with pytest.raises(LinkerError, match=r"11 distinct names .* projection of 12 components .* dan.cca=false"):
+        make(dictionary, wide)
+
+
+@pytest.mark.parametrize(("name", "value"), [("hidden", -1), ("dropout", 1.0), ("dropout", -0.1)])
+def test_wrong_options(name: str, value: float) -> None:
+    with pytest.raises(LinkerError, match=f"dan.{name} is {value}"):
+        DanOptions(**{name: value})  # type: ignore[arg-type]
+
+
+def test_means_of_concepts() -> None:
+    vectors = np.array([[1, 0], [3, 2], [5, 5]], np.float32)
+    assert concept_means(vectors, np.array([0, 0, 2])).tolist() == [[2, 1], [0, 0], [5, 5]]

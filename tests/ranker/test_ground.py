@@ -1,0 +1,174 @@
+"""Conceptual grounding on a small dictionary."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+
+from linker import Dictionary  # noqa: E402
+from linker.encoders.dan import DanEncoder  # noqa: E402
+from linker.encoders.options import DanOptions  # noqa: E402
+from linker.encoders.words import WordVectors  # noqa: E402
+from linker.errors import LinkerError  # noqa: E402
+from linker.ranker.ground import Grounding, train  # noqa: E402
+from linker.text.normalize import normalize  # noqa: E402
+from linker.training import sampling  # noqa: E402
+from linker.training.loop import Epoch  # noqa: E402
+from linker.training.options import GroundOptions  # noqa: E402
+from linker.training.sampling import Classes  # noqa: E402
+
+ALL = GroundOptions(held_out=0, pool=0, triplets=0, synonym_dropout=0, prototype_names=0, batch_size=4)
+LINES = [
+    "D1||breast cancer|breast tumor|mammary cancer",
+    "D2||heart attack|heart failure",
+    "D3||skin",
+    "D4||fever of heart|skin fever|fever|mammary fever",
+]
+
+
+pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
+
+
+@pytest.fixture
+def encoder(tmp_path: Path) -> DanEncoder:
+    (tmp_path / "d.txt").write_text("\n".join(LINES) + "\n")
+    table = Dictionary.read(tmp_path / "d.txt", format="biosyn").table(normalize)
+    vocabulary = sorted({word for text in table.texts for word in text.split()})
+    words = WordVectors(vocabulary, np.random.default_rng(0).normal(size=(len(vocabulary), 4)).astype(np.float32))
+    made = DanEncoder.create(DanOptions(hidden=8, dropout=0), table, words, 0)
+    made.names = sampling.classes(table)
+    return made
+
+
+def grounding(encoder: DanEncoder, options: GroundOptions = ALL, names: Classes | None = None, **others: object) -> Grounding:
+    return Grounding(encoder, names or encoder.names, options, 0, encoder.encode, **others)
+
+
+def cosine_distance(a: np.ndarray, b: np.ndarray) -> float:
+    return 1 - float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+
+def test_the_loss_is_that_of_the_formulas(encoder: DanEncoder) -> None:
+    """Eq. 3-5, each triplet and each concept on its own."""
+    made = grounding(encoder)
+    names = made.names
+    u = {text: vector / np.linalg.norm(vector) for text, vector in zip(names.texts, encoder.words.means(names.texts), strict=True)}
+    seen = 0
+    for batch in made.batches(1):
+        texts = batch.names
+        f = dict(zip(texts, encoder.encode(texts), strict=True))
+        loss = batch.loss(torch.from_numpy(np.stack([f[text] for text in texts])))
+        count = int(loss.weight)
+        label = dict(zip(names.texts, names.labels, strict=True))
+        syn, proto = [], []
+        for anchor, positive, negative in zip(*(texts[i * count : (i + 1) * count] for i in range(3)), strict=True):
+            assert label[anchor] == label[positive] != label[negative]
+            syn.append(max(cosine_distance(f[anchor], f[positive]) - cosine_distance(f[anchor], f[negative]) + 0.1, 0))
+            members = [text for text in names.texts if label[text] == label[anchor]]
+            target = encoder.concept_projection(np.mean([u[text] for text in members], axis=0)[None])[0]
+            proto.append(cosine_distance(np.mean(encoder.encode(members), axis=0), target))
+        assert loss.value.item() == pytest.approx(np.mean(syn) + np.mean(proto), abs=1e-4)
+        assert loss.numbers["triplet_loss"][0] == pytest.approx(np.mean(syn), abs=1e-4)
+        seen += count
+    assert seen == 3 * 2 + 2 * 1 + 4 * 3  # ordered pairs of synonyms
+
+
+def test_a_concept_with_one_name_is_no_anchor_and_may_be_a_negative(encoder: DanEncoder) -> None:
+    made = grounding(encoder)
+    assert made.alone == 1
+    first = made.batches(1)[0]  # 4 triplets, then the names of prototypes
+    assert "skin" not in first.names[:8]
+    with_it = grounding(encoder, names=Classes(["skin", "fever", "cancer"], np.array([0, 1, 1])))
+    assert {name for batch in with_it.batches(1) for name in batch.names[4:6]} == {"skin"}  # the only name of another class
+
+
+def test_a_share_of_the_synonyms_makes_a_prototype(encoder: DanEncoder) -> None:
+    half = dataclasses.replace(ALL, synonym_dropout=0.5)
+    made = grounding(encoder, half)
+    chosen, owner = made._prototype_names(np.array([0, 3]), np.random.default_rng(0))
+    assert np.bincount(owner).tolist() == [2, 2]  # of 3 and of 4 names
+    assert made.names.labels[chosen].tolist() == [0, 0, 3, 3]
+    few = grounding(encoder, dataclasses.replace(ALL, prototype_names=1))
+    assert len(few._prototype_names(np.array([0, 3]), np.random.default_rng(0))[0]) == 2
+
+
+def test_without_prototypes_only_triplets_are_encoded(encoder: DanEncoder) -> None:
+    made = grounding(encoder, dataclasses.replace(ALL, prototype_weight=0))
+    batch = made.batches(1)[0]
+    assert len(batch.names) == 3 * 4
+    assert set(batch.loss(torch.from_numpy(encoder.encode(batch.names))).numbers) == {"triplet_loss"}
+
+
+def test_the_nearest_by_now_are_found_in_the_pool(encoder: DanEncoder) -> None:
+    made = grounding(encoder, dataclasses.replace(ALL, negatives=4))
+    rows, cosines = made.nearest(1)(np.array([0, 5]))
+    vectors = encoder.encode(made.names.texts)
+    expected = np.argsort(-(vectors[[0, 5]] @ vectors.T), axis=1, kind="stable")[:, :4]
+    assert rows.tolist() == expected.tolist()
+    np.testing.assert_allclose(cosines, np.take_along_axis(vectors[[0, 5]] @ vectors.T, expected, axis=1), atol=1e-6)
+    half = grounding(encoder, dataclasses.replace(ALL, negatives=4, pool=5))
+    (one, _), (_other, _) = half.nearest(1)(np.array([0])), half.nearest(2)(np.array([0]))
+    assert one.shape == (1, 2)  # the same share of the 4
+    pools = {tuple(half.nearest(epoch)(np.array([0]))[0][0]) for epoch in range(8)}
+    assert len(pools) > 1
+
+
+def test_more_negatives_than_names(encoder: DanEncoder) -> None:
+    assert grounding(encoder, dataclasses.replace(ALL, negatives=500)).nearest(1)(np.array([0]))[0].shape == (1, len(encoder.names))
+
+
+def test_held_out_names_are_judged_and_not_trained_on(encoder: DanEncoder) -> None:
+    made = grounding(encoder, dataclasses.replace(ALL, held_out=5))
+    assert len(made.judged) == 1  # half of the two concepts with three names
+    assert not {*made.judged.texts} & {name for batch in made.batches(1) for name in batch.names}
+    assert made.plan().best_by == "dev_map"
+    scores = encoder.encode(made.names.texts) @ encoder.encode(made.judged.texts)[0]
+    order = np.argsort(-scores, kind="stable")
+    ranks = [place for place, row in enumerate(order, 1) if made.names.labels[row] == made.judged.labels[0]]
+    expected = np.mean([i / rank for i, rank in enumerate(ranks, 1)])
+    assert made.judge(1)["dev_map"] == pytest.approx(expected)
+
+
+def test_without_held_out_names_all_epochs_are_made(encoder: DanEncoder) -> None:
+    plan = grounding(encoder).plan()
+    assert (plan.best_by, plan.patience) == (None, 0)
+    assert grounding(encoder).judge(1) == {}
+
+
+def test_training_draws_names_together(encoder: DanEncoder) -> None:
+    made = grounding(encoder, dataclasses.replace(ALL, triplets=4))
+    optimizer = torch.optim.Adam(encoder.parameters(), 1e-2)
+
+    def mean_loss() -> float:
+        losses = [batch.loss(torch.from_numpy(encoder.encode(batch.names))).value.item() for batch in made.batches(1)]
+        return sum(losses) / len(losses)
+
+    before = mean_loss()
+    for epoch in range(1, 11):
+        for batch in made.batches(epoch):
+            optimizer.zero_grad()
+            batch.loss(encoder.embed(batch.names)).value.backward()
+            optimizer.step()
+    assert mean_loss() < before / 2
+
+
+def test_training_alone_keeps_the_best_epoch(encoder: DanEncoder) -> None:
+    judged = Classes(["tumor breast", "fever"], np.array([0, 3]))
+    records: list[dict[str, float]] = []
+    few = dataclasses.replace(ALL, epochs=4, patience=2)
+    train(encoder, encoder.names, few, 0, judged, lambda event: records.append(dict(event.record)) if isinstance(event, Epoch) else None)
+    best = max(record["dev_map"] for record in records)
+    assert grounding(encoder, judged=judged).judge(1)["dev_map"] == best
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2], [0, 0, 0]])
+def test_nothing_to_learn_from(encoder: DanEncoder, labels: list[int]) -> None:
+    names = Classes(["skin", "fever", "heart"], np.array(labels))
+    with pytest.raises(LinkerError, match="concepts with two names or more, and two concepts"):
+        grounding(encoder, names=names)

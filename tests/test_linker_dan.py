@@ -1,0 +1,130 @@
+"""A linker with the encoder dan: training from the dictionary alone and with mentions, saving, loading, resuming."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+pytest.importorskip("gensim")
+
+from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention
+from linker.encoders.words import WordVectors
+from linker.linker import Work
+from linker.options import changed, preset
+from linker.readers import mentions as readers
+
+QUICK = {
+    "words": {"dim": 16, "min_count": 1, "epochs": 2, "buckets": 500},
+    "dan": {"hidden": 32},
+    "ground": {"epochs": 2, "held_out": 20, "batch_size": 128},
+    "training": {"epochs": 2, "dictionary_queries": 40, "device": "cpu", "top_k": 8},
+}
+QUERIES = ["louis-bar syndrome", "breast cancers", "xqzw", ""]
+
+pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
+
+
+@pytest.fixture(scope="module")
+def options() -> LinkerOptions:
+    return changed(preset("default", "dan"), QUICK)
+
+
+@pytest.fixture(scope="module")
+def dictionary(sample: Path) -> Dictionary:
+    return Dictionary.read(sample)
+
+
+@pytest.fixture(scope="module")
+def mentions(sample: Path) -> list[Mention]:
+    return [item for item in readers.read(sample.with_name("sample_mentions.tsv")) if isinstance(item, Mention)][:30]
+
+
+@pytest.fixture(scope="module")
+def model(dictionary: Dictionary, options: LinkerOptions) -> Linker:
+    return Linker.train(dictionary, encoder="dan", options=options)
+
+
+def answers(model: Linker) -> list[tuple[str, float]]:
+    return [(c.concept_id, c.score) for p in model.link(QUERIES, k=3) for part in p.parts for c in part.candidates]
+
+
+def test_the_phases_and_what_they_tell(model: Linker) -> None:
+    assert [(record["phase"], record["epoch"]) for record in model.history] == [("ground", 1), ("ground", 2), ("rank", 1), ("rank", 2)]
+    assert {"triplet_loss", "prototype_loss", "dev_map"} <= model.history[0].keys()
+    assert model.best_epoch == 2
+
+
+def test_it_links(model: Linker) -> None:
+    first = next(iter(model.link(["louis-bar syndrome"])))
+    assert first.parts[0].best is not None
+    assert first.parts[0].best.concept_id == "MESH:D001260"
+    assert all(np.isfinite(score) for _, score in answers(model))
+
+
+def test_loading_gives_the_same(model: Linker, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    loaded = Linker.load(tmp_path / "m")
+    assert answers(loaded) == answers(model)
+    assert loaded.options == model.options
+    suffixes = {path.suffix for path in (tmp_path / "m").rglob("*") if path.is_file()}
+    assert suffixes <= {".npy", ".json", ".safetensors", ".jsonl", ".png"}
+
+
+def test_the_seed_decides(dictionary: Dictionary, options: LinkerOptions, model: Linker) -> None:
+    assert answers(Linker.train(dictionary, encoder="dan", options=options)) == answers(model)
+    other = changed(options, {"training": {"seed": 1}})
+    assert answers(Linker.train(dictionary, encoder="dan", options=other)) != answers(model)
+
+
+def test_mentions_train_it_further(dictionary: Dictionary, options: LinkerOptions, mentions: list[Mention]) -> None:
+    model = Linker.train(dictionary, encoder="dan", options=options, mentions=mentions)
+    right = [p.parts[0].best.concept_id in {i for g in p.mention.gold for i in g.ids} for p in model.link(mentions) if p.mention.gold]
+    assert np.mean(right) > 0.9
+
+
+def test_word_vectors_of_ones_own(dictionary: Dictionary, options: LinkerOptions) -> None:
+    words = WordVectors(["cancer", "breast", "of", "syndrome"], np.eye(4, 16, dtype=np.float32))
+    model = Linker.train(
+        dictionary, encoder="dan", options=changed(options, {"dan": {"cca": False}, "training": {"epochs": 0}}), words=words
+    )
+    encoder = model.generator.encoder  # type: ignore[attr-defined]
+    assert set(encoder.words.words) == {"cancer", "breast", "of", "syndrome"}
+    assert [record["phase"] for record in model.history] == ["ground", "ground"]
+
+
+def test_without_a_network_nothing_is_trained(dictionary: Dictionary, options: LinkerOptions, caplog: pytest.LogCaptureFixture) -> None:
+    model = Linker.train(dictionary, encoder="dan", options=changed(options, {"dan": {"hidden": 0}}))
+    assert model.history == []
+    assert "no weights to train" in caplog.text
+
+
+def test_an_interrupted_training_goes_on(dictionary: Dictionary, options: LinkerOptions, model: Linker, tmp_path: Path) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(event: object) -> None:
+        if isinstance(event, dict) and event["phase"] == "ground":
+            raise Stop
+
+    with pytest.raises(Stop):
+        Linker.train(dictionary, encoder="dan", options=options, work=Work(tmp_path, on_event=stop))
+    again = Linker.train(dictionary, encoder="dan", options=options, work=Work(tmp_path, resume=True))
+    assert answers(again) == answers(model)
+    words = WordVectors(["cancer"], np.ones((1, 16), np.float32))
+    with pytest.raises(LinkerError, match="words"):
+        Linker.train(
+            dictionary, encoder="dan", options=changed(options, {"dan": {"cca": False}}), work=Work(tmp_path, resume=True), words=words
+        )
+
+
+def test_nothing_to_ground_on(options: LinkerOptions, tmp_path: Path) -> None:
+    (tmp_path / "d.txt").write_text("D1||breast cancer\nD2||skin cancer\n")
+    few = Dictionary.read(tmp_path / "d.txt", format="biosyn")
+    alone = dataclasses.replace(options, dan=dataclasses.replace(options.dan, cca=False))
+    with pytest.raises(LinkerError, match="grounding needs concepts with two names"):
+        Linker.train(few, encoder="dan", options=alone)
