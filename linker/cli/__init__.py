@@ -18,6 +18,7 @@ from linker.cli.encoders import encoders
 from linker.cli.evaluate import evaluate
 from linker.cli.link import link
 from linker.cli.train import train
+from linker.cli.words import words
 from linker.errors import LinkerError
 from linker.version import VERSION
 
@@ -43,7 +44,7 @@ def cli() -> None:
     """
 
 
-for _command in (train, link, evaluate, dictionary, encoders):
+for _command in (train, link, evaluate, dictionary, encoders, words):
     cli.add_command(_command)
 
 

@@ -40,12 +40,12 @@ def typed(name: str, value: Any) -> str:
     return f"--{flag} {value}"
 
 
-def read(preset: str, config: str | None, flags: Sequence[Setting], changes: Iterable[str]) -> LinkerOptions:
-    """The preset, changed by the TOML file, changed by flags, changed by --set."""
+def read(preset: str, config: str | None, flags: Sequence[Setting], changes: Iterable[str], encoder: str = "") -> LinkerOptions:
+    """The preset, or the defaults of the encoder, changed by the TOML file, changed by flags, changed by --set."""
     from linker import options as records
 
     try:
-        options = records.preset(preset)
+        options = records.preset(preset, encoder)
     except LinkerError as error:
         raise click.UsageError(f"--preset {preset}: {error}") from None
     if config:

@@ -20,14 +20,27 @@ from linker.errors import LinkerError
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
+    from linker.encoders.words import WordVectors
     from linker.linker import Linker, Work
     from linker.options import LinkerOptions
     from linker.types import Document, Mention
 
-_PHASES = {"align", "rank", "rank-rerank", "refit", "refit-rerank"}  # folders of checkpoints, one for each phase of a training
+_WORDS = "words"  # folder of the word vectors that were trained for it
+_PHASES = {
+    "align",
+    "ground",
+    "rank",
+    "rank-rerank",
+    "refit",
+    "refit-rerank",
+    _WORDS,
+}  # folders of checkpoints, one for each phase of a training
 _LABELS = {
     "loss": "loss",
     "gold_share": "lists with gold",
+    "triplet_loss": "triplets",
+    "prototype_loss": "prototypes",
+    "dev_map": "mAP of held-out names",
     "right_first": "lists with gold first",
     "list_loss": "list loss",
     "norm_loss": "norm loss",
@@ -49,7 +62,9 @@ _LABELS = {
 @click.option("--no-extend", is_flag=True, help="Do not add the mentions to the dictionary's names.")
 @click.option("--encoder", metavar="NAME", help="One of `linker encoders`.")
 @click.option("--model-name", metavar="PATH_OR_HUB_ID", help="The transformer to start from; implies --encoder transformer.")
-@click.option("--preset", default="default", show_default=True, metavar="NAME", help="default, paper-biosyn or paper-bcnh.")
+@click.option("--words", metavar="DIR_OR_FILE", help="Word vectors, for encoders that are made of words. [default: trained on the names]")
+@click.option("--text", "texts", multiple=True, metavar="PATH", help="Text to train word vectors on beside the names; may be given again.")
+@click.option("--preset", default="default", show_default=True, metavar="NAME", help="default, paper-biosyn, paper-bcnh or paper-dan.")
 @click.option("--loss", type=click.Choice(["listwise", "marginal"]), help="Loss of the candidate lists. [training.loss]")
 @click.option("--hypernym-norm/--no-hypernym-norm", default=None, help="Add the norm loss. [training.hypernym_norm]")
 @click.option("--top-k", type=int, metavar="N", help="Names in a training list. [training.top_k]")
@@ -78,6 +93,8 @@ def train(
     no_extend: bool,
     encoder: str | None,
     model_name: str | None,
+    words: str | None,
+    texts: tuple[str, ...],
     preset: str,
     config: str | None,
     changes: tuple[str, ...],
@@ -104,8 +121,9 @@ def train(
     if model_name is not None and encoder not in (None, "transformer"):
         raise click.UsageError(f"--model-name is for --encoder transformer, not {encoder}; leave one of them out")
     flags = {name: others.pop(name) for name in settings.FLAGS}
-    options = settings.read(preset, config, settings.flagged(flags, model_name), changes)
     chosen = encoder or ("tfidf" if model_name is None else "transformer")
+    options = settings.read(preset, config, settings.flagged(flags, model_name), changes, chosen)
+    _check_words(chosen, words, texts)
     if chosen == "transformer" and options.training.hypernym_norm and options.transformer.normalize:
         raise click.UsageError("the norm loss (training.hypernym_norm) needs vectors of any length; add --set transformer.normalize=false")
     is_main = os.environ.get("RANK", "0") == "0"  # of several processes, the one that speaks and writes
@@ -135,6 +153,7 @@ def train(
     training = [item for path in mentions for item in annotated(path)]
     choices: dict[str, Any] = {"encoder": chosen, "options": options, "extend": not no_extend}
     choices["corrections"] = read(spelling, handle) if spelling else {}
+    choices["words"] = _words(words, texts, dictionary, options, checkpoints / _WORDS) if words or texts else None
     development = annotated(dev) if dev else []
     with _progress(checkpoints) as progress:
         work = Work(checkpoints, resume, judged_by=_checksum(dev) if dev else "", on_event=progress, progress=common.has_bars())
@@ -164,6 +183,31 @@ def _is_dense(encoder: str, resume: bool, flags: Mapping[str, Any]) -> bool:
             f"{', '.join(given)}: only a dense encoder is trained, not {encoder}; choose --encoder transformer, or do without"
         )
     return False
+
+
+def _check_words(encoder: str, words: str | None, texts: tuple[str, ...]) -> None:
+    """Refuse word vectors where nothing is made of them."""
+    from linker import registry
+
+    if words and texts:
+        raise click.UsageError("--text trains word vectors, and --words names trained ones; leave one of them out")
+    if (words or texts) and not getattr(registry.load(encoder), "from_words", False):
+        flag = "--words" if words else "--text"
+        raise click.UsageError(f"{flag} is for encoders that are made of words (dan), not {encoder}; leave it out")
+
+
+def _words(words: str | None, texts: tuple[str, ...], dictionary: Dictionary, options: LinkerOptions, kept: Path) -> WordVectors:
+    """The word vectors of --words, or those that are trained on --text; kept among the checkpoints, so that --resume finds them."""
+    from linker.cli.words import trained
+    from linker.encoders.words import WordVectors
+
+    if words:
+        return WordVectors.read(words)
+    if kept.exists():
+        return WordVectors.read(kept)
+    made = trained(texts, dictionary, options.words)
+    made.save(kept)
+    return made
 
 
 def _check_dense(encoder: str, options: LinkerOptions) -> str:

@@ -21,4 +21,4 @@ def test_a_plug_in_that_cannot_be_loaded_says_why(run: Run, monkeypatch: pytest.
     point = importlib.metadata.EntryPoint("theirs", "no_such_package.encoder:Encoder", "linker.encoders")
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [point])
     lines = run("encoders").out.splitlines()
-    assert lines[1] == "theirs        (encoder 'theirs' needs no_such_package, which is not installed: pip install no_such_package)"
+    assert lines[2] == "theirs        (encoder 'theirs' needs no_such_package, which is not installed: pip install no_such_package)"

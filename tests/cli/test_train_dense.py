@@ -142,7 +142,7 @@ def test_flags_change_a_preset_and_set_changes_flags() -> None:
         (("--learning-rate", "nan"), "--learning-rate nan: training.learning_rate is nan; expected: a number above 0"),
         (
             ("--preset", "best", "--hypernym-norm"),
-            "--preset best: there is no preset 'best'; choose one of: default, paper-biosyn, paper-bcnh",
+            "--preset best: there is no preset 'best'; choose one of: default, paper-biosyn, paper-bcnh, paper-dan",
         ),
         (("--model-name", "x", "--encoder", "tfidf"), "--model-name is for --encoder transformer, not tfidf; leave one of them out"),
         (
@@ -227,7 +227,7 @@ def test_torch_is_not_installed(tmp_path: Path, arguments: tuple[str, ...], code
     if code:
         assert (done.stdout, done.stderr) == ("", f"linker: {message}\n")
     else:
-        assert (done.stdout.splitlines()[1], done.stderr) == (f"transformer   ({message})", "")
+        assert (done.stdout.splitlines()[-1], done.stderr) == (f"transformer   ({message})", "")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,0 +1,88 @@
+"""linker words: word vectors for the encoders that start from words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from linker.cli import common, settings
+
+if TYPE_CHECKING:
+    from linker.dictionary import Dictionary
+    from linker.encoders.options import WordsOptions
+    from linker.encoders.words import WordVectors
+
+_dict_option = click.option("--dict", "dicts", multiple=True, metavar="PATH", help="Dictionary file; may be given again.")
+_output_option = click.option("-o", "--output", required=True, metavar="DIR", help="Folder to write.")
+
+
+@click.group()
+def words() -> None:
+    """Word vectors, for the encoders that start from words: linker train --encoder dan --words DIR."""
+
+
+@words.command()
+@click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
+@_dict_option
+@common.dictionary_options
+@click.option("--set", "changes", multiple=True, metavar="words.FIELD=VALUE", help="One option, e.g. words.dim=300.")
+@common.on_error_option
+@_output_option
+@common.logs
+def train(texts: tuple[str, ...], dicts: tuple[str, ...], changes: tuple[str, ...], on_error: str, output: str, **others: object) -> None:
+    """Train word vectors on text files, one document a line, plain or .gz.
+
+    The names of a dictionary are text too. With --set words.tokens=names or =concepts its names, or names and concepts, that stand in the
+    texts get vectors of their own.
+    """
+    from linker import persistence
+
+    options = settings.read("default", None, [], changes).words
+    if options.tokens != "words" and not dicts:
+        raise click.UsageError(f"--set words.tokens={options.tokens} finds names of a dictionary in the texts; name it with --dict")
+    persistence.check_replaceable(output)
+    dictionary = common.read_dictionary(dicts, common.handler(on_error), **others) if dicts else None
+    made = trained(texts, dictionary, options)
+    made.save(output)
+    common.say(f"words: {output} ({len(made.words):,} words, {made.dim} components)")
+
+
+@words.command()
+@click.argument("file", metavar="FILE")
+@_dict_option
+@common.dictionary_options
+@click.option(
+    "--frequent", type=int, metavar="N", help="With --dict: keep the words of its names and the N first of the file. [default: 20000]"
+)
+@common.on_error_option
+@_output_option
+@common.logs
+def convert(file: str, dicts: tuple[str, ...], frequent: int | None, on_error: str, output: str, **others: object) -> None:
+    """Turn a word2vec file (text or binary) or a fastText .bin into a folder that is memory-mapped."""
+    from linker import persistence
+    from linker.encoders.words import FREQUENT, WordVectors
+
+    if frequent is not None and not dicts:
+        raise click.UsageError("--frequent goes with --dict, whose words are kept in any case")
+    persistence.check_replaceable(output)
+    dictionary = common.read_dictionary(dicts, common.handler(on_error), **others) if dicts else None
+    made = WordVectors.read(file)
+    if dictionary is not None:
+        made = made.pruned(dictionary.names, FREQUENT if frequent is None else frequent)
+    made.save(output)
+    common.say(f"words: {output} ({len(made.words):,} words, {made.dim} components)")
+
+
+def trained(texts: Iterable[str], dictionary: Dictionary | None, options: WordsOptions) -> WordVectors:
+    """Train on text files, and on the names of a dictionary where there is one."""
+    from linker.encoders.words import WordVectors, dictionary_names, marked, read_texts, tokens
+
+    sentences = list(read_texts(texts))
+    if dictionary is not None:
+        names = dictionary_names(dictionary)
+        if options.tokens != "words":
+            sentences = list(marked(sentences, names, options.tokens))
+        sentences += map(tokens, names)
+    return WordVectors.train(sentences, options)

@@ -1,0 +1,123 @@
+"""linker words, and linker train with word vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gensim")
+pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+
+from linker import Linker
+from linker.encoders.words import CONCEPT, NAME, WordVectors
+
+Run = Callable[..., Any]
+
+NAMES = "id\tname\tsynonyms\nD1\tbreast neoplasms\tbreast cancer|mammary tumor\nD2\tfever\tpyrexia|high temperature|fevers\n"
+TEXT = "A high fever.\nBreast cancer and fever; no breast cancer.\n" * 5
+SMALL = ("--set", "words.dim=8", "--set", "words.min_count=1", "--set", "words.epochs=1")
+QUICK = (*SMALL, "--set", "dan.cca=false", "--set", "dan.hidden=8", "--set", "ground.epochs=1", "--epochs", "1", "--device", "cpu")
+
+pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "names.tsv").write_text(NAMES)
+    (tmp_path / "text.txt").write_text(TEXT)
+    (tmp_path / "v.txt").write_text("3 2\nfever 1 0\ncold 0 1\nbreast 2 2\n")
+    return tmp_path
+
+
+def test_training_on_text(run: Run, folder: Path) -> None:
+    done = run("words", "train", folder / "text.txt", *SMALL, "-o", folder / "w")
+    assert (done.code, done.out) == (0, "")
+    assert done.err == f"words: {folder / 'w'} (7 words, 8 components)\n"
+    assert set(WordVectors.read(folder / "w").words) == {"a", "high", "fever", "breast", "cancer", "and", "no"}
+
+
+def test_names_and_concepts_among_the_words(run: Run, folder: Path) -> None:
+    kind = ("--set", "words.tokens=concepts")
+    assert run("words", "train", folder / "text.txt", "--dict", folder / "names.tsv", *SMALL, *kind, "-o", folder / "w").code == 0
+    assert {NAME + "breast cancer", CONCEPT + "D1", "mammary"} <= set(WordVectors.read(folder / "w").words)
+    refused = run("words", "train", folder / "text.txt", *kind, "-o", folder / "x")
+    assert (refused.code, "name it with --dict" in refused.err) == (2, True)
+
+
+def test_converting_a_file_and_keeping_what_a_dictionary_needs(run: Run, folder: Path) -> None:
+    assert run("words", "convert", folder / "v.txt", "-o", folder / "w").code == 0
+    assert list(WordVectors.read(folder / "w").words) == ["fever", "cold", "breast"]
+    assert run("words", "convert", folder / "v.txt", "--dict", folder / "names.tsv", "--frequent", 0, "-o", folder / "p").code == 0
+    assert list(WordVectors.read(folder / "p").words) == ["fever", "breast"]
+    assert run("words", "convert", folder / "v.txt", "--frequent", 0, "-o", folder / "q").code == 2
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "problem"),
+    [("t.txt", "\n", "t.txt: holds no words"), ("t.txt", None, "t.txt: there is no such file"), ("t.txt", "\x00\x01", "t.txt")],
+)
+def test_bad_texts(run: Run, folder: Path, file: str, content: str | None, problem: str) -> None:
+    if content is not None:
+        (folder / file).write_text(content)
+    done = run("words", "train", folder / file, "-o", folder / "w")
+    assert done.code == 1
+    assert problem in done.err
+    assert not (folder / "w").exists()
+
+
+def test_a_broken_line_is_named(run: Run, folder: Path) -> None:
+    (folder / "v.txt").write_text("2 2\nfever 1 0\ncold 0\n")
+    done = run("words", "convert", folder / "v.txt", "-o", folder / "w")
+    assert done.code == 1
+    assert "v.txt, line 3: the line is no word vector: 'cold 0'; expected a word and 2 numbers, on 2 lines" in done.err
+
+
+def test_a_folder_with_other_files_is_not_replaced(run: Run, folder: Path) -> None:
+    (folder / "w").mkdir()
+    (folder / "w" / "mine").write_text("")
+    assert run("words", "train", folder / "text.txt", "-o", folder / "w").code == 1
+    assert (folder / "w" / "mine").exists()
+
+
+@pytest.mark.parametrize("words", ["names", "text", "file", "folder"])
+def test_training_with_words(run: Run, folder: Path, words: str) -> None:
+    given: tuple[object, ...] = {"names": (), "text": ("--text", folder / "text.txt"), "file": ("--words", folder / "v.txt")}.get(words, ())
+    if words == "folder":
+        run("words", "convert", folder / "v.txt", "-o", folder / "w")
+        given = ("--words", folder / "w")
+    done = run("train", "--dict", folder / "names.tsv", "--encoder", "dan", *given, *QUICK, "-o", folder / "m")
+    assert done.code == 0, done.err
+    assert "encoder: dan, trained on cpu" in done.err
+    assert "ground, epoch 1: loss" in done.err
+    encoder = Linker.load(folder / "m").generator.encoder  # type: ignore[attr-defined]
+    assert encoder.dim == (2 if words in ("file", "folder") else 8)
+    assert ("and" in encoder.words.words) == (words == "text")
+    assert not (folder / "m.training").exists()
+    (folder / "mentions.txt").write_text("breast tumor\n")
+    assert run("link", folder / "mentions.txt", "--model", folder / "m", "-k", 1).out.splitlines()[1].split("\t")[2] == "D1"
+
+
+def test_words_are_for_encoders_that_are_made_of_them(run: Run, folder: Path) -> None:
+    common = ("train", "--dict", folder / "names.tsv", "-o", folder / "m")
+    done = run(*common, "--words", folder / "v.txt")
+    assert (done.code, "--words is for encoders that are made of words (dan), not tfidf" in done.err) == (2, True)
+    both = run(*common, "--encoder", "dan", "--words", folder / "v.txt", "--text", folder / "text.txt")
+    assert (both.code, "leave one of them out" in both.err) == (2, True)
+
+
+def test_words_that_were_trained_are_found_again(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    common = ("train", "--dict", folder / "names.tsv", "--encoder", "dan", "--text", folder / "text.txt", *QUICK, "-o", folder / "m")
+    with monkeypatch.context() as patched:
+        patched.setattr(Linker, "train", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert run(*common).code == 130
+    kept = WordVectors.read(folder / "m.training" / "words").vectors
+    with monkeypatch.context() as patched:
+        patched.setattr(WordVectors, "train", lambda *_: pytest.fail("trained again"))
+        assert run(*common, "--resume").code == 0
+    own = Linker.load(folder / "m").generator.encoder.words  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(np.sort(own.vectors[:, 0]), np.sort(kept[:, 0]))
