@@ -1,0 +1,251 @@
+"""Encoders of names on the tasks of their papers: synonym retrieval, relatedness, coverage, BM25's candidates.
+
+python benchmarks/name_encoders.py            makes what is missing -> results/runs/names/, results/name_encoders.json
+python benchmarks/name_encoders.py --table    makes nothing, puts together what is kept
+
+Fivez et al. 2021a (tables 3, 4, 5, 8) and Phan et al. 2019 (figure 4, table 2). Word vectors are trained once and shared by all seeds; the
+seed draws the split, the network and its training. Every run is kept; a second call goes on with what is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import gzip
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from common import DATA, RESULTS, ROOT, medic, save
+from numpy.typing import NDArray
+
+from linker import matching, metrics
+from linker.annotated import expanded, grouped
+from linker.encoders.dan import DanEncoder
+from linker.encoders.options import DanOptions, WordsOptions
+from linker.encoders.words import NAME, WordVectors, dictionary_names, marked, read_texts, tokens
+from linker.evaluation.tasks import relatedness, reranking, synonyms
+from linker.evaluation.tasks.synonyms import Split
+from linker.options import LinkerOptions
+from linker.ranker import ground
+from linker.readers import mentions
+from linker.text.normalize import normalize
+from linker.training.loop import Epoch
+from linker.training.options import GroundOptions
+
+YEAR = "2017"
+WORK = ROOT / "benchmarks" / "work"  # word vectors, not in version control
+ZERO_SHOT = 1000  # concepts
+COVERAGE = (1, 4, 16, 64, 256, 1024)
+JUDGED = ("mayosrs", "umnsrs_relatedness", "umnsrs_similarity")
+WORDS = {
+    "fastText": WordsOptions(),
+    "SG_W": WordsOptions(subwords=False),
+    "SG_S": WordsOptions(subwords=False, tokens="names"),
+    "SG_S.C": WordsOptions(subwords=False, tokens="concepts"),
+}
+ENCODERS = {
+    "word mean": DanOptions(cca=False, hidden=0),
+    "CCA": DanOptions(hidden=0),
+    "DAN": DanOptions(cca=False),
+    "CCA + DAN": DanOptions(),
+}
+PUBLISHED = {  # mAP on train, test and zero-shot names; the papers' coarse and fine classes are those of ICD-10 and SNOMED-CT
+    "coarse": {"word mean": (0.38, 0.43, 0.56), "CCA": (0.42, 0.47, 0.61), "CCA + DAN": (0.99, 0.79, 0.67), "DAN": (0.98, 0.76, 0.65)},
+    "fine": {"word mean": (0.59, 0.56, 0.71), "CCA": (0.62, 0.59, 0.73), "CCA + DAN": (0.99, 0.84, 0.81), "DAN": (0.94, 0.78, 0.79)},
+    "MedMentions": {"word mean": (0.41, 0.51, 0.43), "CCA": (0.44, 0.53, 0.45), "CCA + DAN": (0.88, 0.70, 0.45), "DAN": (0.83, 0.67, 0.43)},
+}
+PUBLISHED_RELATEDNESS = {  # in the order of JUDGED
+    "word mean": (0.443, 0.473, 0.479),
+    "coarse CCA + DAN": (0.666, 0.556, 0.561),
+    "fine CCA + DAN": (0.648, 0.537, 0.540),
+    "MedMentions CCA + DAN": (0.600, 0.526, 0.543),
+}
+
+Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An encoder, what it is trained on, and a seed."""
+
+    data: str  # of `splits`
+    encoder: str  # of `ENCODERS`
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Where the result is kept."""
+        slug = "-".join("".join(c if c.isalnum() else " " for c in f"{self.data} {self.encoder}".lower()).split())
+        return f"runs/names/{slug}-{self.seed}"
+
+
+@cache
+def vectors(kind: str) -> WordVectors:
+    """Word vectors, trained on the texts and on the names of the dictionary; kept for the next call."""
+    folder = WORK / f"words-{kind.lower()}"
+    if not folder.exists():
+        start, names = time.process_time(), dictionary_names(medic(YEAR))
+        sentences = list(read_texts(sorted((DATA / "text").glob("*.txt.gz"))))
+        options = WORDS[kind]
+        if options.tokens != "words":
+            sentences = list(marked(sentences, names, options.tokens))
+        made = WordVectors.train([*sentences, *map(tokens, names)], options)
+        made.save(folder)
+        figures = {"options": dataclasses.asdict(options), "words": len(made.words), "cpu_seconds": round(time.process_time() - start)}
+        save(f"runs/names/words-{kind.lower()}", figures, seed=options.seed)
+    return WordVectors.read(folder)
+
+
+@cache
+def split(data: str, seed: int) -> Split:
+    """The names of a task."""
+    if data == "MedMentions":
+        return synonyms.medmentions(_pairs("dev"), _pairs("test"), seed)
+    names = synonyms.fine(medic(YEAR)) if data == "fine" else synonyms.coarse(medic(YEAR))
+    return synonyms.split(names, ZERO_SHOT, seed)
+
+
+def _pairs(part: str) -> Iterator[tuple[str, str]]:
+    with gzip.open(DATA / "medmentions" / f"{part}.txt.gz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            _, name, concept = line.rstrip("\n").split("\t")
+            yield name, concept
+
+
+def made(run: Run) -> dict[str, Any]:
+    """Train an encoder and judge it."""
+    names, history = split(run.data, run.seed), list[Any]()
+    start = time.process_time()
+    words = vectors("fastText")
+    encoder = DanEncoder.of(names.train, ENCODERS[run.encoder], words, run.seed)
+    options = GroundOptions()
+    if ENCODERS[run.encoder].hidden:
+
+        def keep(event: object) -> None:
+            if isinstance(event, Epoch):
+                history.append(dict(event.record))
+
+        ground.train(encoder, names.train, options, run.seed, names.validation, keep)
+    seconds = time.process_time() - start
+    encode = encoder.eval().encode
+    found = {
+        "train": synonyms.retrieved(encode, names.train),
+        "test": synonyms.retrieved(encode, names.test, names.train),
+        "zero_shot": synonyms.retrieved(encode, names.zero_shot),
+    }
+    figures: dict[str, Any] = dataclasses.asdict(run) | {"dan": dataclasses.asdict(encoder.options), "ground": dataclasses.asdict(options)}
+    figures |= {"cpu_seconds": round(seconds), "history": history}
+    for part, ranks in found.items():
+        figures[part] = {"names": len(ranks)} | {name: round(float(values.mean()), 5) for name, values in synonyms.scores(ranks).items()}
+    figures["coverage"] = {str(k): round(float(metrics.coverage(found["zero_shot"], k).mean()), 5) for k in COVERAGE}
+    figures["relatedness"] = related(encode)
+    figures["reranking"] = reranked(reranking.cosine(encode))
+    return figures
+
+
+def related(encode: Encode) -> dict[str, float]:
+    """Spearman's correlation on each of the judged files."""
+    return {name: round(relatedness.correlation(encode, relatedness.read(DATA / "relatedness" / f"{name}.tsv")), 4) for name in JUDGED}
+
+
+@cache
+def questions(corpus: str) -> list[reranking.Question]:
+    """The development mentions of a corpus with BM25's candidates: distinct ones of one concept, short forms expanded."""
+    path = {"ncbi": "ncbi-disease/NCBI_devel.pubtator.txt.gz", "bc5cdr": "bc5cdr/CDR_DevelopmentSet.PubTator.txt.gz"}[corpus]
+    dictionary, options = medic(YEAR), LinkerOptions()
+    table = dictionary.table(normalize)
+    asked: dict[tuple[str, frozenset[int]], None] = {}
+    for _, some, definitions in grouped(mentions.read(DATA / path, type=None if corpus == "ncbi" else "Disease"), options):
+        for mention in some:
+            if mention.gold and len(mention.gold) == 1:
+                right = frozenset(row for i in matching.accepted(mention.gold, dictionary.resolve) for row in dictionary.rows(i))
+                if right:
+                    asked[normalize(expanded(mention, definitions, options)), right] = None
+    return reranking.questions(list(asked), table)
+
+
+def reranked(similarity: reranking.Similarity) -> dict[str, float]:
+    """MAP over BM25's candidates."""
+    return {c: round(float(reranking.mean_average_precisions(questions(c), similarity).mean()), 4) for c in ("ncbi", "bc5cdr")}
+
+
+def baselines() -> dict[str, Any]:
+    """Jaccard, and the word vectors of BNE, alone and with the word mover's distance."""
+    figures: dict[str, Any] = {"Jaccard": {"reranking": reranked(reranking.jaccard)}}
+    for kind in WORDS:
+        encode = partial(named, vectors(kind))
+        found = synonyms.retrieved(encode, split("fine", 0).zero_shot)
+        coverage = {str(k): round(float(metrics.coverage(found, k).mean()), 5) for k in COVERAGE}
+        figures[kind] = {"reranking": reranked(reranking.cosine(encode)), "relatedness": related(encode), "coverage": coverage}
+    figures["SG_W + WMD"] = {"reranking": reranked(reranking.word_mover(vectors("SG_W")))}
+    return figures
+
+
+def named(words: WordVectors, names: Sequence[str]) -> NDArray[np.float32]:
+    """The vector of a name that has one of its own, else the mean of its words."""
+    means = words.means(names)
+    for row, name in enumerate(names):
+        own = words.of(NAME + " ".join(tokens(name)))
+        if own is not None:
+            means[row] = own
+    return means
+
+
+def kept(name: str, make: Callable[[], dict[str, Any]], seed: int | None = None) -> dict[str, Any]:
+    """The figures of a run, made where they are missing."""
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        print(name, flush=True)
+        save(name, make(), seed=seed)
+    figures: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["figures"]
+    return figures
+
+
+def main() -> None:
+    """Make the runs that are missing, and the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--data", action="append", choices=list(PUBLISHED), help="may be given again")
+    parser.add_argument("--table", action="store_true", help="run nothing")
+    given = parser.parse_args()
+    runs = [Run(data, encoder, seed) for seed in range(given.seeds) for data in given.data or PUBLISHED for encoder in ENCODERS]
+    if not given.table:
+        for run in runs:
+            kept(run.name, partial(made, run), run.seed)
+        kept("runs/names/baselines", baselines, 0)
+    there = [kept(run.name, dict) for run in runs if (RESULTS / f"{run.name}.json").exists()]
+    rows = []
+    for data in PUBLISHED:
+        for encoder in ENCODERS:
+            own = [figures for figures in there if (figures["data"], figures["encoder"]) == (data, encoder)]
+            if own:
+                rows.append({"data": data, "encoder": encoder, "runs": len(own), "published_map": PUBLISHED[data].get(encoder)} | mean(own))
+    path = RESULTS / "runs" / "names" / "baselines.json"
+    save("name_encoders", {"rows": rows, "baselines": kept("runs/names/baselines", dict) if path.exists() else {}})
+    for row in rows:
+        print(
+            row["data"],
+            row["encoder"],
+            {part: row[part]["map"] for part in ("train", "test", "zero_shot")},
+            row["relatedness"],
+            row["reranking"],
+        )
+
+
+def mean(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The mean of each figure over the seeds, and the least and the largest."""
+    made: dict[str, Any] = {}
+    for group in ("train", "test", "zero_shot", "coverage", "relatedness", "reranking"):
+        made[group] = {
+            name: [round(float(f([run[group][name] for run in runs])), 5) for f in (np.mean, np.min, np.max)] for name in runs[0][group]
+        }
+    return made | {"cpu_seconds": [run["cpu_seconds"] for run in runs]}
+
+
+if __name__ == "__main__":
+    main()
