@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from linker import registry  # noqa: E402
 from linker.dictionary import Dictionary  # noqa: E402
 from linker.encoders import cca  # noqa: E402
-from linker.encoders.dan import DanEncoder, concept_means  # noqa: E402
+from linker.encoders.dan import DanEncoder, Dropout, concept_means  # noqa: E402
 from linker.encoders.options import DanOptions  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
@@ -135,6 +135,20 @@ def test_a_folder_that_was_changed(dictionary: Dictionary, words: WordVectors, t
         save_file({name: tensor * float("nan") for name, tensor in state.items()}, folder / "weights.safetensors")
     with pytest.raises(LinkerError, match="train again"):
         DanEncoder.load(folder)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5])
+def test_dropout_leaves_the_mean_and_depends_on_the_seed(share: float) -> None:
+    layer, ones = Dropout(share), torch.ones(301, 333)
+    torch.manual_seed(0)
+    dropped = layer(ones)
+    torch.manual_seed(0)
+    assert torch.equal(layer(ones), dropped)
+    assert dropped.unique().tolist() == [0, pytest.approx(1 / (1 - share))]
+    assert (dropped == 0).float().mean().item() == pytest.approx(share, abs=0.01)
+    assert dropped.mean(0).std().item() == pytest.approx((share / (1 - share) / 301) ** 0.5, rel=0.2)  # units are dropped one by one
+    assert torch.equal(layer.eval()(ones), ones)
+    assert torch.equal(Dropout(0)(ones), ones)
 
 
 def test_no_words(dictionary: Dictionary) -> None:
