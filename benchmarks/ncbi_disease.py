@@ -6,8 +6,8 @@ python benchmarks/ncbi_disease.py --encoder transformer               dense: fiv
 python benchmarks/ncbi_disease.py --encoder transformer --on devel    dense: the levers, trained on train, judged on dev
 
 The dense runs take hours on two cores. Each is kept in results/runs/, a second call makes those that are missing, and --table makes
-none; the table is results/ncbi_test_dense.json (ncbi_devel_dense.json), the plots are in results/plots/. BCNH's Table 3 has 10 epochs, which
-take --epochs 10 and a day for each seed.
+none; the table is results/ncbi_test_dense.json (ncbi_devel_dense.json), the plots are in results/plots/. BCNH's Table 3 has 10 epochs,
+which take --epochs 10 and a day for each seed.
 """
 
 from __future__ import annotations
