@@ -121,9 +121,8 @@ def _pairs(part: str) -> Iterator[tuple[str, str]]:
 
 def made(run: Run) -> dict[str, Any]:
     """Train an encoder and judge it."""
-    names, history = split(run.data, run.seed), list[Any]()
+    names, history, words = split(run.data, run.seed), list[Any](), vectors("fastText")
     start = time.process_time()
-    words = vectors("fastText")
     encoder = DanEncoder.of(names.train, ENCODERS[run.encoder], words, run.seed)
     options = GroundOptions()
     if ENCODERS[run.encoder].hidden:

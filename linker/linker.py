@@ -169,9 +169,14 @@ class Linker:
             **flat(options, self.encoder, "sparse", "text"),
         }
         if kind.from_words:
-            words = words or WordVectors.train(map(tokens, base.table.texts), options.words)
+            if words is None:
+                if options.words.tokens != "words":
+                    raise LinkerError(
+                        f"words.tokens={options.words.tokens} finds names in texts, and there are none; give some with --text"
+                    )
+                words = WordVectors.train(map(tokens, base.table.texts), options.words)
+            fingerprint["words"] = words.pruned(texts).checksum  # without the mentions, which a refit has more of
             words = words.pruned(indexed.table.texts)
-            fingerprint["words"] = _checksum(list(words.words), np.asarray(words.vectors))
         how = Run(
             options.training,
             options.align,
@@ -207,9 +212,8 @@ class Linker:
     @property
     def best_epoch(self) -> int:
         """The epoch of the list-wise phase, the last of several, whose weights are kept; 0 where there was none."""
-        phases = [record["phase"] for record in self.history if not record["phase"].endswith("-rerank")]
-        phase = phases[-1] if phases else "align"
-        records = [record for record in self.history if record["phase"] == phase != "align"]
+        listwise = [r["phase"] for r in self.history if r["phase"] not in ("align", "ground") and not r["phase"].endswith("-rerank")]
+        records = [record for record in self.history if record["phase"] == listwise[-1]] if listwise else []
         if self.options.training.keep_best and records and "dev_acc1" in records[0]:
             return int(max(records, key=lambda record: record["dev_acc1"])["epoch"])
         return int(records[-1]["epoch"]) if records else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from linker.encoders.words import WordVectors
 from linker.linker import Work
 from linker.options import changed, preset
 from linker.readers import mentions as readers
+from linker.types import GoldGroup
 
 QUICK = {
     "words": {"dim": 16, "min_count": 1, "epochs": 2, "buckets": 500},
@@ -97,10 +97,32 @@ def test_word_vectors_of_ones_own(dictionary: Dictionary, options: LinkerOptions
     assert [record["phase"] for record in model.history] == ["ground", "ground"]
 
 
-def test_without_a_network_nothing_is_trained(dictionary: Dictionary, options: LinkerOptions, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_network_only_the_weight_of_characters_is_trained(dictionary: Dictionary, options: LinkerOptions) -> None:
     model = Linker.train(dictionary, encoder="dan", options=changed(options, {"dan": {"hidden": 0}}))
-    assert model.history == []
-    assert "no weights to train" in caplog.text
+    assert [record["phase"] for record in model.history] == ["rank", "rank"]
+    assert model.generator.sparse_weight > 0  # type: ignore[attr-defined]
+    assert model.best_epoch == 2
+
+
+def test_after_grounding_alone_there_is_no_best_epoch(dictionary: Dictionary, options: LinkerOptions) -> None:
+    model = Linker.train(dictionary, encoder="dan", options=changed(options, {"training": {"epochs": 0}}))
+    assert [record["phase"] for record in model.history] == ["ground", "ground"]
+    assert model.best_epoch == 0
+
+
+def test_more_mentions_go_on_from_the_same_grounding(dictionary: Dictionary, options: LinkerOptions, tmp_path: Path) -> None:
+    """As --refit does, where the mentions bring words that the model keeps."""
+    names = [f"rare{i}" for i in range(30_000)]
+    words = WordVectors(
+        [*names, "cancer", "breast", "fever", "syndrome"], np.random.default_rng(0).normal(size=(30_004, 4)).astype(np.float32)
+    )
+    few = changed(options, {"training": {"epochs": 0}})
+    mentions = [Mention("rare29999 cancer", gold=(GoldGroup(("MESH:D001943",)),))]
+    first = Linker.train(dictionary, encoder="dan", options=few, words=words, work=Work(tmp_path))
+    again = Linker.train(dictionary, encoder="dan", options=few, words=words, mentions=mentions, work=Work(tmp_path, resume=True))
+    assert again.history == first.history
+    assert "rare29999" in again.generator.encoder.words.row  # type: ignore[attr-defined]
+    assert "rare29999" not in first.generator.encoder.words.row  # type: ignore[attr-defined]
 
 
 def test_an_interrupted_training_goes_on(dictionary: Dictionary, options: LinkerOptions, model: Linker, tmp_path: Path) -> None:
@@ -125,6 +147,8 @@ def test_an_interrupted_training_goes_on(dictionary: Dictionary, options: Linker
 def test_nothing_to_ground_on(options: LinkerOptions, tmp_path: Path) -> None:
     (tmp_path / "d.txt").write_text("D1||breast cancer\nD2||skin cancer\n")
     few = Dictionary.read(tmp_path / "d.txt", format="biosyn")
-    alone = dataclasses.replace(options, dan=dataclasses.replace(options.dan, cca=False))
-    with pytest.raises(LinkerError, match="grounding needs concepts with two names"):
+    alone = changed(options, {"ground": {"prototype_weight": 0}})
+    with pytest.raises(LinkerError, match="there are no triplets"):
         Linker.train(few, encoder="dan", options=alone)
+    with pytest.raises(LinkerError, match=r"words\.tokens=names finds names in texts"):
+        Linker.train(few, encoder="dan", options=changed(options, {"words": {"tokens": "names"}}))

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import importlib
 import importlib.util
+import json
 import logging
 import os
 import shutil
@@ -121,11 +122,11 @@ def train(
     if model_name is not None and encoder not in (None, "transformer"):
         raise click.UsageError(f"--model-name is for --encoder transformer, not {encoder}; leave one of them out")
     flags = {name: others.pop(name) for name in settings.FLAGS}
-    chosen = encoder or ("tfidf" if model_name is None else "transformer")
+    chosen = encoder or ("dan" if preset == "paper-dan" else "tfidf" if model_name is None else "transformer")
     options = settings.read(preset, config, settings.flagged(flags, model_name), changes, chosen)
-    _check_words(chosen, words, texts)
-    if chosen == "transformer" and options.training.hypernym_norm and options.transformer.normalize:
-        raise click.UsageError("the norm loss (training.hypernym_norm) needs vectors of any length; add --set transformer.normalize=false")
+    _check_words(chosen, words, texts, changes)
+    if options.training.hypernym_norm and getattr(getattr(options, chosen, None), "normalize", False):
+        raise click.UsageError(f"the norm loss (training.hypernym_norm) needs vectors of any length; add --set {chosen}.normalize=false")
     is_main = os.environ.get("RANK", "0") == "0"  # of several processes, the one that speaks and writes
     if not is_main:
         click.get_current_context().meta["linker.quiet"] = True
@@ -153,7 +154,7 @@ def train(
     training = [item for path in mentions for item in annotated(path)]
     choices: dict[str, Any] = {"encoder": chosen, "options": options, "extend": not no_extend}
     choices["corrections"] = read(spelling, handle) if spelling else {}
-    choices["words"] = _words(words, texts, dictionary, options, checkpoints / _WORDS) if words or texts else None
+    choices["words"] = _words(words, texts, dictionary, options, checkpoints / _WORDS, is_main) if words or texts else None
     development = annotated(dev) if dev else []
     with _progress(checkpoints) as progress:
         work = Work(checkpoints, resume, judged_by=_checksum(dev) if dev else "", on_event=progress, progress=common.has_bars())
@@ -185,28 +186,36 @@ def _is_dense(encoder: str, resume: bool, flags: Mapping[str, Any]) -> bool:
     return False
 
 
-def _check_words(encoder: str, words: str | None, texts: tuple[str, ...]) -> None:
-    """Refuse word vectors where nothing is made of them."""
+def _check_words(encoder: str, words: str | None, texts: tuple[str, ...], changes: tuple[str, ...]) -> None:
+    """Refuse word vectors where nothing is made of them, and options of their training where they are trained already."""
     from linker import registry
 
     if words and texts:
         raise click.UsageError("--text trains word vectors, and --words names trained ones; leave one of them out")
+    if words and (given := [change for change in changes if change.strip().startswith("words.")]):
+        raise click.UsageError(
+            f"--set {given[0]} is for the training of word vectors, and --words names trained ones; leave one of them out"
+        )
     if (words or texts) and not getattr(registry.load(encoder), "from_words", False):
         flag = "--words" if words else "--text"
         raise click.UsageError(f"{flag} is for encoders that are made of words (dan), not {encoder}; leave it out")
 
 
-def _words(words: str | None, texts: tuple[str, ...], dictionary: Dictionary, options: LinkerOptions, kept: Path) -> WordVectors:
+def _words(
+    words: str | None, texts: tuple[str, ...], dictionary: Dictionary, options: LinkerOptions, kept: Path, is_main: bool
+) -> WordVectors:
     """The word vectors of --words, or those that are trained on --text; kept among the checkpoints, so that --resume finds them."""
     from linker.cli.words import trained
     from linker.encoders.words import WordVectors
 
     if words:
         return WordVectors.read(words)
-    if kept.exists():
+    made_of = json.dumps([dataclasses.asdict(options.words), [*map(_checksum, texts)], [source.sha256 for source in dictionary.sources]])
+    if kept.exists() and WordVectors.was_made_of(kept) == made_of:
         return WordVectors.read(kept)
     made = trained(texts, dictionary, options.words)
-    made.save(kept)
+    if is_main:
+        made.save(kept, made_of)
     return made
 
 
@@ -243,7 +252,7 @@ def _check_checkpoints(folder: Path, resume: bool) -> None:
     found = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
     if foreign := [name for name in found if name not in _PHASES]:
         raise LinkerError(f"{folder}: holds {foreign[0]}, which linker did not write there; move it, or name another folder with -o")
-    if found and not resume:
+    if found and found != [_WORDS] and not resume:
         raise LinkerError(f"{folder}: holds an interrupted training; go on with --resume, or remove the folder to train from the start")
     if resume:
         common.say(f"resume: from the checkpoints in {folder}" if found else f"resume: no checkpoints in {folder}, training from the start")

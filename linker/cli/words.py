@@ -39,6 +39,8 @@ def train(texts: tuple[str, ...], dicts: tuple[str, ...], changes: tuple[str, ..
     """
     from linker import persistence
 
+    if others_set := [change for change in changes if not change.strip().startswith("words.")]:
+        raise click.UsageError(f"--set {others_set[0]}: only the options of word vectors (words.FIELD) mean something here")
     options = settings.read("default", None, [], changes).words
     if options.tokens != "words" and not dicts:
         raise click.UsageError(f"--set words.tokens={options.tokens} finds names of a dictionary in the texts; name it with --dict")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from array import array
 from collections.abc import Sequence
 from itertools import accumulate
@@ -24,6 +25,8 @@ from linker.encoders.trainable import Batch, Tokens, TrainableEncoder, pick_devi
 from linker.encoders.words import WordVectors, unit
 from linker.errors import LinkerError
 from linker.training.sampling import Classes, classes
+
+logger = logging.getLogger(__name__)
 
 _WEIGHTS, _WORDS = "weights.safetensors", "words"
 
@@ -89,20 +92,25 @@ class DanEncoder(TrainableEncoder):
     def of(cls, names: Classes, options: DanOptions, words: WordVectors, seed: int) -> DanEncoder:
         """Fit the projection to the names of some classes; the network is as it was drawn.
 
+        A projection that there are too few names for is left out, with a warning.
+
         Raises:
-            LinkerError: the names are too few for the projection.
+            LinkerError: no name has a word with a vector.
         """
+        own = unit(words.means(names.texts))
+        known = own.any(axis=1)
+        x = own[known]
+        if not len(x):
+            raise LinkerError(f"none of the {len(own):,} names of the dictionary has a word with a vector; take other word vectors")
+        if not known.all():
+            logger.warning("%d of %d names have no word with a vector; to this encoder they are all the same", np.sum(~known), len(own))
+        if options.cca and len(x) <= words.dim:
+            few = "%d distinct names of one concept have known words, too few for a projection of %d components: dan.cca is off"
+            logger.warning(few, len(x), words.dim)
+            options = dataclasses.replace(options, cca=False)
         torch.manual_seed(seed)
         encoder = cls(words, options)
         if options.cca:
-            own = unit(words.means(names.texts))
-            known = own.any(axis=1)
-            x = own[known]
-            if len(x) <= words.dim:
-                raise LinkerError(
-                    f"there are {len(x)} distinct names of one concept with known words; the projection of {words.dim} components "
-                    "needs more of them; set dan.cca=false or a smaller words.dim"
-                )
             of_names, encoder.concept_projection = cca.fit(x, concept_means(own, names.labels)[names.labels[known]])
             encoder.cca_mean.copy_(torch.from_numpy(of_names.mean))
             encoder.cca_weights.copy_(torch.from_numpy(of_names.weights))
@@ -150,7 +158,11 @@ class DanEncoder(TrainableEncoder):
             float32 (classes, dim).
         """
         means = concept_means(unit(self.words.means(names)), labels)
-        return self.concept_projection(means) if projected and self.concept_projection else means
+        if not (projected and self.options.cca):
+            return means
+        if self.concept_projection is None:
+            raise ValueError("an encoder that was loaded has no projection of concepts; make a new one to train it")
+        return self.concept_projection(means)
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)

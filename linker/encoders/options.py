@@ -55,6 +55,8 @@ class WordsOptions:
         for name, low in least.items():
             if getattr(self, name) < low:
                 raise LinkerError(f"words.{name} is {getattr(self, name)}; expected: {low} or more")
+        if self.seed >= 2**32:
+            raise LinkerError(f"words.seed is {self.seed}; expected: a number below 2^32")
         if self.tokens not in ("words", "names", "concepts"):
             raise LinkerError(f"words.tokens is {self.tokens!r}; expected: words, names or concepts")
 
@@ -65,11 +67,11 @@ class DanOptions:
 
     cca: bool = True  # project the mean by canonical correlation analysis of names with their concepts; off: taken as it is
     hidden: int = 2400  # units of the hidden layer, 38,400 in the paper; 0: no network, the (projected) mean is the vector
-    dropout: float = 0.5  # of the hidden units in training
+    dropout: float = 0.5  # share of the hidden units in training, counted in 256ths
     normalize: bool = True  # unit vectors, so that the dense score is a cosine
 
     def __post_init__(self) -> None:
         if self.hidden < 0:
             raise LinkerError(f"dan.hidden is {self.hidden}; expected: 0 or more")
-        if not 0 <= self.dropout < 1:
-            raise LinkerError(f"dan.dropout is {self.dropout}; expected: 0 or more, and below 1")
+        if not 0 <= self.dropout < 255.5 / 256:
+            raise LinkerError(f"dan.dropout is {self.dropout}; expected: 0 or more, and below 0.998")

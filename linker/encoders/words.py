@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,7 +75,9 @@ class WordVectors:
     ) -> None:
         self.buckets = np.empty(0, np.int64) if buckets is None else buckets
         self.words, self.vectors, self.subwords = words, vectors, subwords
-        self.row = {word: row for row, word in enumerate(words)}
+        self.row: dict[str, int] = {}
+        for row, word in enumerate(words):
+            self.row.setdefault(word, row)  # of words that differ in case only the first, as the more frequent
         if vectors.ndim != 2 or len(vectors) != len(words) + len(self.buckets) or vectors.dtype != np.float32:
             shape = f"({len(words)} words + {len(self.buckets)} n-grams, dim)"
             raise LinkerError(f"the word vectors are {vectors.dtype} {vectors.shape}, expected: float32 {shape}")
@@ -86,6 +90,14 @@ class WordVectors:
     def dim(self) -> int:
         """The number of components of a vector."""
         return int(self.vectors.shape[1])
+
+    @property
+    def checksum(self) -> str:
+        """What tells these vectors from others."""
+        digest = hashlib.sha256("\n".join(self.words).encode("utf-8", "replace"))
+        for values in (self.buckets, self.vectors):
+            digest.update(np.ascontiguousarray(values).data)
+        return digest.hexdigest()
 
     def pieces(self, name: str) -> Pieces:
         """Which vectors a name is the sum of: its words, each with the same weight, an unknown word as the mean of its n-grams.
@@ -126,7 +138,7 @@ class WordVectors:
     def pruned(self, names: Iterable[str], frequent: int = FREQUENT) -> WordVectors:
         """Only the words of some names, the first words of the vocabulary (the frequent ones), and the n-grams of all these."""
         wanted = {word for name in names for word in tokens(name)} | set(self.words[:frequent])
-        words = [word for word in self.words if word in wanted]
+        words = [word for word in self.row if word in wanted]
         if self.subwords is None:
             return WordVectors(words, self.vectors[[self.row[word] for word in words]])
         used = {h for word in wanted for h in self.subwords.hashes(word)}
@@ -151,10 +163,19 @@ class WordVectors:
         except (KeyError, TypeError, ValueError, LinkerError) as error:
             raise LinkerError(f"{folder}: holds no word vectors as linker writes them ({error}); make them again") from None
 
-    def save(self, folder: files.Pathlike) -> None:
-        """Write a folder of its own, which is replaced at the end where it was there."""
-        with persistence.saving(folder, KIND, {"words": len(self.words), "dim": self.dim}) as aside:
+    def save(self, folder: files.Pathlike, made_of: str = "") -> None:
+        """Write a folder of its own, which is replaced at the end where it was there.
+
+        Args:
+            made_of: what tells the text and options that they were trained on from others; see `was_made_of`.
+        """
+        with persistence.saving(folder, KIND, {"words": len(self.words), "dim": self.dim, "made_of": made_of}) as aside:
             self.write(aside)
+
+    @staticmethod
+    def was_made_of(folder: files.Pathlike) -> str:
+        """What `save` was told of a folder."""
+        return str(persistence.opening(folder, KIND)[1].get("made_of", ""))
 
     @classmethod
     def read(cls, path: files.Pathlike) -> WordVectors:
@@ -278,10 +299,12 @@ def _gensim() -> Any:
 
 def _of_fasttext(vectors: Any) -> WordVectors:
     """The vectors of gensim's `FastTextKeyedVectors`, of the n-grams those of the vocabulary: the others were never trained."""
+    if not (vectors.bucket and vectors.max_n):
+        return WordVectors([word.lower() for word in vectors.index_to_key], np.ascontiguousarray(vectors.vectors, np.float32))
     cut = Subwords(vectors.min_n, vectors.max_n, vectors.bucket)
     used = np.unique(np.concatenate([np.asarray(hashes, np.int64) for hashes in vectors.buckets_word]))
     stacked = np.concatenate([vectors.vectors, vectors.vectors_ngrams[used]]).astype(np.float32)
-    return WordVectors(list(vectors.index_to_key), stacked, cut, used)
+    return WordVectors([word.lower() for word in vectors.index_to_key], stacked, cut, used)
 
 
 def _read_fasttext(path: files.Pathlike) -> WordVectors:
@@ -290,19 +313,19 @@ def _read_fasttext(path: files.Pathlike) -> WordVectors:
 
 def _read_binary(path: files.Pathlike) -> WordVectors:
     vectors = _gensim().KeyedVectors.load_word2vec_format(str(path), binary=True, unicode_errors="replace")
-    return WordVectors(list(vectors.index_to_key), np.ascontiguousarray(vectors.vectors, np.float32))
+    return WordVectors([word.lower() for word in vectors.index_to_key], np.ascontiguousarray(vectors.vectors, np.float32))
 
 
 def _read_text(path: files.Pathlike) -> WordVectors:
     """Read the text format of word2vec. Not by gensim, which takes a line with one number for a vector of equal ones."""
     lines = files.read_lines(path, limit=None)
     _, header = next(lines, (1, ""))
-    if len(header.split()) != 2 or not all(part.isdigit() for part in header.split()):
+    if not re.fullmatch(r"\s*[0-9]{1,12} 0*[1-9][0-9]{0,5}\s*", header):
         expected = "the number of words and the number of components, as in word2vec files"
         raise InputError(path, "the first line is no header", line=1, value=header, expected=expected)
     count, dim = map(int, header.split())
     words: list[str] = []
-    vectors = np.empty((count, dim), np.float32)
+    vectors = array("f")
     for number, line in lines:
         word, *numbers = line.rstrip().rsplit(" ", dim)
         expected = f"a word and {dim} numbers, on {count} lines"
@@ -310,16 +333,15 @@ def _read_text(path: files.Pathlike) -> WordVectors:
         if len(numbers) != dim or len(words) == count:
             raise problem
         try:
-            vectors[len(words)] = [float(text) for text in numbers]
-        except ValueError:
+            vectors.extend([float(text) for text in numbers])
+        except (ValueError, OverflowError):
             raise problem from None
-        words.append(word)
+        words.append(word.lower())
     if len(words) != count:
         raise LinkerError(f"{path}: ends after {len(words)} of {count} words; it is incomplete, fetch it again")
-    return WordVectors(words, vectors)
+    return WordVectors(words, np.frombuffer(vectors, np.float32).reshape(-1, dim))
 
 
 def _is_binary(start: bytes) -> bool:
-    """Whether a word2vec file holds its numbers as bytes: in text its first line of numbers is all printable."""
-    line = start.partition(b"\n")[2].split(b"\n", 1)[0]
-    return any(byte < 32 and byte not in b"\t\r" for byte in line)
+    """Whether a word2vec file holds its numbers as bytes: in text all is printable."""
+    return any(byte < 32 and byte not in b"\t\r\n" for byte in start.partition(b"\n")[2])

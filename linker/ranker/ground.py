@@ -38,7 +38,7 @@ class Grounding:
         judged: names to judge by, instead of some that are held out; their labels are those of `names`.
 
     Raises:
-        LinkerError: there is nothing to learn from.
+        LinkerError: there are no triplets, and prototypes have no weight.
     """
 
     def __init__(
@@ -57,12 +57,15 @@ class Grounding:
         self.options, self.seed, self._encode, self._share = options, seed, encode, share
         pairs = self.names.sizes[self.names.labels] - 1
         count = int((np.where(pairs > 0, options.triplets, 0) if options.triplets else pairs).sum())
-        if not count or self.names.count < 2:
+        if self.names.count < 2:
+            count = 0  # no negatives
+        sizes = self.names.sizes
+        self.alone = np.flatnonzero(sizes == 1 if count else sizes > 0)  # concepts without triplets, which have a prototype all the same
+        if not (count or options.prototype_weight):
             raise LinkerError(
-                "grounding needs concepts with two names or more, and two concepts; the dictionary has none; set ground.epochs=0"
+                "there are no triplets: no two concepts, or all have one name; set ground.prototype_weight, or ground.epochs=0"
             )
-        self.steps = -(-count // options.batch_size)
-        self.alone = int((self.names.sizes == 1).sum())  # concepts with one name: no triplets, but a prototype
+        self.steps = -(-(count or len(self.alone)) // options.batch_size)
         self._targets = encoder.prototypes(self.names.texts, self.names.labels, options.target == "projected")
         self._dim = encoder.dim
 
@@ -81,7 +84,8 @@ class Grounding:
         options = self.options
         drawn = sampling.triplets(self.names, options.triplets, self.nearest(epoch), options.weighting == "wu", self._dim, self.seed, epoch)
         random = np.random.default_rng((self.seed, epoch, _PROTOTYPE))
-        return [self._batch(drawn, slice(i, i + options.batch_size), random) for i in range(0, len(drawn.anchor), options.batch_size)]
+        alone, size = random.permutation(self.alone), options.batch_size
+        return [self._batch(drawn, slice(i * size, (i + 1) * size), alone[i :: self.steps], random) for i in range(self.steps)]
 
     def nearest(self, epoch: int) -> Callable[[Rows], tuple[Rows, Floats]]:
         """What finds the names of this epoch's pool that are nearest to some names by now: rows and cosines, each (n, k).
@@ -100,33 +104,38 @@ class Grounding:
 
         return near
 
-    def _batch(self, drawn: Triplets, part: slice, random: np.random.Generator) -> Batch:
+    def _batch(self, drawn: Triplets, part: slice, alone: Rows, random: np.random.Generator) -> Batch:
         anchor, positive, negative = (rows[part][self._share] for rows in (drawn.anchor, drawn.positive, drawn.negative))
-        concepts, owner = np.unique(self.names.labels[anchor], return_inverse=True)
+        concepts, owner = np.unique([*self.names.labels[anchor], *alone[self._share]], return_inverse=True)
         chosen, own = self._prototype_names(concepts, random) if self.options.prototype_weight else (anchor[:0], anchor[:0])
         texts = [self.names.texts[row] for row in (*anchor, *positive, *negative, *chosen)]
-        return Batch(texts, partial(self._loss, len(anchor), own, self._targets[concepts], owner))
+        return Batch(texts, partial(self._loss, len(anchor), own, concepts, owner))
 
     def _prototype_names(self, concepts: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
         """Some names of each concept, and which of the concepts each belongs to."""
-        found = []
+        found = [concepts[:0]]
         for rows in self.names.of(concepts):
             own = random.permutation(rows)
             keep = max(1, round(len(own) * (1 - self.options.synonym_dropout)))
             found.append(own[: min(keep, self.options.prototype_names or keep)])
-        return np.concatenate(found), np.repeat(np.arange(len(concepts)), [len(own) for own in found])
+        return np.concatenate(found), np.repeat(np.arange(len(concepts)), [len(own) for own in found[1:]])
 
-    def _loss(self, count: int, own: Rows, targets: Floats, owner: Rows, vectors: Tensor) -> Loss:
+    def _loss(self, count: int, own: Rows, concepts: Rows, owner: Rows, vectors: Tensor) -> Loss:
         options, device = self.options, vectors.device
-        anchor, positive, negative = vectors[: 3 * count].chunk(3)
-        syn = losses.triplet(anchor, positive, negative, options.margin).mean()
-        value, numbers = options.triplet_weight * syn, {"triplet_loss": (float(syn.detach()), float(count))}
-        if options.prototype_weight:
-            each = losses.prototype(vectors[3 * count :], torch.from_numpy(own).to(device), torch.from_numpy(targets).to(device))
-            proto = each[torch.from_numpy(owner).to(device)].mean()  # of each triplet's concept, as eq. 5 sums both losses
+        anchor, positive, negative = (vectors[i * count : (i + 1) * count] for i in range(3))
+        value, numbers = vectors.sum() * 0, dict[str, tuple[float, float]]()
+        if count:
+            syn = losses.triplet(anchor, positive, negative, options.margin).mean()
+            value, numbers["triplet_loss"] = options.triplet_weight * syn, (float(syn.detach()), float(count))
+        if options.prototype_weight and len(owner):
+            targets = torch.from_numpy(self._targets[concepts]).to(device)
+            each = losses.prototype(vectors[3 * count :], torch.from_numpy(own).to(device), targets)
+            proto = each[
+                torch.from_numpy(owner).to(device)
+            ].mean()  # of each triplet's concept, as eq. 5 sums both losses, and of those alone
             value = value + options.prototype_weight * proto
-            numbers["prototype_loss"] = (float(proto.detach()), float(count))
-        return Loss(value, float(count), numbers)
+            numbers["prototype_loss"] = (float(proto.detach()), float(len(owner)))
+        return Loss(value, float(len(owner)), numbers)
 
     def judge(self, epoch: int) -> Mapping[str, float]:
         """The mean average precision with which the held-out names find the names of their concept among those that are trained on."""

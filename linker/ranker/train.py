@@ -116,7 +116,7 @@ def fit(encoder: Encoder, material: Material, how: Run, validate: Validate | Non
         off = "the norm loss is switched off, and " * training.hypernym_norm
         logger.warning("the dictionary has no hierarchy: %sno candidate counts as hypernym", off)
         how = dataclasses.replace(how, training=dataclasses.replace(training, hypernym_norm=False))
-    if not isinstance(encoder, TrainableEncoder) or not [*encoder.parameters()]:
+    if not isinstance(encoder, TrainableEncoder):
         logger.warning("the encoder has no weights to train; it is used as it is")
         scale = scale_of(encoder, training)
         return HybridGenerator.index(material.indexed, encoder, training.sparse_weight / scale, _bias(material, training, scale)), []
@@ -136,7 +136,9 @@ class _Trainer:
     def __init__(self, encoder: TrainableEncoder, material: Material, how: Run, validate: Validate | None) -> None:
         self.material, self.how, self.validate = material, how, validate
         if how.training.hypernym_norm and _is_unit(encoder):
-            raise LinkerError("the norm loss needs vectors of any length, these are unit vectors; set transformer.normalize=false")
+            raise LinkerError(
+                "the norm loss needs vectors of any length, these are unit vectors; set transformer.normalize=false or dan.normalize=false"
+            )
         self.accelerator = Accelerator(cpu=encoder.device.type == "cpu")
         if self.accelerator.device.type != encoder.device.type:  # accelerate settles it once for a process
             raise LinkerError(
@@ -166,7 +168,7 @@ class _Trainer:
         """Draw the synonyms of the dictionary together: InfoNCE on pairs, the others of a batch being the negatives (after SapBERT)."""
         options, seed = self.how.align, self.how.training.seed
         count = len(sampling.synonym_pairs(self.material.table, seed, 1))
-        if not (options.epochs and count):
+        if not (options.epochs and count and [*self.ranker.encoder.parameters()]):
             return
         plan = Plan(options.epochs, -(-count // options.batch_size), warmup=options.warmup, clip=1.0, seed=seed)
         self._run("align", self._groups(options.learning_rate)[:1], self._pair_batches, plan, self._check)
@@ -174,12 +176,13 @@ class _Trainer:
     def ground(self) -> None:
         """Draw the names of a concept together, away from others and to the concept's prototype (see `ranker.ground`)."""
         options, encoder = self.how.ground, self.ranker.encoder
-        if not (options.epochs and isinstance(encoder, DanEncoder)):
+        if not (options.epochs and isinstance(encoder, DanEncoder) and [*encoder.parameters()]):
             return
         names = sampling.classes(self.material.table)
         grounding = Grounding(encoder, names, options, self.how.training.seed, self._encode, self._share)
-        if grounding.alone:
-            logger.info("%d of %d concepts have one name: they have no triplet, but a prototype", grounding.alone, grounding.names.count)
+        if len(grounding.alone):
+            alone, count = len(grounding.alone), grounding.names.count
+            logger.info("%d of %d concepts have one name or no other concept beside them: no triplet, but a prototype", alone, count)
         judge = lambda epoch: {**self._check(epoch), **grounding.judge(epoch)}  # noqa: E731
         self._run("ground", grounding.groups(encoder), grounding.batches, grounding.plan(), judge)
 

@@ -119,7 +119,8 @@ class Classes:
     def of(self, labels: Rows) -> list[Rows]:
         """The names of each of some classes; none of a class that there is not."""
         order, start = self.members
-        return [order[start[label] : start[label + 1]] if label < self.count else order[:0] for label in labels.tolist()]
+        count = len(start) - 1
+        return [order[start[label] : start[label + 1]] if label < count else order[:0] for label in labels.tolist()]
 
     @property
     def sizes(self) -> Rows:
@@ -178,7 +179,9 @@ def triplets(names: Classes, each: int, near: Callable[[Rows], tuple[Rows, Float
         return Triplets(anchors, anchors, anchors)
     rows, cosines = near(anchors)
     weights = density_weights(cosines, dim) if wu else 1 / np.maximum(1 - cosines, 1e-9)
-    weights = np.where(names.labels[rows] == names.labels[anchors, None], 0, weights).astype(np.float64)
+    spelt = np.unique(names.texts, return_inverse=True)[1]  # a name of two classes is no negative of itself
+    own = (names.labels[rows] == names.labels[anchors, None]) | (spelt[rows] == spelt[anchors, None])
+    weights = np.where(own, 0, weights).astype(np.float64)
     times = np.full(len(anchors), each) if each else sizes[anchors] - 1
     which = np.repeat(np.arange(len(anchors)), times)
     anchor = anchors[which]

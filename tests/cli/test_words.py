@@ -21,7 +21,8 @@ Run = Callable[..., Any]
 NAMES = "id\tname\tsynonyms\nD1\tbreast neoplasms\tbreast cancer|mammary tumor\nD2\tfever\tpyrexia|high temperature|fevers\n"
 TEXT = "A high fever.\nBreast cancer and fever; no breast cancer.\n" * 5
 SMALL = ("--set", "words.dim=8", "--set", "words.min_count=1", "--set", "words.epochs=1")
-QUICK = (*SMALL, "--set", "dan.cca=false", "--set", "dan.hidden=8", "--set", "ground.epochs=1", "--epochs", "1", "--device", "cpu")
+FEW = ("--set", "dan.cca=false", "--set", "dan.hidden=8", "--set", "ground.epochs=1", "--epochs", "1", "--device", "cpu")
+QUICK = (*SMALL, *FEW)
 
 pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
@@ -90,7 +91,9 @@ def test_training_with_words(run: Run, folder: Path, words: str) -> None:
     if words == "folder":
         run("words", "convert", folder / "v.txt", "-o", folder / "w")
         given = ("--words", folder / "w")
-    done = run("train", "--dict", folder / "names.tsv", "--encoder", "dan", *given, *QUICK, "-o", folder / "m")
+    done = run(
+        "train", "--dict", folder / "names.tsv", "--encoder", "dan", *given, *(FEW if "--words" in given else QUICK), "-o", folder / "m"
+    )
     assert done.code == 0, done.err
     assert "encoder: dan, trained on cpu" in done.err
     assert "ground, epoch 1: loss" in done.err
@@ -108,6 +111,10 @@ def test_words_are_for_encoders_that_are_made_of_them(run: Run, folder: Path) ->
     assert (done.code, "--words is for encoders that are made of words (dan), not tfidf" in done.err) == (2, True)
     both = run(*common, "--encoder", "dan", "--words", folder / "v.txt", "--text", folder / "text.txt")
     assert (both.code, "leave one of them out" in both.err) == (2, True)
+    options = run(*common, "--encoder", "dan", "--words", folder / "v.txt", "--set", "words.dim=3")
+    assert (options.code, "--set words.dim=3 is for the training of word vectors" in options.err) == (2, True)
+    other = run("words", "train", folder / "text.txt", "--set", "dan.hidden=3", "-o", folder / "w")
+    assert (other.code, "only the options of word vectors" in other.err) == (2, True)
 
 
 def test_words_that_were_trained_are_found_again(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,3 +128,29 @@ def test_words_that_were_trained_are_found_again(run: Run, folder: Path, monkeyp
         assert run(*common, "--resume").code == 0
     own = Linker.load(folder / "m").generator.encoder.words  # type: ignore[attr-defined]
     np.testing.assert_array_equal(np.sort(own.vectors[:, 0]), np.sort(kept[:, 0]))
+
+
+def test_words_of_another_text_or_of_other_options_are_trained_again(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    common = ("train", "--dict", folder / "names.tsv", "--encoder", "dan", "--text", folder / "text.txt", *QUICK, "-o", folder / "m")
+    with monkeypatch.context() as patched:
+        patched.setattr(Linker, "train", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert run(*common).code == 130
+        assert run(*common, "--set", "words.dim=6").code == 130  # words alone are no interrupted training
+    assert WordVectors.read(folder / "m.training" / "words").dim == 6
+    with monkeypatch.context() as patched:
+        patched.setattr(Linker, "train", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        (folder / "text.txt").write_text(TEXT + "something else\n")
+        assert run(*common, "--set", "words.dim=6").code == 130
+    assert "else" in WordVectors.read(folder / "m.training" / "words").row
+
+
+def test_the_norm_loss_needs_vectors_of_any_length(run: Run, folder: Path) -> None:
+    common = ("train", "--dict", folder / "names.tsv", "--encoder", "dan", *QUICK, "-o", folder / "m")
+    refused = run(*common, "--set", "training.hypernym_norm=true")
+    assert (refused.code, "add --set dan.normalize=false" in refused.err) == (2, True)
+    assert run(*common, "--hypernym-norm").code == 0
+
+
+def test_the_preset_of_the_paper_means_its_encoder(run: Run, folder: Path) -> None:
+    done = run("train", "--dict", folder / "names.tsv", "--preset", "paper-dan", *SMALL, *FEW[:-4], "-o", folder / "m")
+    assert (done.code, "encoder: dan" in done.err) == (0, True)

@@ -156,13 +156,29 @@ def test_no_words(dictionary: Dictionary) -> None:
         make(dictionary, None)
 
 
-def test_fewer_names_than_components(dictionary: Dictionary) -> None:
-    wide = WordVectors(VOCABULARY, np.eye(len(VOCABULARY), 12, dtype=np.float32))
-    with pytest.raises(LinkerError, match=r"11 distinct names .* projection of 12 components .* dan.cca=false"):
-        make(dictionary, wide)
+def test_with_fewer_names_than_components_the_projection_is_left_out(dictionary: Dictionary, caplog: pytest.LogCaptureFixture) -> None:
+    encoder = make(dictionary, WordVectors(VOCABULARY, np.eye(len(VOCABULARY), 12, dtype=np.float32)))
+    assert "11 distinct names of one concept have known words, too few for a projection of 12 components: dan.cca is off" in caplog.text
+    assert not encoder.options.cca
 
 
-@pytest.mark.parametrize(("name", "value"), [("hidden", -1), ("dropout", 1.0), ("dropout", -0.1)])
+def test_names_without_known_words_are_counted(dictionary: Dictionary, caplog: pytest.LogCaptureFixture) -> None:
+    few = WordVectors(["breast", "heart"], np.eye(2, dtype=np.float32))
+    make(dictionary, few, cca=False)
+    assert "5 of 11 names have no word with a vector" in caplog.text
+    with pytest.raises(LinkerError, match="none of the 11 names of the dictionary has a word with a vector"):
+        make(dictionary, WordVectors(["Breast"], np.ones((1, 2), np.float32)))
+
+
+def test_a_loaded_encoder_has_no_projection_of_concepts(dictionary: Dictionary, words: WordVectors, tmp_path: Path) -> None:
+    make(dictionary, words).save(tmp_path / "e")
+    loaded, labels = DanEncoder.load(tmp_path / "e"), np.array([0])
+    assert loaded.prototypes(["skin"], labels, projected=False).shape == (1, 3)
+    with pytest.raises(ValueError, match="make a new one"):
+        loaded.prototypes(["skin"], labels, projected=True)
+
+
+@pytest.mark.parametrize(("name", "value"), [("hidden", -1), ("dropout", 1.0), ("dropout", 0.999), ("dropout", -0.1)])
 def test_wrong_options(name: str, value: float) -> None:
     with pytest.raises(LinkerError, match=f"dan.{name} is {value}"):
         DanOptions(**{name: value})  # type: ignore[arg-type]

@@ -101,6 +101,25 @@ def test_word2vec_files(tmp_path: Path, binary: bool) -> None:
     assert read.vectors.tolist() == [[1, 0.5], [-2, 3]]
 
 
+@given(st.lists(st.floats(-4, 4, width=32), min_size=6, max_size=6))
+def test_any_numbers_in_a_binary_file(numbers: list[float]) -> None:
+    import io
+
+    from linker.encoders.words import _is_binary
+
+    made = io.BytesIO()
+    made.write(b"3 2\n")
+    for word, row in zip(("a", "b", "c"), np.array(numbers, np.float32).reshape(3, 2), strict=True):
+        made.write(word.encode() + b" " + row.tobytes() + b"\n")
+    printable = all(byte >= 32 or byte in b"\t\r\n" for byte in made.getvalue())
+    assert _is_binary(made.getvalue()) == (not printable)
+
+
+def test_capitals_are_read_as_small_letters_and_the_first_word_counts(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("3 1\nApple 1\nAPPLE 2\npear 3\n")
+    assert WordVectors.read(tmp_path / "v.txt").means(["apple", "Pear"]).tolist() == [[1], [3]]
+
+
 def test_a_compressed_word2vec_file(tmp_path: Path) -> None:
     path = tmp_path / "v.txt.gz"
     path.write_bytes(gzip.compress(b"1 2\na 1 2\n"))
@@ -128,6 +147,10 @@ def test_a_fasttext_file(tmp_path: Path) -> None:
         (b"1 2\na 1 2\nb 1 2\n", "line 3"),
         (b"a 1 2\nb 1 2\n", "line 1: the first line is no header"),
         (b"", "the first line is no header"),
+        (b"2 0\na\nb\n", "the first line is no header"),
+        ("² 3\n".encode(), "the first line is no header"),
+        (b"99999999999 300\na 1\n", "line 2: the line is no word vector"),
+        (b"999999999999999999 300\na 1\n", "the first line is no header"),
         (b"2 2\na 1 2\n", "ends after 1 of 2 words"),
         (b"1 2\na nan 2\n", "not finite"),
         (b"2 2\na \x00\x00\x80\x3f", "cannot be read as word vectors"),

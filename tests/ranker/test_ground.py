@@ -59,12 +59,12 @@ def test_the_loss_is_that_of_the_formulas(encoder: DanEncoder) -> None:
     made = grounding(encoder)
     names = made.names
     u = {text: vector / np.linalg.norm(vector) for text, vector in zip(names.texts, encoder.words.means(names.texts), strict=True)}
-    seen = 0
+    seen = alone = 0
     for batch in made.batches(1):
         texts = batch.names
         f = dict(zip(texts, encoder.encode(texts), strict=True))
         loss = batch.loss(torch.from_numpy(np.stack([f[text] for text in texts])))
-        count = int(loss.weight)
+        count = int(loss.numbers["triplet_loss"][1])
         label = dict(zip(names.texts, names.labels, strict=True))
         syn, proto = [], []
         for anchor, positive, negative in zip(*(texts[i * count : (i + 1) * count] for i in range(3)), strict=True):
@@ -73,15 +73,33 @@ def test_the_loss_is_that_of_the_formulas(encoder: DanEncoder) -> None:
             members = [text for text in names.texts if label[text] == label[anchor]]
             target = encoder.concept_projection(np.mean([u[text] for text in members], axis=0)[None])[0]
             proto.append(cosine_distance(np.mean(encoder.encode(members), axis=0), target))
+        if "skin" in texts[3 * count :]:
+            target = encoder.concept_projection(u["skin"][None])[0]
+            proto.append(cosine_distance(f["skin"], target))
+            alone += 1
         assert loss.value.item() == pytest.approx(np.mean(syn) + np.mean(proto), abs=1e-4)
         assert loss.numbers["triplet_loss"][0] == pytest.approx(np.mean(syn), abs=1e-4)
         seen += count
     assert seen == 3 * 2 + 2 * 1 + 4 * 3  # ordered pairs of synonyms
+    assert alone == 1  # the concept without one has its prototype once
+
+
+def test_prototypes_alone_where_no_concept_has_two_names(encoder: DanEncoder) -> None:
+    one_each = Classes(["skin", "fever", "heart"], np.array([0, 1, 2]))
+    for names in (one_each, Classes(["skin", "fever", "heart"], np.array([0, 0, 0]))):
+        made = grounding(encoder, names=names)
+        (batch,) = made.batches(1)
+        assert {*batch.names} == {"skin", "fever", "heart"}
+        vectors = torch.from_numpy(encoder.encode(batch.names)).requires_grad_()
+        loss = batch.loss(vectors)
+        assert set(loss.numbers) == {"prototype_loss"}
+        loss.value.backward()
+        assert vectors.grad.abs().sum() > 0
 
 
 def test_a_concept_with_one_name_is_no_anchor_and_may_be_a_negative(encoder: DanEncoder) -> None:
     made = grounding(encoder)
-    assert made.alone == 1
+    assert made.alone.tolist() == [2]
     first = made.batches(1)[0]  # 4 triplets, then the names of prototypes
     assert "skin" not in first.names[:8]
     with_it = grounding(encoder, names=Classes(["skin", "fever", "cancer"], np.array([0, 1, 1])))
@@ -170,5 +188,5 @@ def test_training_alone_keeps_the_best_epoch(encoder: DanEncoder) -> None:
 @pytest.mark.parametrize("labels", [[0, 1, 2], [0, 0, 0]])
 def test_nothing_to_learn_from(encoder: DanEncoder, labels: list[int]) -> None:
     names = Classes(["skin", "fever", "heart"], np.array(labels))
-    with pytest.raises(LinkerError, match="concepts with two names or more, and two concepts"):
-        grounding(encoder, names=names)
+    with pytest.raises(LinkerError, match="no two concepts, or all have one name"):
+        grounding(encoder, dataclasses.replace(ALL, prototype_weight=0), names)

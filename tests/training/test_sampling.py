@@ -189,6 +189,12 @@ def test_triplets_are_a_name_another_of_its_class_and_one_of_another(labels: np.
     assert [*map(np.ndarray.tolist, (drawn.anchor, drawn.negative))] == [*map(np.ndarray.tolist, (again.anchor, again.negative))]
 
 
+def test_a_name_of_two_classes_is_no_negative_of_itself() -> None:
+    names = sampling.Classes(["x", "y", "x", "z"], np.array([0, 0, 1, 2]))
+    drawn = sampling.triplets(names, 50, all_near(names.labels), False, 8, 0, 1)
+    assert {(a, n) for a, n in zip(drawn.anchor.tolist(), drawn.negative.tolist(), strict=True)} == {(0, 3), (1, 2), (1, 3)}
+
+
 def test_all_ordered_pairs_of_synonyms() -> None:
     drawn = sampling.triplets(classes_of(np.array([0, 1, 0, 0])), 0, all_near(np.arange(4)), False, 8, 0, 1)
     assert sorted(zip(drawn.anchor.tolist(), drawn.positive.tolist(), strict=True)) == [(0, 2), (0, 3), (2, 0), (2, 3), (3, 0), (3, 2)]

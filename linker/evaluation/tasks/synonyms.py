@@ -94,7 +94,8 @@ def medmentions(train: Iterable[tuple[str, str]], test: Iterable[tuple[str, str]
     `zero_shot`. A tenth of the training concepts with two names or more gives one each for validation.
     """
     known = list(dict.fromkeys((normalize(name), concept) for name, concept in train))
-    asked = [pair for pair in dict.fromkeys((normalize(name), concept) for name, concept in test) if pair not in set(known)]
+    there = set(known)
+    asked = [pair for pair in dict.fromkeys((normalize(name), concept) for name, concept in test) if pair not in there]
     label = {concept: i for i, concept in enumerate(dict.fromkeys(concept for _, concept in known))}
     names = Classes([name for name, _ in known], np.array([label[concept] for _, concept in known], np.int64))
     random = np.random.default_rng((seed, 1))
