@@ -99,7 +99,11 @@ class Task:
 
 
 def ablation(epochs: int) -> Iterator[Configuration]:
-    """The four systems of BCNH's Table 3, in the papers' settings but for the encoder, the number of epochs (10 there) and bf16."""
+    """The four systems of BCNH's Table 3, in the papers' settings but for the encoder, the number of epochs (10 there) and bf16.
+
+    Before them what they start from, which ranks by the untrained vectors alone.
+    """
+    yield Configuration("untrained", "2012", changed(PRESETS["paper-biosyn"], {"training": {"epochs": 0}}))
     for paper, preset, norm in (
         ("BioSyn", "paper-biosyn", False),
         ("BioSyn + norm", "paper-biosyn", True),
@@ -107,7 +111,7 @@ def ablation(epochs: int) -> Iterator[Configuration]:
         ("BCNH list-wise + norm", "paper-bcnh", True),
     ):
         options = changed(PRESETS[preset], {"training": {"hypernym_norm": norm, "epochs": epochs, "precision": "auto"}})
-        over = tuple(other for other in ("BioSyn", paper.removesuffix(" + norm")) if other != paper)
+        over = tuple(other for other in dict.fromkeys(("BioSyn", paper.removesuffix(" + norm"))) if other != paper)
         yield Configuration(paper, "2012", options, over=over)
     coded = changed(options, {"training": {"norm_weight": 0.1}})  # the published code sums the list losses of 10 and averages the norm loss
     yield Configuration("BCNH list-wise + norm, as coded", "2012", coded, over=("BCNH list-wise",))

@@ -196,7 +196,7 @@ def example() -> str:
 
 
 TOOLS = {"linker": "linker", "pyab3p": "Ab3P (pyab3p)", "schwartz_hearst": "Schwartz-Hearst"}
-ABLATION = ("BioSyn", "BioSyn + norm", "BCNH list-wise", "BCNH list-wise + norm", "BCNH list-wise + norm, as coded")
+ABLATION = ("untrained", "BioSyn", "BioSyn + norm", "BCNH list-wise", "BCNH list-wise + norm", "BCNH list-wise + norm, as coded")
 BLOCKS: tuple[Callable[[], str], ...] = (accuracy, choice, text, speed, dense, ablation, differences, levers, rescoring, example)
 
 
