@@ -139,7 +139,8 @@ def made(run: Run) -> dict[str, Any]:
         "test": synonyms.retrieved(encode, names.test, names.train),
         "zero_shot": synonyms.retrieved(encode, names.zero_shot),
     }
-    figures: dict[str, Any] = dataclasses.asdict(run) | {"dan": dataclasses.asdict(encoder.options), "ground": dataclasses.asdict(options)}
+    figures: dict[str, Any] = dataclasses.asdict(run) | {"asked": dataclasses.asdict(ENCODERS[run.encoder])}
+    figures |= {"dan": dataclasses.asdict(encoder.options), "ground": dataclasses.asdict(options)}  # small data goes without CCA
     figures |= {"cpu_seconds": round(seconds), "history": history}
     for part, ranks in found.items():
         figures[part] = {"names": len(ranks)} | {name: round(float(values.mean()), 5) for name, values in synonyms.scores(ranks).items()}
@@ -219,6 +220,14 @@ def kept(name: str, make: Callable[[], dict[str, Any]], seed: int | None = None)
     return figures
 
 
+def checked(run: Run) -> dict[str, Any]:
+    """The figures of a run that is kept; one of other options stops the program."""
+    figures = kept(run.name, dict)
+    if (figures["ground"], figures["asked"]) != (dataclasses.asdict(GroundOptions()), dataclasses.asdict(ENCODERS[run.encoder])):
+        raise SystemExit(f"{RESULTS / run.name}.json: is of other options than those of today; move it away to run it again")
+    return figures
+
+
 def main() -> None:
     """Make the runs that are missing, and the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -231,7 +240,7 @@ def main() -> None:
         for run in runs:
             kept(run.name, partial(made, run), run.seed)
         kept("runs/names/baselines", baselines, 0)
-    there = [kept(run.name, dict) for run in runs if (RESULTS / f"{run.name}.json").exists()]
+    there = [checked(run) for run in runs if (RESULTS / f"{run.name}.json").exists()]
     rows = []
     for data in PUBLISHED:
         for encoder in ENCODERS:
