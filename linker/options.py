@@ -86,13 +86,16 @@ PRESETS: Mapping[str, LinkerOptions] = {
 
 _OF_ENCODERS: Mapping[str, LinkerOptions] = {
     "dan": dataclasses.replace(
-        LinkerOptions(), align=AlignOptions(epochs=0), training=TrainingOptions(epochs=5, batch_size=64, learning_rate=1e-3)
+        LinkerOptions(),
+        words=WordsOptions(min_count=1),  # a word that one name has tells its concept from all others
+        align=AlignOptions(epochs=0),
+        training=TrainingOptions(epochs=5, batch_size=64, learning_rate=1e-3),
     )
 }
 
 
 def preset(name: str, encoder: str = "") -> LinkerOptions:
-    """The options of a preset; those of `default` are those that development data chose for the encoder.
+    """The options of a preset; `default` means the defaults of the encoder.
 
     Raises:
         LinkerError: there is no such preset.

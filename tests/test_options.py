@@ -72,3 +72,10 @@ GROUPS = "normalize, text, sparse, transformer, words, dan, align, ground, train
 def test_wrong_options_say_what_is_right(values: dict[str, dict[str, object]], message: str) -> None:
     with pytest.raises(LinkerError, match=f"^{re.escape(message)}$"):
         changed(PLAIN, values)
+
+
+def test_defaults_of_an_encoder() -> None:
+    assert preset("default") == preset("default", "transformer") == LinkerOptions()
+    dan = preset("default", "dan")
+    assert (dan.align.epochs, dan.words.min_count) == (0, 1)
+    assert preset("paper-dan", "dan") == preset("paper-dan")
