@@ -89,7 +89,7 @@ _OF_ENCODERS: Mapping[str, LinkerOptions] = {
         LinkerOptions(),
         words=WordsOptions(min_count=1),  # a word that one name has tells its concept from all others
         align=AlignOptions(epochs=0),
-        training=TrainingOptions(epochs=5, batch_size=64, learning_rate=1e-3),
+        training=TrainingOptions(epochs=5, batch_size=64, learning_rate=1e-3, sparse_weight=5, sparse_learning_rate=0.2),  # λ is large here
     )
 }
 
