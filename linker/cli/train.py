@@ -27,15 +27,7 @@ if TYPE_CHECKING:
     from linker.types import Document, Mention
 
 _WORDS = "words"  # folder of the word vectors that were trained for it
-_PHASES = {
-    "align",
-    "ground",
-    "rank",
-    "rank-rerank",
-    "refit",
-    "refit-rerank",
-    _WORDS,
-}  # folders of checkpoints, one for each phase of a training
+_PHASES = {"align", "ground", "rank", "rank-rerank", "refit", "refit-rerank", _WORDS}  # folders of checkpoints, one for each phase
 _LABELS = {
     "loss": "loss",
     "gold_share": "lists with gold",

@@ -63,7 +63,7 @@ class Grounding:
         self.alone = np.flatnonzero(sizes == 1 if count else sizes > 0)  # concepts without triplets, which have a prototype all the same
         if not (count or options.prototype_weight):
             raise LinkerError(
-                "there are no triplets: no two concepts, or all have one name; set ground.prototype_weight, or ground.epochs=0"
+                "there are no triplets (all concepts have one name, or there is one); set ground.prototype_weight or ground.epochs=0"
             )
         self.steps = -(-(count or len(self.alone)) // options.batch_size)
         self._targets = encoder.prototypes(self.names.texts, self.names.labels, options.target == "projected")
@@ -106,7 +106,7 @@ class Grounding:
 
     def _batch(self, drawn: Triplets, part: slice, alone: Rows, random: np.random.Generator) -> Batch:
         anchor, positive, negative = (rows[part][self._share] for rows in (drawn.anchor, drawn.positive, drawn.negative))
-        concepts, owner = np.unique([*self.names.labels[anchor], *alone[self._share]], return_inverse=True)
+        concepts, owner = np.unique(np.concatenate([self.names.labels[anchor], alone[self._share]]), return_inverse=True)
         chosen, own = self._prototype_names(concepts, random) if self.options.prototype_weight else (anchor[:0], anchor[:0])
         texts = [self.names.texts[row] for row in (*anchor, *positive, *negative, *chosen)]
         return Batch(texts, partial(self._loss, len(anchor), own, concepts, owner))
@@ -118,7 +118,7 @@ class Grounding:
             own = random.permutation(rows)
             keep = max(1, round(len(own) * (1 - self.options.synonym_dropout)))
             found.append(own[: min(keep, self.options.prototype_names or keep)])
-        return np.concatenate(found), np.repeat(np.arange(len(concepts)), [len(own) for own in found[1:]])
+        return np.concatenate(found), np.repeat(np.arange(len(concepts)), np.array([len(own) for own in found[1:]], np.int64))
 
     def _loss(self, count: int, own: Rows, concepts: Rows, owner: Rows, vectors: Tensor) -> Loss:
         options, device = self.options, vectors.device
@@ -130,9 +130,8 @@ class Grounding:
         if options.prototype_weight and len(owner):
             targets = torch.from_numpy(self._targets[concepts]).to(device)
             each = losses.prototype(vectors[3 * count :], torch.from_numpy(own).to(device), targets)
-            proto = each[
-                torch.from_numpy(owner).to(device)
-            ].mean()  # of each triplet's concept, as eq. 5 sums both losses, and of those alone
+            owners = torch.from_numpy(owner).to(device)
+            proto = each[owners].mean()  # of each triplet's concept, as eq. 5 sums both losses, and of those alone
             value = value + options.prototype_weight * proto
             numbers["prototype_loss"] = (float(proto.detach()), float(len(owner)))
         return Loss(value, float(len(owner)), numbers)

@@ -116,6 +116,17 @@ def test_a_share_of_the_synonyms_makes_a_prototype(encoder: DanEncoder) -> None:
     assert len(few._prototype_names(np.array([0, 3]), np.random.default_rng(0))[0]) == 2
 
 
+def test_a_process_without_a_share_of_a_batch_has_no_names(encoder: DanEncoder) -> None:
+    names = Classes(["skin", "fever", "heart"], np.array([0, 0, 1]))
+    of_each = [grounding(encoder, dataclasses.replace(ALL, batch_size=3), names, share=slice(i, None, 4)).batches(1) for i in range(4)]
+    assert [[len(batch.names) for batch in batches] for batches in of_each] == [
+        [6],
+        [5],
+        [0],
+        [0],
+    ]  # a triplet and two names each; one more of the concept alone
+
+
 def test_without_prototypes_only_triplets_are_encoded(encoder: DanEncoder) -> None:
     made = grounding(encoder, dataclasses.replace(ALL, prototype_weight=0))
     batch = made.batches(1)[0]
@@ -188,5 +199,5 @@ def test_training_alone_keeps_the_best_epoch(encoder: DanEncoder) -> None:
 @pytest.mark.parametrize("labels", [[0, 1, 2], [0, 0, 0]])
 def test_nothing_to_learn_from(encoder: DanEncoder, labels: list[int]) -> None:
     names = Classes(["skin", "fever", "heart"], np.array(labels))
-    with pytest.raises(LinkerError, match="no two concepts, or all have one name"):
+    with pytest.raises(LinkerError, match="there are no triplets"):
         grounding(encoder, dataclasses.replace(ALL, prototype_weight=0), names)
