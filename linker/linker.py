@@ -24,7 +24,7 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
-from linker.encoders.words import WordVectors, tokens
+from linker.encoders.words import WordVectors
 from linker.errors import LinkerError
 from linker.options import LinkerOptions, changed, preset
 from linker.text import composites, spelling
@@ -169,12 +169,7 @@ class Linker:
             **flat(options, self.encoder, "sparse", "text"),
         }
         if kind.from_words:
-            if words is None:
-                if options.words.tokens != "words":
-                    raise LinkerError(
-                        f"words.tokens={options.words.tokens} finds names in texts, and there are none; give some with --text"
-                    )
-                words = WordVectors.train(map(tokens, base.table.texts), options.words)
+            words = words or WordVectors.of_names(texts, options.words)
             fingerprint["words"] = words.pruned(texts).checksum  # without the mentions, which a refit has more of
             words = words.pruned(indexed.table.texts)
         how = Run(

@@ -200,6 +200,17 @@ class WordVectors:
             raise LinkerError(f"{path}: cannot be read as word vectors ({error}); expected: a word2vec file, or a fastText .bin") from None
 
     @classmethod
+    def of_names(cls, names: Iterable[str], options: WordsOptions) -> WordVectors:
+        """Train vectors on nothing but names.
+
+        Raises:
+            LinkerError: the options want what only texts have, or as for `train`.
+        """
+        if options.tokens != "words":
+            raise LinkerError(f"words.tokens={options.tokens} finds names in texts, and there are none; give some with --text")
+        return cls.train(map(tokens, names), options)
+
+    @classmethod
     def train(cls, sentences: Iterable[Sequence[str]], options: WordsOptions) -> WordVectors:
         """Train vectors on tokenised sentences; the same for the same seed.
 

@@ -30,7 +30,8 @@ from linker.encoders.transformer import TransformerEncoder
 from linker.errors import LinkerError
 from linker.matching import SYNONYM, relevance
 from linker.ranker.lists import Query, hypernyms_of
-from linker.ranker.train import Material, Record, Run, checksum, flat, scale_of, spread
+from linker.ranker.model import scale_of, spread
+from linker.ranker.train import Material, Record, Run, checksum, flat
 from linker.training import losses
 from linker.training.checkpoints import Checkpoints
 from linker.training.loop import Batch, Epoch, Loss, Plan, run

@@ -29,6 +29,7 @@ from linker.encoders.trainable import Precision, TrainableEncoder, pick_device, 
 from linker.errors import LinkerError
 from linker.ranker.ground import Grounding
 from linker.ranker.lists import ListMaker, Lists, Query, dictionary_queries
+from linker.ranker.model import PROBE, ListwiseRanker, is_unit, scale_of, spread
 from linker.training import losses, sampling
 from linker.training.checkpoints import Checkpoints
 from linker.training.loop import Batch, Epoch, Loss, Plan, Step, run
@@ -36,7 +37,6 @@ from linker.training.options import AlignOptions, GroundOptions, RerankOptions, 
 
 logger = logging.getLogger(__name__)
 
-_PROBE = ("a", "name")  # names whose vectors tell what an encoder makes
 _UNSEEN = ("mentions", "development", "indexed", "sparse.", "text.")  # parts of the fingerprint that self-alignment does not depend on
 
 _ALIGNED = tuple(f"training.{name}" for name in ("seed", "device", "precision", "weight_decay"))  # and those that it does depend on
@@ -46,23 +46,6 @@ Record = Mapping[str, Any]
 
 Validate = Callable[[HybridGenerator], Mapping[str, float]]
 """What development data says of the generator as it is after an epoch; `dev_acc1` decides which epoch is kept."""
-
-
-class ListwiseRanker(nn.Module):
-    """An encoder and λ: scores z = scale · v_m · v_e + λ · sparse (BioSyn eq. 1-4, BCNH eq. 1-3)."""
-
-    def __init__(self, encoder: TrainableEncoder, scale: float, sparse_weight: float) -> None:
-        super().__init__()
-        self.encoder, self.scale = encoder, scale
-        self.sparse_weight = nn.Parameter(torch.tensor(float(sparse_weight)))
-
-    def embed(self, names: Sequence[str]) -> Tensor:
-        """Encode names to (len(names), dim), with gradients."""
-        return self.encoder.embed(names)
-
-    def scores(self, mentions: Tensor, candidates: Tensor, sparse: Tensor) -> Tensor:
-        """Score the candidates (B, K, d) of mentions (B, d), given their sparse scores (B, K): z, (B, K)."""
-        return self.scale * torch.einsum("bd,bkd->bk", mentions, candidates) + self.sparse_weight * sparse
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +118,7 @@ class _Trainer:
 
     def __init__(self, encoder: TrainableEncoder, material: Material, how: Run, validate: Validate | None) -> None:
         self.material, self.how, self.validate = material, how, validate
-        if how.training.hypernym_norm and _is_unit(encoder):
+        if how.training.hypernym_norm and is_unit(encoder):
             raise LinkerError(
                 "the norm loss needs vectors of any length, these are unit vectors; set transformer.normalize=false or dan.normalize=false"
             )
@@ -273,7 +256,7 @@ class _Trainer:
 
     def _check(self, epoch: int) -> Mapping[str, float]:
         """Refuse weights that the last step of an epoch broke, before they are kept."""
-        self._encode(_PROBE)
+        self._encode(PROBE)
         return {}
 
     # Self-alignment
@@ -358,16 +341,6 @@ class _Trainer:
         return metrics if self.validate is None else metrics | dict(self.validate(self.generator(self.how.training.precision)))
 
 
-def _is_unit(encoder: Encoder) -> bool:
-    """Whether the vectors of an encoder have the length 1."""
-    return np.allclose(np.linalg.norm(encoder.encode(_PROBE), axis=1), 1, atol=1e-2)
-
-
-def scale_of(encoder: Encoder, options: TrainingOptions) -> float:
-    """What the dense score of training is multiplied by, and scores are divided by when linking."""
-    return options.score_scale or (20.0 if _is_unit(encoder) else 1.0)
-
-
 def _bias(material: Material, options: TrainingOptions, scale: float) -> Floats | None:
     """What is added to the score of each name when linking."""
     return None if material.frequency is None else np.float32(options.frequency_weight / scale) * material.frequency
@@ -387,18 +360,6 @@ def _alignment(same: np.ndarray, temperature: float, vectors: Tensor) -> Loss:
 
 def _cut(lists: Lists, rows: Any) -> Lists:
     return Lists(lists.rows[rows], lists.sparse[rows], lists.relevance[rows], lists.mask[rows])
-
-
-def spread(vectors: Tensor, *masks: Tensor) -> list[Tensor]:
-    """Put the vectors of names, in order, into the places where masks (B, K) are True; zeros elsewhere: (B, K, d) for each mask."""
-    spread, start = [], 0
-    for mask in masks:
-        places = mask.nonzero(as_tuple=True)
-        count = len(places[0])
-        empty = vectors.new_zeros(*mask.shape, vectors.shape[-1])
-        spread.append(empty.index_put(places, vectors[start : start + count]))
-        start += count
-    return spread
 
 
 def checksum(module: nn.Module) -> str:

@@ -29,7 +29,8 @@ from linker.encoders.trainable import Batch, Tokens, TrainableEncoder  # noqa: E
 from linker.errors import LinkerError  # noqa: E402
 from linker.ranker import train  # noqa: E402
 from linker.ranker.lists import ListMaker, Lists, Query  # noqa: E402
-from linker.ranker.train import ListwiseRanker, Material, Record, Run, fit  # noqa: E402
+from linker.ranker.model import ListwiseRanker  # noqa: E402
+from linker.ranker.train import Material, Record, Run, fit  # noqa: E402
 from linker.training.checkpoints import Interrupted  # noqa: E402
 from linker.training.loop import Step  # noqa: E402
 from linker.training.options import AlignOptions, TrainingOptions  # noqa: E402
