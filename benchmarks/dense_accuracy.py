@@ -20,17 +20,19 @@ from typing import Any
 
 import numpy as np
 from common import DATA, RESULTS, ROOT, medic, save
+from name_encoders import vectors
 from numpy.typing import NDArray
 
 from linker import Linker, LinkerOptions, matching, metrics
 from linker.evaluation import breakdown, protocols, report
 from linker.linker import Work
-from linker.options import PRESETS, changed
+from linker.options import PRESETS, changed, preset
 from linker.readers import mentions
 from linker.training.plot import plot
 
 KS = (1, 5, 20)
 EPOCHS = 3  # of our default, as the histories of the development runs say
+UNTRAINED_WEIGHT = 10  # λ of the hybrid score before the list-wise phase, half of the scale of the dense score
 EXAMPLE = "B-cell non-Hodgkins lymphomas", "MESH:D016393"  # BCNH, Table 2
 PLOTS = RESULTS / "plots"
 WORK = ROOT / "benchmarks" / "work"  # checkpoints, not in version control
@@ -71,7 +73,7 @@ class Configuration:
     medic: str
     options: LinkerOptions
     mentions: bool = True  # False: the dictionary is all there is to learn from
-    encoder: str = "transformer"
+    encoder: str = "transformer"  # dan takes the word vectors of name_encoders.py
     over: tuple[str, ...] = ()  # the configurations of the same release that it is compared with
 
 
@@ -104,13 +106,13 @@ def ablation(epochs: int) -> Iterator[Configuration]:
     Before them what they start from, which ranks by the untrained vectors alone.
     """
     yield Configuration("untrained", "2012", changed(PRESETS["paper-biosyn"], {"training": {"epochs": 0}}))
-    for paper, preset, norm in (
+    for paper, base, norm in (
         ("BioSyn", "paper-biosyn", False),
         ("BioSyn + norm", "paper-biosyn", True),
         ("BCNH list-wise", "paper-bcnh", False),
         ("BCNH list-wise + norm", "paper-bcnh", True),
     ):
-        options = changed(PRESETS[preset], {"training": {"hypernym_norm": norm, "epochs": epochs, "precision": "auto"}})
+        options = changed(PRESETS[base], {"training": {"hypernym_norm": norm, "epochs": epochs, "precision": "auto"}})
         over = tuple(other for other in dict.fromkeys(("BioSyn", paper.removesuffix(" + norm"))) if other != paper)
         yield Configuration(paper, "2012", options, over=over)
     coded = changed(options, {"training": {"norm_weight": 0.1}})  # the published code sums the list losses of 10 and averages the norm loss
@@ -118,13 +120,9 @@ def ablation(epochs: int) -> Iterator[Configuration]:
 
 
 def ours(sparse: LinkerOptions) -> Iterator[Configuration]:
-    """Our default: with the names of 2012 normalised and joined as BioSyn's protocol wants, and as deployed on later releases.
-
-    The last of a fixed number of epochs is judged, on development data too, where the best one would flatter.
-    """
-    default = changed(LinkerOptions(), {"training": {"keep_best": False, "epochs": EPOCHS}})
-    text = dataclasses.replace(default.text, training_composites="join")
-    yield Configuration("default", "2012", dataclasses.replace(default, normalize=sparse.normalize, sparse=sparse.sparse, text=text))
+    """Our default: with the names of 2012 as BioSyn's protocol wants them, and as deployed on later releases."""
+    default = changed(_fixed(LinkerOptions()), {"training": {"epochs": EPOCHS}})
+    yield Configuration("default", "2012", as_biosyn(default, sparse))
     yield Configuration("default", "2017", default)
     yield Configuration("default", "2026", default)
     yield Configuration("sparse only, no mentions", "2017", default, mentions=False, encoder="tfidf")
@@ -132,12 +130,47 @@ def ours(sparse: LinkerOptions) -> Iterator[Configuration]:
 
 
 def levers(sparse: LinkerOptions) -> Iterator[Configuration]:
-    """Our default on the names of 2012, and with one thing changed at a time."""
+    """Our default on the names of 2012, and with one thing changed at a time, these after one epoch of the list-wise phase."""
     default, *others = ours(sparse)
     yield default
     yield from others
+    short = dataclasses.replace(default, name="one epoch", options=changed(default.options, {"training": {"epochs": 1}}))
+    yield short
     for name, values in LEVERS.items():
-        yield dataclasses.replace(default, name=f"default, {name}", options=changed(default.options, values), over=("default",))
+        yield dataclasses.replace(short, name=f"one epoch, {name}", options=changed(short.options, values), over=("one epoch",))
+
+
+def words(sparse: LinkerOptions) -> Iterator[Configuration]:
+    """Encoders made of word vectors, and MiniLM: alone (λ = 0) and hybrid, before the list-wise phase and after it."""
+    for encoder, parts, untrained in (
+        ("dan", {"word mean": {"dan": {"cca": False, "hidden": 0}}, "CCA": {"dan": {"hidden": 0}}}, ""),
+        ("dan", {"CCA + DAN": {}, "DAN": {"dan": {"cca": False}}}, ", before lists"),
+        ("transformer", {"MiniLM": {}}, ", before lists"),
+    ):
+        for part, values in parts.items():
+            default = changed(as_biosyn(_fixed(preset("default", encoder)), sparse), values)
+            alone = {"training": {"sparse_weight": 0, "sparse_learning_rate": 0}}
+            weight = {"training": {"sparse_weight": UNTRAINED_WEIGHT}}
+            before = {"training": {"epochs": 0}}
+            yield Configuration(f"{part} alone{untrained}", "2012", changed(changed(default, alone), before), encoder=encoder)
+            yield Configuration(f"{part}{untrained}", "2012", changed(changed(default, weight), before), encoder=encoder)
+            if untrained:
+                yield Configuration(f"{part} alone", "2012", changed(default, alone), encoder=encoder)
+                yield Configuration(part, "2012", default, encoder=encoder, over=("word mean",))
+    default = _fixed(preset("default", "dan"))
+    yield Configuration("CCA + DAN", "2017", default, encoder="dan")
+    yield Configuration("CCA + DAN, no mentions", "2017", default, mentions=False, encoder="dan")
+
+
+def _fixed(options: LinkerOptions) -> LinkerOptions:
+    """The last of a fixed number of epochs is judged, on development data too, where the best one would flatter."""
+    return changed(options, {"training": {"keep_best": False}})
+
+
+def as_biosyn(options: LinkerOptions, sparse: LinkerOptions) -> LinkerOptions:
+    """Names normalised and joined as BioSyn's protocol wants."""
+    text = dataclasses.replace(options.text, training_composites="join")
+    return dataclasses.replace(options, normalize=sparse.normalize, sparse=sparse.sparse, text=text)
 
 
 def path_of(configuration: Configuration, task: Task, seed: int) -> str:
@@ -181,6 +214,7 @@ def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]
         encoder=configuration.encoder,
         mentions=task.known if configuration.mentions else [],
         options=options,
+        words=vectors("fastText") if configuration.encoder == "dan" else None,
         validate=(lambda linker: _judged(linker, judged)) if task.on == "devel" else None,
         work=Work(folder, resume=True, phase=phase, on_event=_say),
     )
@@ -208,9 +242,9 @@ def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]
 
 
 def key(configuration: Configuration, seed: int) -> str:
-    """What self-alignment depends on."""
-    options = configuration.options
-    parts = [configuration.medic, seed, *(dataclasses.asdict(getattr(options, name)) for name in ("normalize", "transformer", "align"))]
+    """What self-alignment, or grounding, depends on."""
+    options, groups = configuration.options, ("dan", "ground") if configuration.encoder == "dan" else ("transformer", "align")
+    parts = [configuration.medic, seed, *(dataclasses.asdict(getattr(options, name)) for name in ("normalize", *groups))]
     parts.append(options.training.weight_decay)
     return f"{configuration.medic}-{seed}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]}"
 
@@ -324,10 +358,17 @@ def kept_runs(configuration: Configuration, task: Task) -> list[dict[str, Any]]:
     return [load(path, configuration, seed) for seed, path in paths.items() if path.exists()]
 
 
-def main(chosen: argparse.Namespace, configurations: Sequence[Configuration], task: Task, published: Mapping[str, list[float]]) -> None:
+def main(
+    chosen: argparse.Namespace,
+    configurations: Sequence[Configuration],
+    task: Task,
+    published: Mapping[str, list[float]],
+    label: str = "dense",
+) -> None:
     """Make the runs that are missing, seed by seed, then put together what is kept: a table, and plots of how they were trained.
 
     Args:
+        label: what the result is called, behind corpus and split.
         published: name of a configuration -> Acc@1 and Acc@5 that a paper reports for it.
     """
     for seed in [] if chosen.table else chosen.seed or range(chosen.seeds):
@@ -350,7 +391,7 @@ def main(chosen: argparse.Namespace, configurations: Sequence[Configuration], ta
                 [made | {"phase": _phase(made["phase"])} for made in runs[0]["history"]],
                 PLOTS / f"{task.corpus}-{task.on}-{_slug(name, release)}.png",
             )
-    save(f"{task.corpus}_{task.on}_dense", {"rows": rows, "differences": differences})
+    save(f"{task.corpus}_{task.on}_{label}", {"rows": rows, "differences": differences})
     print(table(rows))
 
 

@@ -4,6 +4,7 @@ python benchmarks/ncbi_disease.py --choose     the sparse grid, trained on train
 python benchmarks/ncbi_disease.py              the chosen sparse settings on test               -> results/ncbi_disease.json
 python benchmarks/ncbi_disease.py --encoder transformer               dense: five runs of each configuration, on test
 python benchmarks/ncbi_disease.py --encoder transformer --on devel    dense: the levers, trained on train, judged on dev
+python benchmarks/ncbi_disease.py --encoder dan                       encoders made of word vectors, alone and hybrid
 
 The dense runs take hours on two cores. Each is kept in results/runs/, a second call makes those that are missing, and --table makes
 none; the table is results/ncbi_test_dense.json (ncbi_devel_dense.json), the plots are in results/plots/. BCNH's Table 3 has 10 epochs,
@@ -120,10 +121,12 @@ PUBLISHED = {  # BCNH (Yan et al. 2021), Table 3: Acc@1 and Acc@5 with BioBERT, 
 
 
 def dense(arguments: argparse.Namespace) -> None:
-    """The runs with a transformer."""
+    """The runs with a transformer, or with word vectors."""
     import dense_accuracy
 
     task = dense_accuracy.Task("ncbi", arguments.on)
+    if arguments.encoder == "dan":
+        return dense_accuracy.main(arguments, [*dense_accuracy.words(chosen("biosyn"))], task, {}, "dan")
     studied = dense_accuracy.levers if arguments.on == "devel" else dense_accuracy.ours
     configurations = [*dense_accuracy.ablation(arguments.epochs), *studied(chosen("biosyn"))]
     dense_accuracy.main(arguments, configurations, task, PUBLISHED)
@@ -132,13 +135,13 @@ def dense(arguments: argparse.Namespace) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--choose", action="store_true", help="judge the sparse grid on development data")
-    parser.add_argument("--encoder", choices=("tfidf", "transformer"), default="tfidf")
-    parser.add_argument("--on", choices=("devel", "test"), default="test", help="transformer: what is judged")
+    parser.add_argument("--encoder", choices=("tfidf", "transformer", "dan"), default="tfidf")
+    parser.add_argument("--on", choices=("devel", "test"), default="test", help="dense: what is judged")
     parser.add_argument("--epochs", type=int, default=3, help="transformer: of the papers' settings, 10 in the papers")
-    parser.add_argument("--seeds", type=int, default=5, help="transformer: runs of each configuration")
-    parser.add_argument("--seed", type=int, action="append", help="transformer: run this one; may be given again")
-    parser.add_argument("--only", action="append", metavar="NAME", help="transformer: run this configuration; may be given again")
-    parser.add_argument("--medic", metavar="YEAR", help="transformer: run those with this release")
-    parser.add_argument("--table", action="store_true", help="transformer: run nothing, put together what is kept")
+    parser.add_argument("--seeds", type=int, default=5, help="dense: runs of each configuration")
+    parser.add_argument("--seed", type=int, action="append", help="dense: run this one; may be given again")
+    parser.add_argument("--only", action="append", metavar="NAME", help="dense: run this configuration; may be given again")
+    parser.add_argument("--medic", metavar="YEAR", help="dense: run those with this release")
+    parser.add_argument("--table", action="store_true", help="dense: run nothing, put together what is kept")
     given = parser.parse_args()
-    dense(given) if given.encoder == "transformer" else choose() if given.choose else test()
+    dense(given) if given.encoder != "tfidf" else choose() if given.choose else test()

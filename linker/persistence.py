@@ -94,6 +94,25 @@ def save_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
         np.save(folder / f"{name}.npy", values, allow_pickle=False)
 
 
+def halved(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Numbers rounded to the 11 bits of half precision, still as float32; as they were where one is too large for it."""
+    with np.errstate(over="ignore"):
+        half = np.asarray(values, np.float16)
+    return np.asarray(half, np.float32) if np.isfinite(half).all() else values
+
+
+def narrow(values: NDArray[np.float32]) -> NDArray[Any]:
+    """Numbers to save: in half precision where nothing is lost by it, as with what `halved` gives."""
+    with np.errstate(over="ignore"):
+        half = np.asarray(values, np.float16)
+    return half if np.array_equal(half, values) else values
+
+
+def widened(values: NDArray[Any]) -> NDArray[Any]:
+    """What `narrow` was given, of what was saved."""
+    return np.asarray(values, np.float32) if values.dtype == np.float16 else values
+
+
 def load_arrays(folder: Path) -> dict[str, NDArray[Any]]:
     """Memory-map every `.npy` file of a folder, copy-on-write (what compiled code asks for); empty arrays are read."""
     arrays = {}

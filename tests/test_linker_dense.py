@@ -143,7 +143,7 @@ def test_what_was_annotated_often_is_likelier(few: Dictionary, own: list[Mention
     assert bias["alzheimers"] == bias["ad"] == pytest.approx(0.01 * np.log(1 + 3))  # the more frequent one of AD's two
     assert bias["fap"] == pytest.approx(0.01 * np.log(1 + 1))
     assert {bias[name] for name in ("anemia", "amyloidosis", "als")} == {0}
-    assert found(linker, ["ad"])[0][0].score == pytest.approx(1 + 0.01 * np.log(4), abs=1e-5)
+    assert found(linker, ["ad"])[0][0].score == pytest.approx(1 + 0.01 * np.log(4), abs=2e-4)  # names are kept in half precision
 
 
 def test_names_and_training_mentions_are_found(model: Linker, mentions: list[Mention]) -> None:
@@ -151,7 +151,7 @@ def test_names_and_training_mentions_are_found(model: Linker, mentions: list[Men
     assert accuracy(model, single)["dev_acc5"] == 1
     (best, *_), (nothing, *_) = found(model, ["Louis-Bar syndrome"]), found(model, [""])
     assert (best[0].name, best[0].matched_name, nothing) == ("Ataxia Telangiectasia", "Louis-Bar syndrome", [])
-    assert best[0].dense_score == pytest.approx(1, abs=1e-5)
+    assert best[0].dense_score == pytest.approx(1, abs=2e-4)
 
 
 def test_the_history_tells_of_each_epoch(model: Linker, mentions: list[Mention]) -> None:

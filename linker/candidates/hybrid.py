@@ -91,7 +91,7 @@ class HybridGenerator(Generator):
 
     def save(self, folder: Path) -> None:
         self.sparse.save(folder)
-        persistence.save_arrays(folder / "dense_names", {"vectors": self.vectors, "bias": self.bias})
+        persistence.save_arrays(folder / "dense_names", {"vectors": persistence.narrow(self.vectors), "bias": self.bias})
         self.encoder.save(folder / "dense")
         persistence.save_json(folder / "hybrid.json", {"sparse_weight": self.sparse_weight})
 
@@ -99,7 +99,7 @@ class HybridGenerator(Generator):
     def load(
         cls, folder: Path, dictionary: Dictionary, sparse_encoder: type[SparseEncoder], dense_encoder: type[Encoder]
     ) -> HybridGenerator:
-        """Read what `save` wrote; the arrays stay memory-mapped.
+        """Read what `save` wrote; the arrays stay memory-mapped, but for vectors in half precision.
 
         Raises:
             LinkerError: an array or a number does not fit the others.
@@ -108,7 +108,7 @@ class HybridGenerator(Generator):
         arrays, numbers = persistence.load_arrays(folder / "dense_names"), persistence.load_json(folder / "hybrid.json")
         try:
             encoder = dense_encoder.load(folder / "dense")
-            return cls(sparse, encoder, arrays["vectors"], numbers["sparse_weight"], arrays["bias"])
+            return cls(sparse, encoder, persistence.widened(arrays["vectors"]), numbers["sparse_weight"], arrays["bias"])
         except (KeyError, ValueError, IndexError, TypeError) as error:
             raise LinkerError(f"{folder}: the dense vectors do not fit the names ({error}); train again") from None
 

@@ -36,8 +36,8 @@ class WordsOptions:
     min_count: int = 3  # rarer words have no vector of their own
     epochs: int = 5  # passes over the text
     min_n: int = 3  # characters of the shortest n-gram
-    max_n: int = 6  # characters of the longest n-gram
-    buckets: int = 200_000  # n-grams are told apart by a hash below this; fewer share vectors
+    max_n: int = 5  # characters of the longest n-gram
+    buckets: int = 50_000  # n-grams are told apart by a hash below this; fewer share vectors
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -136,30 +136,33 @@ class WordVectors:
         return None if row is None else self.vectors[row]
 
     def pruned(self, names: Iterable[str], frequent: int = FREQUENT) -> WordVectors:
-        """Only the words of some names, the first words of the vocabulary (the frequent ones), and the n-grams of all these."""
+        """Only the words of some names, the first words of the vocabulary (the frequent ones), and the n-grams of all these.
+
+        Rounded to half precision, in which a model keeps them.
+        """
         wanted = {word for name in names for word in tokens(name)} | set(self.words[:frequent])
         words = [word for word in self.row if word in wanted]
         if self.subwords is None:
-            return WordVectors(words, self.vectors[[self.row[word] for word in words]])
+            return WordVectors(words, persistence.halved(self.vectors[[self.row[word] for word in words]]))
         used = {h for word in wanted for h in self.subwords.hashes(word)}
         kept = np.array([place for place, h in enumerate(self.buckets.tolist()) if h in used], np.int64)
         rows = np.concatenate([np.array([self.row[word] for word in words], np.int64), len(self.words) + kept])
-        return WordVectors(words, self.vectors[rows], self.subwords, self.buckets[kept])
+        return WordVectors(words, persistence.halved(self.vectors[rows]), self.subwords, self.buckets[kept])
 
     def write(self, folder: Path) -> None:
         """Write what `open` needs into a folder that is being saved."""
         columns = Strings.of(self.words).arrays("word")
-        persistence.save_arrays(folder, {**columns, "vectors": np.asarray(self.vectors), "buckets": self.buckets})
+        persistence.save_arrays(folder, {**columns, "vectors": persistence.narrow(self.vectors), "buckets": self.buckets})
         how = self.subwords
         persistence.save_json(folder / "subwords.json", how and {"min_n": how.min_n, "max_n": how.max_n, "buckets": how.buckets})
 
     @classmethod
     def open(cls, folder: Path) -> WordVectors:
-        """Read what `write` wrote; the vectors stay memory-mapped."""
+        """Read what `write` wrote; the vectors stay memory-mapped where they are float32."""
         arrays, how = persistence.load_arrays(folder), persistence.load_json(folder / "subwords.json")
         try:
             words = list(Strings.from_arrays(arrays, "word"))
-            return cls(words, arrays["vectors"], how and Subwords(**how), arrays["buckets"])
+            return cls(words, persistence.widened(arrays["vectors"]), how and Subwords(**how), arrays["buckets"])
         except (KeyError, TypeError, ValueError, LinkerError) as error:
             raise LinkerError(f"{folder}: holds no word vectors as linker writes them ({error}); make them again") from None
 

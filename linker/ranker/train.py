@@ -18,6 +18,7 @@ from accelerate.utils import gather_object
 from scipy.sparse import csr_matrix
 from torch import Tensor, nn
 
+from linker import persistence
 from linker.candidates.base import Floats
 from linker.candidates.dense import top_k
 from linker.candidates.hybrid import HybridGenerator
@@ -141,11 +142,14 @@ class _Trainer:
                 Checkpoints(how.checkpoints / phase, {}).clear()
 
     def generator(self, precision: Precision) -> HybridGenerator:
-        """Index the names with the weights of now; scores are divided by the scale, so that those of unit vectors are about a cosine."""
+        """Index the names with the weights of now, in half precision, which halves the model and moves no rank that means anything.
+
+        Scores are divided by the scale, so that those of unit vectors are about a cosine.
+        """
         self.ranker.encoder.precision = precision
         scale = self.ranker.scale
         weight, bias = float(self.ranker.sparse_weight.detach()) / scale, _bias(self.material, self.how.training, scale)
-        return HybridGenerator(self.material.indexed, self.ranker.encoder, self._indexed(), weight, bias)
+        return HybridGenerator(self.material.indexed, self.ranker.encoder, persistence.halved(self._indexed()), weight, bias)
 
     def align(self) -> None:
         """Draw the synonyms of the dictionary together: InfoNCE on pairs, the others of a batch being the negatives (after SapBERT)."""

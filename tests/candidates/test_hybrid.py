@@ -231,14 +231,27 @@ def saved(tmp_path: Path, made: HybridGenerator) -> Path:
 
 def test_saving_and_loading(four: Dictionary, made: HybridGenerator, saved: Path) -> None:
     loaded = HybridGenerator.load(saved, four, TfidfEncoder, Endings)
-    array: Any = loaded.vectors
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    assert isinstance(array, np.memmap)
     assert (loaded.sparse_weight, loaded.bias.tolist()) == (-0.5, [0, 1, 2, 3])
     queries = ["flu", "fever β", "", "zz"]
     for a, b in zip(made.concepts(queries, 3), loaded.concepts(queries, 3), strict=True):
         assert (a.concepts.tolist(), a.entries.tolist(), a.scores.tolist()) == (b.concepts.tolist(), b.entries.tolist(), b.scores.tolist())
+
+
+@pytest.mark.parametrize(("add", "dtype"), [(0, np.float16), (0.1, np.float32)])
+def test_vectors_take_half_the_space_where_nothing_is_lost(
+    four: Dictionary, tmp_path: Path, made: HybridGenerator, add: float, dtype: Any
+) -> None:
+    made = with_vectors(made, made.vectors + np.float32(add), 1)
+    with persistence.saving(tmp_path / "m", "generator", {}) as folder:
+        made.save(folder)
+    assert np.load(tmp_path / "m" / "dense_names" / "vectors.npy").dtype == dtype
+    loaded = HybridGenerator.load(tmp_path / "m", four, TfidfEncoder, Endings)
+    assert loaded.vectors.dtype == np.float32
+    assert loaded.vectors.tolist() == made.vectors.tolist()
+    array: Any = loaded.vectors
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    assert isinstance(array, np.memmap) == (dtype == np.float32)
 
 
 def test_what_was_loaded_can_be_saved_over_its_own_folder(four: Dictionary, saved: Path) -> None:
