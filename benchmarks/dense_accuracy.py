@@ -74,6 +74,7 @@ class Configuration:
     options: LinkerOptions
     mentions: bool = True  # False: the dictionary is all there is to learn from
     encoder: str = "transformer"  # dan takes the word vectors of name_encoders.py
+    text: bool = True  # False: dan has word vectors from the names of the dictionary alone
     over: tuple[str, ...] = ()  # the configurations of the same release that it is compared with
 
 
@@ -158,8 +159,10 @@ def words(sparse: LinkerOptions) -> Iterator[Configuration]:
                 yield Configuration(f"{part} alone", "2012", changed(default, alone), encoder=encoder)
                 yield Configuration(part, "2012", default, encoder=encoder, over=("word mean",))
     default = _fixed(preset("default", "dan"))
-    yield Configuration("CCA + DAN", "2017", default, encoder="dan")
-    yield Configuration("CCA + DAN, no mentions", "2017", default, mentions=False, encoder="dan")
+    for text in (True, False):
+        name = "CCA + DAN" + ", no text" * (not text)
+        yield Configuration(name, "2017", default, encoder="dan", text=text)
+        yield Configuration(f"{name}, no mentions", "2017", default, mentions=False, encoder="dan", text=text)
 
 
 def _fixed(options: LinkerOptions) -> LinkerOptions:
@@ -214,7 +217,7 @@ def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]
         encoder=configuration.encoder,
         mentions=task.known if configuration.mentions else [],
         options=options,
-        words=vectors("fastText") if configuration.encoder == "dan" else None,
+        words=vectors("fastText") if configuration.encoder == "dan" and configuration.text else None,
         validate=(lambda linker: _judged(linker, judged)) if task.on == "devel" else None,
         work=Work(folder, resume=True, phase=phase, on_event=_say),
     )
@@ -245,7 +248,7 @@ def key(configuration: Configuration, seed: int) -> str:
     """What self-alignment, or grounding, depends on."""
     options, groups = configuration.options, ("dan", "ground") if configuration.encoder == "dan" else ("transformer", "align")
     parts = [configuration.medic, seed, *(dataclasses.asdict(getattr(options, name)) for name in ("normalize", *groups))]
-    parts.append(options.training.weight_decay)
+    parts += [options.training.weight_decay, *(["no text"] * (not configuration.text))]
     return f"{configuration.medic}-{seed}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]}"
 
 
