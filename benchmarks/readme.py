@@ -167,17 +167,72 @@ def _difference_row(pair: dict[str, Any]) -> list[str]:
 
 def levers() -> str:
     """What each lever gains on development mentions."""
-    rows = runs("ncbi_devel_dense")["rows"]
-    head = ["configuration", "runs", "Acc@1", "Acc@5", "Acc@20", "unseen Acc@1", "strict Acc@1", "linking takes"]
-    return table(head, map(_lever_row, rows))
+    found = runs("ncbi_devel_dense")
+    gains = {pair["of"]: pair["acc1"] for pair in found["differences"] if pair["protocol"] == "biosyn"}
+    head = [
+        "configuration",
+        "MEDIC",
+        "runs",
+        "Acc@1",
+        "gain (95% interval)",
+        "Acc@5",
+        "Acc@20",
+        "unseen Acc@1",
+        "strict Acc@1",
+        "linking takes",
+    ]
+    return table(head, (_lever_row(made, gains.get(made["configuration"])) for made in found["rows"]))
 
 
-def _lever_row(made: dict[str, Any]) -> list[str]:
+def _lever_row(made: dict[str, Any], gain: list[float] | None) -> list[str]:
     judged = made["biosyn"]
     figures = [*(judged["acc"][k][0] for k in ("1", "5", "20")), judged["unseen_acc1"][0], made["strict"]["acc"]["1"][0]]
     slower = made.get("second_stage_times_slower")
     cost = f"{statistics.median(slower):.0f} times as long" if slower else ""
-    return [made["configuration"], str(made["runs"]), *(f"{value:.4f}" for value in figures), cost]
+    acc, *others = (f"{value:.4f}" for value in figures)
+    difference = "{:+.4f} ({:+.4f} to {:+.4f})".format(*gain) if gain else ""
+    return [made["configuration"], made["medic"], str(made["runs"]), acc, difference, *others, cost]
+
+
+def corpora() -> str:
+    """Development mentions of BC5CDR."""
+    rows = runs("bc5cdr_devel_dense")["rows"]
+    head = ["configuration", "MEDIC", "protocol", "runs", "Acc@1 (95% interval)", "Acc@5", "Acc@20", "Acc@1 unseen mentions"]
+    return table(head, [_dense_row(made, protocol) for made in rows for protocol in ("biosyn", "strict")])
+
+
+def dense_speed() -> str:
+    """Our way beside BioSyn's published one."""
+    if not (RESULTS / "dense_speed.json").exists():
+        return table([], [])
+    figures = result("dense_speed")
+    encoded, linked, trained, targets = (figures[name] for name in ("encoding", "linking", "training", "targets"))
+    small, lean = encoded["if_theirs_took_small_batches"], linked["if_theirs_held_nonzeros_alone"]
+    rows = []
+    for what, pair, unit, target, also in (
+        (
+            "encoding the names of 2012",
+            encoded,
+            "names_per_second",
+            targets["encoding"],
+            f"{small['times_faster_median']:g} if theirs took small batches",
+        ),
+        (
+            "linking test mentions",
+            linked,
+            "mentions_per_second",
+            targets["linking"],
+            f"{lean['times_faster_median']:g} if theirs held non-zeros alone",
+        ),
+    ):
+        theirs, ours = (statistics.median(pair[side][unit]) for side in ("theirs", "ours"))
+        cells = [f"{value:,.0f} {unit.replace('_per_', ' a ')}" for value in (theirs, ours)]
+        rows.append([what, *cells, f"{pair['times_faster_median']:g} ({also})", str(target)])
+    seconds = [f"{trained[side]['seconds']:,.0f} s" for side in ("theirs", "ours")]
+    rows.append(["an epoch of training", *seconds, f"{trained['times_faster_median']:g}", str(targets["training"])])
+    rows.append(["peak memory of training", "", f"{trained['ours']['peak_mb']:,.0f} MB", "", f"below {targets['peak_mb']:,} MB"])
+    rows.append(["the same top 20", "", f"{linked['same_top_20']} of {linked['parts_compared']} queries", "", "all"])
+    return table(["", "BioSyn's way", "linker", "times faster", "target"], rows)
 
 
 def rescoring() -> str:
@@ -290,8 +345,22 @@ def cost() -> str:
 
 TOOLS = {"linker": "linker", "pyab3p": "Ab3P (pyab3p)", "schwartz_hearst": "Schwartz-Hearst"}
 ABLATION = ("untrained", "BioSyn", "BioSyn + norm", "BCNH list-wise", "BCNH list-wise + norm", "BCNH list-wise + norm, as coded")
+OF_DENSE = (corpora, dense_speed)
 OF_NAMES = (retrieval, effects, relatedness, coverage, nearest, hybrid, cost)
-BLOCKS: tuple[Callable[[], str], ...] = (accuracy, choice, text, speed, dense, ablation, differences, levers, rescoring, example, *OF_NAMES)
+BLOCKS: tuple[Callable[[], str], ...] = (
+    accuracy,
+    choice,
+    text,
+    speed,
+    dense,
+    ablation,
+    differences,
+    levers,
+    rescoring,
+    example,
+    *OF_DENSE,
+    *OF_NAMES,
+)
 
 
 def filled(pages: list[str]) -> list[str]:
