@@ -55,7 +55,7 @@ def answers(model: Linker) -> list[tuple[str, float]]:
 
 def test_the_phases_and_what_they_tell(model: Linker) -> None:
     assert [(record["phase"], record["epoch"]) for record in model.history] == [("ground", 1), ("ground", 2), ("rank", 1), ("rank", 2)]
-    assert {"triplet_loss", "prototype_loss", "dev_map"} <= model.history[0].keys()
+    assert {"synonym_loss", "prototype_loss", "dev_map"} <= model.history[0].keys()
     assert model.best_epoch == 2
 
 

@@ -1,4 +1,4 @@
-"""Conceptual grounding of a name encoder: triplets of names, and prototypes of concepts (Fivez et al. 2021a, section 3.2)."""
+"""Conceptual grounding of a name encoder: synonyms drawn together, and prototypes of concepts (Fivez et al. 2021a, section 3.2)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from linker.errors import LinkerError
 from linker.training import losses, sampling
 from linker.training.loop import Batch, Epoch, Loss, Plan, Step, run
 from linker.training.options import GroundOptions
-from linker.training.sampling import Classes, Rows, Triplets
+from linker.training.sampling import Classes, Rows
 
-_POOL, _PROTOTYPE = 7, 8  # keep the random draws of an epoch apart from each other and from those of training.sampling
+_POOL, _PROTOTYPE, _PAIRS = 7, 8, 9  # keep the random draws of an epoch apart from each other and from those of training.sampling
 
 Encode = Callable[[Sequence[str]], Floats]
 """Names to float32 (n, dim)."""
@@ -81,11 +81,23 @@ class Grounding:
 
     def batches(self, epoch: int) -> list[Batch]:
         """The batches of an epoch, with negatives by the weights of now."""
+        size = self.options.batch_size
+        drawn, random = self._drawn(epoch), np.random.default_rng((self.seed, epoch, _PROTOTYPE))
+        alone = random.permutation(self.alone)
+        return [self._batch([rows[i * size : (i + 1) * size] for rows in drawn], alone[i :: self.steps], random) for i in range(self.steps)]
+
+    def _drawn(self, epoch: int) -> list[Rows]:
+        """Anchors, positives and, of triplets, negatives, in the order in which they are trained on."""
         options = self.options
-        drawn = sampling.triplets(self.names, options.triplets, self.nearest(epoch), options.weighting == "wu", self._dim, self.seed, epoch)
-        random = np.random.default_rng((self.seed, epoch, _PROTOTYPE))
-        alone, size = random.permutation(self.alone), options.batch_size
-        return [self._batch(drawn, slice(i * size, (i + 1) * size), alone[i :: self.steps], random) for i in range(self.steps)]
+        if options.loss == "triplet":
+            wu = options.weighting == "wu"
+            found = sampling.triplets(self.names, options.triplets, self.nearest(epoch), wu, self._dim, self.seed, epoch)
+            return [found.anchor, found.positive, found.negative]
+        random = np.random.default_rng((self.seed, epoch, _PAIRS))
+        pairs = sampling.positives(self.names, options.triplets, random)
+        vectors = unit(self._encode([self.names.texts[row] for row in pairs[0]]))
+        order = sampling.similar_together(vectors, max(2, options.batch_size // 4), random)  # hard negatives, and easy ones too
+        return [rows[order] for rows in pairs]
 
     def nearest(self, epoch: int) -> Callable[[Rows], tuple[Rows, Floats]]:
         """What finds the names of this epoch's pool that are nearest to some names by now: rows and cosines, each (n, k).
@@ -104,12 +116,12 @@ class Grounding:
 
         return near
 
-    def _batch(self, drawn: Triplets, part: slice, alone: Rows, random: np.random.Generator) -> Batch:
-        anchor, positive, negative = (rows[part][self._share] for rows in (drawn.anchor, drawn.positive, drawn.negative))
-        concepts, owner = np.unique(np.concatenate([self.names.labels[anchor], alone[self._share]]), return_inverse=True)
-        chosen, own = self._prototype_names(concepts, random) if self.options.prototype_weight else (anchor[:0], anchor[:0])
-        texts = [self.names.texts[row] for row in (*anchor, *positive, *negative, *chosen)]
-        return Batch(texts, partial(self._loss, len(anchor), own, concepts, owner))
+    def _batch(self, drawn: Sequence[Rows], alone: Rows, random: np.random.Generator) -> Batch:
+        drawn = [rows[self._share] for rows in drawn]
+        concepts, owner = np.unique(np.concatenate([self.names.labels[drawn[0]], alone[self._share]]), return_inverse=True)
+        chosen, own = self._prototype_names(concepts, random) if self.options.prototype_weight else (owner[:0], owner[:0])
+        texts = [self.names.texts[row] for row in np.concatenate([*drawn, chosen])]
+        return Batch(texts, partial(self._loss, drawn, own, concepts, owner))
 
     def _prototype_names(self, concepts: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
         """Some names of each concept, and which of the concepts each belongs to."""
@@ -120,21 +132,31 @@ class Grounding:
             found.append(own[: min(keep, self.options.prototype_names or keep)])
         return np.concatenate(found), np.repeat(np.arange(len(concepts)), np.array([len(own) for own in found[1:]], np.int64))
 
-    def _loss(self, count: int, own: Rows, concepts: Rows, owner: Rows, vectors: Tensor) -> Loss:
-        options, device = self.options, vectors.device
-        anchor, positive, negative = (vectors[i * count : (i + 1) * count] for i in range(3))
+    def _loss(self, drawn: Sequence[Rows], own: Rows, concepts: Rows, owner: Rows, vectors: Tensor) -> Loss:
+        options, device, count = self.options, vectors.device, len(drawn[0])
+        parts = [vectors[i * count : (i + 1) * count] for i in range(len(drawn))]
         value, numbers = vectors.sum() * 0, dict[str, tuple[float, float]]()
         if count:
-            syn = losses.triplet(anchor, positive, negative, options.margin).mean()
-            value, numbers["triplet_loss"] = options.triplet_weight * syn, (float(syn.detach()), float(count))
+            syn = self._synonym_loss(drawn, parts)
+            value, numbers["synonym_loss"] = options.triplet_weight * syn, (float(syn.detach()), float(count))
         if options.prototype_weight and len(owner):
             targets = torch.from_numpy(self._targets[concepts]).to(device)
-            each = losses.prototype(vectors[3 * count :], torch.from_numpy(own).to(device), targets)
+            each = losses.prototype(vectors[len(drawn) * count :], torch.from_numpy(own).to(device), targets)
             owners = torch.from_numpy(owner).to(device)
             proto = each[owners].mean()  # of each triplet's concept, as eq. 5 sums both losses, and of those alone
             value = value + options.prototype_weight * proto
             numbers["prototype_loss"] = (float(proto.detach()), float(len(owner)))
         return Loss(value, float(len(owner)), numbers)
+
+    def _synonym_loss(self, drawn: Sequence[Rows], vectors: Sequence[Tensor]) -> Tensor:
+        """L_syn: of triplets (eq. 3), or InfoNCE, where each positive is to be told from the positives of other concepts."""
+        if len(drawn) == 3:
+            return losses.triplet(vectors[0], vectors[1], vectors[2], self.options.margin).mean()
+        (anchor, positive), names = drawn, self.names
+        same = names.labels[anchor, None] == names.labels[positive]
+        for a, b in ((anchor, positive), (anchor, anchor), (positive, positive)):  # a name of two classes is no rival of itself
+            same |= names.spelling[a, None] == names.spelling[b]
+        return losses.info_nce(vectors[0], vectors[1], torch.from_numpy(same).to(vectors[0].device), self.options.temperature)
 
     def judge(self, epoch: int) -> Mapping[str, float]:
         """The mean average precision with which the held-out names find the names of their concept among those that are trained on."""

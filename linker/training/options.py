@@ -26,12 +26,14 @@ class AlignOptions:
 
 @dataclass(frozen=True, slots=True)
 class GroundOptions:
-    """Conceptual grounding of a name encoder made of words: triplets of names, and prototypes of concepts (Fivez et al. 2021a, eq. 3-5)."""
+    """Grounding of a name encoder made of words: synonyms drawn together, and prototypes of concepts (Fivez et al. 2021a, eq. 3-5)."""
 
+    loss: Literal["contrast", "triplet"] = "contrast"  # L_syn: InfoNCE against the other pairs of a batch, or the paper's triplets
+    temperature: float = 0.05  # of the contrast: cosines are divided by it
     epochs: int = 20  # passes over the names, at most; 0 leaves the phase out
     patience: int = 2  # epochs without a better mAP of held-out names before it stops; 1 in the paper; 0 never stops
     held_out: int = 1000  # names, of as many concepts, that are not trained on but judged by; fewer where concepts are few; 0: none
-    triplets: int = 2  # of each name in an epoch; 0: one for each of its synonyms, as in the paper
+    triplets: int = 2  # of each name in an epoch, or pairs; 0: one for each of its synonyms, as in the paper
     negatives: int = 200  # nearest names of other concepts that one is drawn from
     pool: int = 10_000  # names, drawn anew each epoch, that negatives come from, the nearest in proportion; 0: all names, as in the paper
     weighting: Literal["inverse", "wu"] = "inverse"  # how likely: 1 / (1 - cosine) (published code), or 1 / density (Wu et al. 2017)
@@ -41,13 +43,15 @@ class GroundOptions:
     target: Literal["projected", "plain"] = "projected"  # what a prototype is drawn to: CCA(u_p) (paper), or u_p (published code)
     triplet_weight: float = 1.0  # of L_syn
     prototype_weight: float = 1.0  # of L_proto
-    batch_size: int = 64  # triplets
+    batch_size: int = 256  # triplets or pairs; 64 in the paper
     learning_rate: float = 1e-3
 
     def __post_init__(self) -> None:
         least = {"epochs": 0, "patience": 0, "held_out": 0, "triplets": 0, "negatives": 1, "pool": 0, "margin": 0, "prototype_names": 0}
         _at_least("ground", self, **least, triplet_weight=0, prototype_weight=0, batch_size=1)
-        _above_zero("ground", self, "learning_rate")
+        _above_zero("ground", self, "learning_rate", "temperature")
+        if self.loss not in ("contrast", "triplet"):
+            raise LinkerError(f"ground.loss is {self.loss!r}; expected: contrast or triplet")
         if not 0 <= self.synonym_dropout < 1:
             raise LinkerError(f"ground.synonym_dropout is {self.synonym_dropout}; expected: 0 or more, and below 1")
 

@@ -122,6 +122,11 @@ class Classes:
         count = len(start) - 1
         return [order[start[label] : start[label + 1]] if label < count else order[:0] for label in labels.tolist()]
 
+    @cached_property
+    def spelling(self) -> Rows:
+        """A number for each name, the same for equal texts, (n,)."""
+        return np.unique(self.texts, return_inverse=True)[1]
+
     @property
     def sizes(self) -> Rows:
         """How many names each class has, (count,)."""
@@ -158,36 +163,48 @@ class Triplets:
     negative: Rows
 
 
+def positives(names: Classes, each: int, random: np.random.Generator) -> tuple[Rows, Rows]:
+    """Names, in order, each as often as it is drawn, and for each time another name of its class: rows, (n,) both.
+
+    Names without a second one in their class are left out, and all where there is one class.
+
+    Args:
+        each: how often; 0: once for each other name of its class.
+    """
+    order, start = names.members
+    sizes = names.sizes[names.labels]
+    anchors = np.flatnonzero(sizes > 1)
+    if not len(anchors) or names.count < 2:
+        return anchors[:0], anchors[:0]
+    times = np.full(len(anchors), each) if each else sizes[anchors] - 1
+    anchor = np.repeat(anchors, times)
+    place = np.argsort(order)[anchor] - start[names.labels[anchor]]  # of the anchor in its class
+    nth = np.arange(len(anchor)) - np.repeat(np.cumsum(times) - times, times)
+    step = 1 + (random.integers(sizes[anchor] - 1) if each else nth)
+    return anchor, order[start[names.labels[anchor]] + (place + step) % sizes[anchor]]
+
+
 def triplets(names: Classes, each: int, near: Callable[[Rows], tuple[Rows, Floats]], wu: bool, dim: int, seed: int, epoch: int) -> Triplets:
     """Draw triplets in random order: a name, another of its class, and a near one of another class.
 
-    Names without a second one in their class are no anchors. A name whose neighbours are all of its class has a negative drawn from
-    all names.
+    A name whose neighbours are all of its class has a negative drawn from all names.
 
     Args:
-        each: triplets of a name; 0: one for each other name of its class.
+        each: triplets of a name; 0: one for each other name of its class. See `positives`.
         near: given rows of names, the rows of their nearest names (n, k) and the cosines (n, k).
         wu: draw with weight 1 / density of the distance, in place of 1 / (1 - cosine).
         dim: components of a vector, which the density depends on.
     """
     random = np.random.default_rng((seed, epoch, _TRIPLETS))
-    order, start = names.members
-    sizes = names.sizes[names.labels]
-    anchors = np.flatnonzero(sizes > 1)
-    if not len(anchors) or names.count < 2:
-        anchors = anchors[:0]
-        return Triplets(anchors, anchors, anchors)
+    anchor, positive = positives(names, each, random)
+    if not len(anchor):
+        return Triplets(anchor, positive, anchor)
+    anchors, which = np.unique(anchor, return_inverse=True)
     rows, cosines = near(anchors)
     weights = density_weights(cosines, dim) if wu else 1 / np.maximum(1 - cosines, 1e-9)
-    spelt = np.unique(names.texts, return_inverse=True)[1]  # a name of two classes is no negative of itself
-    own = (names.labels[rows] == names.labels[anchors, None]) | (spelt[rows] == spelt[anchors, None])
+    # a name of two classes is no negative of itself
+    own = (names.labels[rows] == names.labels[anchors, None]) | (names.spelling[rows] == names.spelling[anchors, None])
     weights = np.where(own, 0, weights).astype(np.float64)
-    times = np.full(len(anchors), each) if each else sizes[anchors] - 1
-    which = np.repeat(np.arange(len(anchors)), times)
-    anchor = anchors[which]
-    place = np.argsort(order)[anchor] - start[names.labels[anchor]]  # of the anchor in its class
-    step = 1 + (np.arange(len(which)) - np.repeat(np.cumsum(times) - times, times) if not each else random.integers(sizes[anchor] - 1))
-    positive = order[start[names.labels[anchor]] + (place + step) % sizes[anchor]]
     sums = np.cumsum(weights, axis=1)
     total = sums[:, -1:]
     shares = sums / np.where(total, total, 1) + np.arange(len(sums))[:, None]  # of row i from i to i + 1, so that one search does for all

@@ -23,7 +23,7 @@ from linker.training.loop import Epoch  # noqa: E402
 from linker.training.options import GroundOptions  # noqa: E402
 from linker.training.sampling import Classes  # noqa: E402
 
-ALL = GroundOptions(held_out=0, pool=0, triplets=0, synonym_dropout=0, prototype_names=0, batch_size=4)
+ALL = GroundOptions(loss="triplet", held_out=0, pool=0, triplets=0, synonym_dropout=0, prototype_names=0, batch_size=4)
 LINES = [
     "D1||breast cancer|breast tumor|mammary cancer",
     "D2||heart attack|heart failure",
@@ -64,7 +64,7 @@ def test_the_loss_is_that_of_the_formulas(encoder: DanEncoder) -> None:
         texts = batch.names
         f = dict(zip(texts, encoder.encode(texts), strict=True))
         loss = batch.loss(torch.from_numpy(np.stack([f[text] for text in texts])))
-        count = int(loss.numbers["triplet_loss"][1])
+        count = int(loss.numbers["synonym_loss"][1])
         label = dict(zip(names.texts, names.labels, strict=True))
         syn, proto = [], []
         for anchor, positive, negative in zip(*(texts[i * count : (i + 1) * count] for i in range(3)), strict=True):
@@ -78,10 +78,46 @@ def test_the_loss_is_that_of_the_formulas(encoder: DanEncoder) -> None:
             proto.append(cosine_distance(f["skin"], target))
             alone += 1
         assert loss.value.item() == pytest.approx(np.mean(syn) + np.mean(proto), abs=1e-4)
-        assert loss.numbers["triplet_loss"][0] == pytest.approx(np.mean(syn), abs=1e-4)
+        assert loss.numbers["synonym_loss"][0] == pytest.approx(np.mean(syn), abs=1e-4)
         seen += count
     assert seen == 3 * 2 + 2 * 1 + 4 * 3  # ordered pairs of synonyms
     assert alone == 1  # the concept without one has its prototype once
+
+
+def test_the_contrast_is_that_of_the_formula(encoder: DanEncoder) -> None:
+    """InfoNCE in both directions, worked out pair by pair; positives of the same concept are no negatives."""
+    made = grounding(encoder, dataclasses.replace(ALL, loss="contrast", prototype_weight=0, batch_size=7, temperature=0.2))
+    label = dict(zip(made.names.texts, made.names.labels, strict=True))
+    seen = []
+    for batch in made.batches(1):
+        count = len(batch.names) // 2
+        pairs = list(zip(batch.names[:count], batch.names[count:], strict=True))
+        f = {text: vector / np.linalg.norm(vector) for text, vector in zip(batch.names, encoder.encode(batch.names), strict=True)}
+        each = []
+        for own in pairs:
+            for side in (0, 1):
+                rivals = [pair[1 - side] for pair in pairs if pair is own or label[pair[0]] != label[own[0]]]
+                exponentials = [np.exp(f[own[side]] @ f[rival] / 0.2) for rival in rivals]
+                each.append(-np.log(np.exp(f[own[0]] @ f[own[1]] / 0.2) / np.sum(exponentials)))
+        loss = batch.loss(torch.from_numpy(encoder.encode(batch.names)))
+        assert loss.value.item() == pytest.approx(np.mean(each), abs=1e-4)
+        seen += pairs
+    assert len(seen) == 3 * 2 + 2 * 1 + 4 * 3
+    assert all(label[a] == label[b] and a != b for a, b in seen)
+    assert len({*seen}) == len(seen)
+
+
+@pytest.mark.parametrize(
+    ("anchors", "positives", "expected"),
+    [([1, 3], [0, 2], 0), ([0, 2], [1, 3], 0), ([0, 3], [1, 2], np.log(1 + np.exp(-5)) / 2), ([1, 4], [0, 5], np.log(1 + np.exp(-5)))],
+)
+def test_the_contrast_does_not_set_a_name_against_its_own_spelling(
+    encoder: DanEncoder, anchors: list[int], positives: list[int], expected: float
+) -> None:
+    names = Classes(["skin", "fever", "skin", "heart", "cancer", "tumor"], np.array([0, 0, 1, 1, 2, 2]))
+    made = grounding(encoder, dataclasses.replace(ALL, loss="contrast", temperature=0.2), names)
+    loss = made._synonym_loss([np.array(anchors), np.array(positives)], [torch.eye(2), torch.eye(2)])
+    assert loss.item() == pytest.approx(expected, abs=1e-6)
 
 
 def test_prototypes_alone_where_no_concept_has_two_names(encoder: DanEncoder) -> None:
@@ -131,7 +167,7 @@ def test_without_prototypes_only_triplets_are_encoded(encoder: DanEncoder) -> No
     made = grounding(encoder, dataclasses.replace(ALL, prototype_weight=0))
     batch = made.batches(1)[0]
     assert len(batch.names) == 3 * 4
-    assert set(batch.loss(torch.from_numpy(encoder.encode(batch.names))).numbers) == {"triplet_loss"}
+    assert set(batch.loss(torch.from_numpy(encoder.encode(batch.names))).numbers) == {"synonym_loss"}
 
 
 def test_the_nearest_by_now_are_found_in_the_pool(encoder: DanEncoder) -> None:
