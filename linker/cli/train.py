@@ -31,7 +31,7 @@ _PHASES = {"align", "ground", "rank", "rank-rerank", "refit", "refit-rerank", _W
 _LABELS = {
     "loss": "loss",
     "gold_share": "lists with gold",
-    "triplet_loss": "triplets",
+    "synonym_loss": "synonyms",
     "prototype_loss": "prototypes",
     "dev_map": "mAP of held-out names",
     "right_first": "lists with gold first",
