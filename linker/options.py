@@ -78,7 +78,9 @@ PRESETS: Mapping[str, LinkerOptions] = {
         words=WordsOptions(dim=300),
         dan=DanOptions(hidden=38_400),
         align=AlignOptions(epochs=0),
-        ground=GroundOptions(loss="triplet", epochs=100, patience=1, triplets=0, pool=0, prototype_names=0, batch_size=64),
+        ground=GroundOptions(
+            loss="triplet", epochs=100, patience=1, triplets=0, pool=0, prototype_names=0, prototype_weight=1, batch_size=64
+        ),
         training=TrainingOptions(epochs=0),  # the paper has no annotated mentions
     ),
 }

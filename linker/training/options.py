@@ -39,10 +39,10 @@ class GroundOptions:
     weighting: Literal["inverse", "wu"] = "inverse"  # how likely: 1 / (1 - cosine) (published code), or 1 / density (Wu et al. 2017)
     margin: float = 0.1  # by which the cosine distance of a negative must exceed that of a positive
     synonym_dropout: float = 0.5  # share of a concept's names that its prototype leaves out in a step
-    prototype_names: int = 8  # of a concept in a step, at most; 0: no limit, as in the paper
+    prototype_names: int = 4  # of a concept in a step, at most; 0: no limit, as in the paper
     target: Literal["projected", "plain"] = "projected"  # what a prototype is drawn to: CCA(u_p) (paper), or u_p (published code)
     triplet_weight: float = 1.0  # of L_syn
-    prototype_weight: float = 1.0  # of L_proto
+    prototype_weight: float = 5.0  # of L_proto; 1 in the paper, whose L_syn is smaller
     batch_size: int = 256  # triplets or pairs; 64 in the paper
     learning_rate: float = 1e-3
 

@@ -23,7 +23,7 @@ from linker.training.loop import Epoch  # noqa: E402
 from linker.training.options import GroundOptions  # noqa: E402
 from linker.training.sampling import Classes  # noqa: E402
 
-ALL = GroundOptions(loss="triplet", held_out=0, pool=0, triplets=0, synonym_dropout=0, prototype_names=0, batch_size=4)
+ALL = GroundOptions(loss="triplet", prototype_weight=1, held_out=0, pool=0, triplets=0, synonym_dropout=0, prototype_names=0, batch_size=4)
 LINES = [
     "D1||breast cancer|breast tumor|mammary cancer",
     "D2||heart attack|heart failure",
