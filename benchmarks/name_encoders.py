@@ -51,7 +51,9 @@ WORDS = {
     "SG_S.C": WordsOptions(subwords=False, tokens="concepts"),
 }
 _GROUND = preset("default", "dan").ground
-_TRIPLETS = dataclasses.replace(_GROUND, loss="triplet", prototype_weight=1, batch_size=64, prototype_names=2, epochs=10)
+_TRIPLETS = dataclasses.replace(
+    _GROUND, loss="triplet", prototype_weight=1, batch_size=64, learning_rate=1e-3, prototype_names=2, epochs=10
+)
 _SHORT = dataclasses.replace(_GROUND, epochs=3, patience=0)
 ENCODERS = {  # network, and how it is grounded
     "word mean": (DanOptions(cca=False, hidden=0), _GROUND),

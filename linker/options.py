@@ -79,7 +79,15 @@ PRESETS: Mapping[str, LinkerOptions] = {
         dan=DanOptions(hidden=38_400),
         align=AlignOptions(epochs=0),
         ground=GroundOptions(
-            loss="triplet", epochs=100, patience=1, triplets=0, pool=0, prototype_names=0, prototype_weight=1, batch_size=64
+            loss="triplet",
+            epochs=100,
+            patience=1,
+            triplets=0,
+            pool=0,
+            prototype_names=0,
+            prototype_weight=1,
+            batch_size=64,
+            learning_rate=1e-3,
         ),
         training=TrainingOptions(epochs=0),  # the paper has no annotated mentions
     ),
@@ -91,7 +99,8 @@ _OF_ENCODERS: Mapping[str, LinkerOptions] = {
         LinkerOptions(),
         words=WordsOptions(min_count=1),  # a word that one name has tells its concept from all others
         align=AlignOptions(epochs=0),
-        training=TrainingOptions(epochs=5, batch_size=64, learning_rate=1e-3, sparse_weight=5, sparse_learning_rate=0.2),  # λ is large here
+        # λ is large here, and would take long to grow
+        training=TrainingOptions(epochs=10, batch_size=64, learning_rate=1e-3, sparse_weight=8),
     )
 }
 
