@@ -155,7 +155,7 @@ def words(sparse: LinkerOptions) -> Iterator[Configuration]:
             before = {"training": {"epochs": 0}}
             yield Configuration(f"{part} alone{untrained}", "2012", changed(changed(default, alone), before), encoder=encoder)
             yield Configuration(f"{part}{untrained}", "2012", changed(changed(default, weight), before), encoder=encoder)
-            if untrained:
+            if untrained and encoder == "dan":  # MiniLM's are `ours`
                 yield Configuration(f"{part} alone", "2012", changed(default, alone), encoder=encoder)
                 yield Configuration(part, "2012", default, encoder=encoder, over=("word mean",))
     default = _fixed(preset("default", "dan"))
@@ -203,7 +203,7 @@ def run(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
 def load(path: Path, configuration: Configuration, seed: int) -> dict[str, Any]:
     """The figures of a run that is kept; one of other options stops the program."""
     figures: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["figures"]
-    unread = ("transformer",) if configuration.encoder == "dan" else ("words", "dan", "ground")
+    unread = {"dan": ("transformer", *(["words"] * configuration.text))}.get(configuration.encoder, ("words", "dan", "ground"))
     made, wanted = changed(LinkerOptions(), figures["options"]), changed(configuration.options, {"training": {"seed": seed}})
     if any(getattr(made, name) != getattr(wanted, name) for name in {f.name for f in dataclasses.fields(wanted)} - {*unread}):
         raise SystemExit(f"{path}: is of other options than those of today; move it away to run it again")
@@ -402,7 +402,7 @@ def main(
 
 def _phase(name: str) -> str:
     """A phase without the name of its run."""
-    return name if name == "align" else "second stage" if name.endswith("-rerank") else "rank"
+    return name if name in ("align", "ground") else "second stage" if name.endswith("-rerank") else "rank"
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:

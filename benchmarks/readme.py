@@ -168,7 +168,7 @@ def _difference_row(pair: dict[str, Any]) -> list[str]:
 def levers() -> str:
     """What each lever gains on development mentions."""
     found = runs("ncbi_devel_dense")
-    gains = {pair["of"]: pair["acc1"] for pair in found["differences"] if pair["protocol"] == "biosyn"}
+    gains = {pair["of"]: pair["acc1"] for pair in found["differences"] if (pair["protocol"], pair["over"]) == ("biosyn", "one epoch")}
     head = [
         "configuration",
         "MEDIC",
@@ -227,9 +227,12 @@ def dense_speed() -> str:
     ):
         theirs, ours = (statistics.median(pair[side][unit]) for side in ("theirs", "ours"))
         cells = [f"{value:,.0f} {unit.replace('_per_', ' a ')}" for value in (theirs, ours)]
-        rows.append([what, *cells, f"{pair['times_faster_median']:g} ({also})", str(target)])
+        least, most = min(pair["times_faster"]), max(pair["times_faster"])
+        times = f"{pair['times_faster_median']:g} ({least:g}-{most:g} of {len(pair['times_faster'])} rounds; {also})"
+        rows.append([what, *cells, times, str(target)])
     seconds = [f"{trained[side]['seconds']:,.0f} s" for side in ("theirs", "ours")]
-    rows.append(["an epoch of training", *seconds, f"{trained['times_faster_median']:g}", str(targets["training"])])
+    steps = f"an epoch of training ({trained['steps_measured_for_theirs']} of {trained['steps']} steps measured for theirs)"
+    rows.append([steps, *seconds, f"{trained['times_faster_median']:g}", str(targets["training"])])
     rows.append(["peak memory of training", "", f"{trained['ours']['peak_mb']:,.0f} MB", "", f"below {targets['peak_mb']:,} MB"])
     rows.append(["the same top 20", "", f"{linked['same_top_20']} of {linked['parts_compared']} queries", "", "all"])
     return table(["", "BioSyn's way", "linker", "times faster", "target"], rows)
@@ -308,7 +311,7 @@ def coverage() -> str:
 def nearest() -> str:
     """The names nearest to one mention, under each encoder (Fivez et al. 2021a, tables 6 and 7)."""
     kept = [(made["encoder"], made["nearest"]) for made in names()["rows"] if made["data"] == "fine"]
-    columns = [[f"{name}{' *' * right}".replace("*", "\*") for name, right in own["nearest"]] for _, own in kept]
+    columns = [[f"{name}{' *' * right}".replace("*", "\\*") for name, right in own["nearest"]] for _, own in kept]
     made = table([encoder for encoder, _ in kept], zip(*columns, strict=True))
     return f"Mention: {kept[0][1]['mention']}\n\n{made}" if kept else made
 
@@ -335,10 +338,13 @@ def cost() -> str:
     dan, minilm = (statistics.median(pair["names_per_second"][side]) for side in ("dan", "minilm"))
     rows = [
         ["names encoded a second, MiniLM beside it in the same run", f"{dan:,.0f} / {minilm:,.0f}, {pair['times_faster_median']:g} times"],
-        ["training on MEDIC 2017 with train and dev, two cores", f"{made['minutes']:.1f} minutes, peak memory {made['peak_mb']:,} MB"],
+        [
+            f"training on MEDIC 2017 with train and dev, {figures['threads']} threads",
+            f"{made['minutes']:.1f} minutes, peak memory {made['peak_mb']:,} MB",
+        ],
         ["the model", f"{made['model_mb']:.0f} MB, {made['names']:,} names"],
         ["word vectors, made once for all models", f"{words['words']:,} words, {words['cpu_minutes']:.0f} minutes of one core"],
-        [f"drawing triplets, {drawn['names']:,} names", f"{drawn['share']:.0%} of an epoch ({drawn['seconds_drawing']:.0f} s)"],
+        [f"drawing pairs, {drawn['names']:,} names", f"{drawn['share']:.0%} of an epoch ({drawn['seconds_drawing']:.0f} s)"],
     ]
     return table(["what", "figure"], rows)
 

@@ -171,7 +171,7 @@ class Linker:
         if kind.from_words:
             words = words or WordVectors.of_names(texts, options.words)
             fingerprint["words"] = words.pruned(texts).checksum  # without the mentions, which a refit has more of
-            words = words.pruned(indexed.table.texts)
+            words = words.pruned(indexed.table.texts).halved()
         how = Run(
             options.training,
             options.align,
@@ -325,7 +325,7 @@ class Linker:
 
     @classmethod
     def load(cls, folder: files.Pathlike) -> Linker:
-        """Load a model folder; its arrays are memory-mapped.
+        """Load a model folder; its arrays are memory-mapped, but for vectors in half precision.
 
         Raises:
             LinkerError: the folder is no model, of another version, or a file of it is missing or changed.

@@ -75,7 +75,7 @@ PRESETS: Mapping[str, LinkerOptions] = {
     "paper-bcnh": dataclasses.replace(_BIOSYN, training=_BCNH),
     "paper-dan": dataclasses.replace(
         LinkerOptions(),
-        words=WordsOptions(dim=300),
+        words=WordsOptions(dim=300, max_n=6, buckets=200_000),
         dan=DanOptions(hidden=38_400),
         align=AlignOptions(epochs=0),
         ground=GroundOptions(

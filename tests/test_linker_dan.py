@@ -148,7 +148,7 @@ def test_nothing_to_ground_on(options: LinkerOptions, tmp_path: Path) -> None:
     (tmp_path / "d.txt").write_text("D1||breast cancer\nD2||skin cancer\n")
     few = Dictionary.read(tmp_path / "d.txt", format="biosyn")
     alone = changed(options, {"ground": {"prototype_weight": 0}})
-    with pytest.raises(LinkerError, match="there are no triplets"):
+    with pytest.raises(LinkerError, match="there are no synonyms to draw together"):
         Linker.train(few, encoder="dan", options=alone)
     with pytest.raises(LinkerError, match=r"words\.tokens=names finds names in texts"):
         Linker.train(few, encoder="dan", options=changed(options, {"words": {"tokens": "names"}}))

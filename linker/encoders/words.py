@@ -136,18 +136,19 @@ class WordVectors:
         return None if row is None else self.vectors[row]
 
     def pruned(self, names: Iterable[str], frequent: int = FREQUENT) -> WordVectors:
-        """Only the words of some names, the first words of the vocabulary (the frequent ones), and the n-grams of all these.
-
-        Rounded to half precision, in which a model keeps them.
-        """
+        """Only the words of some names, the first words of the vocabulary (the frequent ones), and the n-grams of all these."""
         wanted = {word for name in names for word in tokens(name)} | set(self.words[:frequent])
         words = [word for word in self.row if word in wanted]
         if self.subwords is None:
-            return WordVectors(words, persistence.halved(self.vectors[[self.row[word] for word in words]]))
+            return WordVectors(words, self.vectors[[self.row[word] for word in words]])
         used = {h for word in wanted for h in self.subwords.hashes(word)}
         kept = np.array([place for place, h in enumerate(self.buckets.tolist()) if h in used], np.int64)
         rows = np.concatenate([np.array([self.row[word] for word in words], np.int64), len(self.words) + kept])
-        return WordVectors(words, persistence.halved(self.vectors[rows]), self.subwords, self.buckets[kept])
+        return WordVectors(words, self.vectors[rows], self.subwords, self.buckets[kept])
+
+    def halved(self) -> WordVectors:
+        """The same in half precision, in which a model keeps them."""
+        return WordVectors(self.words, persistence.halved(self.vectors), self.subwords, self.buckets)
 
     def write(self, folder: Path) -> None:
         """Write what `open` needs into a folder that is being saved."""

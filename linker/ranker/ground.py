@@ -38,7 +38,7 @@ class Grounding:
         judged: names to judge by, instead of some that are held out; their labels are those of `names`.
 
     Raises:
-        LinkerError: there are no triplets, and prototypes have no weight.
+        LinkerError: there are no synonyms to draw together, and prototypes have no weight.
     """
 
     def __init__(
@@ -63,7 +63,8 @@ class Grounding:
         self.alone = np.flatnonzero(sizes == 1 if count else sizes > 0)  # concepts without triplets, which have a prototype all the same
         if not (count or options.prototype_weight):
             raise LinkerError(
-                "there are no triplets (all concepts have one name, or there is one); set ground.prototype_weight or ground.epochs=0"
+                "there are no synonyms to draw together (all concepts have one name, or there is one); "
+                "set ground.prototype_weight or ground.epochs=0"
             )
         self.steps = -(-(count or len(self.alone)) // options.batch_size)
         self._targets = encoder.prototypes(self.names.texts, self.names.labels, options.target == "projected")
@@ -95,8 +96,9 @@ class Grounding:
             return [found.anchor, found.positive, found.negative]
         random = np.random.default_rng((self.seed, epoch, _PAIRS))
         pairs = sampling.positives(self.names, options.triplets, random)
-        vectors = unit(self._encode([self.names.texts[row] for row in pairs[0]]))
-        order = sampling.similar_together(vectors, max(2, options.batch_size // 4), random)  # hard negatives, and easy ones too
+        anchors, which = np.unique(pairs[0], return_inverse=True)
+        vectors = unit(self._encode([self.names.texts[row] for row in anchors]))
+        order = sampling.similar_together(vectors[which], max(2, options.batch_size // 4), random)  # hard negatives, and easy ones too
         return [rows[order] for rows in pairs]
 
     def nearest(self, epoch: int) -> Callable[[Rows], tuple[Rows, Floats]]:

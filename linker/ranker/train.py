@@ -142,14 +142,11 @@ class _Trainer:
                 Checkpoints(how.checkpoints / phase, {}).clear()
 
     def generator(self, precision: Precision) -> HybridGenerator:
-        """Index the names with the weights of now, in half precision, which halves the model and moves no rank that means anything.
-
-        Scores are divided by the scale, so that those of unit vectors are about a cosine.
-        """
+        """Index the names with the weights of now; scores are divided by the scale, so that those of unit vectors are about a cosine."""
         self.ranker.encoder.precision = precision
         scale = self.ranker.scale
         weight, bias = float(self.ranker.sparse_weight.detach()) / scale, _bias(self.material, self.how.training, scale)
-        return HybridGenerator(self.material.indexed, self.ranker.encoder, persistence.halved(self._indexed()), weight, bias)
+        return HybridGenerator(self.material.indexed, self.ranker.encoder, self._indexed(), weight, bias)
 
     def align(self) -> None:
         """Draw the synonyms of the dictionary together: InfoNCE on pairs, the others of a batch being the negatives (after SapBERT)."""
@@ -169,7 +166,7 @@ class _Trainer:
         grounding = Grounding(encoder, names, options, self.how.training.seed, self._encode, self._share)
         if len(grounding.alone):
             alone, count = len(grounding.alone), grounding.names.count
-            logger.info("%d of %d concepts have one name or no other concept beside them: no triplet, but a prototype", alone, count)
+            logger.info("%d of %d concepts have one name or no other concept beside them: no synonym, but a prototype", alone, count)
         judge = lambda epoch: {**self._check(epoch), **grounding.judge(epoch)}  # noqa: E731
         self._run("ground", grounding.groups(encoder), grounding.batches, grounding.plan(), judge)
 
@@ -250,12 +247,12 @@ class _Trainer:
         return vectors
 
     def _indexed(self) -> Floats:
-        """The vectors of the indexed names; encoded anew only where the weights have changed."""
+        """The vectors of the indexed names in half precision, which halves the model; encoded anew only where the weights have changed."""
         made_by = checksum(self.ranker.encoder), self.ranker.encoder.precision
         if self._vectors is None or self._vectors[0] != made_by:
             self._vectors = None  # before the new ones take their memory
             bar = self.how.progress and self.accelerator.is_main_process
-            self._vectors = made_by, self._encode(list(self.material.indexed.table.texts), bar)
+            self._vectors = made_by, persistence.halved(self._encode(list(self.material.indexed.table.texts), bar))
         return self._vectors[1]
 
     def _check(self, epoch: int) -> Mapping[str, float]:

@@ -1,4 +1,4 @@
-"""Losses of the list-wise phase and of self-alignment: pure functions of float32 or float64 tensors, to be called outside autocast.
+"""Losses of the phases of training: pure functions of float32 or float64 tensors, to be called outside autocast.
 
 B: lists (mentions) of a batch, K: candidates of a list, H: hypernym names of a mention, d: components of a vector.
 """

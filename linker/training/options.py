@@ -48,8 +48,9 @@ class GroundOptions:
 
     def __post_init__(self) -> None:
         least = {"epochs": 0, "patience": 0, "held_out": 0, "triplets": 0, "negatives": 1, "pool": 0, "margin": 0, "prototype_names": 0}
-        _at_least("ground", self, **least, triplet_weight=0, prototype_weight=0, batch_size=1)
+        _at_least("ground", self, **least, triplet_weight=0, prototype_weight=0)
         _above_zero("ground", self, "learning_rate", "temperature")
+        _at_least("ground", self, batch_size=2 if self.loss == "contrast" else 1)
         if self.loss not in ("contrast", "triplet"):
             raise LinkerError(f"ground.loss is {self.loss!r}; expected: contrast or triplet")
         if not 0 <= self.synonym_dropout < 1:

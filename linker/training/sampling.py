@@ -1,4 +1,4 @@
-"""What is drawn from the names of a dictionary: pairs of synonyms in hard batches for self-alignment, triplets for grounding."""
+"""What is drawn from the names of a dictionary: pairs of synonyms in hard batches, or triplets."""
 
 from __future__ import annotations
 
@@ -88,8 +88,13 @@ def order(pairs: Pairs, vectors: NDArray[np.float32] | None, batch_size: int, se
 
 def _bags(texts: Sequence[str]) -> Rows:
     """A number for each text, the same for texts of the same words in any order."""
+    return _codes([" ".join(sorted(text.split())) for text in texts])
+
+
+def _codes(texts: Sequence[str]) -> Rows:
+    """A number for each text, the same for equal ones."""
     codes: dict[str, int] = {}
-    return np.fromiter((codes.setdefault(" ".join(sorted(text.split())), len(codes)) for text in texts), np.int64, len(texts))
+    return np.fromiter((codes.setdefault(text, len(codes)) for text in texts), np.int64, len(texts))
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,7 @@ class Classes:
     @cached_property
     def spelling(self) -> Rows:
         """A number for each name, the same for equal texts, (n,)."""
-        return np.unique(self.texts, return_inverse=True)[1]
+        return _codes(self.texts)
 
     @property
     def sizes(self) -> Rows:

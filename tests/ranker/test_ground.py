@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +122,23 @@ def test_the_contrast_does_not_set_a_name_against_its_own_spelling(
     assert loss.item() == pytest.approx(expected, abs=1e-6)
 
 
+def test_a_batch_of_the_contrast_holds_names_that_are_alike_and_some_that_are_not(encoder: DanEncoder) -> None:
+    """64 concepts along an arc, in batches of a quarter of all pairs: each holds a few neighbourhoods of four concepts."""
+    names = Classes([f"{i} {j}" for i in range(64) for j in range(2)], np.repeat(np.arange(64), 2))
+
+    def encode(texts: Sequence[str]) -> np.ndarray:
+        angles = np.array([int(text.split()[0]) / 64 for text in texts])
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+
+    options = dataclasses.replace(ALL, loss="contrast", prototype_weight=0, triplets=1, batch_size=32)
+    found = []
+    for batch in Grounding(encoder, names, options, 0, encode).batches(1):
+        concepts = sorted({int(text.split()[0]) for text in batch.names})
+        found.append(1 + sum(b - a > 1 for a, b in itertools.pairwise(concepts)))
+        assert len(concepts) == 16
+    assert 1 < max(found) <= 4  # 13 by chance, 1 in the order of the concepts
+
+
 def test_prototypes_alone_where_no_concept_has_two_names(encoder: DanEncoder) -> None:
     one_each = Classes(["skin", "fever", "heart"], np.array([0, 1, 2]))
     for names in (one_each, Classes(["skin", "fever", "heart"], np.array([0, 0, 0]))):
@@ -206,8 +225,9 @@ def test_without_held_out_names_all_epochs_are_made(encoder: DanEncoder) -> None
     assert grounding(encoder).judge(1) == {}
 
 
-def test_training_draws_names_together(encoder: DanEncoder) -> None:
-    made = grounding(encoder, dataclasses.replace(ALL, triplets=4))
+@pytest.mark.parametrize("loss", ["contrast", "triplet"])
+def test_training_draws_names_together(encoder: DanEncoder, loss: str) -> None:
+    made = grounding(encoder, dataclasses.replace(ALL, loss=loss, triplets=4, prototype_weight=0))
     optimizer = torch.optim.Adam(encoder.parameters(), 1e-2)
 
     def mean_loss() -> float:
@@ -235,5 +255,5 @@ def test_training_alone_keeps_the_best_epoch(encoder: DanEncoder) -> None:
 @pytest.mark.parametrize("labels", [[0, 1, 2], [0, 0, 0]])
 def test_nothing_to_learn_from(encoder: DanEncoder, labels: list[int]) -> None:
     names = Classes(["skin", "fever", "heart"], np.array(labels))
-    with pytest.raises(LinkerError, match="there are no triplets"):
+    with pytest.raises(LinkerError, match="there are no synonyms to draw together"):
         grounding(encoder, dataclasses.replace(ALL, prototype_weight=0), names)
