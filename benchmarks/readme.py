@@ -47,7 +47,8 @@ def accuracy() -> str:
 def _accuracy_row(row: dict[str, Any]) -> list[str]:
     acc, (low, high), groups = row["acc"], row["acc_interval"]["1"], row.get("groups")
     apart = " / ".join(_share(groups[f"{sign}_mention"]) for sign in ("seen", "unseen")) if groups else ""
-    cells = [row["configuration"], row["medic"], row["protocol"], f"{acc['1']:.4f} ({low:.3f}-{high:.3f})"]
+    name = row["configuration"].replace("linker's default", "sparse default")
+    cells = [name, row["medic"], row["protocol"], f"{acc['1']:.4f} ({low:.3f}-{high:.3f})"]
     return [*cells, f"{acc['5']:.4f}", f"{acc['20']:.4f}", f"{row['mrr']:.4f}", apart]
 
 

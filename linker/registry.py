@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import importlib.util
 from typing import Any
 
 from linker.errors import LinkerError
@@ -19,6 +20,14 @@ def encoders() -> dict[str, str]:
     """All encoders by name, as "module:Class"; ours win over a third-party one of the same name."""
     others = {point.name: point.value for point in importlib.metadata.entry_points(group="linker.encoders")}
     return others | ENCODERS
+
+
+def best() -> tuple[str, str]:
+    """The best encoder that needs no download, of those whose packages are installed, and why it is taken (figures: docs/names.md)."""
+    missing = [package for package in ("torch", "accelerate", "gensim") if importlib.util.find_spec(package) is None]
+    if missing:
+        return "tfidf", f"sparse; dan is more accurate, but {', '.join(missing)} is not installed: pip install 'linker[dense]'"
+    return "dan", "the most accurate one that needs no download; --encoder tfidf takes seconds"
 
 
 def load(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import re
 
 import pytest
@@ -42,3 +43,12 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     plug_in(monkeypatch, mine="no_such_package_anywhere:Encoder")
     with pytest.raises(LinkerError, match="encoder 'mine' needs no_such_package_anywhere, which is not installed"):
         registry.load("mine")
+
+
+@pytest.mark.parametrize("missing", [[], ["torch"], ["torch", "gensim"]])
+def test_the_best_encoder_of_those_that_can_be_had(monkeypatch: pytest.MonkeyPatch, missing: list[str]) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in missing else importlib.metadata)
+    name, why = registry.best()
+    assert name == ("tfidf" if missing else "dan")
+    assert all(package in why for package in missing)
+    assert ("pip install 'linker[dense]'" in why) == bool(missing)

@@ -53,7 +53,7 @@ _LABELS = {
 @click.option("--dev", metavar="PATH", help="Annotated mentions to report accuracy on (protocol strict), and to choose the best epoch by.")
 @click.option("--refit", is_flag=True, help="After the report, train again on the mentions of --mentions and --dev.")
 @click.option("--no-extend", is_flag=True, help="Do not add the mentions to the dictionary's names.")
-@click.option("--encoder", metavar="NAME", help="One of `linker encoders`.")
+@click.option("--encoder", metavar="NAME", help="One of `linker encoders`. [default: the best that needs no download]")
 @click.option("--model-name", metavar="PATH_OR_HUB_ID", help="The transformer to start from; implies --encoder transformer.")
 @click.option("--words", metavar="DIR_OR_FILE", help="Word vectors, for encoders that are made of words. [default: trained on the names]")
 @click.option("--text", "texts", multiple=True, metavar="PATH", help="Text to train word vectors on beside the names; may be given again.")
@@ -114,7 +114,7 @@ def train(
     if model_name is not None and encoder not in (None, "transformer"):
         raise click.UsageError(f"--model-name is for --encoder transformer, not {encoder}; leave one of them out")
     flags = {name: others.pop(name) for name in settings.FLAGS}
-    chosen = encoder or ("dan" if preset == "paper-dan" else "tfidf" if model_name is None else "transformer")
+    chosen, why = _chosen(encoder, model_name, preset)
     options = settings.read(preset, config, settings.flagged(flags, model_name), changes, chosen)
     _check_words(chosen, words, texts, changes)
     if options.training.hypernym_norm and getattr(getattr(options, chosen, None), "normalize", False):
@@ -132,10 +132,8 @@ def train(
     handle = common.handler(on_error)
     dictionary = common.read_dictionary(dicts, handle, **others)
     _describe(dictionary)
-    if device:
-        common.say(f"encoder: {chosen}, trained on {device}")
-    elif encoder is None:
-        common.say(f"encoder: {chosen} (sparse; it needs no download)")
+    if device or why:
+        common.say(f"encoder: {chosen}{why and f' ({why})'}{device and f', trained on {device}'}")
 
     def annotated(path: str) -> list[Document | Mention]:
         items = list(readers.read(path, mentions_format, type=mention_type, on_error=handle))
@@ -157,6 +155,17 @@ def train(
     _remove(checkpoints)
     common.say_skipped(handle)
     common.say(f"model: {output} ({len(model.dictionary):,} concepts, {len(model.generator.table):,} distinct names)")
+
+
+def _chosen(encoder: str | None, model_name: str | None, preset: str) -> tuple[str, str]:
+    """The encoder to train, and why where it was not asked for."""
+    from linker import registry
+
+    if encoder or model_name is not None:
+        return encoder or "transformer", ""
+    if preset == "default":
+        return registry.best()
+    return "dan" if preset == "paper-dan" else "tfidf", f"of the preset {preset}"
 
 
 def _is_dense(encoder: str, resume: bool, flags: Mapping[str, Any]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from linker import Dictionary, Linker
+from linker import Dictionary, Linker, registry
 from linker.cli import _run
 
 HEADER = "# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings\n"
@@ -28,6 +28,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     """Run a command in this process; its exit code and what it wrote. No message may hold a traceback."""
 
     monkeypatch.delenv("LINKER_MODEL", raising=False)
+    monkeypatch.setattr(registry, "best", lambda: ("tfidf", "it is quick"))  # what is tried here is not the encoder
 
     def call(*args: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["linker", *map(str, args)])

@@ -192,7 +192,7 @@ def test_a_full_disk_leaves_the_old_file(process: Run, trained: Path, tmp_path: 
 
 def test_a_full_disk_leaves_the_old_model(process: Run, sample: Path, model: Path, tmp_path: Path) -> None:
     before = contents(tmp_path)
-    result = process("train", "--dict", sample, "-o", "model", cwd=tmp_path, preexec_fn=_small_files)
+    result = process("train", "--dict", sample, "--encoder", "tfidf", "-o", "model", cwd=tmp_path, preexec_fn=_small_files)
     assert result.code == 1
     last = result.err.splitlines()[-1]
     assert re.match(r"linker: (/.*/)?model: cannot be written: ", last)

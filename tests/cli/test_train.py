@@ -25,7 +25,7 @@ def test_train_then_link_with_nothing_else_typed(run: Run, sample: Path, tmp_pat
     assert (result.code, result.out) == (0, "")
     assert re.fullmatch(
         r"dictionary: sample_medic.tsv \(medic\): (\d+) concepts\n"
-        r"encoder: tfidf \(sparse; .*\)\n"
+        r"encoder: tfidf \(it is quick\)\n"
         r"model: linker-model \(\1 concepts, 1,\d{3} distinct names\)\n",
         result.err,
     )

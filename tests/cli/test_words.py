@@ -13,7 +13,7 @@ pytest.importorskip("gensim")
 pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
-from linker import Linker
+from linker import Linker, registry
 from linker.encoders.words import CONCEPT, NAME, WordVectors
 
 Run = Callable[..., Any]
@@ -154,3 +154,10 @@ def test_the_norm_loss_needs_vectors_of_any_length(run: Run, folder: Path) -> No
 def test_the_preset_of_the_paper_means_its_encoder(run: Run, folder: Path) -> None:
     done = run("train", "--dict", folder / "names.tsv", "--preset", "paper-dan", *SMALL, *FEW[:-4], "-o", folder / "m")
     assert (done.code, "encoder: dan" in done.err) == (0, True)
+
+
+def test_without_an_encoder_the_best_one_is_trained(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "best", lambda: ("dan", "it is the best"))
+    done = run("train", "--dict", folder / "names.tsv", *QUICK, "-o", folder / "m")
+    assert (done.code, "encoder: dan (it is the best), trained on cpu" in done.err) == (0, True)
+    assert Linker.load(folder / "m").encoder == "dan"
