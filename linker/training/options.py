@@ -30,7 +30,7 @@ class GroundOptions:
 
     loss: Literal["contrast", "triplet"] = "contrast"  # L_syn: InfoNCE against the other pairs of a batch, or the paper's triplets
     temperature: float = 0.05  # of the contrast: cosines are divided by it
-    epochs: int = 25  # passes over the names, at most; 0 leaves the phase out
+    epochs: int = 12  # passes over the names, at most; 0 leaves the phase out
     patience: int = 2  # epochs without a better mAP of held-out names before it stops; 1 in the paper; 0 never stops
     held_out: int = 1000  # names, of as many concepts, that are not trained on but judged by; fewer where concepts are few; 0: none
     triplets: int = 2  # of each name in an epoch, or pairs; 0: one for each of its synonyms, as in the paper
