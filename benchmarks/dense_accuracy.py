@@ -32,6 +32,7 @@ from linker.training.plot import plot
 
 KS = (1, 5, 20)
 EPOCHS = 3  # of our default, as the histories of the development runs say
+GROUNDED = 25  # epochs of grounding of these runs; `linker train` takes 12
 UNTRAINED_WEIGHT = 10  # λ of the hybrid score before the list-wise phase, half of the scale of the dense score
 EXAMPLE = "B-cell non-Hodgkins lymphomas", "MESH:D016393"  # BCNH, Table 2
 PLOTS = RESULTS / "plots"
@@ -149,7 +150,7 @@ def words(sparse: LinkerOptions) -> Iterator[Configuration]:
         ("transformer", {"MiniLM": {}}, ", before lists"),
     ):
         for part, values in parts.items():
-            default = changed(as_biosyn(_fixed(preset("default", encoder)), sparse), values)
+            default = changed(as_biosyn(_fixed(preset("default", encoder)), sparse), {**values, "ground": {"epochs": GROUNDED}})
             alone = {"training": {"sparse_weight": 0, "sparse_learning_rate": 0}}
             weight = {"training": {"sparse_weight": UNTRAINED_WEIGHT}}
             before = {"training": {"epochs": 0}}
@@ -158,7 +159,7 @@ def words(sparse: LinkerOptions) -> Iterator[Configuration]:
             if untrained and encoder == "dan":  # MiniLM's are `ours`
                 yield Configuration(f"{part} alone", "2012", changed(default, alone), encoder=encoder)
                 yield Configuration(part, "2012", default, encoder=encoder, over=("word mean",))
-    default = _fixed(preset("default", "dan"))
+    default = changed(_fixed(preset("default", "dan")), {"ground": {"epochs": GROUNDED}})
     for text in (True, False):
         name = "CCA + DAN" + ", no text" * (not text)
         yield Configuration(name, "2017", default, encoder="dan", text=text)
