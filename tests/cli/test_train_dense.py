@@ -234,7 +234,7 @@ def test_torch_is_not_installed(tmp_path: Path, arguments: tuple[str, ...], code
 def test_a_sparse_training_loads_no_torch(sample: Path, tmp_path: Path) -> None:
     code = (
         "import sys; from linker.cli import cli\n"
-        f"cli.main(['train', '--dict', {str(sample)!r}, '-o', {str(tmp_path / 'model')!r}], standalone_mode=False)\n"
+        f"cli.main(['train', '--dict', {str(sample)!r}, '--encoder', 'tfidf', '-o', {str(tmp_path / 'model')!r}], standalone_mode=False)\n"
         "print({'torch', 'transformers', 'accelerate', 'matplotlib'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
