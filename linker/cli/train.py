@@ -53,7 +53,7 @@ _LABELS = {
 @click.option("--dev", metavar="PATH", help="Annotated mentions to report accuracy on (protocol strict), and to choose the best epoch by.")
 @click.option("--refit", is_flag=True, help="After the report, train again on the mentions of --mentions and --dev.")
 @click.option("--no-extend", is_flag=True, help="Do not add the mentions to the dictionary's names.")
-@click.option("--encoder", metavar="NAME", help="One of `linker encoders`. [default: the best that needs no download]")
+@click.option("--encoder", metavar="NAME", help="One of `linker encoders`. [default: dan where its packages are installed, else tfidf]")
 @click.option("--model-name", metavar="PATH_OR_HUB_ID", help="The transformer to start from; implies --encoder transformer.")
 @click.option("--words", metavar="DIR_OR_FILE", help="Word vectors, for encoders that are made of words. [default: trained on the names]")
 @click.option("--text", "texts", multiple=True, metavar="PATH", help="Text to train word vectors on beside the names; may be given again.")
