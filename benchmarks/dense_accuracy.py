@@ -32,7 +32,6 @@ from linker.training.plot import plot
 
 KS = (1, 5, 20)
 EPOCHS = 3  # of our default, as the histories of the development runs say
-GROUNDED = 25  # epochs of grounding of these runs; `linker train` takes 12
 UNTRAINED_WEIGHT = 10  # λ of the hybrid score before the list-wise phase, half of the scale of the dense score
 EXAMPLE = "B-cell non-Hodgkins lymphomas", "MESH:D016393"  # BCNH, Table 2
 PLOTS = RESULTS / "plots"
@@ -63,6 +62,21 @@ LEVERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "norm loss, any length": {"transformer": {"normalize": False}, "training": {"hypernym_norm": True}},
     "second stage": {"rerank": {"epochs": 2}},
     "second stage without context": {"rerank": {"epochs": 2, "words": 0}},
+}
+
+WORD_LEVERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "3 epochs of grounding": {"ground": {"epochs": 3}},
+    "6 epochs of grounding": {"ground": {"epochs": 6}},
+    "25 epochs of grounding": {"ground": {"epochs": 25}},
+    "grounding at 0.001": {"ground": {"learning_rate": 1e-3}},
+    "6 epochs of grounding at 0.001": {"ground": {"epochs": 6, "learning_rate": 1e-3}},
+    "triplets": {"ground": {"loss": "triplet", "prototype_weight": 1, "batch_size": 64, "learning_rate": 1e-3, "epochs": 3}},
+    "without grounding": {"ground": {"epochs": 0}},
+    "marginal": {"training": {"loss": "marginal"}},
+    "lists at 0.0003": {"training": {"learning_rate": 3e-4}},
+    "3 epochs of lists": {"training": {"epochs": 3}},
+    "starting at λ 4": {"training": {"sparse_weight": 4}},
+    "width 600": {"dan": {"hidden": 600}},
 }
 
 
@@ -150,7 +164,7 @@ def words(sparse: LinkerOptions) -> Iterator[Configuration]:
         ("transformer", {"MiniLM": {}}, ", before lists"),
     ):
         for part, values in parts.items():
-            default = changed(as_biosyn(_fixed(preset("default", encoder)), sparse), {**values, "ground": {"epochs": GROUNDED}})
+            default = changed(as_biosyn(_fixed(preset("default", encoder)), sparse), values)
             alone = {"training": {"sparse_weight": 0, "sparse_learning_rate": 0}}
             weight = {"training": {"sparse_weight": UNTRAINED_WEIGHT}}
             before = {"training": {"epochs": 0}}
@@ -159,11 +173,18 @@ def words(sparse: LinkerOptions) -> Iterator[Configuration]:
             if untrained and encoder == "dan":  # MiniLM's are `ours`
                 yield Configuration(f"{part} alone", "2012", changed(default, alone), encoder=encoder)
                 yield Configuration(part, "2012", default, encoder=encoder, over=("word mean",))
-    default = changed(_fixed(preset("default", "dan")), {"ground": {"epochs": GROUNDED}})
+    default = _fixed(preset("default", "dan"))
     for text in (True, False):
         name = "CCA + DAN" + ", no text" * (not text)
         yield Configuration(name, "2017", default, encoder="dan", text=text)
         yield Configuration(f"{name}, no mentions", "2017", default, mentions=False, encoder="dan", text=text)
+
+
+def word_levers(sparse: LinkerOptions) -> Iterator[Configuration]:
+    """Our default of the encoders made of word vectors on the names of 2012, with one thing changed at a time."""
+    default = as_biosyn(_fixed(preset("default", "dan")), sparse)
+    for name, values in WORD_LEVERS.items():
+        yield Configuration(f"CCA + DAN, {name}", "2012", changed(default, values), encoder="dan", over=("CCA + DAN",))
 
 
 def _fixed(options: LinkerOptions) -> LinkerOptions:

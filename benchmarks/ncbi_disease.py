@@ -126,7 +126,8 @@ def dense(arguments: argparse.Namespace) -> None:
 
     task = dense_accuracy.Task("ncbi", arguments.on)
     if arguments.encoder == "dan":
-        return dense_accuracy.main(arguments, [*dense_accuracy.words(chosen("biosyn"))], task, {}, "dan")
+        levers = dense_accuracy.word_levers(chosen("biosyn")) if arguments.on == "devel" else ()
+        return dense_accuracy.main(arguments, [*dense_accuracy.words(chosen("biosyn")), *levers], task, {}, "dan")
     studied = dense_accuracy.levers if arguments.on == "devel" else dense_accuracy.ours
     configurations = [*dense_accuracy.ablation(arguments.epochs), *studied(chosen("biosyn"))]
     dense_accuracy.main(arguments, configurations, task, PUBLISHED)

@@ -32,7 +32,9 @@ from linker.text.normalize import normalize
 from linker.types import Candidate, Document, Mention, Part, Prediction, Span
 
 if TYPE_CHECKING:
+    from linker.ranker.lists import Query
     from linker.ranker.rerank import Asked, Reranker
+    from linker.ranker.train import Material
 
 logger = logging.getLogger(__name__)
 
@@ -148,37 +150,24 @@ class Linker:
         words: WordVectors | None,
     ) -> None:
         """Put a hybrid generator with a trained encoder in the place of the sparse one."""
-        from linker.ranker.train import Material, Run, fit, flat
+        from linker.ranker import rerank
+        from linker.ranker.train import Run, fit, flat
 
-        indexed = self.generator
-        assert isinstance(indexed, SparseGenerator)  # noqa: S101 - as `train` made it
-        base = indexed
-        if self.dictionary is not dictionary:  # lists never hold the mentions that they train on
-            base = SparseGenerator.index(_table(dictionary, self.options, self._corrections), dictionary, indexed.encoder)
-        options, texts = self.options, list(base.table.texts)
-        group = getattr(options, self.encoder, None)
-        frequency = annotated.frequency(known, dictionary, indexed.table)
-        queries = annotated.queries(known, dictionary, self.normalize)
-        material = Material(None if queries is None else list(queries), dictionary, base, indexed, frequency)
-        fingerprint = {
-            "encoder": self.encoder,
-            "names": _checksum(texts, base.table.concepts.tolist(), *dictionary.hierarchy.arrays().values()),
-            "mentions": _checksum([(query.text, sorted(query.right)) for query in material.queries or ()]),
-            "indexed": _checksum(list(indexed.table.texts), indexed.table.concepts.tolist(), frequency),
-            "development": work.judged_by,
-            **flat(options, self.encoder, "sparse", "text"),
-        }
+        options, queries = self.options, annotated.queries(known, dictionary, self.normalize)
+        material = self._material(dictionary, known, queries)
+        texts = list(material.table.texts)
+        fingerprint = _fingerprint(material) | {"encoder": self.encoder, "development": work.judged_by}
         if kind.from_words:
             words = words or WordVectors.of_names(texts, options.words)
             fingerprint["words"] = words.pruned(texts).checksum  # without the mentions, which a refit has more of
-            words = words.pruned(indexed.table.texts).halved()
+            words = words.pruned(material.indexed.table.texts).halved()
         how = Run(
             options.training,
             options.align,
             checkpoints=work.checkpoints,
             resume=work.resume,
             phase=work.phase,
-            fingerprint=fingerprint,
+            fingerprint=fingerprint | flat(options, self.encoder, "sparse", "text"),
             on_event=work.on_event,
             progress=work.progress,
             rerank=options.rerank,
@@ -192,10 +181,9 @@ class Linker:
                 raise LinkerError(f"`validate` gives {', '.join(metrics) or 'nothing'}; expected: dev_acc1, and what else is to be logged")
             return metrics
 
-        encoder = kind.create(group, base.table, words, options.training.seed)
+        group = getattr(options, self.encoder, None)
+        encoder = kind.create(group, material.table, words, options.training.seed)
         if options.rerank.epochs:
-            from linker.ranker import rerank
-
             rerank.check(encoder, options.rerank, queries)  # before the first stage, not after it
         self.generator, self.history = fit(encoder, material, how, judge if validate else None)
         if options.rerank.epochs:
@@ -203,6 +191,18 @@ class Linker:
             self.history += history
         if group is not None:  # what is saved names the pretrained model, not where it was found on this machine
             self.options = dataclasses.replace(options, **{self.encoder: encoder.options})
+
+    def _material(self, dictionary: Dictionary, known: Sequence[Annotated], queries: Iterable[Query] | None) -> Material:
+        """What a dense encoder is trained on: a dictionary, annotated mentions, and the queries that they give."""
+        from linker.ranker.train import Material
+
+        indexed = self.generator
+        assert isinstance(indexed, SparseGenerator)  # noqa: S101 - as `train` made it
+        base = indexed
+        if self.dictionary is not dictionary:  # lists never hold the mentions that they train on
+            base = SparseGenerator.index(_table(dictionary, self.options, self._corrections), dictionary, indexed.encoder)
+        frequency = annotated.frequency(known, dictionary, indexed.table)
+        return Material(None if queries is None else list(queries), dictionary, base, indexed, frequency)
 
     @property
     def best_epoch(self) -> int:
@@ -376,6 +376,16 @@ def _table(dictionary: Dictionary, options: LinkerOptions, corrections: Mapping[
     if not len(table.concepts):
         raise LinkerError("no name of the dictionary is left once normalised; check normalize.punctuation and the dictionary")
     return table
+
+
+def _fingerprint(material: Material) -> dict[str, object]:
+    """What tells what is trained on from others: a checkpoint is of one."""
+    table, indexed = material.table, material.indexed.table
+    return {
+        "names": _checksum(list(table.texts), table.concepts.tolist(), *material.dictionary.hierarchy.arrays().values()),
+        "mentions": _checksum([(query.text, sorted(query.right)) for query in material.queries or ()]),
+        "indexed": _checksum(list(indexed.texts), indexed.concepts.tolist(), material.frequency),
+    }
 
 
 def _checksum(*values: Any) -> str:
