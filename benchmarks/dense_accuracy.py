@@ -70,6 +70,8 @@ WORD_LEVERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "25 epochs of grounding": {"ground": {"epochs": 25}},
     "grounding at 0.001": {"ground": {"learning_rate": 1e-3}},
     "6 epochs of grounding at 0.001": {"ground": {"epochs": 6, "learning_rate": 1e-3}},
+    "6 epochs of grounding, falling rate": {"ground": {"epochs": 6, "warmup": 0.05}},
+    "12 epochs of grounding, falling rate": {"ground": {"epochs": 12, "warmup": 0.05}},
     "triplets": {"ground": {"loss": "triplet", "prototype_weight": 1, "batch_size": 64, "learning_rate": 1e-3, "epochs": 3}},
     "without grounding": {"ground": {"epochs": 0}},
     "marginal": {"training": {"loss": "marginal"}},

@@ -88,6 +88,7 @@ PRESETS: Mapping[str, LinkerOptions] = {
             prototype_weight=1,
             batch_size=64,
             learning_rate=1e-3,
+            warmup=0,
         ),
         training=TrainingOptions(epochs=0),  # the paper has no annotated mentions
     ),

@@ -74,7 +74,8 @@ class Grounding:
         """How the phase runs: Adam as in the paper; the best epoch by the held-out names, where there are any."""
         options, judging = self.options, len(self.judged) > 0
         patience = options.patience if judging else 0
-        return Plan(options.epochs, self.steps, "adam", best_by="dev_map" if judging else None, patience=patience, seed=self.seed)
+        best_by = "dev_map" if judging else None
+        return Plan(options.epochs, self.steps, "adam", options.warmup, best_by=best_by, patience=patience, seed=self.seed)
 
     def groups(self, encoder: DanEncoder) -> list[dict[str, Any]]:
         """What is trained: all of the encoder's parameters, without decay."""

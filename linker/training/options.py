@@ -45,10 +45,11 @@ class GroundOptions:
     prototype_weight: float = 5.0  # of L_proto; 1 in the paper, whose L_syn is smaller
     batch_size: int = 256  # triplets or pairs; 64 in the paper
     learning_rate: float = 3e-3  # 1e-3 in the paper
+    warmup: float = 0.0  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant, as in the paper
 
     def __post_init__(self) -> None:
         least = {"epochs": 0, "patience": 0, "held_out": 0, "triplets": 0, "negatives": 1, "pool": 0, "margin": 0, "prototype_names": 0}
-        _at_least("ground", self, **least, triplet_weight=0, prototype_weight=0)
+        _at_least("ground", self, **least, triplet_weight=0, prototype_weight=0, warmup=0)
         _above_zero("ground", self, "learning_rate", "temperature")
         _at_least("ground", self, batch_size=2 if self.loss == "contrast" else 1)
         if self.loss not in ("contrast", "triplet"):
