@@ -65,20 +65,19 @@ LEVERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 }
 
 WORD_LEVERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "3 epochs of grounding": {"ground": {"epochs": 3}},
-    "6 epochs of grounding": {"ground": {"epochs": 6}},
-    "25 epochs of grounding": {"ground": {"epochs": 25}},
-    "grounding at 0.001": {"ground": {"learning_rate": 1e-3}},
-    "6 epochs of grounding at 0.001": {"ground": {"epochs": 6, "learning_rate": 1e-3}},
-    "6 epochs of grounding, falling rate": {"ground": {"epochs": 6, "warmup": 0.05}},
-    "12 epochs of grounding, falling rate": {"ground": {"epochs": 12, "warmup": 0.05}},
-    "triplets": {"ground": {"loss": "triplet", "prototype_weight": 1, "batch_size": 64, "learning_rate": 1e-3, "epochs": 3}},
     "without grounding": {"ground": {"epochs": 0}},
+    "3 epochs of grounding": {"ground": {"epochs": 3}},
+    "12 epochs of grounding": {"ground": {"epochs": 12}},
+    "grounding at a constant 0.003": {"ground": {"warmup": 0}},
+    "grounding at a constant 0.001": {"ground": {"warmup": 0, "learning_rate": 1e-3}},
+    "triplets": {"ground": {"loss": "triplet", "prototype_weight": 1, "batch_size": 64, "learning_rate": 1e-3}},
     "marginal": {"training": {"loss": "marginal"}},
-    "lists at 0.0003": {"training": {"learning_rate": 3e-4}},
-    "3 epochs of lists": {"training": {"epochs": 3}},
+    "lists at 0.002": {"training": {"learning_rate": 2e-3}},
+    "lists at 0.0005": {"training": {"learning_rate": 5e-4}},
+    "20 epochs of lists": {"training": {"epochs": 20}},
     "starting at λ 4": {"training": {"sparse_weight": 4}},
-    "width 600": {"dan": {"hidden": 600}},
+    "starting at λ 12": {"training": {"sparse_weight": 12}},
+    "without frequency": {"training": {"frequency_weight": 0}},
 }
 
 
@@ -176,10 +175,13 @@ def words(sparse: LinkerOptions) -> Iterator[Configuration]:
                 yield Configuration(f"{part} alone", "2012", changed(default, alone), encoder=encoder)
                 yield Configuration(part, "2012", default, encoder=encoder, over=("word mean",))
     default = _fixed(preset("default", "dan"))
+    alone = [c for c in ours(sparse) if not c.mentions and c.encoder == "tfidf"]
+    yield from alone
     for text in (True, False):
         name = "CCA + DAN" + ", no text" * (not text)
         yield Configuration(name, "2017", default, encoder="dan", text=text)
-        yield Configuration(f"{name}, no mentions", "2017", default, mentions=False, encoder="dan", text=text)
+        over = tuple(c.name for c in alone)
+        yield Configuration(f"{name}, no mentions", "2017", default, mentions=False, encoder="dan", text=text, over=over)
 
 
 def word_levers(sparse: LinkerOptions) -> Iterator[Configuration]:

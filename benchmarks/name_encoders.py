@@ -50,9 +50,9 @@ WORDS = {
     "SG_S": WordsOptions(subwords=False, tokens="names"),
     "SG_S.C": WordsOptions(subwords=False, tokens="concepts"),
 }
-_GROUND = dataclasses.replace(preset("default", "dan").ground, epochs=40)  # retrieval gains from more, linking does not
+_GROUND = dataclasses.replace(preset("default", "dan").ground, epochs=20)  # retrieval gains from more, linking does not
 _TRIPLETS = dataclasses.replace(
-    _GROUND, loss="triplet", prototype_weight=1, batch_size=64, learning_rate=1e-3, prototype_names=2, epochs=10
+    _GROUND, loss="triplet", prototype_weight=1, batch_size=64, learning_rate=1e-3, warmup=0, prototype_names=2, epochs=10
 )
 _SHORT = dataclasses.replace(_GROUND, epochs=3, patience=0)
 ENCODERS = {  # network, and how it is grounded

@@ -168,8 +168,17 @@ def _difference_row(pair: dict[str, Any]) -> list[str]:
 
 def levers() -> str:
     """What each lever gains on development mentions."""
-    found = runs("ncbi_devel_dense")
-    gains = {pair["of"]: pair["acc1"] for pair in found["differences"] if (pair["protocol"], pair["over"]) == ("biosyn", "one epoch")}
+    return _levers("ncbi_devel_dense", "one epoch")
+
+
+def word_levers() -> str:
+    """The same of encoders made of word vectors."""
+    return _levers("ncbi_devel_dan", "CCA + DAN", "sparse only, no mentions")
+
+
+def _levers(name: str, *bases: str) -> str:
+    found = runs(name)
+    gains = {pair["of"]: pair["acc1"] for pair in found["differences"] if pair["protocol"] == "biosyn" and pair["over"] in bases}
     head = [
         "configuration",
         "MEDIC",
@@ -353,7 +362,7 @@ def cost() -> str:
 TOOLS = {"linker": "linker", "pyab3p": "Ab3P (pyab3p)", "schwartz_hearst": "Schwartz-Hearst"}
 ABLATION = ("untrained", "BioSyn", "BioSyn + norm", "BCNH list-wise", "BCNH list-wise + norm", "BCNH list-wise + norm, as coded")
 OF_DENSE = (corpora, dense_speed)
-OF_NAMES = (retrieval, effects, relatedness, coverage, nearest, hybrid, cost)
+OF_NAMES = (retrieval, effects, relatedness, coverage, nearest, word_levers, hybrid, cost)
 BLOCKS: tuple[Callable[[], str], ...] = (
     accuracy,
     choice,

@@ -30,7 +30,7 @@ class GroundOptions:
 
     loss: Literal["contrast", "triplet"] = "contrast"  # L_syn: InfoNCE against the other pairs of a batch, or the paper's triplets
     temperature: float = 0.05  # of the contrast: cosines are divided by it
-    epochs: int = 12  # passes over the names, at most; 0 leaves the phase out
+    epochs: int = 6  # passes over the names, at most; 0 leaves the phase out
     patience: int = 2  # epochs without a better mAP of held-out names before it stops; 1 in the paper; 0 never stops
     held_out: int = 1000  # names, of as many concepts, that are not trained on but judged by; fewer where concepts are few; 0: none
     triplets: int = 2  # of each name in an epoch, or pairs; 0: one for each of its synonyms, as in the paper
@@ -45,7 +45,7 @@ class GroundOptions:
     prototype_weight: float = 5.0  # of L_proto; 1 in the paper, whose L_syn is smaller
     batch_size: int = 256  # triplets or pairs; 64 in the paper
     learning_rate: float = 3e-3  # 1e-3 in the paper
-    warmup: float = 0.0  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant, as in the paper
+    warmup: float = 0.05  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant, as in the paper
 
     def __post_init__(self) -> None:
         least = {"epochs": 0, "patience": 0, "held_out": 0, "triplets": 0, "negatives": 1, "pool": 0, "margin": 0, "prototype_names": 0}
