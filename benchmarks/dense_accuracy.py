@@ -208,7 +208,7 @@ def path_of(configuration: Configuration, task: Task, seed: int) -> str:
 
 
 def _slug(name: str, medic: str) -> str:
-    words = "".join(c if c.isalnum() else " " for c in name.lower()).split()
+    words = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower()).split()
     return "-".join([*words, medic])
 
 
