@@ -191,7 +191,9 @@ def _levers(name: str, *bases: str) -> str:
         "strict Acc@1",
         "linking takes",
     ]
-    return table(head, (_lever_row(made, gains.get(made["configuration"])) for made in found["rows"]))
+    rows = [_lever_row(made, gains.get(made["configuration"])) for made in found["rows"]]
+    wide = len(head) if any(row[-1] for row in rows) else -1  # where no row has a second stage
+    return table(head[:wide], [row[:wide] for row in rows])
 
 
 def _lever_row(made: dict[str, Any], gain: list[float] | None) -> list[str]:
