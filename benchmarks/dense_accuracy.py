@@ -64,15 +64,7 @@ LEVERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "second stage without context": {"rerank": {"epochs": 2, "words": 0}},
 }
 
-MEANS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {  # nothing to train
-    "word mean": {"dan": {"weighting": "none", "cca": False, "hidden": 0}},
-    "weighted mean": {"dan": {"cca": False, "hidden": 0}},
-    "CCA": {"dan": {"hidden": 0}},
-}
-
-
 WORD_LEVERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "words of equal weight": {"dan": {"weighting": "none"}},
     "without grounding": {"ground": {"epochs": 0}},
     "3 epochs of grounding": {"ground": {"epochs": 3}},
     "12 epochs of grounding": {"ground": {"epochs": 12}},
@@ -168,7 +160,7 @@ def levers(sparse: LinkerOptions) -> Iterator[Configuration]:
 def words(sparse: LinkerOptions) -> Iterator[Configuration]:
     """Encoders made of word vectors, and MiniLM: alone (λ = 0) and hybrid, before the list-wise phase and after it."""
     for encoder, parts, untrained in (
-        ("dan", MEANS, ""),
+        ("dan", {"word mean": {"dan": {"cca": False, "hidden": 0}}, "CCA": {"dan": {"hidden": 0}}}, ""),
         ("dan", {"CCA + DAN": {}, "DAN": {"dan": {"cca": False}}}, ", before lists"),
         ("transformer", {"MiniLM": {}}, ", before lists"),
     ):

@@ -76,7 +76,7 @@ PRESETS: Mapping[str, LinkerOptions] = {
     "paper-dan": dataclasses.replace(
         LinkerOptions(),
         words=WordsOptions(dim=300, max_n=6, buckets=200_000),
-        dan=DanOptions(weighting="none", hidden=38_400),
+        dan=DanOptions(hidden=38_400),
         align=AlignOptions(epochs=0),
         ground=GroundOptions(
             loss="triplet",

@@ -50,9 +50,8 @@ class Dropout(nn.Module):
 class DanEncoder(TrainableEncoder):
     """Dense: the mean of a name's word vectors through one hidden layer (DAN), small and fast; trained by conceptual grounding.
 
-    `f(n) = enc(CCA(u_n))`, u_n the mean of the word vectors, brought to length 1 (Fivez et al. 2021a, eq. 1 and section 3.2); rare words
-    weigh more, which the paper does not have. The word vectors and the projection are not trained. A name without any known word or n-gram
-    has the vector that belongs to u_n = 0.
+    `f(n) = enc(CCA(u_n))`, u_n the mean of the word vectors, brought to length 1 (Fivez et al. 2021a, eq. 1 and section 3.2). The word
+    vectors and the projection are not trained. A name without any known word or n-gram has the vector that belongs to u_n = 0.
     Make one with `create` or `load`.
 
     Args:
@@ -67,7 +66,6 @@ class DanEncoder(TrainableEncoder):
         super().__init__()
         self.words, self.options, dim = words, options, words.dim
         self.table = nn.Buffer(torch.from_numpy(np.asarray(words.vectors)), persistent=False)  # saved with the words
-        self.word_weights = nn.Buffer(torch.ones(len(words.vectors)), persistent=False)  # a refit, which resumes, has more words
         if options.cca:
             self.cca_mean, self.cca_weights = nn.Buffer(torch.zeros(dim)), nn.Buffer(torch.eye(dim))
         if options.hidden:
@@ -99,8 +97,7 @@ class DanEncoder(TrainableEncoder):
         Raises:
             LinkerError: no name has a word with a vector.
         """
-        weights = words.rarity(names.texts) if options.weighting == "idf" else None
-        own = unit(words.means(names.texts, weights))
+        own = unit(words.means(names.texts))
         known = own.any(axis=1)
         x = own[known]
         if not len(x):
@@ -113,8 +110,6 @@ class DanEncoder(TrainableEncoder):
             options = dataclasses.replace(options, cca=False)
         torch.manual_seed(seed)
         encoder = cls(words, options)
-        if weights is not None:
-            encoder.word_weights.copy_(torch.from_numpy(weights))
         if options.cca:
             of_names, encoder.concept_projection = cca.fit(x, concept_means(own, names.labels)[names.labels[known]])
             encoder.cca_mean.copy_(torch.from_numpy(of_names.mean))
@@ -142,8 +137,7 @@ class DanEncoder(TrainableEncoder):
         return {name: torch.from_numpy(values) for name, values in made.items()}
 
     def forward(self, batch: Batch) -> Tensor:
-        rows, offsets = batch["rows"], batch["offsets"]
-        weights = batch["weights"] * self.word_weights[rows]
+        rows, offsets, weights = batch["rows"], batch["offsets"], batch["weights"]
         means = functional.embedding_bag(rows, self.table, offsets, mode="sum", per_sample_weights=weights)
         vectors = functional.normalize(means, dim=-1)
         if self.options.cca:
@@ -163,7 +157,7 @@ class DanEncoder(TrainableEncoder):
         Returns:
             float32 (classes, dim).
         """
-        means = concept_means(unit(self.words.means(names, self.word_weights.cpu().numpy())), labels)
+        means = concept_means(unit(self.words.means(names)), labels)
         if not (projected and self.options.cca):
             return means
         if self.concept_projection is None:
@@ -174,8 +168,7 @@ class DanEncoder(TrainableEncoder):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / _WORDS).mkdir()
         self.words.write(folder / _WORDS)
-        tensors = {**self.state_dict(), "word_weights": self.word_weights}
-        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, folder / _WEIGHTS)
+        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}, folder / _WEIGHTS)
         persistence.save_json(folder / "options.json", dataclasses.asdict(self.options))
 
     @classmethod
@@ -187,12 +180,10 @@ class DanEncoder(TrainableEncoder):
         """
         try:
             encoder = cls(WordVectors.open(folder / _WORDS), DanOptions(**persistence.load_json(folder / "options.json")))
-            tensors = load_file(folder / _WEIGHTS)
-            encoder.word_weights.copy_(tensors.pop("word_weights"))
-            encoder.load_state_dict(tensors)
-        except (SafetensorError, OSError, RuntimeError, TypeError, KeyError) as error:
+            encoder.load_state_dict(load_file(folder / _WEIGHTS))
+        except (SafetensorError, OSError, RuntimeError, TypeError) as error:
             raise LinkerError(f"{folder}: holds no encoder dan as linker writes it ({error}); train again") from None
-        if not all(torch.isfinite(tensor).all() for tensor in (encoder.word_weights, *encoder.state_dict().values())):
+        if not all(torch.isfinite(tensor).all() for tensor in encoder.state_dict().values()):
             raise LinkerError(f"{folder / _WEIGHTS}: its weights are not finite; train again")
         return encoder.eval().to(pick_device("auto"))
 

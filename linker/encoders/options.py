@@ -65,15 +65,12 @@ class WordsOptions:
 class DanOptions:
     """The Deep Averaging Network: the mean of a name's word vectors, projected, through one hidden layer."""
 
-    weighting: Literal["idf", "none"] = "idf"  # of words: how rare they are among the names of the dictionary; the paper has none
     cca: bool = True  # project the mean by canonical correlation analysis of names with their concepts; off: taken as it is
     hidden: int = 2400  # units of the hidden layer, 38,400 in the paper; 0: no network, the (projected) mean is the vector
     dropout: float = 0.5  # share of the hidden units in training, counted in 256ths
     normalize: bool = True  # unit vectors, so that the dense score is a cosine
 
     def __post_init__(self) -> None:
-        if self.weighting not in ("idf", "none"):
-            raise LinkerError(f"dan.weighting is {self.weighting!r}; expected: idf or none")
         if self.hidden < 0:
             raise LinkerError(f"dan.hidden is {self.hidden}; expected: 0 or more")
         if not 0 <= self.dropout < 255.5 / 256:

@@ -6,7 +6,6 @@ import hashlib
 import itertools
 import re
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,28 +121,14 @@ class WordVectors:
         kept = [p for p, h in zip(places.tolist(), hashes.tolist(), strict=True) if p < len(self.buckets) and self.buckets[p] == h]
         return [len(self.words) + place for place in kept]
 
-    def means(self, names: Sequence[str], weights: Floats | None = None) -> Floats:
-        """The mean word vector u_n of each name (Fivez et al. 2021a, eq. 1), float32 (len(names), dim).
-
-        Args:
-            weights: (len(vectors),) what the vectors are multiplied by.
-        """
+    def means(self, names: Sequence[str]) -> Floats:
+        """The mean word vector u_n of each name (Fivez et al. 2021a, eq. 1), float32 (len(names), dim)."""
         made = np.zeros((len(names), self.dim), np.float32)
         for i, name in enumerate(names):
-            rows, shares = (np.asarray(part) for part in self.pieces(name))
-            if len(rows):
-                made[i] = (shares if weights is None else shares * weights[rows]) @ self.vectors[rows]
+            rows, weights = self.pieces(name)
+            if rows:
+                made[i] = np.asarray(weights, np.float32) @ self.vectors[np.asarray(rows)]
         return made
-
-    def rarity(self, names: Sequence[str]) -> Floats:
-        """The inverse document frequency of each word among some names, log((1 + names) / names with it); n-grams count as in one.
-
-        Returns:
-            float32 (len(vectors),), above 0.
-        """
-        counted = Counter(word for name in names for word in {*tokens(name)})
-        found = [max(1, counted[word]) for word in self.words] + [1] * len(self.buckets)
-        return np.log((1 + len(names)) / np.array(found)).astype(np.float32)
 
     def of(self, token: str) -> Floats | None:
         """The vector of a token: a word, or `NAME` or `CONCEPT` and what it names; None where it has none."""

@@ -54,21 +54,13 @@ def test_the_registry_has_it() -> None:
 
 
 def test_without_network_and_projection_it_is_the_mean_of_the_words(dictionary: Dictionary, words: WordVectors) -> None:
-    encoder = make(dictionary, words, weighting="none", cca=False, hidden=0)
+    encoder = make(dictionary, words, cca=False, hidden=0)
     names = ["breast cancer", "skin", "the heart attack"]
     np.testing.assert_allclose(encoder.encode(names), unit(words.means(names)), atol=1e-6)
 
 
-def test_rare_words_weigh_more(dictionary: Dictionary, words: WordVectors) -> None:
-    """Of eleven names of one concept (see below) two have "pain", three "heart" and three "of"."""
-    encoder = make(dictionary, words, cca=False, hidden=0)
-    skin, heart, pain, of = words.vectors[[6, 7, 9, 4]]
-    expected = np.stack([skin, np.log(12 / 3) * heart + np.log(12 / 2) * pain + np.log(12 / 3) * of])
-    np.testing.assert_allclose(encoder.encode(["skin", "heart pain of"]), unit(expected), atol=1e-6)
-
-
 def test_the_projection_is_fitted_to_each_name_of_one_concept_once_per_bag_of_words(dictionary: Dictionary, words: WordVectors) -> None:
-    encoder = make(dictionary, words, weighting="none", hidden=0, normalize=False)
+    encoder = make(dictionary, words, hidden=0, normalize=False)
     names = ["breast cancer", "breast tumor", "tumor of the breast", "ovarian cancer", "tumor ovarian", "cancer of the ovarian"]
     names += ["skin cancer", "skin tumor", "heart attack", "pain of the heart", "heart pain"]
     labels = np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3])
@@ -186,9 +178,9 @@ def test_a_loaded_encoder_has_no_projection_of_concepts(dictionary: Dictionary, 
         loaded.prototypes(["skin"], labels, projected=True)
 
 
-@pytest.mark.parametrize(("name", "value"), [("weighting", "tf"), ("hidden", -1), ("dropout", 1.0), ("dropout", 0.999), ("dropout", -0.1)])
-def test_wrong_options(name: str, value: object) -> None:
-    with pytest.raises(LinkerError, match=f"dan.{name} is {value!r}"):
+@pytest.mark.parametrize(("name", "value"), [("hidden", -1), ("dropout", 1.0), ("dropout", 0.999), ("dropout", -0.1)])
+def test_wrong_options(name: str, value: float) -> None:
+    with pytest.raises(LinkerError, match=f"dan.{name} is {value}"):
         DanOptions(**{name: value})  # type: ignore[arg-type]
 
 

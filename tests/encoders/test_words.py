@@ -49,13 +49,6 @@ def test_an_unknown_word_is_the_mean_of_its_ngrams_and_without_any_it_is_left_ou
     assert vectors(subwords=False).means(["a zz", "zz"]).tolist() == [[1, 0], [0, 0]]
 
 
-def test_rare_words_weigh_more() -> None:
-    """Of three names two have "a", none has "bc", which counts as in one, as does the n-gram."""
-    made = vectors().rarity(["a zz", "a a", "qq"])
-    np.testing.assert_allclose(made, np.log([4 / 2, 4, 4]), atol=1e-6)
-    np.testing.assert_allclose(vectors().means(["a bc", "zz"], made), [[np.log(2) / 2, np.log(4)], [4 * np.log(4)] * 2], atol=1e-6)
-
-
 @given(st.lists(st.sampled_from(["a", "bc", "zz", "qq"]), max_size=5))
 def test_pieces_sum_to_the_mean(words: list[str]) -> None:
     name = " ".join(words)

@@ -43,7 +43,7 @@ def encoder(tmp_path: Path) -> DanEncoder:
     table = Dictionary.read(tmp_path / "d.txt", format="biosyn").table(normalize)
     vocabulary = sorted({word for text in table.texts for word in text.split()})
     words = WordVectors(vocabulary, np.random.default_rng(0).normal(size=(len(vocabulary), 4)).astype(np.float32))
-    made = DanEncoder.create(DanOptions(weighting="none", hidden=8, dropout=0), table, words, 0)
+    made = DanEncoder.create(DanOptions(hidden=8, dropout=0), table, words, 0)
     made.names = sampling.classes(table)
     return made
 
