@@ -125,6 +125,15 @@ def test_more_mentions_go_on_from_the_same_grounding(dictionary: Dictionary, opt
     assert "rare29999" not in first.generator.encoder.words.row  # type: ignore[attr-defined]
 
 
+def test_a_checkpoint_of_grounding_does_not_bring_its_weight_of_characters(
+    dictionary: Dictionary, options: LinkerOptions, tmp_path: Path
+) -> None:
+    for weight in (8, 2):
+        few = changed(options, {"training": {"epochs": 0, "sparse_weight": weight}})
+        model = Linker.train(dictionary, encoder="dan", options=few, work=Work(tmp_path, resume=True))
+        assert model.generator.sparse_weight == pytest.approx(weight / 20)  # type: ignore[attr-defined]
+
+
 def test_an_interrupted_training_goes_on(dictionary: Dictionary, options: LinkerOptions, model: Linker, tmp_path: Path) -> None:
     class Stop(Exception):
         pass

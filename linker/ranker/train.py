@@ -173,10 +173,10 @@ class _Trainer:
     def rank(self) -> None:
         """Rank synonyms before hypernyms before the rest, in lists that are made anew every epoch."""
         options = self.how.training
+        with torch.no_grad():  # the checkpoint of an earlier phase may be of a training with another one
+            self.ranker.sparse_weight.fill_(options.sparse_weight)
         if not options.epochs:
             return
-        with torch.no_grad():  # also after an alignment that another training has made
-            self.ranker.sparse_weight.fill_(options.sparse_weight)
         count = len(self._queries(1))
         plan = Plan(
             options.epochs,
