@@ -150,7 +150,6 @@ class Linker:
         words: WordVectors | None,
     ) -> None:
         """Put a hybrid generator with a trained encoder in the place of the sparse one."""
-        from linker.ranker import rerank
         from linker.ranker.train import Run, fit, flat
 
         options, queries = self.options, annotated.queries(known, dictionary, self.normalize)
@@ -184,6 +183,8 @@ class Linker:
         group = getattr(options, self.encoder, None)
         encoder = kind.create(group, material.table, words, options.training.seed)
         if options.rerank.epochs:
+            from linker.ranker import rerank
+
             rerank.check(encoder, options.rerank, queries)  # before the first stage, not after it
         self.generator, self.history = fit(encoder, material, how, judge if validate else None)
         if options.rerank.epochs:
