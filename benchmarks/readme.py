@@ -118,7 +118,16 @@ def speed() -> str:
 
 def dense() -> str:
     """What a transformer gives on the test mentions."""
-    rows = [made for made in runs("ncbi_test_dense")["rows"] if made["configuration"] not in ABLATION]
+    return _dense_rows(made for made in runs("ncbi_test_dense")["rows"] if made["configuration"] not in ABLATION)
+
+
+def network() -> str:
+    """What the network of word vectors gives on the test mentions: as in the papers' protocol, and as `linker train` makes it."""
+    wanted = ("CCA + DAN", "2012"), ("CCA + DAN, no text", "2017"), ("CCA + DAN, no text, no mentions", "2017")
+    return _dense_rows(made for made in runs("ncbi_test_dan")["rows"] if (made["configuration"], made["medic"]) in wanted)
+
+
+def _dense_rows(rows: Iterable[dict[str, Any]]) -> str:
     head = ["configuration", "MEDIC", "protocol", "runs", "Acc@1 (95% interval)", "Acc@5", "Acc@20", "Acc@1 unseen mentions"]
     return table(head, [_dense_row(made, "biosyn" if made["medic"] == "2012" else "strict") for made in rows])
 
@@ -371,6 +380,7 @@ BLOCKS: tuple[Callable[[], str], ...] = (
     text,
     speed,
     dense,
+    network,
     ablation,
     differences,
     levers,
