@@ -32,11 +32,11 @@ from linker import Linker
 from linker.encoders.dan import DanEncoder
 from linker.encoders.trainable import TrainableEncoder
 from linker.encoders.transformer import TransformerEncoder
-from linker.linker import Work
 from linker.options import LinkerOptions, changed, preset
 from linker.ranker.ground import Grounding
 from linker.text.normalize import normalize
-from linker.training import sampling
+from linker.training import classes
+from linker.training.options import Work
 
 YEAR = "2017"
 STEPS = 100  # of an epoch that are measured
@@ -110,7 +110,7 @@ def training(sizes: Sizes) -> dict[str, Any]:
 def drawing(sizes: Sizes) -> dict[str, Any]:
     """The share of an epoch of grounding that drawing its pairs takes, with the vectors of now that hard batches need."""
     options = preset("default", "dan")
-    names = sampling.classes(medic(YEAR).table(normalize))
+    names = classes.of_concepts(medic(YEAR).table(normalize))
     encoder = DanEncoder.of(names, options.dan, vectors("fastText").pruned(names.texts), sizes.seed)
     grounding = Grounding(encoder, names, options.ground, sizes.seed, encoder.encode)
     start = time.perf_counter()

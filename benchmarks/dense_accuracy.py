@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from linker import Linker, LinkerOptions, matching, metrics
 from linker.evaluation import breakdown, protocols, report
-from linker.linker import Work
 from linker.options import PRESETS, changed, preset
 from linker.readers import mentions
+from linker.training.options import Work
 from linker.training.plot import plot
 
 KS = (1, 5, 20)
@@ -223,6 +223,9 @@ def run(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
     if not kept.exists():
         print(f"{configuration.name}, MEDIC {configuration.medic}, seed {seed}, on {task.corpus} {task.on}", flush=True)
         save(name, _made(configuration, task, seed), seed=seed)
+        phase = name.replace("/", "-")
+        for done in (phase, f"{phase}-rerank"):
+            shutil.rmtree(WORK / key(configuration, seed) / done, ignore_errors=True)
     return load(kept, configuration, seed)
 
 
@@ -249,8 +252,6 @@ def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]
         validate=(lambda linker: _judged(linker, judged)) if task.on == "devel" else None,
         work=Work(folder, resume=True, phase=phase, on_event=_say),
     )
-    for done in (phase, f"{phase}-rerank"):
-        shutil.rmtree(folder / done, ignore_errors=True)
     ranks, groups = {}, {}
     for protocol in protocols.PROTOCOLS:
         outcomes = list(getattr(protocols, protocol)(model, judged, max(KS)))

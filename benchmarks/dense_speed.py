@@ -34,9 +34,9 @@ from linker.annotated import grouped
 from linker.candidates.hybrid import HybridGenerator
 from linker.encoders.transformer import TransformerEncoder
 from linker.evaluation.protocols import biosyn_queries
-from linker.linker import Work
 from linker.options import PRESETS
 from linker.readers import mentions
+from linker.training.options import Work
 
 MEDIC = DATA / "medic" / "medic_06Jul2012.txt.gz"
 TRAIN, DEV, TEST = (DATA / "ncbi-disease" / f"NCBI_{split}.pubtator.txt.gz" for split in ("train", "devel", "test"))

@@ -28,15 +28,15 @@ from linker.annotated import expanded, grouped
 from linker.candidates.dense import top_k
 from linker.encoders.dan import DanEncoder
 from linker.encoders.options import DanOptions, WordsOptions
-from linker.encoders.words import NAME, WordVectors, dictionary_names, marked, read_texts, tokens, unit
+from linker.encoders.words import WordVectors, dictionary_names, marked, read_texts, tokens, unit
 from linker.evaluation.tasks import relatedness, reranking, synonyms
 from linker.evaluation.tasks.synonyms import Split
 from linker.options import LinkerOptions, preset
 from linker.ranker import ground
 from linker.readers import mentions
 from linker.text.normalize import normalize
+from linker.training.classes import Classes
 from linker.training.loop import Epoch
-from linker.training.sampling import Classes
 
 YEAR = "2017"
 WORK = ROOT / "benchmarks" / "work"  # word vectors, not in version control
@@ -160,7 +160,7 @@ def phenotypes(seed: int) -> Classes:
     """Names of 1,000 concepts of HPO, signs and symptoms; those that MEDIC has too are left out."""
     drawn = synonyms.split(synonyms.fine(Dictionary.read(DATA / "ontologies" / "hp.obo.gz")), ZERO_SHOT, seed).zero_shot
     known = {*medic(YEAR).table(normalize).texts}
-    return synonyms.relabelled(drawn, np.array([row for row, text in enumerate(drawn.texts) if text not in known], np.int64))
+    return drawn.relabelled(np.array([row for row, text in enumerate(drawn.texts) if text not in known], np.int64))
 
 
 def covered(encode: Encode, names: Classes) -> dict[str, float]:
@@ -211,21 +211,11 @@ def baselines() -> dict[str, Any]:
     """Jaccard, and the word vectors of BNE, alone and with the word mover's distance."""
     figures: dict[str, Any] = {"Jaccard": {"reranking": reranked(reranking.jaccard)}}
     for kind in WORDS:
-        encode = partial(named, vectors(kind))
+        encode = vectors(kind).named
         figures[kind] = {"reranking": reranked(reranking.cosine(encode)), "relatedness": related(encode)}
         figures[kind] |= {"coverage": covered(encode, split("fine", 0).zero_shot), "hpo_coverage": covered(encode, phenotypes(0))}
     figures["SG_W + WMD"] = {"reranking": reranked(reranking.word_mover(vectors("SG_W")))}
     return figures
-
-
-def named(words: WordVectors, names: Sequence[str]) -> NDArray[np.float32]:
-    """The vector of a name that has one of its own, else the mean of its words."""
-    means = words.means(names)
-    for row, name in enumerate(names):
-        own = words.of(NAME + " ".join(tokens(name)))
-        if own is not None:
-            means[row] = own
-    return means
 
 
 def kept(name: str, make: Callable[[], dict[str, Any]], seed: int | None = None) -> dict[str, Any]:

@@ -26,8 +26,8 @@ from linker import Linker, matching, metrics
 from linker.annotated import grouped
 from linker.candidates.hybrid import HybridGenerator
 from linker.evaluation.protocols import biosyn_queries
-from linker.linker import Work
 from linker.options import changed
+from linker.training.options import Work
 
 DEPTH = 60
 SCALE = 20  # what training multiplies cosines by; the weights are in these units

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_matrix, eye
+from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 Rows = NDArray[np.int32]
@@ -86,6 +86,17 @@ class Hierarchy:
             waiting += new
         return np.array(sorted(found - {row}), np.int32)
 
+    def under(self, rows: Sequence[int]) -> csr_matrix:
+        """Group all concepts under some: csr_matrix (n, n) of int8, 1 where the column is one of `rows` and the row is it or below it."""
+        own = np.asarray(rows, np.int64)
+        found = reached = csr_matrix((np.ones(len(own), np.int8), (own, own)), shape=self._up.shape)
+        while reached.nnz:
+            reached = csr_matrix((self._up @ reached).astype(bool).astype(np.int8))
+            reached = csr_matrix(reached - reached.multiply(found))
+            reached.eliminate_zeros()
+            found = csr_matrix(found + reached)
+        return found
+
     @cached_property
     def roots(self) -> Rows:
         """Rows that have children and no parent."""
@@ -109,17 +120,53 @@ class Hierarchy:
             depth[frontier] = level
         return depth
 
-    def level(self, k: int) -> csr_matrix:
-        """Group all concepts under the concepts of depth k.
+    def levels(self, depth: int, root: int | None = None) -> list[csr_matrix]:
+        """Group the concepts below `depth` consecutive levels of a taxonomy under each of these levels (Fivez et al. 2021b, section 4.1).
+
+        The level of a concept is the most steps from the root to it, so that edges which pass a level by are shortcuts; these, and
+        edges of cycles, do not count. A concept stands under all that it reaches: on one level under several, or under none.
+        Concepts of these levels that nothing below is reached from (dead ends) group nothing.
+
+        Args:
+            depth: how many levels.
+            root: where levels are counted from; the first level holds its children. None: the root of the hierarchy; of several roots
+                the first level holds them.
 
         Returns:
-            csr_matrix (n, n) of int8: (row, group) is 1 where `group` has depth k and is the row itself or one of its ancestors.
+            For each level, the highest first, csr_matrix (n, n) of int8: (row, group) is 1 where `row` is below all the levels and
+            `group` above it on this one.
         """
-        reach = self.steps(np.arange(self.size, dtype=np.int32)).astype(bool) + eye(self.size, dtype=bool, format="csr")
-        keep = csr_matrix(((self.depth == k).astype(np.int8), (range(self.size), range(self.size))), shape=self._up.shape)
-        grouped = csr_matrix(reach.astype(np.int8) @ keep)
-        grouped.eliminate_zeros()
-        return grouped
+        up, level = self._acyclic, np.full(self.size, -1, np.int32)
+        if root is None and len(self.roots) == 1:
+            root = int(self.roots[0])
+        frontier, steps = (self.roots, 1) if root is None else (np.array([root], np.int32), 0)
+        down = csr_matrix(up.T)
+        while len(frontier):
+            level[frontier] = steps
+            frontier, steps = np.unique(down[frontier].indices), steps + 1
+        edges = up.tocoo()
+        kept = (level[edges.row] == level[edges.col] + 1) & (level[edges.col] >= 0)
+        up = csr_matrix((edges.data[kept], (edges.row[kept], edges.col[kept])), shape=up.shape)
+        return [self._below(up, level, k, depth) for k in range(1, depth + 1)]
+
+    @cached_property
+    def _acyclic(self) -> csr_matrix:
+        """The edges between concepts that do not reach one another."""
+        _, part = connected_components(self._up, directed=True, connection="strong")
+        edges = self._up.tocoo()
+        kept = part[edges.row] != part[edges.col]
+        return csr_matrix((edges.data[kept], (edges.row[kept], edges.col[kept])), shape=self._up.shape)
+
+    def _below(self, up: csr_matrix, level: Rows, k: int, depth: int) -> csr_matrix:
+        """Which concepts below level `depth` reach which ones of level k, all edges leading to the next level."""
+        own = np.flatnonzero(level == k)
+        reached = csr_matrix((np.ones(len(own), np.int8), (own, own)), shape=up.shape)
+        found = csr_matrix(up.shape, dtype=np.int8)
+        while reached.nnz:
+            k += 1
+            reached = csr_matrix((up @ reached).astype(bool).astype(np.int8))
+            found = found + reached if k > depth else found
+        return csr_matrix(found)
 
     def distance(self, a: ArrayLike, b: ArrayLike) -> Rows:
         """The least number of edges from a[i] up to a common ancestor (or either of them) and down to b[i]; -1 without one."""

@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import importlib.util
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linker import annotated, files, persistence, registry
-from linker.annotated import Annotated, Group, Item, grouped
+from linker.annotated import Group, Item, grouped
 from linker.candidates.base import Generator, Ranked
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
-from linker.encoders.words import WordVectors
 from linker.errors import LinkerError
 from linker.options import LinkerOptions, changed, preset
 from linker.text import composites, spelling
 from linker.text.normalize import normalize
+from linker.training.options import Work
 from linker.types import Candidate, Document, Mention, Part, Prediction, Span
 
 if TYPE_CHECKING:
-    from linker.ranker.lists import Query
+    from linker.encoders.words import WordVectors
     from linker.ranker.rerank import Asked, Reranker
-    from linker.ranker.train import Material
 
 logger = logging.getLogger(__name__)
 
@@ -50,18 +47,6 @@ class Seen:
 
     mentions: frozenset[str] = frozenset()
     concepts: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """How the training of a dense encoder goes on and what it tells."""
-
-    checkpoints: Path | None = None  # folder for checkpoints
-    resume: bool = False  # go on from them, where there are any
-    phase: str = "rank"  # name of the list-wise phase: another one trains anew, from the same alignment
-    judged_by: str = ""  # what tells the development mentions of `validate` from others, for `resume`
-    on_event: Callable[[Any], None] = lambda event: None  # is told each step (`training.loop.Step`) and the record of each epoch
-    progress: bool = False  # show a bar while the names of the dictionary are encoded
 
 
 class Linker:
@@ -131,79 +116,25 @@ class Linker:
             raise LinkerError(f"a second stage (rerank.epochs) needs a dense encoder, not {encoder}; take one, or leave the stage out")
         sparse = (kind if issubclass(kind, SparseEncoder) else TfidfEncoder)(options.sparse)
         sparse.fit([text for text in table.texts if text])  # as BioSyn: without the mentions
-        if extended is not dictionary:
-            indexed = SparseGenerator.index(_table(extended, options, corrections), extended, sparse)
-        else:
-            indexed = SparseGenerator.index(table, dictionary, sparse)
-        linker = cls(extended, indexed, options, seen, corrections, encoder)
-        if not issubclass(kind, SparseEncoder):
-            linker._train_dense(kind, dictionary, known, validate, work or Work(), words)
-        return linker
+        extended_table = table if extended is dictionary else _table(extended, options, corrections)
+        indexed = SparseGenerator.index(extended_table, extended, sparse)
+        if issubclass(kind, SparseEncoder):
+            return cls(extended, indexed, options, seen, corrections, encoder)
 
-    def _train_dense(
-        self,
-        kind: Any,
-        dictionary: Dictionary,
-        known: Sequence[Annotated],
-        validate: Callable[[Linker], Mapping[str, float]] | None,
-        work: Work,
-        words: WordVectors | None,
-    ) -> None:
-        """Put a hybrid generator with a trained encoder in the place of the sparse one."""
-        from linker.ranker.train import Run, fit, flat
+        from linker import dense
 
-        options, queries = self.options, annotated.queries(known, dictionary, self.normalize)
-        material = self._material(dictionary, known, queries)
-        texts = list(material.table.texts)
-        fingerprint = _fingerprint(material) | {"encoder": self.encoder, "development": work.judged_by}
-        if kind.from_words:
-            words = words or WordVectors.of_names(texts, options.words)
-            fingerprint["words"] = words.pruned(texts).checksum  # without the mentions, which a refit has more of
-            words = words.pruned(material.indexed.table.texts).halved()
-        how = Run(
-            options.training,
-            options.align,
-            checkpoints=work.checkpoints,
-            resume=work.resume,
-            phase=work.phase,
-            fingerprint=fingerprint | flat(options, self.encoder, "sparse", "text"),
-            on_event=work.on_event,
-            progress=work.progress,
-            rerank=options.rerank,
-            ground=options.ground,
-        )
-
-        def judge(generator: HybridGenerator) -> Mapping[str, float]:
+        def judge(generator: Generator) -> Mapping[str, float]:
             assert validate  # noqa: S101 - handed on only where there is one
-            metrics = validate(Linker(self.dictionary, generator, options, self.seen, self._corrections, self.encoder))
+            metrics = validate(cls(extended, generator, options, seen, corrections, encoder))
             if "dev_acc1" not in metrics:
                 raise LinkerError(f"`validate` gives {', '.join(metrics) or 'nothing'}; expected: dev_acc1, and what else is to be logged")
             return metrics
 
-        group = getattr(options, self.encoder, None)
-        encoder = kind.create(group, material.table, words, options.training.seed)
-        if options.rerank.epochs:
-            from linker.ranker import rerank
-
-            rerank.check(encoder, options.rerank, queries)  # before the first stage, not after it
-        self.generator, self.history = fit(encoder, material, how, judge if validate else None)
-        if options.rerank.epochs:
-            self.reranker, history = rerank.fit(self.generator, material, self.dictionary, queries, how)
-            self.history += history
-        if group is not None:  # what is saved names the pretrained model, not where it was found on this machine
-            self.options = dataclasses.replace(options, **{self.encoder: encoder.options})
-
-    def _material(self, dictionary: Dictionary, known: Sequence[Annotated], queries: Iterable[Query] | None) -> Material:
-        """What a dense encoder is trained on: a dictionary, annotated mentions, and the queries that they give."""
-        from linker.ranker.train import Material
-
-        indexed = self.generator
-        assert isinstance(indexed, SparseGenerator)  # noqa: S101 - as `train` made it
-        base = indexed
-        if self.dictionary is not dictionary:  # lists never hold the mentions that they train on
-            base = SparseGenerator.index(_table(dictionary, self.options, self._corrections), dictionary, indexed.encoder)
-        frequency = annotated.frequency(known, dictionary, indexed.table)
-        return Material(None if queries is None else list(queries), dictionary, base, indexed, frequency)
+        base = indexed if extended is dictionary else SparseGenerator.index(table, dictionary, sparse)
+        normal = partial(_normal_form, options=options, corrections=corrections)
+        data = dense.Data(dictionary, extended, base, indexed, known, normal)
+        made = dense.train(kind, encoder, data, options, judge if validate else None, work or Work(), words)
+        return cls(extended, made.generator, made.options, seen, corrections, encoder, made.history, made.reranker)
 
     @property
     def best_epoch(self) -> int:
@@ -377,24 +308,6 @@ def _table(dictionary: Dictionary, options: LinkerOptions, corrections: Mapping[
     if not len(table.concepts):
         raise LinkerError("no name of the dictionary is left once normalised; check normalize.punctuation and the dictionary")
     return table
-
-
-def _fingerprint(material: Material) -> dict[str, object]:
-    """What tells what is trained on from others: a checkpoint is of one."""
-    table, indexed = material.table, material.indexed.table
-    return {
-        "names": _checksum(list(table.texts), table.concepts.tolist(), *material.dictionary.hierarchy.arrays().values()),
-        "mentions": _checksum([(query.text, sorted(query.right)) for query in material.queries or ()]),
-        "indexed": _checksum(list(indexed.texts), indexed.concepts.tolist(), material.frequency),
-    }
-
-
-def _checksum(*values: Any) -> str:
-    """What tells data from other data."""
-    digest = hashlib.sha256()
-    for value in values:
-        digest.update(value.tobytes() if hasattr(value, "tobytes") else json.dumps(value).encode())
-    return digest.hexdigest()
 
 
 def _list(scores: Any, ranked: Ranked) -> list[Any]:

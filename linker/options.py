@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from linker.encoders.options import DanOptions, TransformerOptions, WordsOptions
+from linker.encoders.options import BneOptions, DanOptions, FewShotOptions, TransformerOptions, WordsOptions
 from linker.encoders.tfidf import TfidfOptions
 from linker.errors import LinkerError
 from linker.text.normalize import PRESETS as NORMALIZE
@@ -36,6 +36,8 @@ class LinkerOptions:
     transformer: TransformerOptions = field(default_factory=TransformerOptions)
     words: WordsOptions = field(default_factory=WordsOptions)
     dan: DanOptions = field(default_factory=DanOptions)
+    fewshot: FewShotOptions = field(default_factory=FewShotOptions)
+    bne: BneOptions = field(default_factory=BneOptions)
     align: AlignOptions = field(default_factory=AlignOptions)
     ground: GroundOptions = field(default_factory=GroundOptions)
     training: TrainingOptions = field(default_factory=TrainingOptions)
@@ -69,40 +71,88 @@ _BIOSYN = LinkerOptions(
 )
 _BCNH = dataclasses.replace(_BIOSYN.training, loss="listwise", hypernym_norm=True, batch_size=10, keep_unjudged=True)
 
+# What the papers on encoders made of words share: triplets of all names, Adam at a constant rate, no annotated mentions.
+_FIVEZ = dataclasses.replace(
+    LinkerOptions(),
+    words=WordsOptions(dim=300, max_n=6, buckets=200_000),
+    align=AlignOptions(epochs=0),
+    ground=GroundOptions(
+        loss="triplet",
+        epochs=100,
+        patience=1,
+        triplets=0,
+        pool=0,
+        prototype_names=0,
+        prototype_weight=1,
+        batch_size=64,
+        learning_rate=1e-3,
+        warmup=0,
+    ),
+    training=TrainingOptions(epochs=0),
+)
+_HIGHER = dataclasses.replace(
+    _FIVEZ.ground, classes="level", epochs=200, patience=10, triplets=1, prototype_weight=0, context_weight=1, between_weight=1
+)
+_SHOTS = dataclasses.replace(
+    _FIVEZ.ground,
+    classes="parts",
+    shots=15,
+    epochs=200,
+    patience=10,
+    stop_by="loss",
+    negatives=1000,
+    prototype_weight=0,
+    between_weight=1,
+    batch_size=16,
+)
+_BNE = GroundOptions(
+    loss="logistic",
+    temperature=1,
+    epochs=100,
+    triplets=1,
+    prototype_weight=0,
+    context_weight=1,
+    concept_weight=1,
+    batch_size=64,
+    learning_rate=1e-3,
+    clip=5,
+    warmup=0,
+)
+
 PRESETS: Mapping[str, LinkerOptions] = {
     "default": LinkerOptions(),
     "paper-biosyn": _BIOSYN,
     "paper-bcnh": dataclasses.replace(_BIOSYN, training=_BCNH),
-    "paper-dan": dataclasses.replace(
-        LinkerOptions(),
-        words=WordsOptions(dim=300, max_n=6, buckets=200_000),
-        dan=DanOptions(hidden=38_400),
-        align=AlignOptions(epochs=0),
-        ground=GroundOptions(
-            loss="triplet",
-            epochs=100,
-            patience=1,
-            triplets=0,
-            pool=0,
-            prototype_names=0,
-            prototype_weight=1,
-            batch_size=64,
-            learning_rate=1e-3,
-            warmup=0,
-        ),
-        training=TrainingOptions(epochs=0),  # the paper has no annotated mentions
+    "paper-dan": dataclasses.replace(_FIVEZ, dan=DanOptions(hidden=38_400)),
+    "paper-dan-higher": dataclasses.replace(_FIVEZ, dan=DanOptions(cca=False, hidden=76_800), ground=_HIGHER),
+    "paper-fewshot": dataclasses.replace(_FIVEZ, fewshot=FewShotOptions(hidden=9600), ground=_SHOTS),
+    "paper-bne": dataclasses.replace(_FIVEZ, words=WordsOptions(subwords=False), bne=BneOptions(hidden=200, normalize=False), ground=_BNE),
+    "paper-bne-words": dataclasses.replace(
+        _FIVEZ,
+        bne=BneOptions(characters=False, hidden=4800),
+        ground=dataclasses.replace(_FIVEZ.ground, prototype_weight=0, context_weight=1, concept_weight=1),
     ),
 }
 
-
+# The defaults of encoders made of words. λ is large here, and would take long to grow; a word that one name has tells its concept from
+# all others, so that no word is too rare.
+_DAN = dataclasses.replace(
+    LinkerOptions(),
+    words=WordsOptions(min_count=1),
+    align=AlignOptions(epochs=0),
+    training=TrainingOptions(epochs=10, batch_size=64, learning_rate=1e-3, sparse_weight=8),
+)
+_HELD = dataclasses.replace(_DAN.ground, prototype_weight=0, context_weight=1, concept_weight=1)
 _OF_ENCODERS: Mapping[str, LinkerOptions] = {
-    "dan": dataclasses.replace(
-        LinkerOptions(),
-        words=WordsOptions(min_count=1),  # a word that one name has tells its concept from all others
-        align=AlignOptions(epochs=0),
-        # λ is large here, and would take long to grow
-        training=TrainingOptions(epochs=10, batch_size=64, learning_rate=1e-3, sparse_weight=8),
-    )
+    "dan": _DAN,
+    "dan-higher": dataclasses.replace(
+        _DAN,
+        dan=DanOptions(cca=False),
+        ground=dataclasses.replace(_HELD, classes="level", triplets=1, epochs=30, patience=10, concept_weight=0, between_weight=1),
+    ),
+    "fewshot": dataclasses.replace(_DAN, ground=dataclasses.replace(_SHOTS, epochs=100, patience=5, batch_size=64)),
+    "bne": dataclasses.replace(_DAN, ground=dataclasses.replace(_HELD, learning_rate=1e-3, clip=5)),
+    "bne-words": dataclasses.replace(_DAN, bne=BneOptions(characters=False), ground=dataclasses.replace(_HELD, learning_rate=1e-3, clip=5)),
 }
 
 

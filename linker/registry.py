@@ -13,6 +13,10 @@ ENCODERS = {
     "tfidf": "linker.encoders.tfidf:TfidfEncoder",
     "transformer": "linker.encoders.transformer:TransformerEncoder",
     "dan": "linker.encoders.dan:DanEncoder",
+    "dan-higher": "linker.encoders.dan:DanHigherEncoder",
+    "fewshot": "linker.encoders.fewshot:FewShotEncoder",
+    "bne": "linker.encoders.bne:BneEncoder",
+    "bne-words": "linker.encoders.bne:BneWordsEncoder",
 }
 
 

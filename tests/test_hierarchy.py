@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 
 from linker.hierarchy import Hierarchy
 
@@ -54,12 +55,35 @@ def test_depth_roots_and_cycles() -> None:
     assert lists(DRAWN.cycles()) == [[8, 9]]
 
 
-def test_level_groups_under_the_concepts_of_a_depth() -> None:
-    level = DRAWN.level(1)
-    members = {group: np.flatnonzero(level.toarray()[:, group]).tolist() for group in np.unique(level.indices)}
-    assert members == {1: [1, 3, 4, 6], 2: [2, 4, 5, 6], 6: [6]}
-    assert set(level.data) == {1}
-    assert DRAWN.level(9).nnz == 0
+def members(groups: csr_matrix) -> dict[int, list[int]]:
+    dense = groups.toarray()
+    assert set(groups.data) <= {1}
+    return {group: np.flatnonzero(dense[:, group]).tolist() for group in np.unique(groups.indices).tolist()}
+
+
+# 0 is the root of 1, 2 and 9; 1 of 3 and 4; 2 of 4 and 5; 3 of 6, 4 of 6 and 7, 6 of 8. 9 and 5 end nowhere, 0 - 7 and 1 - 8 are
+# shortcuts, 10 stands elsewhere, and 11 and 12, below 3, are each other's parents.
+UP = {1: [0], 2: [0, 10], 3: [1], 4: [1, 2], 5: [2], 6: [3, 4], 7: [4, 0], 8: [6, 1], 9: [0], 11: [3, 12], 12: [11]}
+TAXONOMY = Hierarchy.of(13, [(child, parent) for child, parents in UP.items() for parent in parents])
+
+
+def test_levels_of_a_taxonomy() -> None:
+    first, second = TAXONOMY.levels(2, root=0)
+    assert members(first) == {1: [6, 7, 8, 11], 2: [6, 7, 8]}
+    assert members(second) == {3: [6, 8, 11], 4: [6, 7, 8]}
+    (only,) = TAXONOMY.levels(1, root=0)
+    assert members(only) == {1: [3, 4, 6, 7, 8, 11], 2: [4, 5, 6, 7, 8]}
+    assert [members(groups) for groups in TAXONOMY.levels(4, root=0)] == [{}] * 4
+    assert members(TAXONOMY.levels(1, root=4)[0]) == {6: [8]}
+
+
+def test_levels_of_several_roots_and_of_one() -> None:
+    first, second = TAXONOMY.levels(2)  # 0 and 10 are the first level, so that 2 is below both, and 9 below 0
+    assert members(first) == {0: [3, 4, 5, 6, 7, 8, 11], 10: [4, 5, 6, 7, 8]}
+    assert members(second) == {1: [3, 4, 6, 7, 8, 11], 2: [4, 5, 6, 7, 8]}
+    alone = Hierarchy.of(3, [(1, 0), (2, 1)])
+    assert members(alone.levels(1)[0]) == {1: [2]}
+    assert members(Hierarchy.of(2, []).levels(1)[0]) == {}
 
 
 def test_distance() -> None:
@@ -76,7 +100,7 @@ def test_no_rows_and_no_concepts() -> None:
     assert DRAWN.distance([], []).tolist() == []
     nothing = Hierarchy.of(0, [])
     assert (nothing.depth.tolist(), nothing.cycles(), nothing.roots.tolist()) == ([], [], [])
-    assert Hierarchy.of(2, []).level(0).toarray().tolist() == [[1, 0], [0, 1]]
+    assert nothing.levels(1)[0].shape == (0, 0)
 
 
 def test_a_long_chain_needs_no_recursion() -> None:
@@ -108,18 +132,28 @@ def test_steps_and_ancestors_agree_with_networkx(edges: list[tuple[int, int]]) -
 
 @given(EDGES)
 @settings(deadline=None, max_examples=30)
-def test_depth_levels_and_cycles_agree_with_networkx(edges: list[tuple[int, int]]) -> None:
+def test_depth_and_cycles_agree_with_networkx(edges: list[tuple[int, int]]) -> None:
     hierarchy, up = Hierarchy.of(SIZE, edges), graph(edges)
     tops = [n for n in up if not up.out_degree(n)]
     to_top = {n: [nx.shortest_path_length(up, n, t) for t in tops if nx.has_path(up, n, t)] for n in up}
     depth = [min(to_top[n], default=-1) for n in range(SIZE)]
     assert hierarchy.depth.tolist() == depth
-    for k in range(3):
-        expected = {(n, g) for n in up for g in up if depth[g] == k and nx.has_path(up, n, g)}
-        assert set(zip(*(x.tolist() for x in hierarchy.level(k).nonzero()), strict=True)) == expected
     strong = sorted(sorted(c) for c in nx.strongly_connected_components(up) if len(c) > 1)
     assert sorted(lists(hierarchy.cycles())) == strong
     assert hierarchy.roots.tolist() == [t for t in sorted(tops) if up.in_degree(t)]
+
+
+@given(EDGES)
+@settings(deadline=None, max_examples=30)
+def test_levels_agree_with_all_paths(edges: list[tuple[int, int]]) -> None:
+    hierarchy, up = Hierarchy.of(SIZE, edges), graph(edges)
+    part = {n: i for i, c in enumerate(nx.strongly_connected_components(up)) for n in c}
+    up.remove_edges_from([(a, b) for a, b in up.edges if part[a] == part[b]])
+    level = {n: max((len(path) - 1 for path in nx.all_simple_paths(up, n, 0)), default=-1) for n in up if n} | {0: 0}
+    up.remove_edges_from([(a, b) for a, b in [*up.edges] if level[b] < 0 or level[a] != level[b] + 1])
+    for k, groups in enumerate(hierarchy.levels(2, root=0), 1):
+        expected = {(n, g) for n in up for g in up if level[g] == k and level[n] > 2 and nx.has_path(up, n, g)}
+        assert set(zip(*(x.tolist() for x in groups.nonzero()), strict=True)) == expected
 
 
 @given(EDGES)

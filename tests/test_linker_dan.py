@@ -13,9 +13,9 @@ pytest.importorskip("gensim")
 
 from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention
 from linker.encoders.words import WordVectors
-from linker.linker import Work
 from linker.options import changed, preset
 from linker.readers import mentions as readers
+from linker.training.options import Work
 from linker.types import GoldGroup
 
 QUICK = {

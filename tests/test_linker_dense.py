@@ -21,9 +21,10 @@ from safetensors.torch import load_file, save_file  # noqa: E402
 
 from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, files, persistence  # noqa: E402
 from linker.evaluation import protocols  # noqa: E402
-from linker.linker import Seen, Work  # noqa: E402
+from linker.linker import Seen  # noqa: E402
 from linker.options import PRESETS, changed  # noqa: E402
 from linker.readers import mentions as readers  # noqa: E402
+from linker.training.options import Work  # noqa: E402
 from linker.types import Candidate, Document, GoldGroup, Passage  # noqa: E402
 
 QUERIES = ["breast cancers", "tumour", "haemophilia", "a cup of tea", "AIDS", "", "Louis Bar", "breast and ovarian cancer", "cancer"]
@@ -167,7 +168,7 @@ def test_the_history_tells_of_each_epoch(model: Linker, mentions: list[Mention])
 def test_mentions_become_names_but_no_candidates(
     few: Dictionary, own: list[Mention], options: LinkerOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from linker.ranker import train as training
+    from linker import dense as training
 
     materials: list[Any] = []
     fit = training.fit

@@ -45,7 +45,7 @@ def test_saved_options_come_back(options: LinkerOptions) -> None:
     assert changed(LinkerOptions(), json.loads(json.dumps(dataclasses.asdict(options)))) == options
 
 
-GROUPS = "normalize, text, sparse, transformer, words, dan, align, ground, training, rerank"
+GROUPS = "normalize, text, sparse, transformer, words, dan, fewshot, bne, align, ground, training, rerank"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ GROUPS = "normalize, text, sparse, transformer, words, dan, align, ground, train
         ({"sparse": {"ngram_max": float("inf")}}, "sparse.ngram_max is inf; expected: a whole number"),
         ({"sparse": {"ngram_max": None}}, "sparse.ngram_max is None; expected: a whole number"),
         ({"sparse": {"ngram_max": [2]}}, "sparse.ngram_max is [2]; expected: a whole number"),
-        ({"ground": {"loss": "cosine"}}, "ground.loss is 'cosine'; choose one of: contrast, triplet"),
+        ({"ground": {"loss": "cosine"}}, "ground.loss is 'cosine'; choose one of: contrast, triplet, logistic"),
         ({"ground": {"batch_size": 1}}, "ground.batch_size is 1; expected: 2 or more"),
         ({"sparse": {"ngram_min": 0}}, "sparse.ngram_min 0 and ngram_max 2: 1 <= ngram_min <= ngram_max is wanted"),
         ({"sparse": {"ngram_min": 3}}, "sparse.ngram_min 3 and ngram_max 2: 1 <= ngram_min <= ngram_max is wanted"),

@@ -26,7 +26,7 @@ def flagged(flags: Mapping[str, Any], model_name: str | None) -> list[Setting]:
     """Flags as settings; the norm loss needs vectors that are not normalised, which its flag sees to."""
     given = [(typed(name, value), f"training.{name}", value) for name, value in flags.items() if value is not None]
     if flags["hypernym_norm"]:
-        given += [(typed("hypernym_norm", True), f"{encoder}.normalize", False) for encoder in ("transformer", "dan")]
+        given += [(typed("hypernym_norm", True), f"{encoder}.normalize", False) for encoder in ("transformer", "dan", "fewshot", "bne")]
     if model_name is not None:
         given.append((f"--model-name {model_name}", "transformer.model", model_name))
     return given

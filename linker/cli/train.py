@@ -22,8 +22,9 @@ from linker.errors import LinkerError
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
     from linker.encoders.words import WordVectors
-    from linker.linker import Linker, Work
+    from linker.linker import Linker
     from linker.options import LinkerOptions
+    from linker.training.options import Work
     from linker.types import Document, Mention
 
 _WORDS = "words"  # folder of the word vectors that were trained for it
@@ -57,7 +58,13 @@ _LABELS = {
 @click.option("--model-name", metavar="PATH_OR_HUB_ID", help="The transformer to start from; implies --encoder transformer.")
 @click.option("--words", metavar="DIR_OR_FILE", help="Word vectors, for encoders that are made of words. [default: trained on the names]")
 @click.option("--text", "texts", multiple=True, metavar="PATH", help="Text to train word vectors on beside the names; may be given again.")
-@click.option("--preset", default="default", show_default=True, metavar="NAME", help="default, paper-biosyn, paper-bcnh or paper-dan.")
+@click.option(
+    "--preset",
+    default="default",
+    show_default=True,
+    metavar="NAME",
+    help="default, or paper- and one of: biosyn, bcnh, dan, dan-higher, fewshot, bne, bne-words.",
+)
 @click.option("--loss", type=click.Choice(["listwise", "marginal"]), help="Loss of the candidate lists. [training.loss]")
 @click.option("--hypernym-norm/--no-hypernym-norm", default=None, help="Add the norm loss. [training.hypernym_norm]")
 @click.option("--top-k", type=int, metavar="N", help="Names in a training list. [training.top_k]")
@@ -103,9 +110,9 @@ def train(
     folder while it is trained, to go on from with --resume; several GPUs: accelerate launch -m linker.cli train ...
     """
     from linker import persistence, registry
-    from linker.linker import Work
     from linker.readers import mentions as readers
     from linker.text.spelling import read
+    from linker.training.options import Work
 
     if refit and not dev:
         raise click.UsageError("--refit adds the mentions of --dev to the training; name them with --dev")
@@ -116,9 +123,10 @@ def train(
     flags = {name: others.pop(name) for name in settings.FLAGS}
     chosen, why = _chosen(encoder, model_name, preset)
     options = settings.read(preset, config, settings.flagged(flags, model_name), changes, chosen)
-    _check_words(chosen, words, texts, changes)
-    if options.training.hypernym_norm and getattr(getattr(options, chosen, None), "normalize", False):
-        raise click.UsageError(f"the norm loss (training.hypernym_norm) needs vectors of any length; add --set {chosen}.normalize=false")
+    group = getattr(registry.load(chosen), "group", "")  # of the options, that its own are
+    _check_words(chosen, getattr(options, group, None), words, texts, changes)
+    if options.training.hypernym_norm and getattr(getattr(options, group, None), "normalize", False):
+        raise click.UsageError(f"the norm loss (training.hypernym_norm) needs vectors of any length; add --set {group}.normalize=false")
     is_main = os.environ.get("RANK", "0") == "0"  # of several processes, the one that speaks and writes
     if not is_main:
         click.get_current_context().meta["linker.quiet"] = True
@@ -165,7 +173,8 @@ def _chosen(encoder: str | None, model_name: str | None, preset: str) -> tuple[s
         return encoder or "transformer", ""
     if preset == "default":
         return registry.best()
-    return "dan" if preset == "paper-dan" else "tfidf", f"of the preset {preset}"
+    paper = preset.removeprefix("paper-")
+    return paper if paper in registry.ENCODERS else "tfidf", f"of the preset {preset}"
 
 
 def _is_dense(encoder: str, resume: bool, flags: Mapping[str, Any]) -> bool:
@@ -187,7 +196,7 @@ def _is_dense(encoder: str, resume: bool, flags: Mapping[str, Any]) -> bool:
     return False
 
 
-def _check_words(encoder: str, words: str | None, texts: tuple[str, ...], changes: tuple[str, ...]) -> None:
+def _check_words(encoder: str, options: Any, words: str | None, texts: tuple[str, ...], changes: tuple[str, ...]) -> None:
     """Refuse word vectors where nothing is made of them, and options of their training where they are trained already."""
     from linker import registry
 
@@ -197,9 +206,10 @@ def _check_words(encoder: str, words: str | None, texts: tuple[str, ...], change
         raise click.UsageError(
             f"--set {given[0]} is for the training of word vectors, and --words names trained ones; leave one of them out"
         )
-    if (words or texts) and not getattr(registry.load(encoder), "from_words", False):
+    kind = registry.load(encoder)
+    if (words or texts) and not (hasattr(kind, "needs_words") and kind.needs_words(options)):
         flag = "--words" if words else "--text"
-        raise click.UsageError(f"{flag} is for encoders that are made of words (dan), not {encoder}; leave it out")
+        raise click.UsageError(f"{flag} is for encoders that are made of words (dan and its kind), not {encoder}; leave it out")
 
 
 def _words(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,12 @@ class SparseEncoder(ABC):
 class Encoder(ABC):
     """Maps normalised names to dense vectors whose dot product is the dense score."""
 
-    from_words: ClassVar[bool] = False  # whether it is made of word vectors
+    group: ClassVar[str] = ""  # of `LinkerOptions`, that its options are; none where it has none
+
+    @classmethod
+    def needs_words(cls, options: Any) -> bool:
+        """Whether it is made of word vectors, with these options."""
+        return False
 
     @property
     @abstractmethod

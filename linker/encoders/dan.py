@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
@@ -20,11 +19,12 @@ from torch.nn import functional
 from linker import persistence
 from linker.dictionary import NameTable
 from linker.encoders import cca
+from linker.encoders.grounded import GroundedEncoder, concept_means
 from linker.encoders.options import DanOptions
-from linker.encoders.trainable import Batch, Tokens, TrainableEncoder, pick_device
+from linker.encoders.trainable import Batch, Tokens, pick_device
 from linker.encoders.words import WordVectors, unit
 from linker.errors import LinkerError
-from linker.training.sampling import Classes, classes
+from linker.training.classes import Classes, Floats, of_concepts
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Dropout(nn.Module):
         return values * kept.to(values.dtype).mul_(1 / (1 - self.share))
 
 
-class DanEncoder(TrainableEncoder):
+class DanEncoder(GroundedEncoder):
     """Dense: the mean of a name's word vectors through one hidden layer (DAN), small and fast; trained by conceptual grounding.
 
     `f(n) = enc(CCA(u_n))`, u_n the mean of the word vectors, brought to length 1 (Fivez et al. 2021a, eq. 1 and section 3.2). The word
@@ -59,7 +59,7 @@ class DanEncoder(TrainableEncoder):
         options: which of the parts there are.
     """
 
-    from_words = True
+    group = "dan"
     step = 2048  # names at once, also on a CPU
 
     def __init__(self, words: WordVectors, options: DanOptions) -> None:
@@ -86,7 +86,7 @@ class DanEncoder(TrainableEncoder):
         """
         if words is None:
             raise LinkerError("the encoder dan is made of word vectors; name some with --words, or train them")
-        return cls.of(classes(table), options, words, seed)
+        return cls.of(of_concepts(table), options, words, seed)
 
     @classmethod
     def of(cls, names: Classes, options: DanOptions, words: WordVectors, seed: int) -> DanEncoder:
@@ -115,6 +115,10 @@ class DanEncoder(TrainableEncoder):
             encoder.cca_mean.copy_(torch.from_numpy(of_names.mean))
             encoder.cca_weights.copy_(torch.from_numpy(of_names.weights))
         return encoder
+
+    @classmethod
+    def needs_words(cls, options: DanOptions) -> bool:
+        return True
 
     @property
     def dim(self) -> int:
@@ -146,18 +150,12 @@ class DanEncoder(TrainableEncoder):
             vectors = self.layers(vectors)
         return functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
 
-    def prototypes(self, names: Sequence[str], labels: NDArray[np.int64], projected: bool) -> NDArray[np.float32]:
-        """What the mean encoding of each class is drawn to: the mean u_p of its names' word vectors, projected where there is a projection.
+    def pretrained(self, names: Sequence[str]) -> Floats:
+        return unit(self.words.means(names))
 
-        Args:
-            names: of the classes, each of which has one or more.
-            labels: (n,) the class of each.
-            projected: CCA(u_p) (Fivez et al. 2021a, eq. 4); False: u_p, as in the published code.
-
-        Returns:
-            float32 (classes, dim).
-        """
-        means = concept_means(unit(self.words.means(names)), labels)
+    def prototypes(self, names: Classes, projected: bool) -> Floats:
+        """As for any grounded encoder; projected: CCA(u_c) (Fivez et al. 2021a, eq. 4), else u_c, as in the published code."""
+        means = super().prototypes(names, projected)
         if not (projected and self.options.cca):
             return means
         if self.concept_projection is None:
@@ -188,9 +186,5 @@ class DanEncoder(TrainableEncoder):
         return encoder.eval().to(pick_device("auto"))
 
 
-def concept_means(vectors: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The mean of the vectors of each class (Fivez et al. 2021a, eq. 2): float32 (classes, dim)."""
-    sums = np.zeros((int(labels.max(initial=-1)) + 1, vectors.shape[1]), np.float64)
-    np.add.at(sums, labels, vectors)
-    means: NDArray[np.float32] = (sums / np.maximum(np.bincount(labels, minlength=len(sums)), 1)[:, None]).astype(np.float32)
-    return means
+class DanHigherEncoder(DanEncoder):
+    """Dense: dan, trained to bring together what stands under the same concept some levels up the hierarchy (Fivez et al. 2021b)."""

@@ -75,3 +75,46 @@ class DanOptions:
             raise LinkerError(f"dan.hidden is {self.hidden}; expected: 0 or more")
         if not 0 <= self.dropout < 255.5 / 256:
             raise LinkerError(f"dan.dropout is {self.dropout}; expected: 0 or more, and below 0.998")
+
+
+@dataclass(frozen=True, slots=True)
+class FewShotOptions:
+    """The few-shot encoder: a network on the vectors of another encoder, which it moves."""
+
+    base: str = "words"  # words: the mean of the word vectors; transformer, or transformer:PATH_OR_HUB_ID; or the folder of a dense model
+    hidden: int = 2400  # units of the hidden layer; 9,600 in the paper
+    dropout: float = 0.5  # share of the hidden units in training, counted in 256ths
+    normalize: bool = True  # unit vectors, so that the dense score is a cosine
+
+    def __post_init__(self) -> None:
+        if self.hidden < 1:
+            raise LinkerError(f"fewshot.hidden is {self.hidden}; expected: 1 or more")
+        if not 0 <= self.dropout < 255.5 / 256:
+            raise LinkerError(f"fewshot.dropout is {self.dropout}; expected: 0 or more, and below 0.998")
+        if not self.base:
+            raise LinkerError("fewshot.base is empty; expected: words, transformer, or the folder of a model")
+
+
+@dataclass(frozen=True, slots=True)
+class BneOptions:
+    """The Biomedical Name Encoder: recurrent networks over the characters of words, and over words."""
+
+    characters: bool = True  # words are read letter by letter too; off: bne-words of Fivez et al. 2021a
+    character_dim: int = 50  # components of a character's vector
+    hidden: int = 100  # units of each direction of both networks; 200 in the paper, 4,800 in bne-words of Fivez et al.
+    dropout: float = 0.5  # share of the components that words and names lose in training
+    max_characters: int = 32  # of a word; the rest is not read
+    max_words: int = 32  # of a name; the rest is not read
+    targets: Literal["words", "tokens"] = "words"  # g(c), q(s): means of word vectors (option 2); or of concepts and names (option 1)
+    train_words: bool = False  # the word vectors change too (Wieting et al. 2015, as BNE compares with)
+    tanh: bool = False  # on what comes out, as in the published code
+    normalize: bool = True  # unit vectors, so that the dense score is a cosine; the paper does not
+
+    def __post_init__(self) -> None:
+        for name in ("character_dim", "hidden", "max_characters", "max_words"):
+            if getattr(self, name) < 1:
+                raise LinkerError(f"bne.{name} is {getattr(self, name)}; expected: 1 or more")
+        if not 0 <= self.dropout < 1:
+            raise LinkerError(f"bne.dropout is {self.dropout}; expected: 0 or more, and below 1")
+        if self.targets not in ("words", "tokens"):
+            raise LinkerError(f"bne.targets is {self.targets!r}; expected: words or tokens")

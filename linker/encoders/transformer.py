@@ -35,6 +35,8 @@ class TransformerEncoder(TrainableEncoder):
         options: what is saved; its `model` must tell nothing of this machine.
     """
 
+    group = "transformer"
+
     def __init__(self, model: Any, tokenizer: Any, options: TransformerOptions) -> None:
         super().__init__()
         self.model, self.tokenizer, self.options = model, tokenizer, options

@@ -135,10 +135,24 @@ class WordVectors:
         row = self.row.get(token)
         return None if row is None else self.vectors[row]
 
+    def named(self, names: Sequence[str]) -> Floats:
+        """The vector of each name as a token (`NAME`), or the mean of its words where it has none; float32 (len(names), dim)."""
+        made = self.means(names)
+        for row, name in enumerate(names):
+            own = self.of(NAME + " ".join(tokens(name)))
+            if own is not None:
+                made[row] = own
+        return made
+
     def pruned(self, names: Iterable[str], frequent: int = FREQUENT) -> WordVectors:
-        """Only the words of some names, the first words of the vocabulary (the frequent ones), and the n-grams of all these."""
-        wanted = {word for name in names for word in tokens(name)} | set(self.words[:frequent])
-        words = [word for word in self.row if word in wanted]
+        """Only the words of some names, the first words of the vocabulary (the frequent ones), and the n-grams of all these.
+
+        Of the tokens that are no words, those of the names and of all concepts stay.
+        """
+        cut = [tokens(name) for name in names]
+        wanted = {word for name in cut for word in name} | set(self.words[:frequent])
+        named = {NAME + " ".join(name) for name in cut} | {word for word in self.words if word.startswith(CONCEPT)}
+        words = [word for word in self.row if word in wanted or word in named]
         if self.subwords is None:
             return WordVectors(words, self.vectors[[self.row[word] for word in words]])
         used = {h for word in wanted for h in self.subwords.hashes(word)}

@@ -25,10 +25,10 @@ from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import Encoder
-from linker.encoders.dan import DanEncoder
+from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.trainable import Precision, TrainableEncoder, pick_device, settle
 from linker.errors import LinkerError
-from linker.ranker.ground import Grounding
+from linker.ranker.ground import Grounding, drawn
 from linker.ranker.lists import ListMaker, Lists, Query, dictionary_queries
 from linker.ranker.model import PROBE, ListwiseRanker, is_unit, scale_of, spread
 from linker.training import losses, sampling
@@ -121,7 +121,7 @@ class _Trainer:
         self.material, self.how, self.validate = material, how, validate
         if how.training.hypernym_norm and is_unit(encoder):
             raise LinkerError(
-                "the norm loss needs vectors of any length, these are unit vectors; set transformer.normalize=false or dan.normalize=false"
+                "the norm loss needs vectors of any length, these are unit vectors; set normalize=false in the options of the encoder"
             )
         self.accelerator = Accelerator(cpu=encoder.device.type == "cpu")
         if self.accelerator.device.type != encoder.device.type:  # accelerate settles it once for a process
@@ -160,15 +160,16 @@ class _Trainer:
     def ground(self) -> None:
         """Draw the names of a concept together, away from others and to the concept's prototype (see `ranker.ground`)."""
         options, encoder = self.how.ground, self.ranker.encoder
-        if not (options.epochs and isinstance(encoder, DanEncoder) and [*encoder.parameters()]):
+        if not (options.epochs and isinstance(encoder, GroundedEncoder) and [*encoder.parameters()]):
             return
-        names = sampling.classes(self.material.table)
-        grounding = Grounding(encoder, names, options, self.how.training.seed, self._encode, self._share)
+        seed = self.how.training.seed
+        names, judged = drawn(options, self.material.table, self.material.dictionary, seed)
+        grounding = Grounding(encoder, names, options, seed, self._encode, self._share, judged)
         if len(grounding.alone):
             alone, count = len(grounding.alone), grounding.names.count
-            logger.info("%d of %d concepts have one name or no other concept beside them: no synonym, but a prototype", alone, count)
+            logger.info("%d of %d classes have one name or no other class beside them: no other name to draw to", alone, count)
         judge = lambda epoch: {**self._check(epoch), **grounding.judge(epoch)}  # noqa: E731
-        self._run("ground", grounding.groups(encoder), grounding.batches, grounding.plan(), judge)
+        self._run("ground", encoder.groups(options.learning_rate, options.weight_decay), grounding.batches, grounding.plan(), judge)
 
     def rank(self) -> None:
         """Rank synonyms before hypernyms before the rest, in lists that are made anew every epoch."""
@@ -208,10 +209,10 @@ class _Trainer:
         how = self.how
         if how.checkpoints is None:
             return None
-        fingerprint, training = {**how.fingerprint, **flat(how, "align", "ground")}, flat(how, "training")
+        grounds = isinstance(self.ranker.encoder, GroundedEncoder) and phase != "align"
+        fingerprint, training = {**how.fingerprint, **flat(how, "align", *["ground"] * grounds)}, flat(how, "training")
         if phase in ("align", "ground"):
-            unseen = (*_UNSEEN, "ground.") if phase == "align" else _UNSEEN
-            fingerprint = {name: value for name, value in fingerprint.items() if not name.startswith(unseen)}
+            fingerprint = {name: value for name, value in fingerprint.items() if not name.startswith(_UNSEEN)}
             training = {name: training[name] for name in _ALIGNED}
         fingerprint |= training
         checkpoints = Checkpoints(how.checkpoints / phase, fingerprint)

@@ -46,7 +46,8 @@ class Plan:
     optimizer: Literal["adamw", "adam"] = "adamw"
     warmup: float = 0.0  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant
     clip: float = 0.0  # largest norm of the gradient; 0: no clipping
-    best_by: str | None = None  # the number of an epoch, the higher the better, whose best weights are kept; None: the last weights
+    best_by: str | None = None  # the number of an epoch whose best weights are kept; None: the last weights
+    least: bool = False  # whether the best is the least number, instead of the highest
     patience: int = 0  # epochs without a better one before training stops; 0 never stops
     seed: int = 0
 
@@ -278,8 +279,9 @@ class _Loop:
         self.start = copied(self.module.state_dict())
         if plan.best_by:
             progress.waited += 1
-            if progress.best is None or record[plan.best_by] > progress.best:
-                progress.best, progress.waited, self.best = record[plan.best_by], 0, self.start
+            merit = -record[plan.best_by] if plan.least else record[plan.best_by]
+            if progress.best is None or merit > progress.best:
+                progress.best, progress.waited, self.best = merit, 0, self.start
         self.save()
         return record
 

@@ -127,6 +127,19 @@ def prototype(names: Tensor, owner: Tensor, targets: Tensor) -> Tensor:
     return cosine_distance(sums / count, targets)
 
 
+def logistic(right: Tensor, wrong: Tensor, has_wrong: Tensor) -> Tensor:
+    """Compute `l(right) + l(-wrong)`, l(x) = log(1 + exp(-x)), of dot products (BNE, Phan et al. 2019, section 3.2).
+
+    Args:
+        right, wrong: (B,).
+        has_wrong: (B,) bool, False where there is no wrong pair, whose term is left out.
+
+    Returns:
+        (B,).
+    """
+    return functional.softplus(-right) + torch.where(has_wrong, functional.softplus(wrong), 0)
+
+
 def _log_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     """The log softmax over the last axis where `mask` is True; finite everywhere, also where all is masked."""
     return scores.masked_fill(~mask, _lowest(scores)).log_softmax(-1)

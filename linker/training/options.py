@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from linker.errors import LinkerError
 
@@ -26,34 +28,51 @@ class AlignOptions:
 
 @dataclass(frozen=True, slots=True)
 class GroundOptions:
-    """Grounding of a name encoder made of words: synonyms drawn together, and prototypes of concepts (Fivez et al. 2021a, eq. 3-5)."""
+    """Grounding of a name encoder: names of a class drawn together, and held to the vectors they started from.
 
-    loss: Literal["contrast", "triplet"] = "contrast"  # L_syn: InfoNCE against the other pairs of a batch, or the paper's triplets
-    temperature: float = 0.05  # of the contrast: cosines are divided by it
+    The losses of the DAN (Fivez et al. 2021a, eq. 3-5), the higher-level DAN (2021b, eq. 2-6), the few-shot encoder (2021c, eq. 2-4) and
+    BNE (Phan et al. 2019, eq. 3-6). f is the encoder, u_n the pretrained vector of a name, u_c the mean of those of its class.
+    """
+
+    classes: Literal["concepts", "level", "parts"] = "concepts"  # what names are drawn together by: see `level` and `parts`
+    level: int = 4  # level: the concepts that stand so many steps below the root; names below them are trained on, and no others
+    parts: int = 21  # parts: the largest children of the root, at most so many
+    root: str = ""  # id of the concept that levels and parts are below; empty: the root of the hierarchy
+    shots: int = 0  # names of each class that are trained on, and as many others that are judged by; 0: all
+    loss: Literal["contrast", "triplet", "logistic"] = "contrast"  # L_syn: InfoNCE in a batch, Fivez's triplets, or BNE's pairs
+    temperature: float = 0.05  # contrast and logistic: dot products (contrast: cosines) are divided by it; 1 in BNE
     epochs: int = 6  # passes over the names, at most; 0 leaves the phase out
-    patience: int = 2  # epochs without a better mAP of held-out names before it stops; 1 in the paper; 0 never stops
-    held_out: int = 1000  # names, of as many concepts, that are not trained on but judged by; fewer where concepts are few; 0: none
-    triplets: int = 2  # of each name in an epoch, or pairs; 0: one for each of its synonyms, as in the paper
-    negatives: int = 200  # nearest names of other concepts that one is drawn from
-    pool: int = 10_000  # names, drawn anew each epoch, that negatives come from, the nearest in proportion; 0: all names, as in the paper
+    patience: int = 2  # epochs without a better one before it stops; 1 in 2021a, 10 in 2021b and c; 0 never stops
+    stop_by: Literal["map", "loss"] = "map"  # what the best epoch is told by: mAP of held-out names, or the loss on them
+    held_out: int = 1000  # names, of as many classes, that are not trained on but judged by; fewer where classes are few; 0: none
+    triplets: int = 2  # of each name in an epoch, or pairs; 0: one for each other name of its class, as in 2021a
+    negatives: int = 200  # nearest names of other classes that one is drawn from
+    pool: int = 10_000  # names, drawn anew each epoch, that negatives come from, the nearest in proportion; 0: all names, as in the papers
     weighting: Literal["inverse", "wu"] = "inverse"  # how likely: 1 / (1 - cosine) (published code), or 1 / density (Wu et al. 2017)
     margin: float = 0.1  # by which the cosine distance of a negative must exceed that of a positive
-    synonym_dropout: float = 0.5  # share of a concept's names that its prototype leaves out in a step
-    prototype_names: int = 4  # of a concept in a step, at most; 0: no limit, as in the paper
-    target: Literal["projected", "plain"] = "projected"  # what a prototype is drawn to: CCA(u_p) (paper), or u_p (published code)
+    synonym_dropout: float = 0.5  # share of a class's names that its prototype leaves out in a step
+    prototype_names: int = 4  # of a class in a step, at most; 0: no limit, as in the paper
+    target: Literal["projected", "plain"] = "projected"  # what a prototype is drawn to: CCA(u_c) (paper), or u_c (published code)
     triplet_weight: float = 1.0  # of L_syn
-    prototype_weight: float = 5.0  # of L_proto; 1 in the paper, whose L_syn is smaller
-    batch_size: int = 256  # triplets or pairs; 64 in the paper
-    learning_rate: float = 3e-3  # 1e-3 in the paper
-    warmup: float = 0.05  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant, as in the paper
+    prototype_weight: float = 5.0  # of L_proto, the mean f of a class's names to its target; 1 in 2021a, whose L_syn is smaller
+    context_weight: float = 0.0  # of L_cont or L_ctx, f(n) to u_n; 1 in 2021b and BNE
+    concept_weight: float = 0.0  # of L_def, f(n) to u_c; 1 in BNE
+    between_weight: float = 0.0  # of L_ground, f(n) to (u_c + u_n) / 2; 1 in 2021b and c
+    weight_decay: float = 0.0  # as L2 in the gradient; 0 in the papers
+    batch_size: int = 256  # triplets or pairs; 64 in 2021a, 2021b and BNE, 16 in 2021c
+    learning_rate: float = 3e-3  # 1e-3 in the papers
+    clip: float = 0.0  # largest norm of the gradient; 0: no clipping; 5 in BNE
+    warmup: float = 0.05  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant, as in the papers
 
     def __post_init__(self) -> None:
-        least = {"epochs": 0, "patience": 0, "held_out": 0, "triplets": 0, "negatives": 1, "pool": 0, "margin": 0, "prototype_names": 0}
-        _at_least("ground", self, **least, triplet_weight=0, prototype_weight=0, warmup=0)
+        _at_least("ground", self, epochs=0, patience=0, held_out=0, triplets=0, negatives=1, pool=0, margin=0, prototype_names=0, shots=0)
+        _at_least("ground", self, triplet_weight=0, prototype_weight=0, context_weight=0, concept_weight=0, between_weight=0, warmup=0)
+        _at_least("ground", self, level=1, parts=2, clip=0, weight_decay=0, batch_size=1 if self.loss == "triplet" else 2)
         _above_zero("ground", self, "learning_rate", "temperature")
-        _at_least("ground", self, batch_size=2 if self.loss == "contrast" else 1)
-        if self.loss not in ("contrast", "triplet"):
-            raise LinkerError(f"ground.loss is {self.loss!r}; expected: contrast or triplet")
+        choices = {"classes": ("concepts", "level", "parts"), "loss": ("contrast", "triplet", "logistic"), "stop_by": ("map", "loss")}
+        for name, some in choices.items():
+            if getattr(self, name) not in some:
+                raise LinkerError(f"ground.{name} is {getattr(self, name)!r}; expected: {', '.join(some[:-1])} or {some[-1]}")
         if not 0 <= self.synonym_dropout < 1:
             raise LinkerError(f"ground.synonym_dropout is {self.synonym_dropout}; expected: 0 or more, and below 1")
 
@@ -118,6 +137,18 @@ class TrainingOptions:
         _above_zero("training", self, "learning_rate", "relevance_temperature")
         if not 0 <= self.dense_ratio <= 1:
             raise LinkerError(f"training.dense_ratio is {self.dense_ratio}; expected: 0 to 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How the training of a dense encoder goes on and what it tells."""
+
+    checkpoints: Path | None = None  # folder for checkpoints
+    resume: bool = False  # go on from them, where there are any
+    phase: str = "rank"  # name of the list-wise phase: another one trains anew, from the same alignment
+    judged_by: str = ""  # what tells the development mentions of `validate` from others, for `resume`
+    on_event: Callable[[Any], None] = lambda event: None  # is told each step (`training.loop.Step`) and the record of each epoch
+    progress: bool = False  # show a bar while the names of the dictionary are encoded
 
 
 def _at_least(group: str, options: object, **least: float) -> None:

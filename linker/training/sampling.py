@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linker.dictionary import NameTable
+from linker.training.classes import Classes, Floats, Rows, bags
 
-_PAIRS, _ORDER, _HELD_OUT, _TRIPLETS = 3, 4, 5, 6  # keep the random draws of an epoch apart from each other and from those of ranker.lists
-
-Rows = NDArray[np.int64]
-Floats = NDArray[np.float32]
+_PAIRS, _ORDER, _TRIPLETS = 3, 4, 6  # keep the random draws of an epoch apart from each other and from those of ranker.lists
+_TRIES = 100  # draws of a negative from all names
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ def synonym_pairs(table: NameTable, seed: int, epoch: int) -> Pairs:
     """
     names = np.repeat(np.arange(len(table)), np.diff(table.indptr))
     shuffled = np.random.default_rng((seed, epoch, _PAIRS)).permutation(len(names))
-    words = _bags(table.texts)
+    words = bags(table.texts)
     kinds = table.concepts.astype(np.int64) * len(table) + words[names]
     shuffled = shuffled[np.sort(np.unique(kinds[shuffled], return_index=True)[1])]  # the first of each kind
     order = shuffled[np.argsort(table.concepts[shuffled], kind="stable")]
@@ -86,79 +84,6 @@ def order(pairs: Pairs, vectors: NDArray[np.float32] | None, batch_size: int, se
     return similar_together(vectors, max(2, batch_size // 4), random)
 
 
-def _bags(texts: Sequence[str]) -> Rows:
-    """A number for each text, the same for texts of the same words in any order."""
-    return _codes([" ".join(sorted(text.split())) for text in texts])
-
-
-def _codes(texts: Sequence[str]) -> Rows:
-    """A number for each text, the same for equal ones."""
-    codes: dict[str, int] = {}
-    return np.fromiter((codes.setdefault(text, len(codes)) for text in texts), np.int64, len(texts))
-
-
-@dataclass(frozen=True)
-class Classes:
-    """Names, each of one class (a concept, or what stands above it): `texts` and `labels` (n,), of 0 to `count` - 1."""
-
-    texts: Sequence[str]
-    labels: Rows
-
-    @property
-    def count(self) -> int:
-        """How many classes there are."""
-        return int(self.labels.max(initial=-1)) + 1
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def __getitem__(self, rows: Rows) -> Classes:
-        """Some names, with the labels that they have."""
-        return Classes([self.texts[row] for row in rows], self.labels[rows])
-
-    @cached_property
-    def members(self) -> tuple[Rows, Rows]:
-        """The names class by class, and where each class begins: (n,) and (count + 1,)."""
-        return np.argsort(self.labels, kind="stable"), np.searchsorted(np.sort(self.labels), np.arange(self.count + 1))
-
-    def of(self, labels: Rows) -> list[Rows]:
-        """The names of each of some classes; none of a class that there is not."""
-        order, start = self.members
-        count = len(start) - 1
-        return [order[start[label] : start[label + 1]] if label < count else order[:0] for label in labels.tolist()]
-
-    @cached_property
-    def spelling(self) -> Rows:
-        """A number for each name, the same for equal texts, (n,)."""
-        return _codes(self.texts)
-
-    @property
-    def sizes(self) -> Rows:
-        """How many names each class has, (count,)."""
-        return np.bincount(self.labels, minlength=self.count)
-
-
-def classes(table: NameTable) -> Classes:
-    """The names of one concept. Of names that are the same words in another order the first is taken: to a bag of words they are one."""
-    single = np.flatnonzero(np.diff(table.indptr) == 1)
-    single = single[[table.texts[int(row)] != "" for row in single]]
-    bags = _bags([table.texts[int(row)] for row in single])
-    rows = single[np.sort(np.unique(bags, return_index=True)[1])]
-    concepts = table.concepts[table.indptr[rows]]
-    return Classes([table.texts[int(row)] for row in rows], np.unique(concepts, return_inverse=True)[1].astype(np.int64))
-
-
-def held_out(names: Classes, most: int, seed: int) -> NDArray[np.bool_]:
-    """Draw one name from each of at most so many classes of three names or more, so that two are left: (n,)."""
-    random = np.random.default_rng((seed, _HELD_OUT))
-    eligible = np.flatnonzero(names.sizes >= 3)
-    drawn = random.permutation(eligible)[: min(most, len(eligible) // 2)]
-    order, start = names.members
-    out = np.zeros(len(names), bool)
-    out[order[start[drawn] + random.integers(names.sizes[drawn])]] = True
-    return out
-
-
 @dataclass(frozen=True, slots=True)
 class Triplets:
     """Rows of names: (n,) each."""
@@ -192,7 +117,7 @@ def positives(names: Classes, each: int, random: np.random.Generator) -> tuple[R
 def triplets(names: Classes, each: int, near: Callable[[Rows], tuple[Rows, Floats]], wu: bool, dim: int, seed: int, epoch: int) -> Triplets:
     """Draw triplets in random order: a name, another of its class, and a near one of another class.
 
-    A name whose neighbours are all of its class has a negative drawn from all names.
+    A name whose neighbours are all of its class has a negative drawn from all names; where that finds none, it has no triplet.
 
     Args:
         each: triplets of a name; 0: one for each other name of its class. See `positives`.
@@ -207,18 +132,17 @@ def triplets(names: Classes, each: int, near: Callable[[Rows], tuple[Rows, Float
     anchors, which = np.unique(anchor, return_inverse=True)
     rows, cosines = near(anchors)
     weights = density_weights(cosines, dim) if wu else 1 / np.maximum(1 - cosines, 1e-9)
-    # a name of two classes is no negative of itself
-    own = (names.labels[rows] == names.labels[anchors, None]) | (names.spelling[rows] == names.spelling[anchors, None])
-    weights = np.where(own, 0, weights).astype(np.float64)
+    weights = np.where(names.alike(anchors, rows), 0, weights).astype(np.float64)
     sums = np.cumsum(weights, axis=1)
     total = sums[:, -1:]
     shares = sums / np.where(total, total, 1) + np.arange(len(sums))[:, None]  # of row i from i to i + 1, so that one search does for all
     drawn = np.searchsorted(shares.ravel(), which + random.random(len(which)), side="right") - which * rows.shape[1]
     negative = rows[which, np.minimum(drawn, rows.shape[1] - 1)]
-    for i in np.flatnonzero(total[which, 0] == 0):
-        others = np.flatnonzero(names.labels != names.labels[anchor[i]])
-        negative[i] = others[random.integers(len(others))]
-    shuffled = random.permutation(len(which))
+    left = np.flatnonzero(total[which, 0] == 0)
+    for _ in range(_TRIES):
+        negative[left] = random.integers(len(names), size=len(left))
+        left = left[names.alike(anchor[left], negative[left, None])[:, 0]]
+    shuffled = random.permutation(np.setdiff1d(np.arange(len(which)), left))
     return Triplets(anchor[shuffled], positive[shuffled], negative[shuffled])
 
 

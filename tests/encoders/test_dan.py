@@ -13,11 +13,13 @@ torch = pytest.importorskip("torch")
 from linker import registry  # noqa: E402
 from linker.dictionary import Dictionary  # noqa: E402
 from linker.encoders import cca  # noqa: E402
-from linker.encoders.dan import DanEncoder, Dropout, concept_means  # noqa: E402
+from linker.encoders.dan import DanEncoder, Dropout  # noqa: E402
+from linker.encoders.grounded import concept_means  # noqa: E402
 from linker.encoders.options import DanOptions  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
+from linker.training.classes import Classes  # noqa: E402
 
 VOCABULARY = ["breast", "cancer", "ovarian", "tumor", "of", "the", "skin", "heart", "attack", "pain"]
 
@@ -68,8 +70,8 @@ def test_the_projection_is_fitted_to_each_name_of_one_concept_once_per_bag_of_wo
     means = np.stack([u[labels == label].mean(0) for label in range(4)])
     of_names, of_concepts = cca.fit(u, means[labels])
     np.testing.assert_allclose(encoder.encode(names), of_names(u), atol=1e-4)
-    np.testing.assert_allclose(encoder.prototypes(names, labels, projected=True), of_concepts(means), atol=1e-4)
-    np.testing.assert_allclose(encoder.prototypes(names, labels, projected=False), means, atol=1e-6)
+    np.testing.assert_allclose(encoder.prototypes(Classes(names, labels), projected=True), of_concepts(means), atol=1e-4)
+    np.testing.assert_allclose(encoder.prototypes(Classes(names, labels), projected=False), means, atol=1e-6)
 
 
 def test_slow_twin(dictionary: Dictionary, words: WordVectors) -> None:
@@ -173,9 +175,9 @@ def test_names_without_known_words_are_counted(dictionary: Dictionary, caplog: p
 def test_a_loaded_encoder_has_no_projection_of_concepts(dictionary: Dictionary, words: WordVectors, tmp_path: Path) -> None:
     make(dictionary, words).save(tmp_path / "e")
     loaded, labels = DanEncoder.load(tmp_path / "e"), np.array([0])
-    assert loaded.prototypes(["skin"], labels, projected=False).shape == (1, 3)
+    assert loaded.prototypes(Classes(["skin"], labels), projected=False).shape == (1, 3)
     with pytest.raises(ValueError, match="make a new one"):
-        loaded.prototypes(["skin"], labels, projected=True)
+        loaded.prototypes(Classes(["skin"], labels), projected=True)
 
 
 @pytest.mark.parametrize(("name", "value"), [("hidden", -1), ("dropout", 1.0), ("dropout", 0.999), ("dropout", -0.1)])

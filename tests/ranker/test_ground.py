@@ -18,12 +18,12 @@ from linker.encoders.dan import DanEncoder  # noqa: E402
 from linker.encoders.options import DanOptions  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
-from linker.ranker.ground import Grounding, train  # noqa: E402
+from linker.ranker.ground import Grounding, drawn, train  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
-from linker.training import sampling  # noqa: E402
+from linker.training import classes  # noqa: E402
+from linker.training.classes import Classes  # noqa: E402
 from linker.training.loop import Epoch  # noqa: E402
 from linker.training.options import GroundOptions  # noqa: E402
-from linker.training.sampling import Classes  # noqa: E402
 
 ALL = GroundOptions(loss="triplet", prototype_weight=1, held_out=0, pool=0, triplets=0, synonym_dropout=0, prototype_names=0, batch_size=4)
 LINES = [
@@ -44,7 +44,7 @@ def encoder(tmp_path: Path) -> DanEncoder:
     vocabulary = sorted({word for text in table.texts for word in text.split()})
     words = WordVectors(vocabulary, np.random.default_rng(0).normal(size=(len(vocabulary), 4)).astype(np.float32))
     made = DanEncoder.create(DanOptions(hidden=8, dropout=0), table, words, 0)
-    made.names = sampling.classes(table)
+    made.names = classes.of_concepts(table)
     return made
 
 
@@ -118,7 +118,7 @@ def test_the_contrast_does_not_set_a_name_against_its_own_spelling(
 ) -> None:
     names = Classes(["skin", "fever", "skin", "heart", "cancer", "tumor"], np.array([0, 0, 1, 1, 2, 2]))
     made = grounding(encoder, dataclasses.replace(ALL, loss="contrast", temperature=0.2), names)
-    loss = made._synonym_loss([np.array(anchors), np.array(positives)], [torch.eye(2), torch.eye(2)])
+    loss = made._synonym_loss([np.array(anchors), np.array(positives)], [torch.eye(2), torch.eye(2)], np.empty(0, np.int64))
     assert loss.item() == pytest.approx(expected, abs=1e-6)
 
 
@@ -225,7 +225,7 @@ def test_without_held_out_names_all_epochs_are_made(encoder: DanEncoder) -> None
     assert grounding(encoder).judge(1) == {}
 
 
-@pytest.mark.parametrize("loss", ["contrast", "triplet"])
+@pytest.mark.parametrize("loss", ["contrast", "triplet", "logistic"])
 def test_training_draws_names_together(encoder: DanEncoder, loss: str) -> None:
     made = grounding(encoder, dataclasses.replace(ALL, loss=loss, triplets=4, prototype_weight=0))
     optimizer = torch.optim.Adam(encoder.parameters(), 1e-2)
@@ -250,6 +250,120 @@ def test_training_alone_keeps_the_best_epoch(encoder: DanEncoder) -> None:
     train(encoder, encoder.names, few, 0, judged, lambda event: records.append(dict(event.record)) if isinstance(event, Epoch) else None)
     best = max(record["dev_map"] for record in records)
     assert grounding(encoder, judged=judged).judge(1)["dev_map"] == best
+
+
+def test_names_are_held_to_the_vectors_they_started_from(encoder: DanEncoder) -> None:
+    """L_cont of Fivez et al. 2021b (eq. 3), L_def of BNE as a cosine distance, and L_ground of 2021b and c (eq. 5), name by name."""
+    weights = {"context_weight": 2, "concept_weight": 3, "between_weight": 4}
+    made = grounding(encoder, dataclasses.replace(ALL, prototype_weight=0, target="plain", triplets=1, **weights))
+    names, label = made.names, dict(zip(made.names.texts, made.names.labels, strict=True))
+    u = {text: vector / np.linalg.norm(vector) for text, vector in zip(names.texts, encoder.words.means(names.texts), strict=True)}
+    seen = []
+    for batch in made.batches(1):
+        loss = batch.loss(torch.from_numpy(encoder.encode(batch.names)))
+        held = batch.names[3 * int(loss.numbers["synonym_loss"][1]) :]
+        f = dict(zip(held, encoder.encode(held), strict=True))
+        means = {text: np.mean([u[other] for other in names.texts if label[other] == label[text]], axis=0) for text in held}
+        between = {text: u[text] + means[text] / np.linalg.norm(means[text]) for text in held}
+        expected = {
+            "context_loss": np.mean([cosine_distance(f[text], u[text]) for text in held]),
+            "concept_loss": np.mean([cosine_distance(f[text], means[text]) for text in held]),
+            "between_loss": np.mean([cosine_distance(f[text], between[text]) for text in held]),
+        }
+        assert {name: loss.numbers[name][0] for name in expected} == pytest.approx(expected, abs=1e-5)
+        parts = [1, 2, 3, 4]
+        each = [loss.numbers["synonym_loss"][0], *expected.values()]
+        assert loss.value.item() == pytest.approx(sum(w * e for w, e in zip(parts, each, strict=True)), abs=1e-4)
+        seen += held
+    assert sorted(seen) == sorted(names.texts)  # each name once, that of a concept without synonyms too
+
+
+def test_the_pairs_of_bne(encoder: DanEncoder) -> None:
+    """Logistic losses of dot products (BNE, section 3.2): each pair beside one with a partner of the same batch."""
+    options = dataclasses.replace(
+        ALL, loss="logistic", temperature=0.5, prototype_weight=0, context_weight=1, concept_weight=1, target="plain"
+    )
+    made = grounding(encoder, dataclasses.replace(options, batch_size=7))
+    names = made.names
+    vectors, u = encoder.encode(names.texts), encoder.pretrained(names.texts)
+    g = encoder.prototypes(names, False)[names.labels]
+    logistic = lambda x: float(np.log1p(np.exp(-x)))  # noqa: E731
+
+    def expected(left: np.ndarray, right: np.ndarray, rows: np.ndarray, others: np.ndarray, shift: int) -> float:
+        each = []
+        for i in range(len(rows)):
+            wrong = (i - shift) % len(rows)
+            value = logistic(2 * float(left[i] @ right[i]))
+            if names.labels[rows[i]] != names.labels[others[wrong]]:
+                value += logistic(-2 * float(left[i] @ right[wrong]))
+            each.append(value)
+        return float(np.mean(each))
+
+    wrong = 0
+    for batch in made.batches(1):
+        (drawn,) = batch.loss.args
+        (anchor, positive), held, shifts = drawn.synonyms, drawn.held, drawn.shifts.tolist()
+        loss = batch.loss(torch.from_numpy(encoder.encode(batch.names)))
+        assert {name: number for name, (number, _) in loss.numbers.items()} == pytest.approx(
+            {
+                "synonym_loss": expected(vectors[anchor], vectors[positive], anchor, positive, shifts[0]),
+                "context_loss": expected(vectors[held], u[held], held, held, shifts[1]),
+                "concept_loss": expected(vectors[held], g[held], held, held, shifts[2]),
+            },
+            abs=1e-4,
+        )
+        assert all(0 < shift < len(held) for shift in shifts)
+        wrong += int((names.labels[anchor] != names.labels[np.roll(positive, shifts[0])]).sum())
+    assert wrong > 5
+
+
+def test_judging_by_the_loss(encoder: DanEncoder) -> None:
+    """The mean loss of the names that are judged by, as if they were trained on."""
+    judged = Classes(["tumor breast", "mammary breast", "fever", "skin heart", "heart fever"], np.array([0, 0, 3, 3, 3]))
+    options = dataclasses.replace(ALL, prototype_weight=0, between_weight=1, stop_by="loss")
+    made = grounding(encoder, options, judged=judged)
+    assert (made.plan().best_by, made.plan().least) == ("dev_loss", True)
+    assert {*made.names.texts}.isdisjoint({"tumor breast", "skin heart"})
+    alone = grounding(encoder, options, Classes(judged.texts, np.array([0, 0, 1, 1, 1])), judged=judged[np.empty(0, np.int64)])
+    losses = [batch.loss(torch.from_numpy(encoder.encode(batch.names))) for batch in alone.batches(0)]
+    assert made.judge(1)["dev_loss"] == pytest.approx(np.average([x.value.item() for x in losses], weights=[x.weight for x in losses]))
+
+
+DICTIONARY = """id\tname\tsynonyms\tparents
+D:0\tdisease\t\t
+D:1\tcancer\ttumor\tD:0
+D:2\theart disease\tcardiac disease\tD:0
+D:3\tskin cancer\tskin tumor|cancer of skin\tD:1
+D:4\theart attack\tinfarction\tD:2
+"""
+
+
+def test_what_names_are_drawn_by(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "d.tsv").write_text(DICTIONARY)
+    dictionary = Dictionary.read(tmp_path / "d.tsv")
+    table = dictionary.table(normalize)
+
+    def listed(**options: object) -> list[list[str]]:
+        names, judged = drawn(dataclasses.replace(ALL, **options), table, dictionary, 0)
+        assert judged is None
+        return [[names.texts[row] for row in rows] for rows in names.of(np.arange(names.count))]
+
+    assert len(listed()) == 5
+    assert listed(classes="level", level=1) == [["skin cancer", "skin tumor", "cancer of skin"], ["heart attack", "infarction"]]
+    assert listed(classes="parts") == [
+        ["cancer", "tumor", "skin cancer", "skin tumor", "cancer of skin"],
+        ["heart disease", "cardiac disease", "heart attack", "infarction"],
+    ]
+    names, judged = drawn(dataclasses.replace(ALL, classes="parts", shots=2), table, dictionary, 0)
+    assert judged is not None
+    assert (names.sizes.tolist(), judged.sizes.tolist()) == ([2, 2], [2, 2])
+    assert not caplog.text
+    drawn(dataclasses.replace(ALL, classes="parts", shots=15), table, dictionary, 0)
+    assert "2 of 2 classes have fewer than 30 names to draw from, half of them is trained on: D:1 (5), D:2 (4)" in caplog.text
+    with pytest.raises(LinkerError, match=r"ground.root is 'D:9', which is no concept of the dictionary; give the id of one, e.g. D:0"):
+        drawn(dataclasses.replace(ALL, classes="parts", root="D:9"), table, dictionary, 0)
+    with pytest.raises(LinkerError, match="the hierarchy has 0 concepts on level 4 with names below them"):
+        drawn(dataclasses.replace(ALL, classes="level"), table, dictionary, 0)
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 2], [0, 0, 0]])

@@ -13,7 +13,7 @@ from linker.candidates.dense import ranks
 from linker.dictionary import Dictionary
 from linker.encoders.words import unit
 from linker.text.normalize import normalize
-from linker.training.sampling import Classes, Rows, classes
+from linker.training.classes import Classes, Rows, of_concepts, retrieval
 
 MOST_WORDS = 6  # of a name; longer ones are left out
 
@@ -33,7 +33,7 @@ class Split:
 
 def fine(dictionary: Dictionary) -> Classes:
     """The names of each concept: those of one concept only, of at most six words, once for each bag of words."""
-    return _short(classes(dictionary.table(normalize)))
+    return _short(of_concepts(dictionary.table(normalize), dictionary.ids))
 
 
 def coarse(dictionary: Dictionary) -> Classes:
@@ -42,7 +42,7 @@ def coarse(dictionary: Dictionary) -> Classes:
     Stands for the ICD-10 codes of the paper, which fuse the names of several concepts. A leaf of several parents goes to the first.
     """
     table = dictionary.table(normalize)
-    names = _concepts(dictionary, classes(table))
+    names = _concepts(dictionary, of_concepts(table))
     hierarchy = dictionary.hierarchy
     rows = np.arange(len(dictionary), dtype=np.int32)
     parents, children = hierarchy.parents(rows), hierarchy.children(rows)
@@ -58,12 +58,7 @@ def _concepts(dictionary: Dictionary, names: Classes) -> Classes:
 
 
 def _short(names: Classes) -> Classes:
-    return relabelled(names, np.array([row for row, text in enumerate(names.texts) if len(text.split()) <= MOST_WORDS], np.int64))
-
-
-def relabelled(names: Classes, rows: Rows) -> Classes:
-    """Some names, with labels from 0 on."""
-    return Classes([names.texts[row] for row in rows], np.unique(names.labels[rows], return_inverse=True)[1].astype(np.int64))
+    return names.relabelled(np.array([row for row, text in enumerate(names.texts) if len(text.split()) <= MOST_WORDS], np.int64))
 
 
 def split(names: Classes, zero_shot: int, seed: int) -> Split:
@@ -81,10 +76,10 @@ def split(names: Classes, zero_shot: int, seed: int) -> Split:
         labels, first, count = np.unique(names.labels[left], return_index=True, return_counts=True)
         part[left[first[count >= 2]]] = target
         del labels
-    known = relabelled(names, np.flatnonzero(part < 3))
+    known = names.relabelled(np.flatnonzero(part < 3))
     parts = part[part < 3]
     train, validation, test = (known[np.flatnonzero(parts == i)] for i in range(3))
-    return Split(train, validation, test, relabelled(names, np.flatnonzero(part == 3)))
+    return Split(train, validation, test, names.relabelled(np.flatnonzero(part == 3)))
 
 
 def medmentions(train: Iterable[tuple[str, str]], test: Iterable[tuple[str, str]], seed: int) -> Split:
@@ -114,22 +109,20 @@ def medmentions(train: Iterable[tuple[str, str]], test: Iterable[tuple[str, str]
 
 
 def retrieved(encode: Encode, asked: Classes, ranked: Classes | None = None) -> list[Rows]:
-    """Rank the names of its class for each name that has any to find: by cosine, among all ranked ones; rising ranks.
+    """Rank the names of its classes for each name that has any to find: by cosine, among all ranked ones; rising ranks.
 
     Args:
         ranked: the names to be ranked; None: the others among `asked`.
     """
-    others = asked if ranked is None else ranked
-    wanted = others.of(asked.labels)
-    if ranked is None:
-        wanted = [rows[rows != row] for row, rows in enumerate(wanted)]
-    some = np.array([row for row, rows in enumerate(wanted) if len(rows)], np.int64)
-    names = unit(encode(others.texts))
-    queries = names[some] if ranked is None else unit(encode([asked.texts[row] for row in some]))
-    found = ranks(queries, names, [wanted[row] for row in some])
     if ranked is not None:
-        return found
-    own = [places[0] for places in ranks(queries, names, [np.array([row]) for row in some])]  # where a name finds itself
+        texts, others, right = retrieval(asked, ranked)
+        some = [row for row, rows in enumerate(right) if len(rows)]
+        return ranks(unit(encode([texts[row] for row in some])), unit(encode(others)), [right[row] for row in some])
+    right = [rows[rows != row] for row, rows in enumerate(asked.of(asked.labels))]
+    some = [row for row, rows in enumerate(right) if len(rows)]
+    names = unit(encode(asked.texts))
+    found = ranks(names[some], names, [right[row] for row in some])
+    own = [places[0] for places in ranks(names[some], names, [np.array([row]) for row in some])]  # where a name finds itself
     return [places - (places > place) for places, place in zip(found, own, strict=True)]
 
 

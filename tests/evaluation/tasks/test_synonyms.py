@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from linker import Dictionary
 from linker.evaluation.tasks import synonyms
-from linker.training.sampling import Classes
+from linker.training.classes import Classes
 
 VECTORS = {"a": (1, 0), "b": (0.8, 0.6), "c": (0, 1), "d": (-1, 0), "e": (0.6, 0.8)}
 

@@ -1,0 +1,121 @@
+"""The dense half of a linker's training: what it is trained on, what tells that from other data, and its stages."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from linker import annotated
+from linker.annotated import Annotated
+from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.sparse import SparseGenerator
+from linker.dictionary import Dictionary
+from linker.encoders.words import WordVectors
+from linker.options import LinkerOptions
+from linker.ranker.train import Material, Run, fit, flat
+from linker.training.options import Work
+
+if TYPE_CHECKING:
+    from linker.ranker.rerank import Reranker
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What a dense encoder is trained on: `indexed` holds the names of `base` as its first, and those that mentions add."""
+
+    dictionary: Dictionary
+    extended: Dictionary  # with the mentions as names, where they are names
+    base: SparseGenerator  # of the dictionary: lists never hold the mentions that they train on
+    indexed: SparseGenerator  # of the extended one
+    known: Sequence[Annotated]
+    normalize: Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a training gives."""
+
+    generator: HybridGenerator
+    history: list[Mapping[str, Any]]
+    reranker: Reranker | None
+    options: LinkerOptions  # with the encoder's as it was made: they name a pretrained model, not where it was found on this machine
+
+
+def train(
+    kind: Any,
+    name: str,
+    data: Data,
+    options: LinkerOptions,
+    judge: Callable[[HybridGenerator], Mapping[str, float]] | None,
+    work: Work,
+    words: WordVectors | None,
+) -> Trained:
+    """Train an encoder, λ and, where the options want one, a second stage.
+
+    Args:
+        kind: class of the encoder, of this name in the registry.
+        judge: development data's word on each epoch.
+        words: word vectors, for encoders that are made of them; None: they are trained on the names of the dictionary.
+    """
+    queries = annotated.queries(data.known, data.dictionary, data.normalize)
+    material = Material(
+        None if queries is None else list(queries),
+        data.dictionary,
+        data.base,
+        data.indexed,
+        annotated.frequency(data.known, data.dictionary, data.indexed.table),
+    )
+    texts = list(material.table.texts)
+    fingerprint = _fingerprint(material) | {"encoder": name, "development": work.judged_by}
+    group = getattr(options, kind.group) if kind.group else None
+    if kind.needs_words(group):
+        words = words or WordVectors.of_names(texts, options.words)
+        fingerprint["words"] = words.pruned(texts).checksum  # without the mentions, which a refit has more of
+        words = words.pruned(material.indexed.table.texts).halved()
+    how = Run(
+        options.training,
+        options.align,
+        checkpoints=work.checkpoints,
+        resume=work.resume,
+        phase=work.phase,
+        fingerprint=fingerprint | flat(options, kind.group, "sparse", "text"),
+        on_event=work.on_event,
+        progress=work.progress,
+        rerank=options.rerank,
+        ground=options.ground,
+    )
+    encoder = kind.create(group, material.table, words, options.training.seed)
+    if options.rerank.epochs:
+        from linker.ranker import rerank
+
+        rerank.check(encoder, options.rerank, queries)  # before the first stage, not after it
+    generator, history = fit(encoder, material, how, judge)
+    reranker = None
+    if options.rerank.epochs:
+        reranker, more = rerank.fit(generator, material, data.extended, queries, how)
+        history = [*history, *more]
+    if group is not None:
+        options = dataclasses.replace(options, **{kind.group: encoder.options})
+    return Trained(generator, history, reranker, options)
+
+
+def _fingerprint(material: Material) -> dict[str, object]:
+    """What tells what is trained on from others: a checkpoint is of one."""
+    table, indexed = material.table, material.indexed.table
+    return {
+        "names": _checksum(list(table.texts), table.concepts.tolist(), *material.dictionary.hierarchy.arrays().values()),
+        "mentions": _checksum([(query.text, sorted(query.right)) for query in material.queries or ()]),
+        "indexed": _checksum(list(indexed.texts), indexed.concepts.tolist(), material.frequency),
+    }
+
+
+def _checksum(*values: Any) -> str:
+    """What tells data from other data."""
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(value.tobytes() if hasattr(value, "tobytes") else json.dumps(value).encode())
+    return digest.hexdigest()

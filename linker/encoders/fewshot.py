@@ -1,0 +1,136 @@
+"""The few-shot encoder: a small network that moves pretrained vectors of names a little (Fivez et al. 2021c); stacks upon others."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.nn import functional
+
+from linker import persistence, registry
+from linker.dictionary import NameTable
+from linker.encoders.base import Encoder, SparseEncoder
+from linker.encoders.dan import DanEncoder, Dropout
+from linker.encoders.grounded import GroundedEncoder
+from linker.encoders.options import DanOptions, FewShotOptions, TransformerOptions
+from linker.encoders.trainable import Batch, Tokens, pick_device
+from linker.encoders.words import WordVectors, unit
+from linker.errors import LinkerError
+from linker.training.classes import Floats
+
+_WEIGHTS, _BASE = "weights.safetensors", "base"
+
+
+class FewShotEncoder(GroundedEncoder):
+    """Dense: any encoder's vectors, moved by a network that a few names of each large class train; may stand on another one.
+
+    `f(n) = (enc(u_n) + u_n) / 2`, u_n the vector of the encoder below, brought to length 1 (Fivez et al. 2021c, eq. 1). That encoder is
+    not trained. Make one with `create` or `load`.
+
+    Args:
+        base: the encoder below.
+        kind: its name in the registry.
+        options: of the network.
+    """
+
+    group = "fewshot"
+    step = 2048  # names at once, also on a CPU
+    cached = 20_000  # names whose vectors are kept, 1 to 3 KB each
+
+    def __init__(self, base: Encoder, kind: str, options: FewShotOptions) -> None:
+        super().__init__()
+        self._below = (base,)  # in a tuple, so that its weights are none of this one's
+        self.kind, self.options = kind, options
+        dim, hidden = base.dim, options.hidden
+        self.layers = nn.Sequential(nn.Linear(dim, hidden), nn.ReLU(), Dropout(options.dropout), nn.Linear(hidden, dim))
+
+    @classmethod
+    def create(cls, options: FewShotOptions, table: NameTable, words: WordVectors | None, seed: int) -> FewShotEncoder:
+        """Put a network, as it was drawn, on an encoder.
+
+        Args:
+            table: not needed.
+            words: word vectors, where `options.base` is `words`.
+            seed: of the network.
+
+        Raises:
+            LinkerError: there are no word vectors, no such encoder, or no such model, or its encoder is not dense.
+        """
+        base, kind, label = _base(options.base, words)
+        torch.manual_seed(seed)
+        return cls(base, kind, dataclasses.replace(options, base=label))
+
+    @classmethod
+    def needs_words(cls, options: FewShotOptions) -> bool:
+        return options.base == "words"
+
+    @property
+    def base(self) -> Encoder:
+        """The encoder below."""
+        return self._below[0]
+
+    @property
+    def dim(self) -> int:
+        return self.base.dim
+
+    def pretrained(self, names: Sequence[str]) -> Floats:
+        return unit(self.base.encode(names))
+
+    def tokenize(self, names: Sequence[str]) -> list[Tokens]:
+        return list(self.pretrained(names))
+
+    def collate(self, tokens: Sequence[Tokens]) -> Batch:
+        return {"vectors": torch.from_numpy(np.stack(tokens))}
+
+    def forward(self, batch: Batch) -> Tensor:
+        moved = (self.layers(batch["vectors"]) + batch["vectors"]) / 2
+        return functional.normalize(moved, dim=-1) if self.options.normalize else moved
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.base.save(folder / _BASE)
+        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}, folder / _WEIGHTS)
+        persistence.save_json(folder / "options.json", {"base": self.kind, "options": dataclasses.asdict(self.options)})
+
+    @classmethod
+    def load(cls, folder: Path) -> FewShotEncoder:
+        """Read a saved encoder and those below it, onto a GPU where there is one.
+
+        Raises:
+            LinkerError: a file is missing, or was changed so that they no longer belong together.
+        """
+        try:
+            saved = persistence.load_json(folder / "options.json")
+            base = registry.load(saved["base"]).load(folder / _BASE)
+            encoder = cls(base, saved["base"], FewShotOptions(**saved["options"]))
+            encoder.load_state_dict(load_file(folder / _WEIGHTS))
+        except (SafetensorError, OSError, RuntimeError, TypeError, LookupError) as error:
+            raise LinkerError(f"{folder}: holds no encoder fewshot as linker writes it ({error}); train again") from None
+        if not all(torch.isfinite(tensor).all() for tensor in encoder.state_dict().values()):
+            raise LinkerError(f"{folder / _WEIGHTS}: its weights are not finite; train again")
+        return encoder.eval().to(pick_device("auto"))
+
+
+def _base(asked: str, words: WordVectors | None) -> tuple[Encoder, str, str]:
+    """The encoder below, its name in the registry, and what to remember it by, which tells nothing of this machine."""
+    if asked == "words":
+        if words is None:
+            raise LinkerError("the encoder fewshot stands on the mean of word vectors here; name some with --words, or set fewshot.base")
+        return DanEncoder(words, DanOptions(cca=False, hidden=0)).eval(), "dan", asked
+    kind, _, model = asked.partition(":")
+    if kind == "transformer":
+        from linker.encoders.transformer import TransformerEncoder  # which takes seconds to import
+
+        base = TransformerEncoder.create(TransformerOptions(model=model)).eval().to(pick_device("auto"))
+        return base, kind, f"{kind}:{base.options.model}".removesuffix(":")
+    folder, config = persistence.opening(asked, "model")
+    below = registry.load(config["encoder"])
+    if issubclass(below, SparseEncoder):
+        raise LinkerError(f"{asked}: is a model of the encoder {config['encoder']}, which is sparse; expected: one of a dense encoder")
+    return below.load(folder / "dense"), config["encoder"], folder.resolve().name

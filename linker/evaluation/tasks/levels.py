@@ -1,0 +1,75 @@
+"""Semantic similarity ranking and hypernym detection on the levels of a taxonomy (Fivez et al. 2021b, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from linker.dictionary import Dictionary
+from linker.text.normalize import normalize
+from linker.training import classes
+from linker.training.classes import Classes, Rows
+
+DEPTH = 4
+ROUNDS = {"test": 2, "validation": 1}  # how often one name of each class of the lowest level is drawn for each
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Names of what stands below all levels, in the classes of this one; and the names of the classes themselves.
+
+    All labels mean the same classes. A test name is to find the training names of its classes (by mAP), and the names `above` of its
+    classes among those of all classes (by MRR), both with `synonyms.retrieved`.
+    """
+
+    train: Classes
+    validation: Classes
+    test: Classes
+    above: Classes
+
+
+def split(dictionary: Dictionary, root: str, seed: int, depth: int = DEPTH) -> list[Level]:
+    """Draw the names to judge by, the same ones for all levels, the highest level first.
+
+    Names that are the same words in another order are taken once. A class of the lowest level keeps at least one name to train on, if
+    only by way of a name that another class shares.
+
+    Args:
+        root: id of the concept that the levels are below.
+        depth: how many levels.
+    """
+    table, ids = dictionary.table(normalize), dictionary.ids
+    groups = dictionary.hierarchy.levels(depth, dictionary.rows(root)[0])
+    below = np.flatnonzero(np.diff(groups[-1].indptr))
+    own = csr_matrix((np.ones(len(below), np.int8), (below, np.zeros(len(below), np.int64))), shape=groups[-1].shape)
+    once = {*classes.of_groups(table, own).texts}
+    levels = [_of(classes.of_groups(table, part, ids), once) for part in groups]
+    drawn = _drawn(levels[-1], seed)
+    made = []
+    for names, part in zip(levels, groups, strict=True):
+        splits = [names[np.flatnonzero([drawn.get(text, "train") == kind for text in names.texts])] for kind in ("train", *ROUNDS)]
+        own = [dictionary.rows(i)[0] for i in names.ids]
+        above = classes.of_groups(table, csr_matrix((np.ones(len(own), np.int8), (own, np.arange(len(own)))), shape=part.shape))
+        labels = np.array([int(i) for i in above.ids], np.int64)[above.labels]
+        made.append(Level(splits[0], splits[2], splits[1], Classes(above.texts, labels, names.ids)))
+    return made
+
+
+def _of(names: Classes, texts: set[str]) -> Classes:
+    return names.relabelled(np.flatnonzero([text in texts for text in names.texts]))
+
+
+def _drawn(names: Classes, seed: int) -> dict[str, str]:
+    """Which names are drawn, and for what."""
+    random, drawn = np.random.default_rng((seed, 0)), dict[str, str]()
+    members: Sequence[Rows] = [random.permutation(rows) for rows in names.of(np.arange(names.count))]
+    for kind, rounds in ROUNDS.items():
+        for _ in range(rounds):
+            for rows in members:
+                left = [names.texts[row] for row in rows if names.texts[row] not in drawn]
+                if len(left) > 1:
+                    drawn[left[0]] = kind
+    return drawn

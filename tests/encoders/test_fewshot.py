@@ -1,0 +1,92 @@
+"""The few-shot encoder, and stacks of encoders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from linker import Linker  # noqa: E402
+from linker.dictionary import Dictionary  # noqa: E402
+from linker.encoders.fewshot import FewShotEncoder  # noqa: E402
+from linker.encoders.options import FewShotOptions  # noqa: E402
+from linker.encoders.words import WordVectors, unit  # noqa: E402
+from linker.errors import LinkerError  # noqa: E402
+from linker.options import changed, preset  # noqa: E402
+
+VOCABULARY = ["breast", "cancer", "tumor", "skin", "heart", "attack"]
+
+
+@pytest.fixture
+def words() -> WordVectors:
+    return WordVectors(VOCABULARY, np.random.default_rng(0).normal(size=(len(VOCABULARY), 3)).astype(np.float32))
+
+
+@pytest.fixture
+def model(tmp_path: Path, words: WordVectors) -> Path:
+    """A model of the encoder dan."""
+    (tmp_path / "d.txt").write_text("D1||breast cancer|breast tumor\nD2||skin cancer|skin tumor\nD3||heart attack\n")
+    options = changed(preset("default", "dan"), {"dan": {"hidden": 4, "cca": False}, "ground": {"epochs": 1}, "training": {"epochs": 0}})
+    dictionary = Dictionary.read(tmp_path / "d.txt", format="biosyn")
+    Linker.train(dictionary, encoder="dan", options=options, words=words).save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def make(base: str, words: WordVectors | None, hidden: int = 5) -> FewShotEncoder:
+    return FewShotEncoder.create(FewShotOptions(base, hidden=hidden, dropout=0), None, words, 0).eval()  # type: ignore[arg-type]
+
+
+def test_half_of_a_vector_is_the_one_below(words: WordVectors) -> None:
+    """f(n) = (enc(u_n) + u_n) / 2 (eq. 1), brought to length 1."""
+    encoder, names = make("words", words), ["breast cancer", "heart"]
+    u = unit(words.means(names))
+    first, last = encoder.layers[0], encoder.layers[3]
+    hidden = np.maximum(u @ first.weight.detach().numpy().T + first.bias.detach().numpy(), 0)
+    moved = hidden @ last.weight.detach().numpy().T + last.bias.detach().numpy()
+    np.testing.assert_allclose(encoder.encode(names), unit((moved + u) / 2), atol=1e-6)
+    np.testing.assert_allclose(encoder.pretrained(names), u, atol=1e-6)
+
+
+def test_a_stack_is_one_model(model: Path, tmp_path: Path) -> None:
+    below = Linker.load(model).generator.encoder
+    encoder = make(str(model), None)
+    np.testing.assert_allclose(encoder.pretrained(VOCABULARY), unit(below.encode(VOCABULARY)), atol=1e-6)
+    assert encoder.options.base == "model"  # and not where it stood
+    encoder.save(tmp_path / "e")
+    loaded = FewShotEncoder.load(tmp_path / "e")
+    np.testing.assert_array_equal(loaded.encode(VOCABULARY), encoder.encode(VOCABULARY))
+    assert [tuple(parameter.shape) for parameter in loaded.parameters()] == [(5, 3), (5,), (3, 5), (3,)]  # the one below is not trained
+
+
+def test_a_stack_whose_parts_have_other_dimensions(words: WordVectors, tmp_path: Path) -> None:
+    make("words", words).save(tmp_path / "e")
+    np.save(tmp_path / "e" / "base" / "words" / "vectors.npy", np.zeros((len(VOCABULARY), 4), np.float32))
+    with pytest.raises(LinkerError, match=r"(?s)holds no encoder fewshot as linker writes it \(.*size mismatch"):
+        FewShotEncoder.load(tmp_path / "e")
+
+
+def test_a_base_of_a_stranger_is_named_and_not_run(words: WordVectors, tmp_path: Path) -> None:
+    make("words", words).save(tmp_path / "e")
+    saved = json.loads((tmp_path / "e" / "options.json").read_text())
+    (tmp_path / "e" / "options.json").write_text(json.dumps(saved | {"base": "os:system"}))
+    with pytest.raises(LinkerError, match="there is no encoder 'os:system'"):
+        FewShotEncoder.load(tmp_path / "e")
+
+
+def test_a_base_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(LinkerError, match=r"nowhere: there is no model here"):
+        make(str(tmp_path / "nowhere"), None)
+    (tmp_path / "d.txt").write_text("D1||breast cancer\n")
+    Linker.train(Dictionary.read(tmp_path / "d.txt", format="biosyn")).save(tmp_path / "sparse")
+    with pytest.raises(LinkerError, match="is a model of the encoder tfidf, which is sparse; expected: one of a dense encoder"):
+        make(str(tmp_path / "sparse"), None)
+
+
+@pytest.mark.parametrize(("name", "value"), [("hidden", 0), ("dropout", 1.0), ("base", "")])
+def test_wrong_options(name: str, value: object) -> None:
+    with pytest.raises(LinkerError, match=f"fewshot.{name} is"):
+        FewShotOptions(**{name: value})  # type: ignore[arg-type]

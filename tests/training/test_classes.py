@@ -1,0 +1,123 @@
+"""Names and their classes, against graphs and lists that are small enough to do by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linker.dictionary import NameTable
+from linker.errors import LinkerError
+from linker.hierarchy import Hierarchy
+from linker.persistence import Strings
+from linker.training import classes
+from linker.training.classes import Classes
+
+IDS = [f"D:{row}" for row in range(9)]
+# 0 is the root of 1, 2 and 3; 3 is a parent of 1 too; 4 and 5 stand below 1, 5 and 6 below 2, 7 below 3, 8 below 4.
+HIERARCHY = Hierarchy.of(9, [(1, 0), (2, 0), (3, 0), (1, 3), (4, 1), (5, 1), (5, 2), (6, 2), (7, 3), (8, 4)])
+
+
+def table(names: dict[str, set[int]]) -> NameTable:
+    indptr = np.cumsum([0, *map(len, names.values())])
+    concepts = np.array([c for own in names.values() for c in sorted(own)], np.int32)
+    return NameTable(Strings.of(names), indptr, concepts, concepts)
+
+
+def listed(names: Classes) -> dict[str, list[str]]:
+    """The names of each class, by its id."""
+    return {names.ids[label]: [names.texts[row] for row in rows] for label, rows in enumerate(names.of(np.arange(names.count)))}
+
+
+def test_concepts_have_their_own_names_once_for_each_bag_of_words() -> None:
+    names = {"breast cancer": {3}, "cancer breast": {3}, "tumor": {5}, "cancer": {3, 5}, "lymphoma": {5}, "": {3}}
+    found = classes.of_concepts(table(names), IDS)
+    assert listed(found) == {"D:3": ["breast cancer"], "D:5": ["tumor", "lymphoma"]}
+    assert (found.labels.tolist(), found.sizes.tolist(), found.count) == ([0, 1, 1], [1, 2], 2)
+    assert [part.tolist() for part in found.members] == [[0, 1, 2], [0, 1, 3]]
+    assert [rows.tolist() for rows in found.of(np.array([1, 0, 7]))] == [[1, 2], [0], []]
+    assert listed(found[np.array([2, 0])]) == {"D:3": ["breast cancer"], "D:5": ["lymphoma"]}
+    assert listed(found.relabelled(np.array([2]))) == {"D:5": ["lymphoma"]}
+
+
+NAMES = {"a": {4}, "b c": {5}, "c b": {5}, "d": {6}, "e": {7}, "f": {8}, "above": {1}, "g": {6, 8}, "": {4}}
+
+
+def test_a_level_has_the_names_of_what_stands_below_it() -> None:
+    """The longest way counts: on level 1 stand 2 and 3, on level 2 stand 1, 6 and 7, and 5 below 2 is a shortcut."""
+    assert [sorted({*part.indices.tolist()}) for part in HIERARCHY.levels(2, 0)] == [[3], [1]]
+    found = classes.of_level(table(NAMES), HIERARCHY, 1, ids=IDS)
+    assert listed(found) == {"D:2": ["d", "g"], "D:3": ["a", "b c", "e", "f", "above", "g"]}
+    with pytest.raises(LinkerError, match="1 concepts on level 2 with names below them; expected: two or more"):
+        classes.of_level(table(NAMES), HIERARCHY, 2)
+    with pytest.raises(LinkerError, match="0 concepts on level 1 with names"):
+        classes.of_level(table(NAMES), Hierarchy.of(9, []), 1)
+
+
+def test_parts_have_the_names_of_one_child_of_the_root() -> None:
+    """3 is the parent of 1, and so no part; "b c" and "g" are of both others."""
+    assert listed(classes.of_parts(table(NAMES), HIERARCHY, 5, ids=IDS)) == {"D:1": ["a", "f", "above"], "D:2": ["d"]}
+    three = {**NAMES, "h": {3}}
+    flat = Hierarchy.of(9, [(child, 0) for child in (3, 5, 6, 8)])
+    assert listed(classes.of_parts(table(three), flat, 3, root=0, ids=IDS)) == {"D:3": ["h"], "D:6": ["d"], "D:8": ["f"]}
+    assert listed(classes.of_parts(table(three), flat, 2, root=0, ids=IDS)) == {"D:6": ["d"], "D:8": ["f"]}  # the largest, with "g"
+    with pytest.raises(LinkerError, match="the hierarchy has 1 parts below its root"):
+        classes.of_parts(table(three), HIERARCHY, 5, root=4)
+    with pytest.raises(LinkerError, match="the hierarchy has 0 parts below its root"):
+        classes.of_parts(table(three), Hierarchy.of(9, []), 5)
+
+
+SEEDS = st.integers(0, 2**31)
+LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=20).map(lambda labels: np.unique(labels, return_inverse=True)[1].astype(np.int64))
+
+
+def classes_of(labels: np.ndarray) -> Classes:
+    return Classes([f"name {row}" for row in range(len(labels))], labels)
+
+
+@given(LABELS, st.integers(0, 5), SEEDS)
+def test_held_out_names_leave_two_behind(labels: np.ndarray, most: int, seed: int) -> None:
+    names = classes_of(labels)
+    out = classes.held_out(names, most, seed)
+    large = int((names.sizes >= 3).sum())
+    assert out.sum() == min(most, large // 2)
+    assert all(np.bincount(labels[out], minlength=names.count) <= 1)
+    assert all(names.sizes[labels[out]] >= 3)
+
+
+def test_a_held_out_name_is_out_of_all_its_classes() -> None:
+    names = Classes(["x", "x", "x", "x"], np.array([0, 1, 2, 3]))
+    twice = Classes([*names.texts, "a", "b", "c", "d"], np.array([0, 1, 2, 3, 0, 0, 1, 1]))
+    drawn = [classes.held_out(twice, 1, seed).tolist() for seed in range(20)]
+    assert [True] * 4 + [False] * 4 in drawn
+    assert {sum(out) for out in drawn} == {1, 4}
+
+
+@given(LABELS, st.integers(1, 4), SEEDS)
+def test_shots_are_as_many_of_each_class_as_there_are(labels: np.ndarray, each: int, seed: int) -> None:
+    names = classes_of(labels)
+    train, judged = classes.shots(names, each, seed)
+    expected = [min(each, count // 2) for count in names.sizes.tolist()]
+    for part in (train, judged):
+        assert np.bincount(part.labels, minlength=names.count).tolist() == expected
+        assert all(names.labels[names.texts.index(text)] == label for text, label in zip(part.texts, part.labels, strict=True))
+    assert not {*train.texts} & {*judged.texts}
+    assert train.texts == classes.shots(names, each, seed)[0].texts
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3)), min_size=1, max_size=10, unique=True))
+def test_names_are_alike_that_share_a_class(pairs: list[tuple[str, int]]) -> None:
+    names = Classes([text for text, _ in pairs], np.array([label for _, label in pairs]))
+    of = {text: {label for other, label in pairs if other == text} for text, _ in pairs}
+    rows = np.arange(len(pairs))
+    found = names.alike(rows, np.tile(rows, (len(rows), 1)))
+    assert found.tolist() == [[bool(of[a] & of[b]) for b in names.texts] for a in names.texts]
+
+
+def test_retrieval_takes_each_text_once() -> None:
+    ranked = Classes(["x", "y", "x", "z", "u"], np.array([0, 0, 1, 1, 2]))
+    asked = Classes(["q", "q", "r", "s"], np.array([0, 2, 1, 7]))
+    texts, names, right = classes.retrieval(asked, ranked)
+    assert (texts, names) == (["q", "r", "s"], ["x", "y", "z", "u"])
+    assert [rows.tolist() for rows in right] == [[0, 1, 3], [0, 2], []]
