@@ -13,6 +13,7 @@ import argparse
 import dataclasses
 import gzip
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,8 +27,10 @@ from numpy.typing import NDArray
 from linker import Dictionary, matching, metrics
 from linker.annotated import expanded, grouped
 from linker.candidates.dense import top_k
+from linker.encoders.bne import BneEncoder
 from linker.encoders.dan import DanEncoder
-from linker.encoders.options import DanOptions, WordsOptions
+from linker.encoders.grounded import GroundedEncoder
+from linker.encoders.options import BneOptions, DanOptions, WordsOptions
 from linker.encoders.words import WordVectors, dictionary_names, marked, read_texts, tokens, unit
 from linker.evaluation.tasks import relatedness, reranking, synonyms
 from linker.evaluation.tasks.synonyms import Split
@@ -37,6 +40,7 @@ from linker.readers import mentions
 from linker.text.normalize import normalize
 from linker.training.classes import Classes
 from linker.training.loop import Epoch
+from linker.training.options import GroundOptions
 
 YEAR = "2017"
 WORK = ROOT / "benchmarks" / "work"  # word vectors, not in version control
@@ -55,14 +59,28 @@ _TRIPLETS = dataclasses.replace(
     _GROUND, loss="triplet", prototype_weight=1, batch_size=64, learning_rate=1e-3, warmup=0, prototype_names=2, epochs=10
 )
 _SHORT = dataclasses.replace(_GROUND, epochs=3, patience=0)
-ENCODERS = {  # network, and how it is grounded
-    "word mean": (DanOptions(cca=False, hidden=0), _GROUND),
-    "CCA": (DanOptions(hidden=0), _GROUND),
-    "DAN": (DanOptions(cca=False), _GROUND),
-    "CCA + DAN": (DanOptions(), _GROUND),
-    "CCA + DAN, triplets": (DanOptions(), _TRIPLETS),  # the paper's loss
-    "CCA + DAN, 3 epochs": (DanOptions(), _SHORT),
-    "CCA + DAN, 3 epochs, 38,400 units": (DanOptions(hidden=38_400), _SHORT),  # the paper's width
+_BNE, _BNE_WORDS = preset("default", "bne"), preset("default", "bne-words")
+_PAPER_BNE = dataclasses.replace(preset("paper-bne").ground, epochs=8)
+_SYN = dataclasses.replace(_PAPER_BNE, context_weight=0, concept_weight=0)
+_PLAIN = BneOptions(normalize=False)
+ENCODERS: dict[str, tuple[DanOptions | BneOptions, GroundOptions, str]] = {  # network, how it is grounded, word vectors
+    "word mean": (DanOptions(cca=False, hidden=0), _GROUND, "fastText"),
+    "CCA": (DanOptions(hidden=0), _GROUND, "fastText"),
+    "DAN": (DanOptions(cca=False), _GROUND, "fastText"),
+    "CCA + DAN": (DanOptions(), _GROUND, "fastText"),
+    "CCA + DAN, triplets": (DanOptions(), _TRIPLETS, "fastText"),  # the paper's loss
+    "CCA + DAN, 3 epochs": (DanOptions(), _SHORT, "fastText"),
+    "CCA + DAN, 3 epochs, 38,400 units": (DanOptions(hidden=38_400), _SHORT, "fastText"),  # the paper's width
+    "BNE": (_BNE.bne, _BNE.ground, "fastText"),
+    "BNE words": (_BNE_WORDS.bne, _BNE_WORDS.ground, "fastText"),
+    "BNE + SG_W": (_PLAIN, _PAPER_BNE, "SG_W"),  # the paper's losses
+    "BNE + SG_S.C": (dataclasses.replace(_PLAIN, targets="tokens"), _PAPER_BNE, "SG_S.C"),
+    "BNE + SG_S.C, L_syn": (dataclasses.replace(_PLAIN, targets="tokens"), _SYN, "SG_S.C"),
+    "Wieting": (
+        dataclasses.replace(_PLAIN, characters=False, train_words=True),
+        dataclasses.replace(_SYN, weight_decay=1e-3),
+        "SG_W",
+    ),
 }
 EVERYWHERE = ("word mean", "CCA", "DAN", "CCA + DAN")  # the others are trained on fine classes only, once
 PUBLISHED = {  # mAP on train, test and zero-shot names; the papers' coarse and fine classes are those of ICD-10 and SNOMED-CT
@@ -125,10 +143,14 @@ def _pairs(part: str) -> Iterator[tuple[str, str]]:
 
 def made(run: Run) -> dict[str, Any]:
     """Train an encoder and judge it."""
-    names, history, words = split(run.data, run.seed), list[Any](), vectors("fastText")
-    start = time.process_time()
-    asked, options = ENCODERS[run.encoder]
-    encoder = DanEncoder.of(names.train, asked, words, run.seed)
+    names, history = split(run.data, run.seed), list[Any]()
+    asked, options, kind = ENCODERS[run.encoder]
+    words, start = vectors(kind), time.process_time()
+    encoder: GroundedEncoder
+    if isinstance(asked, BneOptions):
+        encoder = BneEncoder.of(names.train.texts, asked, words, run.seed)
+    else:
+        encoder = DanEncoder.of(names.train, asked, words, run.seed)
     if asked.hidden:
 
         def keep(event: object) -> None:
@@ -144,7 +166,7 @@ def made(run: Run) -> dict[str, Any]:
         "zero_shot": synonyms.retrieved(encode, names.zero_shot),
     }
     figures: dict[str, Any] = dataclasses.asdict(run) | {"asked": dataclasses.asdict(asked)}
-    figures |= {"dan": dataclasses.asdict(encoder.options), "ground": dataclasses.asdict(options)}  # small data goes without CCA
+    figures |= {encoder.group: dataclasses.asdict(encoder.options), "ground": dataclasses.asdict(options)}  # small data goes without CCA
     figures |= {"cpu_seconds": round(seconds), "history": history}
     for part, ranks in found.items():
         figures[part] = {"names": len(ranks)} | {name: round(float(values.mean()), 5) for name, values in synonyms.scores(ranks).items()}
@@ -152,6 +174,9 @@ def made(run: Run) -> dict[str, Any]:
     figures["relatedness"] = related(encode)
     figures["reranking"] = reranked(reranking.cosine(encode))
     figures["nearest"] = nearest(encode, names)
+    if encoder.group == "bne":
+        shutil.rmtree(folder := WORK / "encoders" / run.name.rpartition("/")[2], ignore_errors=True)
+        encoder.save(folder)  # for the tasks of other scripts
     return figures
 
 
@@ -231,9 +256,9 @@ def kept(name: str, make: Callable[[], dict[str, Any]], seed: int | None = None)
 def checked(run: Run) -> dict[str, Any]:
     """The figures of a run that is kept; one of other options stops the program."""
     figures = kept(run.name, dict)
-    asked, options = ENCODERS[run.encoder]
-    ground = figures["ground"] if asked.hidden else dataclasses.asdict(options)
-    if (ground, figures["asked"]) != (dataclasses.asdict(options), dataclasses.asdict(asked)):
+    asked, options, _ = ENCODERS[run.encoder]
+    ground = GroundOptions(**figures["ground"]) if asked.hidden else options  # fields that came later are at their defaults
+    if (ground, type(asked)(**figures["asked"])) != (options, asked):
         raise SystemExit(f"{RESULTS / run.name}.json: is of other options than those of today; move it away to run it again")
     return figures
 

@@ -157,7 +157,7 @@ def test_a_broken_file_of_options(run: Run, sample: Path, tmp_path: Path, conten
         (("--set", "sparse.ngram_max=many"), "--set sparse.ngram_max=many: sparse.ngram_max is 'many'; expected: a whole number"),
         (("--set", "ngram_max"), "--set ngram_max: expected GROUP.FIELD=VALUE, e.g. sparse.ngram_max=3"),
         (("--preset", "best"), "--preset best: there is no preset 'best'; choose one of: default, paper-biosyn"),
-        (("--encoder", "nonsense"), "--encoder nonsense: there is no such encoder; choose one of: dan, tfidf"),
+        (("--encoder", "nonsense"), "--encoder nonsense: there is no such encoder; choose one of: bne, bne-words, dan, "),
         (("--dict-format", "xls"), "'xls' is not one of 'medic', 'obo', 'rrf', 'biosyn', 'table'"),
         (("--mentions-format", "xls"), "'xls' is not one of 'txt', 'tsv', 'jsonl', 'pubtator', 'bioc', 'concept'"),
         (("--refit",), "--refit adds the mentions of --dev to the training; name them with --dev"),
