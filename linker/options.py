@@ -126,10 +126,12 @@ PRESETS: Mapping[str, LinkerOptions] = {
     "paper-dan": dataclasses.replace(_FIVEZ, dan=DanOptions(hidden=38_400)),
     "paper-dan-higher": dataclasses.replace(_FIVEZ, dan=DanOptions(cca=False, hidden=76_800), ground=_HIGHER),
     "paper-fewshot": dataclasses.replace(_FIVEZ, fewshot=FewShotOptions(hidden=9600), ground=_SHOTS),
-    "paper-bne": dataclasses.replace(_FIVEZ, words=WordsOptions(subwords=False), bne=BneOptions(hidden=200, normalize=False), ground=_BNE),
+    "paper-bne": dataclasses.replace(
+        _FIVEZ, words=WordsOptions(subwords=False), bne=BneOptions(hidden=200, dropout=0.5, normalize=False), ground=_BNE
+    ),
     "paper-bne-words": dataclasses.replace(
         _FIVEZ,
-        bne=BneOptions(characters=False, hidden=4800),
+        bne=BneOptions(characters=False, hidden=4800, dropout=0.5),
         ground=dataclasses.replace(_FIVEZ.ground, prototype_weight=0, context_weight=1, concept_weight=1),
     ),
 }
@@ -151,8 +153,8 @@ _OF_ENCODERS: Mapping[str, LinkerOptions] = {
         ground=dataclasses.replace(_HELD, classes="level", triplets=1, epochs=30, patience=10, concept_weight=0, between_weight=1),
     ),
     "fewshot": dataclasses.replace(_DAN, ground=dataclasses.replace(_SHOTS, epochs=100, patience=5, batch_size=64)),
-    "bne": dataclasses.replace(_DAN, ground=dataclasses.replace(_HELD, learning_rate=1e-3, clip=5)),
-    "bne-words": dataclasses.replace(_DAN, bne=BneOptions(characters=False), ground=dataclasses.replace(_HELD, learning_rate=1e-3, clip=5)),
+    "bne": dataclasses.replace(_DAN, ground=dataclasses.replace(_HELD, epochs=8, clip=5)),
+    "bne-words": dataclasses.replace(_DAN, bne=BneOptions(characters=False), ground=dataclasses.replace(_HELD, epochs=8, clip=5)),
 }
 
 

@@ -102,7 +102,7 @@ class BneOptions:
     characters: bool = True  # words are read letter by letter too; off: bne-words of Fivez et al. 2021a
     character_dim: int = 50  # components of a character's vector
     hidden: int = 100  # units of each direction of both networks; 200 in the paper, 4,800 in bne-words of Fivez et al.
-    dropout: float = 0.5  # share of the components that words and names lose in training
+    dropout: float = 0.1  # share of the components that words and names lose in training; 0.5 in the paper
     max_characters: int = 32  # of a word; the rest is not read
     max_words: int = 32  # of a name; the rest is not read
     targets: Literal["words", "tokens"] = "words"  # g(c), q(s): means of word vectors (option 2); or of concepts and names (option 1)

@@ -1,0 +1,138 @@
+"""BNE: normalization with and without exact matches, coverage and t-SNE (Phan et al. 2019, table 3, figures 3 and 4).
+
+python benchmarks/bne.py            results/bne.json, results/plots/coverage.png, results/plots/tsne.png
+
+Takes the encoders that name_encoders.py trained and kept on fine classes (seed 0), which have not seen 1,000 concepts and two names of
+most others. A mention counts where its concept is in the dictionary; composites are split and short forms expanded as linker does it. XM:
+the mentions of the training set (for the test set those of the development set too) are names of the dictionary, so that a mention that
+was seen there, word for word, gets its concept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from common import RESULTS, medic, save
+from dense_accuracy import Task
+from name_encoders import ENCODERS, WORK, YEAR, Run, split, vectors
+
+from linker import Linker, LinkerOptions, matching
+from linker.candidates.hybrid import HybridGenerator
+from linker.encoders.base import Encoder
+from linker.encoders.bne import BneEncoder
+from linker.encoders.dan import DanEncoder
+from linker.encoders.options import BneOptions, DanOptions
+from linker.encoders.words import unit
+from linker.evaluation import protocols
+from linker.text.normalize import normalize
+
+TRAINED = [name for name, (options, _, _) in ENCODERS.items() if isinstance(options, BneOptions)]
+TASKS = {"NCBI Disease, test": Task("ncbi", "test"), "BC5CDR, diseases, development": Task("bc5cdr", "devel")}
+PUBLISHED = {  # accuracy on NCBI Disease and BC5CDR (both test)
+    "SG_W": (0.800, 0.725),
+    "BNE + SG_W": (0.854, 0.829),
+    "BNE + SG_S.C": (0.857, 0.829),
+    "Wieting": (0.822, 0.813),
+    "BNE + SG_W, XM": (0.873, 0.905),
+    "BNE + SG_S.C, XM": (0.877, 0.906),
+}
+CONCEPTS = 10  # of the t-SNE, half of which were not trained on
+
+
+def encoders() -> dict[str, Encoder]:
+    """Those that are kept, and the mean of word vectors."""
+    found: dict[str, Encoder] = {"SG_W": DanEncoder(vectors("SG_W"), DanOptions(cca=False, hidden=0)).eval()}
+    for name in TRAINED:
+        folder = WORK / "encoders" / Run("fine", name, 0).name.rpartition("/")[2]
+        if folder.exists():
+            found[name] = BneEncoder.load(folder)
+    return found
+
+
+def accuracy(encoder: Encoder, task: Task, exact: bool) -> dict[str, Any]:
+    """How often the nearest name is one of the mention's concept."""
+    names, options = medic(YEAR), LinkerOptions()
+    sparse = Linker.train(names, mentions=task.known if exact else [], options=options)
+    generator = HybridGenerator.index(sparse.generator, encoder, 0.0)
+    linker = Linker(sparse.dictionary, generator, options, sparse.seen, {})
+    outcomes = [
+        outcome
+        for outcome in protocols.strict(linker, task.judged, 1)
+        if outcome.gold and all(names.rows(i) for i in matching.accepted(outcome.gold, names.resolve))
+    ]
+    return {"n": len(outcomes), "accuracy": round(sum(outcome.rank == 1 for outcome in outcomes) / len(outcomes), 5)}
+
+
+def coverage_plot() -> dict[str, dict[str, float]]:
+    """Figure 4: the mean coverage at k on 1,000 concepts that were not trained on, and on those of HPO."""
+    from matplotlib import pyplot
+
+    made: dict[str, dict[str, Any]] = {}
+    for name in ("word mean", "CCA + DAN", *TRAINED):
+        path = RESULTS / f"{Run('fine', name, 0).name}.json"
+        if path.exists():
+            made[name] = json.loads(path.read_text(encoding="utf-8"))["figures"]
+    baselines = RESULTS / "runs" / "names" / "baselines.json"
+    if baselines.exists():
+        own = json.loads(baselines.read_text(encoding="utf-8"))["figures"]
+        made |= {name: own[name] for name in ("SG_W", "SG_S", "SG_S.C")}
+    canvas, both = pyplot.subplots(1, 2, figsize=(11, 4.5), sharey=True)
+    for axes, part, title in zip(both, ("coverage", "hpo_coverage"), ("MEDIC, unseen concepts", "HPO (out of the domain)"), strict=True):
+        for name, figures in made.items():
+            points = {int(k): value for k, value in figures[part].items() if k != "map"}
+            axes.plot([*points], [*points.values()], marker=".", label=name)
+        axes.set(xscale="log", xlabel="k", title=title)
+        axes.set_xscale("log", base=2)
+    both[0].set_ylabel("mean coverage at k")
+    both[1].legend(fontsize=8)
+    canvas.savefig(RESULTS / "plots" / "coverage.png", dpi=120, bbox_inches="tight")
+    return {name: figures["coverage"] for name, figures in made.items()}
+
+
+def tsne_plot(found: Mapping[str, Encoder]) -> list[str]:
+    """Figure 3: the names of ten concepts, five of which were not trained on, under the mean of word vectors and two encoders."""
+    from matplotlib import pyplot
+    from sklearn.manifold import TSNE
+
+    names, parts, random = medic(YEAR), split("fine", 0), np.random.default_rng(0)
+    drawn = []
+    for part in (parts.train, parts.zero_shot):
+        large = [label for label in range(part.count) if 8 <= part.sizes[label] <= 30]
+        drawn += [(part.ids[label], part is parts.zero_shot) for label in sorted(random.choice(large, CONCEPTS // 2, replace=False))]
+    texts, owner = [], []
+    for place, (concept, _) in enumerate(drawn):
+        own = sorted({normalize(names.names[int(row)]) for row in names.name_rows(names.rows(concept)[0])})
+        texts += own
+        owner += [place] * len(own)
+    labels = [names.preferred_name(names.rows(concept)[0]) + " (*)" * unseen for concept, unseen in drawn]
+    canvas, every = pyplot.subplots(1, len(found), figsize=(5 * len(found), 4.5))
+    for axes, (name, encoder) in zip(np.atleast_1d(every), found.items(), strict=True):
+        points = TSNE(metric="cosine", init="random", perplexity=15, random_state=0).fit_transform(unit(encoder.encode(texts)))
+        for place, label in enumerate(labels):
+            rows = np.flatnonzero(np.array(owner) == place)
+            axes.scatter(points[rows, 0], points[rows, 1], s=14, marker="s" if drawn[place][1] else "o", label=label, color=f"C{place}")
+        axes.set(title=name, xticks=[], yticks=[])
+    every[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5), title="(*) not trained on")
+    canvas.savefig(RESULTS / "plots" / "tsne.png", dpi=120, bbox_inches="tight")
+    return labels
+
+
+def main() -> None:
+    """Judge the encoders that are there."""
+    found = encoders()
+    rows = []
+    for name, encoder in found.items():
+        for exact in (False, True):
+            row: dict[str, Any] = {"encoder": name, "xm": exact, "published": PUBLISHED.get(name + ", XM" * exact)}
+            row |= {task: accuracy(encoder, own, exact) for task, own in TASKS.items()}
+            print(row, flush=True)
+            rows.append(row)
+    shown = {name: found[name] for name in ("SG_W", "BNE + SG_W", "BNE + SG_S.C", "BNE") if name in found}
+    save("bne", {"normalization": rows, "coverage": coverage_plot(), "tsne": tsne_plot(shown)})
+
+
+if __name__ == "__main__":
+    main()
