@@ -1,41 +1,21 @@
 """Write the figures of benchmarks/results/*.json into the pages, between their markers: no figure there is typed by hand.
 
-python benchmarks/readme.py            writes README.md, docs/dense.md and docs/names.md
+python benchmarks/readme.py            writes README.md and the pages of docs/ that quote results
 python benchmarks/readme.py --check    fails where they do not quote the results
 """
 
 from __future__ import annotations
 
-import json
 import re
 import statistics
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
-PAGES = ROOT / "README.md", ROOT / "docs" / "dense.md", ROOT / "docs" / "names.md"
+import name_tables
+from tables import RESULTS, ROOT, result, runs, table
 
-
-def result(name: str) -> dict[str, Any]:
-    """The figures of a benchmark."""
-    figures: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["figures"]
-    return figures
-
-
-def runs(name: str) -> dict[str, Any]:
-    """The figures of a benchmark of dense runs, of which there may be none yet."""
-    return result(name) if (RESULTS / f"{name}.json").exists() else {"rows": [], "differences": []}
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table."""
-    head, rows = list(head), list(rows)
-    if not rows:
-        return "No runs yet."
-    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
+PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("dense", "names", "classes"))]
 
 
 def accuracy() -> str:
@@ -274,106 +254,9 @@ def example() -> str:
     return table([made["configuration"] for made in rows], zip(*columns, strict=True))
 
 
-def names() -> dict[str, Any]:
-    """The figures of name encoders, of which there may be none yet."""
-    return result("name_encoders") if (RESULTS / "name_encoders.json").exists() else {"rows": [], "differences": [], "baselines": {}}
-
-
-def _mean(values: list[float], digits: int = 3) -> str:
-    """A mean with the least and the largest value of its runs."""
-    return "{:.{d}f} ({:.{d}f}-{:.{d}f})".format(*values, d=digits)
-
-
-def retrieval() -> str:
-    """Synonym retrieval (Fivez et al. 2021a, tables 3 to 5)."""
-    rows = []
-    for made in names()["rows"]:
-        published = made["published_map"]
-        cells = [_mean(made[part]["map"]) for part in ("train", "test", "zero_shot")]
-        theirs = " / ".join(f"{value:.2f}" for value in published) if published else "-"
-        rows.append([made["data"], made["encoder"], str(made["runs"]), *cells, theirs, f"{statistics.mean(made['cpu_seconds']) / 60:.1f}"])
-    return table(["names", "encoder", "runs", "mAP train", "mAP test", "mAP zero-shot", "published mAP", "CPU minutes"], rows)
-
-
-def effects() -> str:
-    """What each part of the DAN adds."""
-    rows = []
-    for made in names()["differences"]:
-        cells = ["{:+.3f} ({:+.3f} to {:+.3f})".format(*made[part]) for part in ("test", "zero_shot")]
-        published = " / ".join(f"{made['published'][part]:+.2f}" for part in ("test", "zero_shot"))
-        rows.append([made["data"], made["of"], made["over"], *cells, published])
-    return table(["names", "", "over", "test mAP", "zero-shot mAP", "published"], rows)
-
-
-def relatedness() -> str:
-    """Spearman's correlation with human judgement (Fivez et al. 2021a, table 8)."""
-    found, kinds = names(), ("mayosrs", "umnsrs_relatedness", "umnsrs_similarity")
-    rows = [
-        [kind, *(f"{own['relatedness'][name]:.3f}" for name in kinds)] for kind, own in found["baselines"].items() if "relatedness" in own
-    ]
-    rows += [[f"{made['encoder']}, {made['data']}", *(_mean(made["relatedness"][name]) for name in kinds)] for made in found["rows"]]
-    return table(["", "MayoSRS", "UMNSRS relatedness", "UMNSRS similarity"], rows)
-
-
-def coverage() -> str:
-    """Mean coverage at k (Phan et al. 2019, figure 4), and their table 2."""
-    found, ks, corpora = names(), ("1", "4", "16", "64", "256", "1024"), ("ncbi", "bc5cdr")
-    rows = []
-    for kind, own in found["baselines"].items():
-        near = [" / ".join(f"{own[name][k]:.2f}" for k in ks) if name in own else "-" for name in ("coverage", "hpo_coverage")]
-        rows.append([kind, *near, *(f"{own['reranking'][corpus]:.3f}" for corpus in corpora)])
-    for made in (made for made in found["rows"] if made["data"] == "fine"):
-        near = [" / ".join(f"{made[name][k][0]:.2f}" for k in ks) for name in ("coverage", "hpo_coverage")]
-        rows.append([made["encoder"], *near, *(_mean(made["reranking"][corpus]) for corpus in corpora)])
-    head = ["", f"coverage at {' / '.join(ks)}, MEDIC", "HPO", "MAP, NCBI Disease", "MAP, BC5CDR"]
-    return table(head, rows)
-
-
-def nearest() -> str:
-    """The names nearest to one mention, under each encoder (Fivez et al. 2021a, tables 6 and 7)."""
-    kept = [(made["encoder"], made["nearest"]) for made in names()["rows"] if made["data"] == "fine"]
-    columns = [[f"{name}{' *' * right}".replace("*", "\\*") for name, right in own["nearest"]] for _, own in kept]
-    made = table([encoder for encoder, _ in kept], zip(*columns, strict=True))
-    return f"Mention: {kept[0][1]['mention']}\n\n{made}" if kept else made
-
-
-def hybrid() -> str:
-    """Encoders made of word vectors as dense scorer on the test mentions."""
-    head = ["encoder", "MEDIC", "runs", "biosyn Acc@1 (95% interval)", "Acc@5", "Acc@20", "unseen", "strict Acc@1", "Acc@5"]
-    rows = []
-    for made in runs("ncbi_test_dan")["rows"]:
-        biosyn, strict = made["biosyn"], made["strict"]
-        unseen = biosyn["unseen_acc1"][0]
-        cells = [made["configuration"], made["medic"], str(made["runs"]), "{:.4f} ({:.3f}-{:.3f})".format(*biosyn["acc"]["1"])]
-        cells += [f"{biosyn['acc'][k][0]:.4f}" for k in ("5", "20")] + ["-" if unseen is None else f"{unseen:.3f}"]
-        rows.append([*cells, *(f"{strict['acc'][k][0]:.4f}" for k in ("1", "5"))])
-    return table(head, rows)
-
-
-def cost() -> str:
-    """What the DAN costs, beside MiniLM."""
-    if not (RESULTS / "dan_speed.json").exists():
-        return table([], [])
-    figures = result("dan_speed")
-    pair, drawn, made, words = (figures[name] for name in ("encoding", "drawing", "training", "word_vectors"))
-    dan, minilm = (statistics.median(pair["names_per_second"][side]) for side in ("dan", "minilm"))
-    rows = [
-        ["names encoded a second, MiniLM beside it in the same run", f"{dan:,.0f} / {minilm:,.0f}, {pair['times_faster_median']:g} times"],
-        [
-            f"training on MEDIC 2017 with train and dev, {figures['threads']} threads",
-            f"{made['minutes']:.1f} minutes, peak memory {made['peak_mb']:,} MB",
-        ],
-        ["the model", f"{made['model_mb']:.0f} MB, {made['names']:,} names"],
-        ["word vectors, made once for all models", f"{words['words']:,} words, {words['cpu_minutes']:.0f} minutes of one core"],
-        [f"drawing pairs, {drawn['names']:,} names", f"{drawn['share']:.0%} of an epoch ({drawn['seconds_drawing']:.0f} s)"],
-    ]
-    return table(["what", "figure"], rows)
-
-
 TOOLS = {"linker": "linker", "pyab3p": "Ab3P (pyab3p)", "schwartz_hearst": "Schwartz-Hearst"}
 ABLATION = ("untrained", "BioSyn", "BioSyn + norm", "BCNH list-wise", "BCNH list-wise + norm", "BCNH list-wise + norm, as coded")
 OF_DENSE = (corpora, dense_speed)
-OF_NAMES = (retrieval, effects, relatedness, coverage, nearest, word_levers, hybrid, cost)
 BLOCKS: tuple[Callable[[], str], ...] = (
     accuracy,
     choice,
@@ -387,7 +270,8 @@ BLOCKS: tuple[Callable[[], str], ...] = (
     rescoring,
     example,
     *OF_DENSE,
-    *OF_NAMES,
+    word_levers,
+    *name_tables.BLOCKS,
 )
 
 
