@@ -34,6 +34,7 @@ KS = (1, 5, 20)
 EPOCHS = 3  # of our default, as the histories of the development runs say
 UNTRAINED_WEIGHT = 10  # λ of the hybrid score before the list-wise phase, half of the scale of the dense score
 EXAMPLE = "B-cell non-Hodgkins lymphomas", "MESH:D016393"  # BCNH, Table 2
+FROM_WORDS = {"dan": "dan", "dan-higher": "dan", "fewshot": "fewshot", "bne": "bne"}  # encoders made of words, and the options of each
 PLOTS = RESULTS / "plots"
 WORK = ROOT / "benchmarks" / "work"  # checkpoints, not in version control
 FILES = {
@@ -89,8 +90,8 @@ class Configuration:
     medic: str
     options: LinkerOptions
     mentions: bool = True  # False: the dictionary is all there is to learn from
-    encoder: str = "transformer"  # dan takes the word vectors of name_encoders.py
-    text: bool = True  # False: dan has word vectors from the names of the dictionary alone
+    encoder: str = "transformer"  # dan and its kind take the word vectors of name_encoders.py
+    text: bool = True  # False: the word vectors are from the names of the dictionary alone
     over: tuple[str, ...] = ()  # the configurations of the same release that it is compared with
 
 
@@ -162,6 +163,9 @@ def words(sparse: LinkerOptions) -> Iterator[Configuration]:
     for encoder, parts, untrained in (
         ("dan", {"word mean": {"dan": {"cca": False, "hidden": 0}}, "CCA": {"dan": {"hidden": 0}}}, ""),
         ("dan", {"CCA + DAN": {}, "DAN": {"dan": {"cca": False}}}, ", before lists"),
+        ("dan-higher", {"DAN, level 4": {}}, ", before lists"),
+        ("fewshot", {"few-shot": {}}, ", before lists"),
+        ("bne", {"BNE": {}}, ", before lists"),
         ("transformer", {"MiniLM": {}}, ", before lists"),
     ):
         for part, values in parts.items():
@@ -171,7 +175,7 @@ def words(sparse: LinkerOptions) -> Iterator[Configuration]:
             before = {"training": {"epochs": 0}}
             yield Configuration(f"{part} alone{untrained}", "2012", changed(changed(default, alone), before), encoder=encoder)
             yield Configuration(f"{part}{untrained}", "2012", changed(changed(default, weight), before), encoder=encoder)
-            if untrained and encoder == "dan":  # MiniLM's are `ours`
+            if untrained and encoder in FROM_WORDS:  # MiniLM's are `ours`
                 yield Configuration(f"{part} alone", "2012", changed(default, alone), encoder=encoder)
                 yield Configuration(part, "2012", default, encoder=encoder, over=("word mean",))
     default = _fixed(preset("default", "dan"))
@@ -232,9 +236,11 @@ def run(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
 def load(path: Path, configuration: Configuration, seed: int) -> dict[str, Any]:
     """The figures of a run that is kept; one of other options stops the program."""
     figures: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["figures"]
-    unread = {"dan": ("transformer", *(["words"] * configuration.text))}.get(configuration.encoder, ("words", "dan", "ground"))
+    unread = {"transformer", *FROM_WORDS.values()} - {FROM_WORDS.get(configuration.encoder, "transformer")}
+    unread |= {"words"} if configuration.encoder in FROM_WORDS and configuration.text else set()
+    unread |= {"words", "ground"} if configuration.encoder not in FROM_WORDS else set()
     made, wanted = changed(LinkerOptions(), figures["options"]), changed(configuration.options, {"training": {"seed": seed}})
-    if any(getattr(made, name) != getattr(wanted, name) for name in {f.name for f in dataclasses.fields(wanted)} - {*unread}):
+    if any(getattr(made, name) != getattr(wanted, name) for name in {f.name for f in dataclasses.fields(wanted)} - unread):
         raise SystemExit(f"{path}: is of other options than those of today; move it away to run it again")
     return figures
 
@@ -248,7 +254,7 @@ def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]
         encoder=configuration.encoder,
         mentions=task.known if configuration.mentions else [],
         options=options,
-        words=vectors("fastText") if configuration.encoder == "dan" and configuration.text else None,
+        words=vectors("fastText") if configuration.encoder in FROM_WORDS and configuration.text else None,
         validate=(lambda linker: _judged(linker, judged)) if task.on == "devel" else None,
         work=Work(folder, resume=True, phase=phase, on_event=_say),
     )
@@ -275,7 +281,8 @@ def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]
 
 def key(configuration: Configuration, seed: int) -> str:
     """What self-alignment, or grounding, depends on."""
-    options, groups = configuration.options, ("dan", "ground") if configuration.encoder == "dan" else ("transformer", "align")
+    own = FROM_WORDS.get(configuration.encoder)
+    options, groups = configuration.options, (own, "ground") if own else ("transformer", "align")
     parts = [configuration.medic, seed, *(dataclasses.asdict(getattr(options, name)) for name in ("normalize", *groups))]
     parts += [options.training.weight_decay, *(["no text"] * (not configuration.text))]
     return f"{configuration.medic}-{seed}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]}"
