@@ -170,7 +170,7 @@ class BneEncoder(GroundedEncoder):
 
 
 class BneWordsEncoder(BneEncoder):
-    """Dense: bne without characters, trained by triplets, as Fivez et al. (2021a) compare dan with."""
+    """Dense: bne without characters, which Fivez et al. (2021a) compare dan with."""
 
 
 def _read(network: nn.LSTM, rows: Tensor, lengths: Tensor, pool: Callable[[Tensor], Tensor]) -> Tensor:

@@ -18,13 +18,14 @@ History = Sequence[Mapping[str, Any]]
 """The record of each epoch, flat; `phase` names the training that it belongs to, where there are several."""
 
 _PANELS: Mapping[str, Mapping[str, str]] = {  # title: key of a record: its label
-    "loss, mean of the epoch": {"loss": "loss", "list_loss": "lists", "norm_loss": "hypernym norm"},
+    "loss, mean of the epoch": {"loss": "loss", "list_loss": "lists", "norm_loss": "hypernym norm", "dev_loss": "other names"},
     "accuracy, recall, lists with gold": {
         "dev_acc1": "Acc@1",
         "dev_acc5": "Acc@5",
         "candidate_recall": "candidate recall",
         "gold_share": "training lists with gold",
         "right_first": "second stage, gold first",
+        "dev_map": "mAP of held-out names",
     },
     "λ, weight of the sparse score": {"sparse_weight": "λ"},
 }
@@ -40,8 +41,8 @@ def plot(history: History, path: Path) -> None:
 
     Args:
         history: a record for each epoch, in order, with any of `loss`, `list_loss`, `norm_loss`, `dev_acc1`, `dev_acc5`,
-            `candidate_recall`, `gold_share`, `right_first`, `sparse_weight`; a panel without any value is left out, and each phase
-            has its own lines.
+            `candidate_recall`, `gold_share`, `right_first`, `dev_map`, `dev_loss`, `sparse_weight`; a panel without any value is left
+            out, and each phase has its own lines.
         path: the file.
 
     Raises:
