@@ -37,7 +37,7 @@ from linker.training.classes import Classes
 from linker.training.loop import Epoch
 
 SAMPLES, SHOTS, CURVE = 5, 15, (5, 10, 15, 20, 25)
-INPUTS = {"fastText": "dan", "MiniLM": "transformer", "BNE": "bne"}
+INPUTS = {"fastText": "dan", "CCA": "dan", "MiniLM": "transformer", "BNE": "bne"}
 ORDERS = ("S > I", "I > S")
 PLOT = RESULTS / "plots" / "few-shot.png"
 PUBLISHED = {  # MayoSRS, UMNSRS relatedness and similarity, of fastText and BNE vectors
@@ -76,7 +76,8 @@ def below(name: str) -> Encoder:
         return TransformerEncoder.create(TransformerOptions()).eval()
     if name == "BNE":
         return BneEncoder.load(WORK / "encoders" / "fine-bne-0")
-    return DanEncoder(vectors("fastText"), DanOptions(cca=False, hidden=0)).eval()
+    names = classes.of_concepts(medic(YEAR).table(normalize))
+    return DanEncoder.of(names, DanOptions(cca=name == "CCA", hidden=0), vectors("fastText"), 0).eval()
 
 
 def trained(base: Encoder, kind: str, which: str, shots: int, sample: int) -> tuple[FewShotEncoder, dict[str, Any]]:

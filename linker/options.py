@@ -125,7 +125,7 @@ PRESETS: Mapping[str, LinkerOptions] = {
     "paper-bcnh": dataclasses.replace(_BIOSYN, training=_BCNH),
     "paper-dan": dataclasses.replace(_FIVEZ, dan=DanOptions(hidden=38_400)),
     "paper-dan-higher": dataclasses.replace(_FIVEZ, dan=DanOptions(cca=False, hidden=76_800), ground=_HIGHER),
-    "paper-fewshot": dataclasses.replace(_FIVEZ, fewshot=FewShotOptions(hidden=9600), ground=_SHOTS),
+    "paper-fewshot": dataclasses.replace(_FIVEZ, fewshot=FewShotOptions(base="words", hidden=9600), ground=_SHOTS),
     "paper-bne": dataclasses.replace(
         _FIVEZ, words=WordsOptions(subwords=False), bne=BneOptions(hidden=200, dropout=0.5, normalize=False), ground=_BNE
     ),

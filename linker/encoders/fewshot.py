@@ -25,6 +25,7 @@ from linker.errors import LinkerError
 from linker.training.classes import Floats
 
 _WEIGHTS, _BASE = "weights.safetensors", "base"
+_OF_WORDS = ("cca", "words")
 
 
 class FewShotEncoder(GroundedEncoder):
@@ -55,20 +56,20 @@ class FewShotEncoder(GroundedEncoder):
         """Put a network, as it was drawn, on an encoder.
 
         Args:
-            table: not needed.
-            words: word vectors, where `options.base` is `words`.
+            table: the names that `cca` is fitted to.
+            words: word vectors, where `options.base` is `cca` or `words`.
             seed: of the network.
 
         Raises:
             LinkerError: there are no word vectors, no such encoder, or no such model, or its encoder is not dense.
         """
-        base, kind, label = _base(options.base, words)
+        base, kind, label = _base(options.base, table, words, seed)
         torch.manual_seed(seed)
         return cls(base, kind, dataclasses.replace(options, base=label))
 
     @classmethod
     def needs_words(cls, options: FewShotOptions) -> bool:
-        return options.base == "words"
+        return options.base in _OF_WORDS
 
     @property
     def base(self) -> Encoder:
@@ -117,12 +118,12 @@ class FewShotEncoder(GroundedEncoder):
         return encoder.eval().to(pick_device("auto"))
 
 
-def _base(asked: str, words: WordVectors | None) -> tuple[Encoder, str, str]:
+def _base(asked: str, table: NameTable, words: WordVectors | None, seed: int) -> tuple[Encoder, str, str]:
     """The encoder below, its name in the registry, and what to remember it by, which tells nothing of this machine."""
-    if asked == "words":
+    if asked in _OF_WORDS:
         if words is None:
-            raise LinkerError("the encoder fewshot stands on the mean of word vectors here; name some with --words, or set fewshot.base")
-        return DanEncoder(words, DanOptions(cca=False, hidden=0)).eval(), "dan", asked
+            raise LinkerError("the encoder fewshot stands on word vectors here; name some with --words, or set fewshot.base")
+        return DanEncoder.create(DanOptions(cca=asked == "cca", hidden=0), table, words, seed).eval(), "dan", asked
     kind, _, model = asked.partition(":")
     if kind == "transformer":
         from linker.encoders.transformer import TransformerEncoder  # which takes seconds to import

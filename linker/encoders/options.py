@@ -81,7 +81,7 @@ class DanOptions:
 class FewShotOptions:
     """The few-shot encoder: a network on the vectors of another encoder, which it moves."""
 
-    base: str = "words"  # words: the mean of the word vectors; transformer, or transformer:PATH_OR_HUB_ID; or the folder of a dense model
+    base: str = "cca"  # cca: mean word vectors, projected; words: as they are; transformer[:PATH_OR_HUB_ID]; or the folder of a dense model
     hidden: int = 2400  # units of the hidden layer; 9,600 in the paper
     dropout: float = 0.5  # share of the hidden units in training, counted in 256ths
     normalize: bool = True  # unit vectors, so that the dense score is a cosine
@@ -92,7 +92,7 @@ class FewShotOptions:
         if not 0 <= self.dropout < 255.5 / 256:
             raise LinkerError(f"fewshot.dropout is {self.dropout}; expected: 0 or more, and below 0.998")
         if not self.base:
-            raise LinkerError("fewshot.base is empty; expected: words, transformer, or the folder of a model")
+            raise LinkerError("fewshot.base is empty; expected: cca, words, transformer, or the folder of a model")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from linker import Linker  # noqa: E402
-from linker.dictionary import Dictionary  # noqa: E402
+from linker.dictionary import Dictionary, NameTable  # noqa: E402
+from linker.encoders.dan import DanEncoder  # noqa: E402
 from linker.encoders.fewshot import FewShotEncoder  # noqa: E402
-from linker.encoders.options import FewShotOptions  # noqa: E402
+from linker.encoders.options import DanOptions, FewShotOptions  # noqa: E402
 from linker.encoders.words import WordVectors, unit  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import changed, preset  # noqa: E402
+from linker.persistence import Strings  # noqa: E402
 
 VOCABULARY = ["breast", "cancer", "tumor", "skin", "heart", "attack"]
 
@@ -36,8 +38,11 @@ def model(tmp_path: Path, words: WordVectors) -> Path:
     return tmp_path / "model"
 
 
+TABLE = NameTable(Strings.of(VOCABULARY), np.arange(len(VOCABULARY) + 1), np.repeat(np.arange(3, dtype=np.int32), 2), np.arange(6))
+
+
 def make(base: str, words: WordVectors | None, hidden: int = 5) -> FewShotEncoder:
-    return FewShotEncoder.create(FewShotOptions(base, hidden=hidden, dropout=0), None, words, 0).eval()  # type: ignore[arg-type]
+    return FewShotEncoder.create(FewShotOptions(base, hidden=hidden, dropout=0), TABLE, words, 0).eval()
 
 
 def test_half_of_a_vector_is_the_one_below(words: WordVectors) -> None:
@@ -49,6 +54,12 @@ def test_half_of_a_vector_is_the_one_below(words: WordVectors) -> None:
     moved = hidden @ last.weight.detach().numpy().T + last.bias.detach().numpy()
     np.testing.assert_allclose(encoder.encode(names), unit((moved + u) / 2), atol=1e-6)
     np.testing.assert_allclose(encoder.pretrained(names), u, atol=1e-6)
+
+
+def test_it_stands_on_projected_means(words: WordVectors) -> None:
+    projected = DanEncoder.create(DanOptions(hidden=0), TABLE, words, 0)
+    np.testing.assert_allclose(make("cca", words).pretrained(VOCABULARY), projected.encode(VOCABULARY), atol=1e-6)
+    assert np.abs(make("words", words).pretrained(VOCABULARY) - projected.encode(VOCABULARY)).max() > 0.1
 
 
 def test_a_stack_is_one_model(model: Path, tmp_path: Path) -> None:
