@@ -152,7 +152,7 @@ _OF_ENCODERS: Mapping[str, LinkerOptions] = {
         dan=DanOptions(cca=False),
         ground=dataclasses.replace(_HELD, classes="level", triplets=1, epochs=30, patience=10, concept_weight=0, between_weight=1),
     ),
-    "fewshot": dataclasses.replace(_DAN, ground=dataclasses.replace(_SHOTS, epochs=100, patience=5, batch_size=64)),
+    "fewshot": dataclasses.replace(_DAN, ground=dataclasses.replace(_SHOTS, epochs=30, patience=5, batch_size=64)),
     "bne": dataclasses.replace(_DAN, ground=dataclasses.replace(_HELD, epochs=8, clip=5)),
     "bne-words": dataclasses.replace(_DAN, bne=BneOptions(characters=False), ground=dataclasses.replace(_HELD, epochs=8, clip=5)),
 }
