@@ -76,6 +76,9 @@ def train(
         words = words or WordVectors.of_names(texts, options.words)
         fingerprint["words"] = words.pruned(texts).checksum  # without the mentions, which a refit has more of
         words = words.pruned(material.indexed.table.texts).halved()
+    encoder = kind.create(group, material.table, words, options.training.seed)
+    if encoder.made_of:
+        fingerprint["made of"] = encoder.made_of
     how = Run(
         options.training,
         options.align,
@@ -88,7 +91,6 @@ def train(
         rerank=options.rerank,
         ground=options.ground,
     )
-    encoder = kind.create(group, material.table, words, options.training.seed)
     if options.rerank.epochs:
         from linker.ranker import rerank
 

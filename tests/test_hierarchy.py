@@ -86,6 +86,11 @@ def test_levels_of_several_roots_and_of_one() -> None:
     assert members(Hierarchy.of(2, []).levels(1)[0]) == {}
 
 
+def test_under() -> None:
+    assert members(TAXONOMY.under([1, 4, 11])) == {1: [1, 3, 4, 6, 7, 8, 11, 12], 4: [4, 6, 7, 8], 11: [11, 12]}
+    assert members(TAXONOMY.under([])) == {}
+
+
 def test_distance() -> None:
     pairs = [(3, 4, 2), (3, 5, 4), (6, 0, 1), (6, 2, 2), (3, 6, 3), (4, 4, 0), (7, 0, -1), (8, 9, 1), (10, 8, 2), (8, 8, 0)]
     a, b, expected = zip(*pairs, strict=True)

@@ -73,6 +73,8 @@ class BneEncoder(GroundedEncoder):
     @classmethod
     def of(cls, names: Iterable[str], options: BneOptions, words: WordVectors, seed: int) -> BneEncoder:
         """As `create`, of names alone."""
+        if options.targets == "tokens" and not any(word.startswith(CONCEPT) for word in words.words):
+            raise LinkerError("bne.targets=tokens wants vectors of names and concepts; train them on text with words.tokens=concepts")
         counted = Counter(character for name in names for character in name if not character.isspace())
         torch.manual_seed(seed)
         return cls(words, "".join(sorted(character for character, _ in counted.most_common(_ALPHABET))), options)
@@ -127,11 +129,10 @@ class BneEncoder(GroundedEncoder):
         table = self.table + self.change if self.options.train_words else self.table
         words = functional.embedding_bag(batch["rows"], table, batch["offsets"], mode="sum", per_sample_weights=batch["weights"])
         if self.options.characters:
-            spelled, hidden = self.characters(batch["characters"]), self.options.hidden
-            last = lambda states: torch.cat([states[:, -1, :hidden], states[:, 0, hidden:]], -1)  # noqa: E731 - of either direction
-            words = torch.cat([words, _read(self.spell, spelled, batch["word_lengths"], last)], -1)
+            spelled = self.characters(batch["characters"])
+            words = torch.cat([words, _read(self.spell, spelled, batch["word_lengths"], lambda _, last: torch.cat([*last], -1))], -1)
         names = functional.embedding(batch["names"], self.dropout(words))  # (n, words of the longest, d)
-        read = _read(self.read, names, batch["lengths"], lambda states: states.amax(1))
+        read = _read(self.read, names, batch["lengths"], lambda states, _: states.amax(1))
         vectors: Tensor = self.out(self.dropout(read))
         vectors = torch.tanh(vectors) if self.options.tanh else vectors
         return functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
@@ -173,19 +174,22 @@ class BneWordsEncoder(BneEncoder):
     """Dense: bne without characters, which Fivez et al. (2021a) compare dan with."""
 
 
-def _read(network: nn.LSTM, rows: Tensor, lengths: Tensor, pool: Callable[[Tensor], Tensor]) -> Tensor:
+def _read(network: nn.LSTM, rows: Tensor, lengths: Tensor, pool: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
     """Let a network read sequences, those of a length together: three times faster on a CPU than packed ones, and exact as well.
 
     Args:
         rows: (n, longest, d).
         lengths: (n,).
-        pool: (some, length, 2 hidden) -> (some, out).
+        pool: (some, length, 2 hidden), and the last state of either direction, (2, some, hidden) -> (some, out).
 
     Returns:
         (n, out).
     """
     places = [(lengths == length).nonzero()[:, 0] for length in sorted({*lengths.tolist()})]
-    pooled = [pool(network(rows[own, : int(lengths[own[0]])])[0]) for own in places]
+    pooled = []
+    for own in places:
+        states, (last, _) = network(rows[own, : int(lengths[own[0]])])
+        pooled.append(pool(states, last))
     return functional.embedding(torch.cat(places).argsort(), torch.cat(pooled))
 
 

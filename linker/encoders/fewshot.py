@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +13,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from linker import persistence, registry
+from linker import files, persistence, registry
 from linker.dictionary import NameTable
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.encoders.dan import DanEncoder, Dropout
 from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.options import DanOptions, FewShotOptions, TransformerOptions
-from linker.encoders.trainable import Batch, Tokens, pick_device
+from linker.encoders.trainable import Batch, Tokens, checksum, pick_device
 from linker.encoders.words import WordVectors, unit
 from linker.errors import LinkerError
 from linker.training.classes import Floats
@@ -63,9 +63,11 @@ class FewShotEncoder(GroundedEncoder):
         Raises:
             LinkerError: there are no word vectors, no such encoder, or no such model, or its encoder is not dense.
         """
-        base, kind, label = _base(options.base, table, words, seed)
+        base, kind, label, made_of = _base(options.base, table, words, seed)
         torch.manual_seed(seed)
-        return cls(base, kind, dataclasses.replace(options, base=label))
+        encoder = cls(base, kind, dataclasses.replace(options, base=label))
+        encoder.made_of = made_of
+        return encoder
 
     @classmethod
     def needs_words(cls, options: FewShotOptions) -> bool:
@@ -76,6 +78,13 @@ class FewShotEncoder(GroundedEncoder):
         """The encoder below."""
         return self._below[0]
 
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> FewShotEncoder:
+        """What `to` does, to the encoder below as well."""
+        if isinstance(self.base, nn.Module):
+            self.base._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        return self
+
     @property
     def dim(self) -> int:
         return self.base.dim
@@ -84,7 +93,7 @@ class FewShotEncoder(GroundedEncoder):
         return unit(self.base.encode(names))
 
     def tokenize(self, names: Sequence[str]) -> list[Tokens]:
-        return list(self.pretrained(names))
+        return [row.copy() for row in self.pretrained(names)]  # a view would keep all of them
 
     def collate(self, tokens: Sequence[Tokens]) -> Batch:
         return {"vectors": torch.from_numpy(np.stack(tokens))}
@@ -118,20 +127,22 @@ class FewShotEncoder(GroundedEncoder):
         return encoder.eval().to(pick_device("auto"))
 
 
-def _base(asked: str, table: NameTable, words: WordVectors | None, seed: int) -> tuple[Encoder, str, str]:
-    """The encoder below, its name in the registry, and what to remember it by, which tells nothing of this machine."""
+def _base(asked: str, table: NameTable, words: WordVectors | None, seed: int) -> tuple[Encoder, str, str, str]:
+    """The encoder below, its name in the registry, what to remember it by, which tells nothing of this machine, and its checksum."""
     if asked in _OF_WORDS:
         if words is None:
             raise LinkerError("the encoder fewshot stands on word vectors here; name some with --words, or set fewshot.base")
-        return DanEncoder.create(DanOptions(cca=asked == "cca", hidden=0), table, words, seed).eval(), "dan", asked
+        return DanEncoder.create(DanOptions(cca=asked == "cca", hidden=0), table, words, seed).eval(), "dan", asked, ""  # words have theirs
     kind, _, model = asked.partition(":")
     if kind == "transformer":
         from linker.encoders.transformer import TransformerEncoder  # which takes seconds to import
 
-        base = TransformerEncoder.create(TransformerOptions(model=model)).eval().to(pick_device("auto"))
-        return base, kind, f"{kind}:{base.options.model}".removesuffix(":")
+        base = TransformerEncoder.create(TransformerOptions(model=model)).eval()
+        return base, kind, f"{kind}:{base.options.model}".removesuffix(":"), checksum(base)
+    if not Path(asked).is_dir():
+        raise LinkerError(f"fewshot.base is {asked!r}; expected: cca, words, transformer, transformer:ID, or the folder of a model")
     folder, config = persistence.opening(asked, "model")
     below = registry.load(config["encoder"])
     if issubclass(below, SparseEncoder):
         raise LinkerError(f"{asked}: is a model of the encoder {config['encoder']}, which is sparse; expected: one of a dense encoder")
-    return below.load(folder / "dense"), config["encoder"], folder.resolve().name
+    return below.load(folder / "dense"), config["encoder"], folder.resolve().name, files.sha256(folder / persistence.MANIFEST)

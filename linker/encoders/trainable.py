@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -174,6 +175,14 @@ class TrainableEncoder(Encoder, nn.Module):
         finally:
             for module in training:
                 module.training = True
+
+
+def checksum(module: nn.Module) -> str:
+    """What tells the weights of now from others."""
+    digest = hashlib.sha256()
+    for tensor in module.state_dict().values():
+        digest.update(tensor.detach().cpu().flatten().view(torch.uint8).numpy())
+    return digest.hexdigest()
 
 
 def _half(size: int) -> int:

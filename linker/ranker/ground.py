@@ -79,6 +79,8 @@ class Grounding:
         share: slice = slice(None),
         judged: Classes | None = None,
     ) -> None:
+        if judged is None and options.stop_by == "loss":
+            raise LinkerError("ground.stop_by=loss needs other names of each class; set ground.shots, or ground.stop_by=map")
         out = classes.held_out(names, options.held_out, seed) if judged is None else np.zeros(len(names), bool)
         self.names = names[np.flatnonzero(~out)] if out.any() else names
         self.judged = names[np.flatnonzero(out)] if judged is None else judged
@@ -96,7 +98,8 @@ class Grounding:
                 "set ground.prototype_weight or ground.epochs=0"
             )
         self.steps = -(-(count or len(self.alone)) // options.batch_size)
-        self._means = encoder.prototypes(self.names, options.target == "projected")  # u_c
+        self._targets = encoder.prototypes(self.names, options.target == "projected")  # CCA(u_c)
+        self._means = encoder.prototypes(self.names, False) if self._holds else self._targets  # u_c
         self._starts = encoder.pretrained(self.names.texts) if options.context_weight or options.between_weight else None  # u_n
         self._dim = encoder.dim
         self._judging: Grounding | None = None
@@ -172,7 +175,8 @@ class Grounding:
         if self._holds:
             held = np.concatenate([synonyms[0], *([random.choice(rows)] for rows in names.of(alone))]).astype(np.int64)
         if self.options.loss == "logistic":
-            shifts = random.integers(1, max(2, len(held), len(synonyms[0])), size=4)
+            sizes = [len(synonyms[0]), *[len(held)] * 3]
+            shifts = random.integers(1, [max(2, size) for size in sizes])
         drawn = _Drawn(synonyms, concepts, owner, chosen, own, held, shifts)
         return Batch([names.texts[row] for row in drawn.rows], partial(self._loss, drawn))
 
@@ -191,7 +195,7 @@ class Grounding:
         if count := len(drawn.synonyms[0]):
             terms["synonym_loss"] = options.triplet_weight, self._synonym_loss(drawn.synonyms, synonyms, drawn.shifts[:1]), count
         if options.prototype_weight and len(drawn.owner):
-            targets = torch.from_numpy(self._means[drawn.concepts]).to(vectors.device)
+            targets = torch.from_numpy(self._targets[drawn.concepts]).to(vectors.device)
             each = losses.prototype(chosen, torch.from_numpy(drawn.own).to(vectors.device), targets)
             owners = torch.from_numpy(drawn.owner).to(vectors.device)
             # of each triplet's concept, as 2021a, eq. 5 sums both losses, and of those alone

@@ -25,13 +25,13 @@ from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary
 from linker.encoders.base import Encoder
 from linker.encoders.cross import CrossEncoder
-from linker.encoders.trainable import settle
+from linker.encoders.trainable import checksum, settle
 from linker.encoders.transformer import TransformerEncoder
 from linker.errors import LinkerError
 from linker.matching import SYNONYM, relevance
 from linker.ranker.lists import Query, hypernyms_of
 from linker.ranker.model import scale_of, spread
-from linker.ranker.train import Material, Record, Run, checksum, flat
+from linker.ranker.train import Material, Record, Run, flat
 from linker.training import losses
 from linker.training.checkpoints import Checkpoints
 from linker.training.loop import Batch, Epoch, Loss, Plan, run

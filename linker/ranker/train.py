@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 from scipy.sparse import csr_matrix
-from torch import Tensor, nn
+from torch import Tensor
 
 from linker import persistence
 from linker.candidates.base import Floats
@@ -26,7 +25,7 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import Encoder
 from linker.encoders.grounded import GroundedEncoder
-from linker.encoders.trainable import Precision, TrainableEncoder, pick_device, settle
+from linker.encoders.trainable import Precision, TrainableEncoder, checksum, pick_device, settle
 from linker.errors import LinkerError
 from linker.ranker.ground import Grounding, drawn
 from linker.ranker.lists import ListMaker, Lists, Query, dictionary_queries
@@ -362,14 +361,6 @@ def _alignment(same: np.ndarray, temperature: float, vectors: Tensor) -> Loss:
 
 def _cut(lists: Lists, rows: Any) -> Lists:
     return Lists(lists.rows[rows], lists.sparse[rows], lists.relevance[rows], lists.mask[rows])
-
-
-def checksum(module: nn.Module) -> str:
-    """What tells the weights of now from others."""
-    digest = hashlib.sha256()
-    for tensor in module.state_dict().values():
-        digest.update(tensor.detach().cpu().flatten().view(torch.uint8).numpy())
-    return digest.hexdigest()
 
 
 def flat(options: object, *groups: str) -> dict[str, object]:

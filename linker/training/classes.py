@@ -112,7 +112,7 @@ def of_groups(table: NameTable, groups: csr_matrix, ids: Sequence[str] = ()) -> 
 
     Args:
         groups: (concepts, concepts), 1 where the column is a group of the row.
-        ids: of the concepts, by row.
+        ids: of the concepts, by row; without them the columns are the ids.
     """
     shape = len(table), groups.shape[0]
     member = csr_matrix((np.ones(len(table.concepts), np.int32), table.concepts, table.indptr), shape=shape) @ groups
@@ -164,12 +164,7 @@ def of_parts(table: NameTable, hierarchy: Hierarchy, most: int, root: int | None
     children = hierarchy.roots if root is None else hierarchy.children([root])[0]
     above = {parent for parents in hierarchy.parents(children) for parent in parents.tolist()}
     parts = [child for child in children.tolist() if child not in above]
-    rows = np.arange(hierarchy.size, dtype=np.int32)
-    reached = [
-        (row, part) for row, up in zip(rows.tolist(), hierarchy.ancestors(rows), strict=True) for part in {row, *up.tolist()} & {*parts}
-    ]
-    child, part = (np.array(column, np.int64) for column in (zip(*reached, strict=True) if reached else ((), ())))
-    groups = csr_matrix((np.ones(len(child), np.int8), (child, part)), shape=(hierarchy.size, hierarchy.size))
+    groups = hierarchy.under(parts)
     names = of_groups(table, groups, ids)
     largest = np.argsort(-names.sizes, kind="stable")[:most]
     names = names[np.flatnonzero(np.isin(names.labels, largest))]
@@ -185,7 +180,7 @@ def of_parts(table: NameTable, hierarchy: Hierarchy, most: int, root: int | None
 def held_out(names: Classes, most: int, seed: int) -> NDArray[np.bool_]:
     """Draw one name from each of at most so many classes of three names or more, so that two are left: (n,).
 
-    A name of several classes is out of all of them.
+    A name of several classes is out of all of them, which may leave these with fewer.
     """
     random = np.random.default_rng((seed, _HELD_OUT))
     eligible = np.flatnonzero(names.sizes >= 3)

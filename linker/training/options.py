@@ -35,7 +35,7 @@ class GroundOptions:
     """
 
     classes: Literal["concepts", "level", "parts"] = "concepts"  # what names are drawn together by: see `level` and `parts`
-    level: int = 4  # level: the concepts that stand so many steps below the root; names below them are trained on, and no others
+    level: int = 4  # level: the concepts that many steps below the root, by the longest way; names below them are trained on, and no others
     parts: int = 21  # parts: the largest children of the root, at most so many
     root: str = ""  # id of the concept that levels and parts are below; empty: the root of the hierarchy
     shots: int = 0  # names of each class that are trained on, and as many others that are judged by; 0: all
@@ -57,7 +57,7 @@ class GroundOptions:
     prototype_weight: float = 5.0  # of L_proto, the mean f of a class's names to its target; 1 in 2021a, whose L_syn is smaller
     context_weight: float = 0.0  # of L_cont or L_ctx, f(n) to u_n; 1 in 2021b and BNE
     concept_weight: float = 0.0  # of L_def, f(n) to u_c; 1 in BNE
-    between_weight: float = 0.0  # of L_ground, f(n) to (u_c + u_n) / 2; 1 in 2021b and c
+    between_weight: float = 0.0  # of L_ground, f(n) to half way between u_c and u_n, of length 1; 1 in 2021b and c
     weight_decay: float = 0.0  # as L2 in the gradient; 0 in the papers
     batch_size: int = 256  # triplets or pairs; 64 in 2021a, 2021b and BNE, 16 in 2021c
     learning_rate: float = 3e-3  # 1e-3 in the papers
@@ -73,6 +73,8 @@ class GroundOptions:
         for name, some in choices.items():
             if getattr(self, name) not in some:
                 raise LinkerError(f"ground.{name} is {getattr(self, name)!r}; expected: {', '.join(some[:-1])} or {some[-1]}")
+        if self.classes != "concepts" and not (self.triplets or self.shots):
+            raise LinkerError("ground.triplets is 0, all pairs, which are too many of large classes; expected: 1 or more, or ground.shots")
         if not 0 <= self.synonym_dropout < 1:
             raise LinkerError(f"ground.synonym_dropout is {self.synonym_dropout}; expected: 0 or more, and below 1")
 

@@ -139,7 +139,7 @@ def triplets(names: Classes, each: int, near: Callable[[Rows], tuple[Rows, Float
     drawn = np.searchsorted(shares.ravel(), which + random.random(len(which)), side="right") - which * rows.shape[1]
     negative = rows[which, np.minimum(drawn, rows.shape[1] - 1)]
     left = np.flatnonzero(total[which, 0] == 0)
-    for _ in range(_TRIES):
+    for _ in range(_TRIES if len(left) else 0):
         negative[left] = random.integers(len(names), size=len(left))
         left = left[names.alike(anchor[left], negative[left, None])[:, 0]]
     shuffled = random.permutation(np.setdiff1d(np.arange(len(which)), left))

@@ -85,6 +85,11 @@ def test_what_it_is_held_to(words: WordVectors) -> None:
     np.testing.assert_allclose(tokens.prototypes(names, True), [words.vectors[4], means[2:].mean(0)], atol=1e-6)
 
 
+def test_targets_that_the_word_vectors_do_not_have() -> None:
+    with pytest.raises(LinkerError, match=r"bne.targets=tokens wants vectors of names and concepts"):
+        make(WordVectors(["skin"], np.ones((1, 3), np.float32)), targets="tokens")
+
+
 def test_word_vectors_that_change(words: WordVectors) -> None:
     encoder = make(words, train_words=True)
     np.testing.assert_allclose(encoder.encode(["skin"]), make(words).encode(["skin"]), atol=1e-6)  # at the start

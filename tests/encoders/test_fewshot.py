@@ -73,6 +73,15 @@ def test_a_stack_is_one_model(model: Path, tmp_path: Path) -> None:
     assert [tuple(parameter.shape) for parameter in loaded.parameters()] == [(5, 3), (5,), (3, 5), (3,)]  # the one below is not trained
 
 
+def test_another_model_below_is_another_thing_to_train_on(model: Path) -> None:
+    before = make(str(model), None).made_of
+    assert make(str(model), None).made_of == before
+    linker = Linker.load(model)
+    linker.generator.encoder.layers[0].bias.data += 1
+    linker.save(model)
+    assert make(str(model), None).made_of != before
+
+
 def test_a_stack_whose_parts_have_other_dimensions(words: WordVectors, tmp_path: Path) -> None:
     make("words", words).save(tmp_path / "e")
     np.save(tmp_path / "e" / "base" / "words" / "vectors.npy", np.zeros((len(VOCABULARY), 4), np.float32))
@@ -89,7 +98,10 @@ def test_a_base_of_a_stranger_is_named_and_not_run(words: WordVectors, tmp_path:
 
 
 def test_a_base_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(LinkerError, match=r"nowhere: there is no model here"):
+    with pytest.raises(
+        LinkerError,
+        match=r"fewshot.base is '.*nowhere'; expected: cca, words, transformer, transformer:ID, or the folder",
+    ):
         make(str(tmp_path / "nowhere"), None)
     (tmp_path / "d.txt").write_text("D1||breast cancer\n")
     Linker.train(Dictionary.read(tmp_path / "d.txt", format="biosyn")).save(tmp_path / "sparse")

@@ -312,7 +312,8 @@ def test_the_pairs_of_bne(encoder: DanEncoder) -> None:
             },
             abs=1e-4,
         )
-        assert all(0 < shift < len(held) for shift in shifts)
+        assert 0 < shifts[0] < max(2, len(anchor))
+        assert all(0 < shift < max(2, len(held)) for shift in shifts[1:])
         wrong += int((names.labels[anchor] != names.labels[np.roll(positive, shifts[0])]).sum())
     assert wrong > 5
 
@@ -327,6 +328,21 @@ def test_judging_by_the_loss(encoder: DanEncoder) -> None:
     alone = grounding(encoder, options, Classes(judged.texts, np.array([0, 0, 1, 1, 1])), judged=judged[np.empty(0, np.int64)])
     losses = [batch.loss(torch.from_numpy(encoder.encode(batch.names))) for batch in alone.batches(0)]
     assert made.judge(1)["dev_loss"] == pytest.approx(np.average([x.value.item() for x in losses], weights=[x.weight for x in losses]))
+
+
+def test_the_loss_of_held_out_names_of_one_a_class_says_nothing(encoder: DanEncoder) -> None:
+    with pytest.raises(LinkerError, match=r"ground.stop_by=loss needs other names of each class; set ground.shots"):
+        grounding(encoder, dataclasses.replace(ALL, stop_by="loss"))
+
+
+def test_prototypes_are_projected_and_other_targets_are_not(encoder: DanEncoder) -> None:
+    made = grounding(encoder, dataclasses.replace(ALL, concept_weight=1, triplets=1))
+    batch = made.batches(1)[0]
+    loss = batch.loss(torch.from_numpy(encoder.encode(batch.names)))
+    (drawn,) = batch.loss.args
+    f, plain = encoder.encode(made.names.texts), encoder.prototypes(made.names, False)
+    expected = np.mean([cosine_distance(f[row], plain[made.names.labels[row]]) for row in drawn.held])
+    assert loss.numbers["concept_loss"][0] == pytest.approx(expected, abs=1e-5)
 
 
 DICTIONARY = """id\tname\tsynonyms\tparents
@@ -344,7 +360,7 @@ def test_what_names_are_drawn_by(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     table = dictionary.table(normalize)
 
     def listed(**options: object) -> list[list[str]]:
-        names, judged = drawn(dataclasses.replace(ALL, **options), table, dictionary, 0)
+        names, judged = drawn(dataclasses.replace(ALL, triplets=1, **options), table, dictionary, 0)
         assert judged is None
         return [[names.texts[row] for row in rows] for rows in names.of(np.arange(names.count))]
 
@@ -361,9 +377,9 @@ def test_what_names_are_drawn_by(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     drawn(dataclasses.replace(ALL, classes="parts", shots=15), table, dictionary, 0)
     assert "2 of 2 classes have fewer than 30 names to draw from, half of them is trained on: D:1 (5), D:2 (4)" in caplog.text
     with pytest.raises(LinkerError, match=r"ground.root is 'D:9', which is no concept of the dictionary; give the id of one, e.g. D:0"):
-        drawn(dataclasses.replace(ALL, classes="parts", root="D:9"), table, dictionary, 0)
+        drawn(dataclasses.replace(ALL, classes="parts", triplets=1, root="D:9"), table, dictionary, 0)
     with pytest.raises(LinkerError, match="the hierarchy has 0 concepts on level 4 with names below them"):
-        drawn(dataclasses.replace(ALL, classes="level"), table, dictionary, 0)
+        drawn(dataclasses.replace(ALL, classes="level", triplets=1), table, dictionary, 0)
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 2], [0, 0, 0]])

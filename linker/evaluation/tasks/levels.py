@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from linker.dictionary import Dictionary
+from linker.errors import LinkerError
 from linker.text.normalize import normalize
 from linker.training import classes
-from linker.training.classes import Classes, Rows
+from linker.training.classes import Classes
 
 DEPTH = 4
 ROUNDS = {"test": 2, "validation": 1}  # how often one name of each class of the lowest level is drawn for each
@@ -34,13 +34,17 @@ class Level:
 def split(dictionary: Dictionary, root: str, seed: int, depth: int = DEPTH) -> list[Level]:
     """Draw the names to judge by, the same ones for all levels, the highest level first.
 
-    Names that are the same words in another order are taken once. A class of the lowest level keeps at least one name to train on, if
-    only by way of a name that another class shares.
+    Names that are the same words in another order are taken once. A class of the lowest level keeps at least one name to train on.
 
     Args:
         root: id of the concept that the levels are below.
         depth: how many levels.
+
+    Raises:
+        LinkerError: there is no such concept.
     """
+    if len(dictionary.rows(root)) != 1:
+        raise LinkerError(f"{root!r} is no concept of the dictionary; give the id of one, e.g. {dictionary.ids[0]}")
     table, ids = dictionary.table(normalize), dictionary.ids
     groups = dictionary.hierarchy.levels(depth, dictionary.rows(root)[0])
     below = np.flatnonzero(np.diff(groups[-1].indptr))
@@ -65,11 +69,15 @@ def _of(names: Classes, texts: set[str]) -> Classes:
 def _drawn(names: Classes, seed: int) -> dict[str, str]:
     """Which names are drawn, and for what."""
     random, drawn = np.random.default_rng((seed, 0)), dict[str, str]()
-    members: Sequence[Rows] = [random.permutation(rows) for rows in names.of(np.arange(names.count))]
+    members, left = [random.permutation(rows) for rows in names.of(np.arange(names.count))], names.sizes
+    labels: dict[str, list[int]] = {}
+    for text, label in zip(names.texts, names.labels.tolist(), strict=True):
+        labels.setdefault(text, []).append(label)
     for kind, rounds in ROUNDS.items():
         for _ in range(rounds):
             for rows in members:
-                left = [names.texts[row] for row in rows if names.texts[row] not in drawn]
-                if len(left) > 1:
-                    drawn[left[0]] = kind
+                free = (t for t in (names.texts[row] for row in rows) if t not in drawn and (left[labels[t]] > 1).all())
+                if text := next(free, ""):
+                    drawn[text] = kind
+                    left[labels[text]] -= 1
     return drawn

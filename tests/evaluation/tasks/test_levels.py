@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from linker.dictionary import Dictionary
+from linker.errors import LinkerError
 from linker.evaluation.tasks import levels, synonyms
+from linker.training.classes import Classes
 
 # D0 is above D1 and D2; D1 above D3 and D4, D2 above D4 (so that what is below D4 is of both); the rest stands below D3 and D4.
 TABLE = """id	name	synonyms	parents
@@ -65,3 +68,18 @@ def test_a_name_of_two_classes_finds_the_names_of_both(tmp_path: Path) -> None:
     expected = {text: [1, 2, 3] if text in texts(high.test)["D:2"] else [1, 3] for text in asked}
     assert {text: ranks.tolist() for text, ranks in found.items()} == expected
     assert {tuple(ranks) for ranks in expected.values()} == {(1, 2, 3), (1, 3)}
+
+
+def test_a_class_keeps_a_name_though_others_share_it() -> None:
+    names = Classes(["x", "y", "x", "z", "y", "w"], np.array([0, 0, 1, 1, 2, 2]))
+    for seed in range(50):
+        drawn = levels._drawn(names, seed)
+        assert drawn
+        left = {label for text, label in zip(names.texts, names.labels.tolist(), strict=True) if text not in drawn}
+        assert left == {0, 1, 2}
+
+
+def test_a_root_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "d.tsv").write_text(TABLE)
+    with pytest.raises(LinkerError, match=r"'D:99' is no concept of the dictionary; give the id of one"):
+        levels.split(Dictionary.read(tmp_path / "d.tsv"), "D:99", seed=0)
