@@ -119,9 +119,8 @@ class _Trainer:
     def __init__(self, encoder: TrainableEncoder, material: Material, how: Run, validate: Validate | None) -> None:
         self.material, self.how, self.validate = material, how, validate
         if how.training.hypernym_norm and is_unit(encoder):
-            raise LinkerError(
-                "the norm loss needs vectors of any length, these are unit vectors; set normalize=false in the options of the encoder"
-            )
+            remedy = f"set {encoder.group}.normalize=false" if encoder.group else "take another encoder"
+            raise LinkerError(f"the norm loss needs vectors of any length, these are unit vectors; {remedy}")
         self.accelerator = Accelerator(cpu=encoder.device.type == "cpu")
         if self.accelerator.device.type != encoder.device.type:  # accelerate settles it once for a process
             raise LinkerError(

@@ -142,7 +142,8 @@ def test_flags_change_a_preset_and_set_changes_flags() -> None:
         (("--learning-rate", "nan"), "--learning-rate nan: training.learning_rate is nan; expected: a number above 0"),
         (
             ("--preset", "best", "--hypernym-norm"),
-            "--preset best: there is no preset 'best'; choose one of: default, paper-biosyn, paper-bcnh, paper-dan",
+            "--preset best: there is no preset 'best'; choose one of: default, paper-biosyn, paper-bcnh, paper-dan, "
+            "paper-dan-higher, paper-fewshot, paper-bne, paper-bne-words",
         ),
         (("--model-name", "x", "--encoder", "tfidf"), "--model-name is for --encoder transformer, not tfidf; leave one of them out"),
         (

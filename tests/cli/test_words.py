@@ -108,7 +108,7 @@ def test_training_with_words(run: Run, folder: Path, words: str) -> None:
 def test_words_are_for_encoders_that_are_made_of_them(run: Run, folder: Path) -> None:
     common = ("train", "--dict", folder / "names.tsv", "-o", folder / "m")
     done = run(*common, "--words", folder / "v.txt")
-    assert (done.code, "--words is for encoders that are made of words (dan), not tfidf" in done.err) == (2, True)
+    assert (done.code, "--words is for encoders that are made of words (dan and its kind), not tfidf" in done.err) == (2, True)
     both = run(*common, "--encoder", "dan", "--words", folder / "v.txt", "--text", folder / "text.txt")
     assert (both.code, "leave one of them out" in both.err) == (2, True)
     options = run(*common, "--encoder", "dan", "--words", folder / "v.txt", "--set", "words.dim=3")
