@@ -179,6 +179,35 @@ def shots_nearest() -> str:
     return f"Mention: {own['mention']} ({own['class']})\n\n" + table(["fastText", "15-shot fastText"], zip(*columns, strict=True))
 
 
+def encoders() -> str:
+    """All encoders side by side: what was measured of each."""
+    made_of = {made["encoder"]: made for made in names()["rows"] if made["data"] == "fine"}
+    linked = {made["configuration"]: made for made in runs("ncbi_test_dan")["rows"] if made["medic"] == "2012"}
+    minilm = [made for made in runs("ncbi_test_dense")["rows"] if (made["configuration"], made["medic"]) == ("default", "2012")]
+    if minilm:
+        linked["MiniLM"] = minilm[0]
+    few = {f"few-shot on {made['input']}, {made['on']}": made for made in _rows("few_shot") if made["on"] in ("I", "S")}
+    higher = {f"{made['encoder']}, {made['root']}": made for made in _rows("levels") if made["encoder"].startswith("DAN level")}
+    untrained = {made["encoder"]: made for made in _rows("levels") if made["encoder"] == "MiniLM"}
+    rows = []
+    for name in dict.fromkeys(("word mean", "CCA", "DAN", "CCA + DAN", "BNE", "BNE words", "MiniLM", *few, *higher)):
+        own = made_of.get(name) or few.get(name) or higher.get(name) or untrained.get(name) or {}
+        ranked = linked[name]["biosyn"]["acc"] if name in linked else None
+        minutes = statistics.mean(own["cpu_seconds"]) / 60 if own else 0
+        rows.append(
+            [
+                name,
+                f"{own['test']['map'][0]:.3f} / {own['zero_shot']['map'][0]:.3f}" if "test" in own else "-",
+                f"{own['reranking']['ncbi'][0]:.3f}" if "reranking" in own else "-",
+                " / ".join(f"{own['relatedness'][task][0]:.3f}" for task in RELATEDNESS) if own else "-",
+                f"{ranked['1'][0]:.4f} / {ranked['5'][0]:.4f}" if ranked else "-",
+                f"{minutes:.1f}" if minutes else "-",
+            ]
+        )
+    head = ["encoder", "mAP of synonyms, test / zero-shot", "MAP, BM25's candidates", "MayoSRS / UMNSRS relatedness / similarity"]
+    return table([*head, "NCBI Disease test, biosyn, hybrid, Acc@1 / 5", "CPU minutes before lists"], rows)
+
+
 def _rows(name: str, part: str = "rows") -> list[dict[str, Any]]:
     """The rows of a benchmark that may not have run yet."""
     rows: list[dict[str, Any]] = result(name)[part] if (RESULTS / f"{name}.json").exists() else []
@@ -200,4 +229,5 @@ BLOCKS: tuple[Callable[[], str], ...] = (
     levels_hypernyms,
     shots,
     shots_nearest,
+    encoders,
 )

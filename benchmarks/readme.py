@@ -15,7 +15,7 @@ from typing import Any
 import name_tables
 from tables import RESULTS, ROOT, result, runs, table
 
-PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("dense", "names", "classes"))]
+PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("dense", "names", "classes", "encoders"))]
 
 
 def accuracy() -> str:
