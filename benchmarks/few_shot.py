@@ -14,7 +14,7 @@ import dataclasses
 import gzip
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -132,11 +132,12 @@ def main() -> None:
     parser.add_argument("--input", action="append", choices=list(INPUTS), help="may be given again")
     parser.add_argument("--table", action="store_true", help="run nothing")
     given = parser.parse_args()
-    jobs = {f"curve-{shots}-{sample}": partial(curve, shots, sample) for sample in range(SAMPLES) for shots in CURVE if shots != SHOTS}
-    jobs = {} if given.input and "fastText" not in given.input else jobs
-    for name in given.input or INPUTS:
-        for order in ORDERS:
-            jobs |= {f"{name}-{order}-{sample}": partial(stacked, name, order, sample) for sample in range(SAMPLES)}
+    jobs: dict[str, Callable[[], dict[str, Any]]] = {}
+    for sample in range(SAMPLES):
+        for name in given.input or INPUTS:
+            jobs |= {f"{name}-{order}-{sample}": partial(stacked, name, order, sample) for order in ORDERS}
+            if name == "fastText":
+                jobs |= {f"curve-{shots}-{sample}": partial(curve, shots, sample) for shots in CURVE if shots != SHOTS}
     found = []
     for job, make in jobs.items():
         path = f"runs/few-shot/{job}".lower().replace(" > ", "-")
