@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 from common import RESULTS, medic, save
 from dense_accuracy import Task
 from name_encoders import ENCODERS, WORK, YEAR, Run, split, vectors
+from numpy.typing import NDArray
 
 from linker import Linker, LinkerOptions, matching
 from linker.candidates.hybrid import HybridGenerator
@@ -52,15 +54,26 @@ def encoders() -> dict[str, Encoder]:
     return found
 
 
-def accuracy(encoder: Encoder, task: Task, exact: bool) -> dict[str, Any]:
-    """How often the nearest name is one of the mention's concept."""
-    names, options = medic(YEAR), LinkerOptions()
-    sparse = Linker.train(names, mentions=task.known if exact else [], options=options)
-    generator = HybridGenerator.index(sparse.generator, encoder, 0.0)
-    linker = Linker(sparse.dictionary, generator, options, sparse.seen, {})
+@cache
+def sparse(task: str, exact: bool) -> Linker:
+    """The names to rank, with the mentions of the training set or without them."""
+    return Linker.train(medic(YEAR), mentions=TASKS[task].known if exact else [], options=LinkerOptions())
+
+
+def accuracy(encoder: Encoder, ranked: NDArray[np.float32], task: str, exact: bool) -> dict[str, Any]:
+    """How often the nearest name is one of the mention's concept.
+
+    Args:
+        ranked: vectors of the dictionary's names, which are the first of all names.
+    """
+    plain, names = sparse(task, exact), medic(YEAR)
+    texts = list(plain.generator.table.texts)
+    every = np.concatenate([ranked, unit(encoder.encode(texts[len(ranked) :]))])
+    generator = HybridGenerator(plain.generator, encoder, every, 0.0, None)
+    linker = Linker(plain.dictionary, generator, plain.options, plain.seen, {})
     outcomes = [
         outcome
-        for outcome in protocols.strict(linker, task.judged, 1)
+        for outcome in protocols.strict(linker, TASKS[task].judged, 1)
         if outcome.gold and all(names.rows(i) for i in matching.accepted(outcome.gold, names.resolve))
     ]
     return {"n": len(outcomes), "accuracy": round(sum(outcome.rank == 1 for outcome in outcomes) / len(outcomes), 5)}
@@ -125,9 +138,10 @@ def main() -> None:
     found = encoders()
     rows = []
     for name, encoder in found.items():
+        ranked = unit(encoder.encode(list(sparse(next(iter(TASKS)), False).generator.table.texts)))
         for exact in (False, True):
             row: dict[str, Any] = {"encoder": name, "xm": exact, "published": PUBLISHED.get(name + ", XM" * exact)}
-            row |= {task: accuracy(encoder, own, exact) for task, own in TASKS.items()}
+            row |= {task: accuracy(encoder, ranked, task, exact) for task in TASKS}
             print(row, flush=True)
             rows.append(row)
     shown = {name: found[name] for name in ("SG_W", "BNE + SG_W", "BNE + SG_S.C", "BNE") if name in found}
