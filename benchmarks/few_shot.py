@@ -189,7 +189,7 @@ def figure(points: Sequence[Mapping[str, Any]], start: float) -> None:
     axes.fill_between([*by], [min(own) for own in by.values()], [max(own) for own in by.values()], alpha=0.2, label="their range")
     axes.axhline(start, linestyle="--", color="grey", label="fastText")
     axes.set(xlabel="names of each of 21 chapters of ICD-10", ylabel="Spearman's correlation on MayoSRS", xticks=[*by])
-    axes.legend(loc="lower right")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
     PLOT.parent.mkdir(parents=True, exist_ok=True)
     canvas.savefig(PLOT, dpi=120, bbox_inches="tight")
 
