@@ -10,21 +10,18 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from linker import persistence
 from linker.dictionary import NameTable
 from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.options import BneOptions
-from linker.encoders.trainable import Batch, Tokens, pick_device
+from linker.encoders.trainable import Batch, Tokens
 from linker.encoders.words import CONCEPT, WordVectors, tokens
 from linker.errors import LinkerError
 from linker.training.classes import Classes, Floats
 
-_WEIGHTS, _WORDS = "weights.safetensors", "words"
+_WORDS = "words"
 _PAD, _UNKNOWN, _BEGIN, _END, _FIRST = range(5)  # numbers of characters; those of the alphabet begin at _FIRST
 _ALPHABET = 200  # characters that have a vector of their own, the frequent ones
 
@@ -145,29 +142,14 @@ class BneEncoder(GroundedEncoder):
             made.append({"params": [self.change], "lr": learning_rate, "weight_decay": weight_decay / 10})
         return made
 
-    def save(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+    def _write(self, folder: Path) -> object:
         (folder / _WORDS).mkdir()
         self.words.write(folder / _WORDS)
-        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}, folder / _WEIGHTS)
-        persistence.save_json(folder / "options.json", {"alphabet": self.alphabet, "options": dataclasses.asdict(self.options)})
+        return {"alphabet": self.alphabet, "options": dataclasses.asdict(self.options)}
 
     @classmethod
-    def load(cls, folder: Path) -> BneEncoder:
-        """Read a saved encoder, onto a GPU where there is one.
-
-        Raises:
-            LinkerError: a file is missing, or was changed so that they no longer belong together.
-        """
-        try:
-            saved = persistence.load_json(folder / "options.json")
-            encoder = cls(WordVectors.open(folder / _WORDS), saved["alphabet"], BneOptions(**saved["options"]))
-            encoder.load_state_dict(load_file(folder / _WEIGHTS))
-        except (SafetensorError, OSError, RuntimeError, TypeError, LookupError) as error:
-            raise LinkerError(f"{folder}: holds no encoder bne as linker writes it ({error}); train again") from None
-        if not all(torch.isfinite(tensor).all() for tensor in encoder.state_dict().values()):
-            raise LinkerError(f"{folder / _WEIGHTS}: its weights are not finite; train again")
-        return encoder.eval().to(pick_device("auto"))
+    def _read(cls, folder: Path, saved: Any) -> BneEncoder:
+        return cls(WordVectors.open(folder / _WORDS), saved["alphabet"], BneOptions(**saved["options"]))
 
 
 class BneWordsEncoder(BneEncoder):

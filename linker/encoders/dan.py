@@ -8,27 +8,25 @@ from array import array
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from linker import persistence
 from linker.dictionary import NameTable
 from linker.encoders import cca
 from linker.encoders.grounded import GroundedEncoder, concept_means
 from linker.encoders.options import DanOptions
-from linker.encoders.trainable import Batch, Tokens, pick_device
+from linker.encoders.trainable import Batch, Tokens
 from linker.encoders.words import WordVectors, unit
 from linker.errors import LinkerError
 from linker.training.classes import Classes, Floats, of_concepts
 
 logger = logging.getLogger(__name__)
 
-_WEIGHTS, _WORDS = "weights.safetensors", "words"
+_WORDS = "words"
 
 
 class Dropout(nn.Module):
@@ -162,28 +160,14 @@ class DanEncoder(GroundedEncoder):
             raise ValueError("an encoder that was loaded has no projection of concepts; make a new one to train it")
         return self.concept_projection(means)
 
-    def save(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+    def _write(self, folder: Path) -> object:
         (folder / _WORDS).mkdir()
         self.words.write(folder / _WORDS)
-        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}, folder / _WEIGHTS)
-        persistence.save_json(folder / "options.json", dataclasses.asdict(self.options))
+        return dataclasses.asdict(self.options)
 
     @classmethod
-    def load(cls, folder: Path) -> DanEncoder:
-        """Read a saved encoder, onto a GPU where there is one.
-
-        Raises:
-            LinkerError: a file is missing, or was changed so that they no longer belong together.
-        """
-        try:
-            encoder = cls(WordVectors.open(folder / _WORDS), DanOptions(**persistence.load_json(folder / "options.json")))
-            encoder.load_state_dict(load_file(folder / _WEIGHTS))
-        except (SafetensorError, OSError, RuntimeError, TypeError) as error:
-            raise LinkerError(f"{folder}: holds no encoder dan as linker writes it ({error}); train again") from None
-        if not all(torch.isfinite(tensor).all() for tensor in encoder.state_dict().values()):
-            raise LinkerError(f"{folder / _WEIGHTS}: its weights are not finite; train again")
-        return encoder.eval().to(pick_device("auto"))
+    def _read(cls, folder: Path, saved: Any) -> DanEncoder:
+        return cls(WordVectors.open(folder / _WORDS), DanOptions(**saved))
 
 
 class DanHigherEncoder(DanEncoder):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -19,12 +18,12 @@ from linker.encoders.base import Encoder, SparseEncoder
 from linker.encoders.dan import DanEncoder, Dropout
 from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.options import DanOptions, FewShotOptions, TransformerOptions
-from linker.encoders.trainable import Batch, Tokens, checksum, pick_device
+from linker.encoders.trainable import Batch, Tokens, checksum
 from linker.encoders.words import WordVectors, unit
 from linker.errors import LinkerError
 from linker.training.classes import Floats
 
-_WEIGHTS, _BASE = "weights.safetensors", "base"
+_BASE = "base"
 _OF_WORDS = ("cca", "words")
 
 
@@ -102,29 +101,14 @@ class FewShotEncoder(GroundedEncoder):
         moved = (self.layers(batch["vectors"]) + batch["vectors"]) / 2
         return functional.normalize(moved, dim=-1) if self.options.normalize else moved
 
-    def save(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+    def _write(self, folder: Path) -> object:
         self.base.save(folder / _BASE)
-        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}, folder / _WEIGHTS)
-        persistence.save_json(folder / "options.json", {"base": self.kind, "options": dataclasses.asdict(self.options)})
+        return {"base": self.kind, "options": dataclasses.asdict(self.options)}
 
     @classmethod
-    def load(cls, folder: Path) -> FewShotEncoder:
-        """Read a saved encoder and those below it, onto a GPU where there is one.
-
-        Raises:
-            LinkerError: a file is missing, or was changed so that they no longer belong together.
-        """
-        try:
-            saved = persistence.load_json(folder / "options.json")
-            base = registry.load(saved["base"]).load(folder / _BASE)
-            encoder = cls(base, saved["base"], FewShotOptions(**saved["options"]))
-            encoder.load_state_dict(load_file(folder / _WEIGHTS))
-        except (SafetensorError, OSError, RuntimeError, TypeError, LookupError) as error:
-            raise LinkerError(f"{folder}: holds no encoder fewshot as linker writes it ({error}); train again") from None
-        if not all(torch.isfinite(tensor).all() for tensor in encoder.state_dict().values()):
-            raise LinkerError(f"{folder / _WEIGHTS}: its weights are not finite; train again")
-        return encoder.eval().to(pick_device("auto"))
+    def _read(cls, folder: Path, saved: Any) -> FewShotEncoder:
+        base = registry.load(saved["base"]).load(folder / _BASE)
+        return cls(base, saved["base"], FewShotOptions(**saved["options"]))
 
 
 def _base(asked: str, table: NameTable, words: WordVectors | None, seed: int) -> tuple[Encoder, str, str, str]:

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 
-from linker.encoders.trainable import TrainableEncoder
+from linker import persistence
+from linker.encoders.trainable import TrainableEncoder, pick_device
+from linker.errors import LinkerError
 from linker.training.classes import Classes, Floats, Rows
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_WEIGHTS = "weights.safetensors"
 
 
 class GroundedEncoder(TrainableEncoder):
@@ -31,6 +42,37 @@ class GroundedEncoder(TrainableEncoder):
     def groups(self, learning_rate: float, weight_decay: float) -> list[dict[str, Any]]:
         """What is trained, as the groups of an optimizer."""
         return [{"params": [*self.parameters()], "lr": learning_rate, "weight_decay": weight_decay}]
+
+    @abstractmethod
+    def _write(self, folder: Path) -> object:
+        """Write what the encoder stands on, and give back what `_read` needs beside it, for a JSON file."""
+
+    @classmethod
+    @abstractmethod
+    def _read(cls, folder: Path, saved: Any) -> Self:
+        """Make the encoder out of what `_write` wrote and gave back; its weights are set later."""
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        saved = self._write(folder)
+        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}, folder / _WEIGHTS)
+        persistence.save_json(folder / "options.json", saved)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read a saved encoder, and one below it, onto a GPU where there is one.
+
+        Raises:
+            LinkerError: a file is missing, or was changed so that they no longer belong together.
+        """
+        try:
+            encoder = cls._read(folder, persistence.load_json(folder / "options.json"))
+            encoder.load_state_dict(load_file(folder / _WEIGHTS))
+        except (SafetensorError, OSError, RuntimeError, TypeError, LookupError) as error:
+            raise LinkerError(f"{folder}: holds no encoder {cls.group} as linker writes it ({error}); train again") from None
+        if not all(torch.isfinite(tensor).all() for tensor in encoder.state_dict().values()):
+            raise LinkerError(f"{folder / _WEIGHTS}: its weights are not finite; train again")
+        return encoder.eval().to(pick_device("auto"))
 
 
 def concept_means(vectors: Floats, labels: Rows) -> Floats:
