@@ -20,7 +20,7 @@ if __name__ == "__main__":
     parser.add_argument("--medic", metavar="YEAR", help="run those with this release")
     parser.add_argument("--table", action="store_true", help="run nothing, put together what is kept")
     configurations = [
-        dense_accuracy.Configuration("default", "2017", LinkerOptions()),
-        dense_accuracy.Configuration("sparse only", "2017", LinkerOptions(), encoder="tfidf"),
+        dense_accuracy.Configuration("default", "2017", dense_accuracy.fixed(LinkerOptions())),
+        dense_accuracy.Configuration("sparse only", "2017", dense_accuracy.fixed(LinkerOptions()), encoder="tfidf"),
     ]
     dense_accuracy.main(parser.parse_args(), configurations, dense_accuracy.Task("bc5cdr", "devel"), {})

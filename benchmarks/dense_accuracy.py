@@ -31,7 +31,6 @@ from linker.training.options import Work
 from linker.training.plot import plot
 
 KS = (1, 5, 20)
-EPOCHS = 3  # of our default, as the histories of the development runs say
 UNTRAINED_WEIGHT = 10  # λ of the hybrid score before the list-wise phase, half of the scale of the dense score
 EXAMPLE = "B-cell non-Hodgkins lymphomas", "MESH:D016393"  # BCNH, Table 2
 FROM_WORDS = {"dan": "dan", "dan-higher": "dan", "fewshot": "fewshot", "bne": "bne"}  # encoders made of words, and the options of each
@@ -139,7 +138,7 @@ def ablation(epochs: int) -> Iterator[Configuration]:
 
 def ours(sparse: LinkerOptions) -> Iterator[Configuration]:
     """Our default: with the names of 2012 as BioSyn's protocol wants them, and as deployed on later releases."""
-    default = changed(_fixed(LinkerOptions()), {"training": {"epochs": EPOCHS}})
+    default = fixed(LinkerOptions())
     yield Configuration("default", "2012", as_biosyn(default, sparse))
     yield Configuration("default", "2017", default)
     yield Configuration("default", "2026", default)
@@ -169,7 +168,7 @@ def words(sparse: LinkerOptions) -> Iterator[Configuration]:
         ("transformer", {"MiniLM": {}}, ", before lists"),
     ):
         for part, values in parts.items():
-            default = changed(as_biosyn(_fixed(preset("default", encoder)), sparse), values)
+            default = changed(as_biosyn(fixed(preset("default", encoder)), sparse), values)
             alone = {"training": {"sparse_weight": 0, "sparse_learning_rate": 0}}
             weight = {"training": {"sparse_weight": UNTRAINED_WEIGHT}}
             before = {"training": {"epochs": 0}}
@@ -178,7 +177,7 @@ def words(sparse: LinkerOptions) -> Iterator[Configuration]:
             if untrained and encoder in FROM_WORDS:  # MiniLM's are `ours`
                 yield Configuration(f"{part} alone", "2012", changed(default, alone), encoder=encoder)
                 yield Configuration(part, "2012", default, encoder=encoder, over=("word mean",))
-    default = _fixed(preset("default", "dan"))
+    default = fixed(preset("default", "dan"))
     alone = [c for c in ours(sparse) if not c.mentions and c.encoder == "tfidf"]
     yield from alone
     for text in (True, False):
@@ -190,12 +189,12 @@ def words(sparse: LinkerOptions) -> Iterator[Configuration]:
 
 def word_levers(sparse: LinkerOptions) -> Iterator[Configuration]:
     """Our default of the encoders made of word vectors on the names of 2012, with one thing changed at a time."""
-    default = as_biosyn(_fixed(preset("default", "dan")), sparse)
+    default = as_biosyn(fixed(preset("default", "dan")), sparse)
     for name, values in WORD_LEVERS.items():
         yield Configuration(f"CCA + DAN, {name}", "2012", changed(default, values), encoder="dan", over=("CCA + DAN",))
 
 
-def _fixed(options: LinkerOptions) -> LinkerOptions:
+def fixed(options: LinkerOptions) -> LinkerOptions:
     """The last of a fixed number of epochs is judged, on development data too, where the best one would flatter."""
     return changed(options, {"training": {"keep_best": False}})
 
