@@ -58,6 +58,7 @@ LEVERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "ancestors up to 3": {"training": {"height": 3}},
     "batch 32": {"training": {"batch_size": 32}},
     "learning rate 5e-5": {"training": {"learning_rate": 5e-5}},
+    "starting at λ 2": {"training": {"sparse_weight": 2}},
     "first token": {"transformer": {"pooling": "cls"}},
     "norm loss, any length": {"transformer": {"normalize": False}, "training": {"hypernym_norm": True}},
     "second stage": {"rerank": {"epochs": 2}},

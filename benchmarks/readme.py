@@ -209,27 +209,19 @@ def dense_speed() -> str:
     figures = result("dense_speed")
     encoded, linked, trained, targets = (figures[name] for name in ("encoding", "linking", "training", "targets"))
     small, lean = encoded["if_theirs_took_small_batches"], linked["if_theirs_held_nonzeros_alone"]
+    names, mentions = "names_per_second", "mentions_per_second"
+    also_small = f"; {small['times_faster_median']:g} if theirs took small batches"
+    also_lean = f"; {lean['times_faster_median']:g} if theirs held non-zeros alone"
+    pairs = [("encoding the names of 2012, fp32", encoded, names, targets["encoding"], also_small)]
+    if "in_bf16" in encoded:
+        pairs.append(("encoding the names of 2012, ours in bf16", encoded["in_bf16"], names, targets["encoding"], ""))
+    pairs.append(("linking test mentions", linked, mentions, targets["linking"], also_lean))
     rows = []
-    for what, pair, unit, target, also in (
-        (
-            "encoding the names of 2012",
-            encoded,
-            "names_per_second",
-            targets["encoding"],
-            f"{small['times_faster_median']:g} if theirs took small batches",
-        ),
-        (
-            "linking test mentions",
-            linked,
-            "mentions_per_second",
-            targets["linking"],
-            f"{lean['times_faster_median']:g} if theirs held non-zeros alone",
-        ),
-    ):
+    for what, pair, unit, target, also in pairs:
         theirs, ours = (statistics.median(pair[side][unit]) for side in ("theirs", "ours"))
         cells = [f"{value:,.0f} {unit.replace('_per_', ' a ')}" for value in (theirs, ours)]
         least, most = min(pair["times_faster"]), max(pair["times_faster"])
-        times = f"{pair['times_faster_median']:g} ({least:g}-{most:g} of {len(pair['times_faster'])} rounds; {also})"
+        times = f"{pair['times_faster_median']:g} ({least:g}-{most:g} of {len(pair['times_faster'])} rounds{also})"
         rows.append([what, *cells, times, str(target)])
     seconds = [f"{trained[side]['seconds']:,.0f} s" for side in ("theirs", "ours")]
     steps = f"an epoch of training ({trained['steps_measured_for_theirs']} of {trained['steps']} steps measured for theirs)"
