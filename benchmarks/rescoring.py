@@ -3,6 +3,7 @@
 python benchmarks/rescoring.py      -> results/rescoring.json
 
 The model is self-aligned on the names of 2012 and has seen no mention. To the score of each of its 60 best names is added
+  characters  weight · the sparse score, of their characters: λ, which the list-wise phase learns
   frequency   weight · log(1 + how often one of the name's concepts is annotated in the training set)
   other names weight · the mean of the two best scores of the name's concept
   document    weight · the best score that one of the name's concepts has as the first answer to another mention of the document
@@ -31,17 +32,23 @@ from linker.training.options import Work
 
 DEPTH = 60
 SCALE = 20  # what training multiplies cosines by; the weights are in these units
-WEIGHTS = {"frequency": (0.1, 0.2, 0.3, 0.4, 0.6), "other names": (0.2, 0.5, 1.0), "document": (0.01, 0.02, 0.03, 0.05, 0.1)}
+WEIGHTS = {
+    "characters": (0.5, 1.0, 2.0, 4.0),
+    "frequency": (0.1, 0.2, 0.3, 0.4, 0.6),
+    "other names": (0.2, 0.5, 1.0),
+    "document": (0.01, 0.02, 0.03, 0.05, 0.1),
+}
 
 Scores = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The best names of a query: their concepts, scores and log(1 + annotations)."""
+    """The best names of a query: their concepts, scores, sparse scores and log(1 + annotations)."""
 
     ids: Sequence[frozenset[str]]
     scores: Scores
+    characters: Scores
     frequency: Scores
 
 
@@ -75,6 +82,7 @@ def main() -> None:
     ]
     found = queried(linker, sorted({query for mention in judged for query in mention.queries}))
     levers: dict[str, Callable[[Judged, str], Scores]] = {
+        "characters": lambda _, query: found[query].characters,
         "frequency": lambda _, query: found[query].frequency,
         "other names": lambda _, query: others(found[query]),
         "document": lambda mention, query: best(found[query].ids, votes(mention, query, judged, found)),
@@ -93,10 +101,12 @@ def queried(linker: Linker, queries: Sequence[str]) -> dict[str, Query]:
     assert isinstance(generator, HybridGenerator)
     table = generator.table
     found = {}
-    for query, (rows, scores) in zip(queries, linker.generator.names(queries, DEPTH), strict=True):
+    weights = generator.sparse.encoder.encode(queries)
+    for i, (rows, scores) in enumerate(generator.names(queries, DEPTH)):
         concepts = [frozenset(ids[c] for c in table.concepts[table.indptr[r] : table.indptr[r + 1]]) for r in rows]
         frequency = SCALE * generator.bias[rows].astype(np.float64)
-        found[query] = Query(concepts, SCALE * scores.astype(np.float64) - frequency, frequency)
+        characters = generator.sparse.products(weights, np.full(len(rows), i, np.int32), rows).astype(np.float64)
+        found[queries[i]] = Query(concepts, SCALE * scores.astype(np.float64) - frequency, characters, frequency)
     return found
 
 
