@@ -127,8 +127,11 @@ def train(
     flags = {name: others.pop(name) for name in settings.FLAGS}
     chosen, why = _chosen(encoder, model_name, preset)
     options = settings.read(preset, config, settings.flagged(flags, model_name), changes, chosen)
-    group = getattr(registry.load(chosen), "group", "")  # of the options, that its own are
-    _check_words(chosen, getattr(options, group, None), words, texts, changes)
+    kind = registry.load(chosen)
+    group = getattr(kind, "group", "")  # of the options, that its own are
+    has_words = hasattr(kind, "needs_words") and kind.needs_words(getattr(options, group, None))
+    _check_words(chosen, has_words, words, texts, changes)
+    _check_changes(chosen, kind, has_words, changes)
     if options.training.hypernym_norm and getattr(getattr(options, group, None), "normalize", False):
         raise click.UsageError(f"the norm loss (training.hypernym_norm) needs vectors of any length; add --set {group}.normalize=false")
     is_main = os.environ.get("RANK", "0") == "0"  # of several processes, the one that speaks and writes
@@ -200,20 +203,34 @@ def _is_dense(encoder: str, resume: bool, flags: Mapping[str, Any]) -> bool:
     return False
 
 
-def _check_words(encoder: str, options: Any, words: str | None, texts: tuple[str, ...], changes: tuple[str, ...]) -> None:
+def _check_words(encoder: str, has_words: bool, words: str | None, texts: tuple[str, ...], changes: tuple[str, ...]) -> None:
     """Refuse word vectors where nothing is made of them, and options of their training where they are trained already."""
-    from linker import registry
-
     if words and texts:
         raise click.UsageError("--text trains word vectors, and --words names trained ones; leave one of them out")
     if words and (given := [change for change in changes if change.strip().startswith("words.")]):
         raise click.UsageError(
             f"--set {given[0]} is for the training of word vectors, and --words names trained ones; leave one of them out"
         )
-    kind = registry.load(encoder)
-    if (words or texts) and not (hasattr(kind, "needs_words") and kind.needs_words(options)):
+    if (words or texts) and not has_words:
         flag = "--words" if words else "--text"
         raise click.UsageError(f"{flag} is for encoders that are made of words (dan and its kind), not {encoder}; leave it out")
+
+
+def _check_changes(encoder: str, kind: Any, has_words: bool, changes: tuple[str, ...]) -> None:
+    """Refuse options of --set that nothing would read; a file of --config may serve several encoders."""
+    from linker.encoders.base import SparseEncoder
+
+    read = {
+        **dict.fromkeys(("transformer", "dan", "fewshot", "bne"), False),
+        **dict.fromkeys(("align", "training", "rerank"), not issubclass(kind, SparseEncoder)),
+        "ground": getattr(kind, "grounded", False),
+        "words": has_words,
+        getattr(kind, "group", ""): True,
+    }
+    for change in changes:
+        name = change.partition(".")[0].strip()
+        if not read.get(name, True):
+            raise click.UsageError(f"--set {change}: the encoder {encoder} makes nothing of the options {name}; leave it out")
 
 
 def _words(

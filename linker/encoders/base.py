@@ -37,6 +37,7 @@ class Encoder(ABC):
     """Maps normalised names to dense vectors whose dot product is the dense score."""
 
     group: ClassVar[str] = ""  # of `LinkerOptions`, that its options are; none where it has none
+    grounded: ClassVar[bool] = False  # whether a grounding phase trains it
     made_of: str = ""  # what tells what it stands on from other things, so that no checkpoint is taken for another's
 
     @classmethod

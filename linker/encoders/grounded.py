@@ -26,6 +26,8 @@ _WEIGHTS = "weights.safetensors"
 class GroundedEncoder(TrainableEncoder):
     """An encoder with pretrained vectors of names beside its own (see `ranker.ground`)."""
 
+    grounded = True
+
     @abstractmethod
     def pretrained(self, names: Sequence[str]) -> Floats:
         """The vector u_n of each name before any training, float32 (len(names), dim)."""

@@ -155,6 +155,21 @@ def test_flags_change_a_preset_and_set_changes_flags() -> None:
             ("--encoder", "transformer", "--set", "training.hypernym_norm=true"),
             "the norm loss (training.hypernym_norm) needs vectors of any length; add --set transformer.normalize=false",
         ),
+        *(
+            (
+                ("--encoder", encoder, "--set", change),
+                f"--set {change}: the encoder {encoder} makes nothing of the options {change.partition('.')[0]}; leave it out",
+            )
+            for encoder, change in [
+                ("tfidf", "training.epochs=5"),
+                ("tfidf", "rerank.epochs=1"),
+                ("tfidf", "words.dim=20"),
+                ("transformer", "dan.hidden=8"),
+                ("transformer", "ground.epochs=2"),
+                ("dan", "transformer.pooling=cls"),
+                ("fewshot", "transformer.pooling=cls"),
+            ]
+        ),
     ],
 )
 def test_a_wrong_command_line_is_one_sentence(run: Run, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
