@@ -24,6 +24,7 @@ from name_encoders import vectors
 from numpy.typing import NDArray
 
 from linker import Linker, LinkerOptions, matching, metrics
+from linker.encoders.trainable import pick_device, settle
 from linker.evaluation import breakdown, protocols, report
 from linker.options import PRESETS, changed, preset
 from linker.readers import mentions
@@ -34,6 +35,7 @@ KS = (1, 5, 20)
 UNTRAINED_WEIGHT = 10  # λ of the hybrid score before the list-wise phase, half of the scale of the dense score
 EXAMPLE = "B-cell non-Hodgkins lymphomas", "MESH:D016393"  # BCNH, Table 2
 FROM_WORDS = {"dan": "dan", "dan-higher": "dan", "fewshot": "fewshot", "bne": "bne"}  # encoders made of words, and the options of each
+BY_ITSELF = ", each mention by itself"  # behind the name of a configuration: without document-level consistency
 PLOTS = RESULTS / "plots"
 WORK = ROOT / "benchmarks" / "work"  # checkpoints, not in version control
 FILES = {
@@ -139,20 +141,37 @@ def ablation(epochs: int) -> Iterator[Configuration]:
 
 def ours(sparse: LinkerOptions) -> Iterator[Configuration]:
     """Our default: with the names of 2012 as BioSyn's protocol wants them, and as deployed on later releases."""
-    default = fixed(LinkerOptions())
-    yield Configuration("default", "2012", as_biosyn(default, sparse))
-    yield Configuration("default", "2017", default)
-    yield Configuration("default", "2026", default)
-    yield Configuration("sparse only, no mentions", "2017", default, mentions=False, encoder="tfidf")
-    yield Configuration("default, no mentions", "2017", default, mentions=False, over=("sparse only, no mentions",))
+    default = fixed(preset("default", "transformer"))
+    yield from both(Configuration("default", "2012", as_biosyn(default, sparse)))
+    yield from both(Configuration("default", "2017", default))
+    yield from both(Configuration("default", "2026", default))
+    yield Configuration("sparse only, no mentions", "2017", fixed(LinkerOptions()), mentions=False, encoder="tfidf")
+    yield from both(Configuration("default, no mentions", "2017", default, mentions=False, over=("sparse only, no mentions",)))
+
+
+def both(configuration: Configuration) -> Iterator[Configuration]:
+    """A configuration, and the same model when the mentions of a document have no say in each other's ranking."""
+    alone = by_itself(configuration)
+    yield dataclasses.replace(configuration, over=(*configuration.over, alone.name))
+    yield alone
+
+
+def by_itself(configuration: Configuration) -> Configuration:
+    """A configuration without document-level consistency."""
+    name, options = f"{configuration.name}{BY_ITSELF}", changed(configuration.options, {"text": {"document_weight": 0}})
+    return dataclasses.replace(configuration, name=name, options=options)
 
 
 def levers(sparse: LinkerOptions) -> Iterator[Configuration]:
-    """Our default on the names of 2012, and with one thing changed at a time, these after one epoch of the list-wise phase."""
+    """Our default on the names of 2012, and with one thing changed at a time, these after one epoch of the list-wise phase.
+
+    In these, each mention is ranked by itself.
+    """
     default, *others = ours(sparse)
     yield default
     yield from others
-    short = dataclasses.replace(default, name="one epoch", options=changed(default.options, {"training": {"epochs": 1}}))
+    short = dataclasses.replace(by_itself(default), name="one epoch", over=())
+    short = dataclasses.replace(short, options=changed(short.options, {"training": {"epochs": 1}}))
     yield short
     for name, values in LEVERS.items():
         yield dataclasses.replace(short, name=f"one epoch, {name}", options=changed(short.options, values), over=("one epoch",))
@@ -169,7 +188,7 @@ def words(sparse: LinkerOptions) -> Iterator[Configuration]:
         ("transformer", {"MiniLM": {}}, ", before lists"),
     ):
         for part, values in parts.items():
-            default = changed(as_biosyn(fixed(preset("default", encoder)), sparse), values)
+            default = changed(as_biosyn(fixed(preset("default", encoder)), sparse), {"text": {"document_weight": 0}, **values})
             alone = {"training": {"sparse_weight": 0, "sparse_learning_rate": 0}}
             weight = {"training": {"sparse_weight": UNTRAINED_WEIGHT}}
             before = {"training": {"epochs": 0}}
@@ -226,7 +245,8 @@ def run(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
     kept = RESULTS / f"{name}.json"
     if not kept.exists():
         print(f"{configuration.name}, MEDIC {configuration.medic}, seed {seed}, on {task.corpus} {task.on}", flush=True)
-        save(name, _made(configuration, task, seed), seed=seed)
+        for other, figures in _made(configuration, task, seed):
+            save(path_of(other, task, seed), figures, seed=seed)
         phase = name.replace("/", "-")
         for done in (phase, f"{phase}-rerank"):
             shutil.rmtree(WORK / key(configuration, seed) / done, ignore_errors=True)
@@ -245,7 +265,8 @@ def load(path: Path, configuration: Configuration, seed: int) -> dict[str, Any]:
     return figures
 
 
-def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
+def _made(configuration: Configuration, task: Task, seed: int) -> Iterator[tuple[Configuration, dict[str, Any]]]:
+    """What one training gives: the figures of the configuration, and of each mention by itself where that is not the same."""
     options = changed(configuration.options, {"training": {"seed": seed}})
     names, judged = medic(configuration.medic), task.judged
     folder, phase = WORK / key(configuration, seed), path_of(configuration, task, seed).replace("/", "-")
@@ -258,6 +279,14 @@ def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]
         validate=(lambda linker: _judged(linker, judged)) if task.on == "devel" else None,
         work=Work(folder, resume=True, phase=phase, on_event=_say),
     )
+    for made in (configuration, by_itself(configuration)) if options.text.document_weight else (configuration,):
+        weight = {"text": {"document_weight": made.options.text.document_weight}}
+        model.options, options = changed(model.options, weight), changed(options, weight)
+        yield made, _figures(model, made, task, judged, options)
+
+
+def _figures(model: Linker, configuration: Configuration, task: Task, judged: list[Any], options: LinkerOptions) -> dict[str, Any]:
+    """How a model judges the mentions of a task."""
     ranks, groups = {}, {}
     for protocol in protocols.PROTOCOLS:
         outcomes = list(getattr(protocols, protocol)(model, judged, max(KS)))
@@ -270,6 +299,7 @@ def _made(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]
         "corpus": task.corpus,
         "on": task.on,
         "options": dataclasses.asdict(options),
+        "precision": settle(pick_device(options.training.device), options.training.precision),  # what auto meant
         "history": model.history,
         "norms": norms(model),
         "second_stage_times_slower": slower(model, judged) if model.reranker else None,
@@ -425,7 +455,7 @@ def main(
     ]
     PLOTS.mkdir(parents=True, exist_ok=True)
     for (name, release), runs in kept.items():
-        if runs[0]["history"]:
+        if runs[0]["history"] and not name.endswith(BY_ITSELF):  # trained no other way
             plot(
                 [made | {"phase": _phase(made["phase"])} for made in runs[0]["history"]],
                 PLOTS / f"{task.corpus}-{task.on}-{_slug(name, release)}.png",

@@ -1,20 +1,22 @@
-"""What else could be added to the score of a name, on the development mentions of NCBI Disease; each lever alone, none is trained.
+"""What else could be added to the score of a name, on development mentions of NCBI Disease and BC5CDR; none of the levers is trained.
 
 python benchmarks/rescoring.py      -> results/rescoring.json
 
-The model is self-aligned on the names of 2012 and has seen no mention. To the score of each of its 60 best names is added
+The model is self-aligned on the names of 2012 (BC5CDR: of 2017) and has seen no mention. To the score of each of its 60 best names is added
   characters  weight · the sparse score, of their characters: λ, which the list-wise phase learns
   frequency   weight · log(1 + how often one of the name's concepts is annotated in the training set)
   other names weight · the mean of the two best scores of the name's concept
   document    weight · the best score that one of the name's concepts has as the first answer to another mention of the document
+  both        weight · that of the document, and our default · that of the frequency
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import dense_accuracy
@@ -23,7 +25,7 @@ from common import medic, save
 from ncbi_disease import chosen
 from numpy.typing import NDArray
 
-from linker import Linker, matching, metrics
+from linker import Linker, LinkerOptions, matching, metrics
 from linker.annotated import grouped
 from linker.candidates.hybrid import HybridGenerator
 from linker.evaluation.protocols import biosyn_queries
@@ -32,11 +34,14 @@ from linker.training.options import Work
 
 DEPTH = 60
 SCALE = 20  # what training multiplies cosines by; the weights are in these units
+FREQUENCY = LinkerOptions().training.frequency_weight
 WEIGHTS = {
+    "none": (0.0,),
     "characters": (0.5, 1.0, 2.0, 4.0),
     "frequency": (0.1, 0.2, 0.3, 0.4, 0.6),
     "other names": (0.2, 0.5, 1.0),
     "document": (0.01, 0.02, 0.03, 0.05, 0.1),
+    "both": (0.0, 0.01, 0.02, 0.03, 0.05, 0.1),
 }
 
 Scores = NDArray[np.float64]
@@ -61,19 +66,30 @@ class Judged:
     gold: Any
 
 
-def model() -> Linker:
+def model(corpus: str) -> Linker:
     """The aligned model; its alignment is that of the accuracy runs with seed 0, where there is one."""
-    configuration = next(iter(dense_accuracy.ours(chosen("biosyn"))))
+    default = {c.medic: c for c in dense_accuracy.ours(chosen("biosyn")) if c.name == "default"}
+    configuration = default["2012" if corpus == "ncbi" else "2017"]
     options = changed(configuration.options, {"training": {"epochs": 0, "frequency_weight": 1}})
     folder = dense_accuracy.WORK / dense_accuracy.key(configuration, 0)
-    known = dense_accuracy.Task("ncbi", "devel").known
-    return Linker.train(medic("2012"), encoder="transformer", mentions=known, options=options, work=Work(folder, resume=True))
+    known = dense_accuracy.Task(corpus, "devel").known
+    work = Work(folder, resume=True)
+    return Linker.train(medic(configuration.medic), encoder="transformer", mentions=known, options=options, work=work)
 
 
 def main() -> None:
     """Judge every lever and weight."""
-    linker = model()
-    task = dense_accuracy.Task("ncbi", "devel")
+    rows, options = [], {}
+    for corpus in dense_accuracy.FILES:
+        linker = model(corpus)
+        rows += judged_rows(linker, corpus)
+        options[corpus] = dataclasses.asdict(linker.options)
+    save("rescoring", {"options": options, "rows": rows}, seed=0)
+
+
+def judged_rows(linker: Linker, corpus: str) -> list[dict[str, Any]]:
+    """Accuracy on the development mentions of a corpus, by lever and weight."""
+    task = dense_accuracy.Task(corpus, "devel")
     judged = [
         Judged(document.id if document else "", biosyn_queries(linker, mention, definitions), mention.gold)
         for document, mentions, definitions in grouped(task.judged, linker.options)
@@ -81,18 +97,25 @@ def main() -> None:
         if mention.gold
     ]
     found = queried(linker, sorted({query for mention in judged for query in mention.queries}))
-    levers: dict[str, Callable[[Judged, str], Scores]] = {
-        "characters": lambda _, query: found[query].characters,
-        "frequency": lambda _, query: found[query].frequency,
-        "other names": lambda _, query: others(found[query]),
-        "document": lambda mention, query: best(found[query].ids, votes(mention, query, judged, found)),
+    together: dict[str, set[str]] = defaultdict(set)
+    for mention in judged:
+        together[mention.document].update(mention.queries)
+    around = {(i, query): best(found[query].ids, votes(some - {query}, found)) for i, some in together.items() for query in some}
+    levers: dict[str, Callable[[float, str, str], Scores]] = {
+        "none": lambda weight, _, query: np.zeros(1),
+        "characters": lambda weight, _, query: weight * found[query].characters,
+        "frequency": lambda weight, _, query: weight * found[query].frequency,
+        "other names": lambda weight, _, query: weight * others(found[query]),
+        "document": lambda weight, document, query: weight * around[document, query],
+        "both": lambda weight, document, query: weight * around[document, query] + FREQUENCY * found[query].frequency,
     }
-    rows = [{"lever": "none", "weight": 0.0} | accuracy(linker, judged, found, lambda mention, query: np.zeros(1))]
+    rows = []
     for name, add in levers.items():
         for weight in WEIGHTS[name]:
-            rows.append({"lever": name, "weight": weight} | accuracy(linker, judged, found, lambda m, q, w=weight, a=add: w * a(m, q)))
+            figures = accuracy(linker, judged, found, partial(add, weight))
+            rows.append({"corpus": corpus, "mentions": len(judged), "lever": name, "weight": weight} | figures)
             print(rows[-1], flush=True)
-    save("rescoring", {"options": dataclasses.asdict(linker.options), "rows": rows}, seed=0)
+    return rows
 
 
 def queried(linker: Linker, queries: Sequence[str]) -> dict[str, Query]:
@@ -125,22 +148,22 @@ def others(query: Query) -> Scores:
     return best(query.ids, {i: float(np.mean([*sorted(values)[-2:], worst][:2])) for i, values in scores.items()})
 
 
-def votes(mention: Judged, query: str, judged: Sequence[Judged], found: dict[str, Query]) -> dict[str, float]:
-    """Of the concepts that stand first for other queries of the document, their score there."""
+def votes(queries: Iterable[str], found: dict[str, Query]) -> dict[str, float]:
+    """Of the concepts that stand first for some queries, their highest score there."""
     values: dict[str, float] = {}
-    for other in {q for m in judged if m.document == mention.document for q in m.queries} - {query}:
-        for i in found[other].ids[0]:
-            values[i] = max(values.get(i, 0.0), float(found[other].scores[0]))
+    for query in queries:
+        for i in found[query].ids[0]:
+            values[i] = max(values.get(i, 0.0), float(found[query].scores[0]))
     return values
 
 
-def accuracy(linker: Linker, judged: Sequence[Judged], found: dict[str, Query], add: Callable[[Judged, str], Scores]) -> dict[str, float]:
+def accuracy(linker: Linker, judged: Sequence[Judged], found: dict[str, Query], add: Callable[[str, str], Scores]) -> dict[str, float]:
     """Acc@k by the protocol `biosyn`."""
     ranks = []
     for mention in judged:
         parts = []
         for query in mention.queries:
-            order = np.argsort(-(found[query].scores + add(mention, query)), kind="stable")
+            order = np.argsort(-(found[query].scores + add(mention.document, query)), kind="stable")
             parts.append([found[query].ids[i] for i in order[: max(dense_accuracy.KS)]])
         ranks.append(matching.biosyn_rank(parts, mention.gold, linker.dictionary.resolve) or 0)
     return {f"acc{k}": round(float(np.mean(metrics.hits(ranks, k))), 5) for k in dense_accuracy.KS}

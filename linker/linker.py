@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import itertools
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import annotated, files, persistence, registry
+from linker import agreement, annotated, files, persistence, registry
 from linker.annotated import Group, Item, grouped
 from linker.candidates.base import Generator, Ranked
 from linker.candidates.hybrid import HybridGenerator
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _CACHE = 100_000  # candidates that are kept, for mentions that come again
+_CONCEPTS, _NAMES = 20, 60  # concepts, and names, that are fetched at least where the mentions of a document order them anew
 _HISTORY, _RERANK = "training.jsonl", "rerank"
 
 Linked = tuple[Document | None, list[Prediction]]
@@ -173,13 +175,12 @@ class Linker:
             raise LinkerError("the threshold is not a number; give one, or leave it out")
         for batch in _batches(grouped(items, self.options, wanted), batch_size):
             split = [[self._split(m, definitions) for m in mentions] for _, mentions, definitions in batch]
-            asked = [
-                (self.normalize(expanded or text), around)
-                for (document, mentions, _), item in zip(batch, split, strict=True)
-                for around, parts in zip(self.contexts(document, mentions), item, strict=True)
-                for text, expanded in parts
-            ]
-            ranked = iter(self._rank(asked, k))
+            groups: list[Asked] = []
+            for (document, mentions, _), item in zip(batch, split, strict=True):
+                around = self.contexts(document, mentions)
+                asked = [(self.normalize(long or text), words) for words, parts in zip(around, item, strict=True) for text, long in parts]
+                groups += [asked] if document else [[pair] for pair in asked]
+            ranked = itertools.chain.from_iterable(self._rank(groups, k))
             for (document, mentions, _), item in zip(batch, split, strict=True):
                 predictions = []
                 for mention, parts in zip(mentions, item, strict=True):
@@ -211,21 +212,44 @@ class Linker:
         """What the second stage reads around each mention; empty where there is none."""
         return annotated.contexts(document, mentions, self.options.rerank.words if self.reranker else None)
 
-    def names(self, asked: Asked, k: int) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
-        """Rank the k best names of normalised names, each with its context: rows of `generator.table` and scores."""
-        return self.reranker.names(asked, k) if self.reranker else self.generator.names([query for query, _ in asked], k)
+    def names(self, groups: Sequence[Asked], k: int) -> Iterator[list[tuple[NDArray[np.int32], NDArray[np.float32]]]]:
+        """Rank the k best names of normalised names, each with its context: rows of `generator.table` and scores.
 
-    def _rank(self, asked: Asked, k: int) -> list[tuple[Candidate, ...]]:
-        """The candidates of normalised names, each with its context; those of what came before are remembered."""
-        distinct = dict.fromkeys(asked)
-        found = {pair: self._cache[(*pair, k)] for pair in distinct if (*pair, k) in self._cache}
+        Args:
+            groups: the names of each document, which have a say in each other's ranking, and each other name alone.
+        """
+        distinct, depth = self._distinct(groups, k, _NAMES)
+        every = self.reranker.names(distinct, depth) if self.reranker else self.generator.names([query for query, _ in distinct], depth)
+        table = self.generator.table
+        concepts = lambda row: table.concepts[table.indptr[row] : table.indptr[row + 1]].tolist()  # noqa: E731
+        found = dict(zip(distinct, every, strict=True))
+        for group in groups:
+            rankings = {pair: list(zip(map(concepts, found[pair][0]), found[pair][1].tolist(), strict=True)) for pair in group}
+            agreed = agreement.agreed(rankings, self.options.text.document_weight, k)
+            yield [(found[pair][0][order], scores.astype(np.float32)) for pair in group for order, scores in (agreed[pair],)]
+
+    def _rank(self, groups: Sequence[Asked], k: int) -> Iterator[list[tuple[Candidate, ...]]]:
+        """The k best candidates of each name, as `names` has them; those of what came before are remembered."""
+        distinct, depth = self._distinct(groups, k, _CONCEPTS)
+        found = {pair: self._cache[(*pair, depth)] for pair in distinct if (*pair, depth) in self._cache}
         new = [pair for pair in distinct if pair not in found]
-        ranked = self.reranker.concepts(new, k) if self.reranker else self.generator.concepts([query for query, _ in new], k)
+        ranked = self.reranker.concepts(new, depth) if self.reranker else self.generator.concepts([query for query, _ in new], depth)
         found |= {pair: self._candidates(r) for pair, r in zip(new, ranked, strict=True)}
-        if (len(self._cache) + len(new)) * k > _CACHE:
+        if (len(self._cache) + len(new)) * depth > _CACHE:
             self._cache.clear()
-        self._cache.update(((*pair, k), found[pair]) for pair in new)
-        return [found[pair] for pair in asked]
+        self._cache.update(((*pair, depth), found[pair]) for pair in new)
+        for group in groups:
+            if len(group) == 1:
+                yield [found[group[0]][:k]]
+                continue
+            rankings = {pair: [((c.concept_id,), c.score) for c in found[pair]] for pair in group}
+            agreed = agreement.agreed(rankings, self.options.text.document_weight, k)
+            yield [_rescored(found[pair], *agreed[pair]) for pair in group]
+
+    def _distinct(self, groups: Sequence[Asked], k: int, least: int) -> tuple[Asked, int]:
+        """The names that are asked for, each once, and how many candidates: more than k where names of a document order them anew."""
+        together = self.options.text.document_weight and any(len(group) > 1 for group in groups)
+        return list(dict.fromkeys(itertools.chain.from_iterable(groups))), max(k, least) if together else k
 
     def _candidates(self, ranked: Ranked) -> tuple[Candidate, ...]:
         ids, names, preferred = self.dictionary.ids, self.dictionary.names, self.dictionary.preferred_name
@@ -295,6 +319,11 @@ def _part(text: str, expanded: str | None, spans: tuple[Span, ...], candidates: 
     if threshold is not None:
         candidates = tuple(c for c in candidates if c.score >= threshold)
     return Part(text, expanded, spans, candidates, nil=not candidates)
+
+
+def _rescored(candidates: Sequence[Candidate], order: NDArray[np.int64], scores: NDArray[np.float64]) -> tuple[Candidate, ...]:
+    pairs = zip(order.tolist(), scores.tolist(), strict=True)
+    return tuple(dataclasses.replace(candidates[i], score=round(score, 6)) for i, score in pairs)
 
 
 def _normal_form(text: str, options: LinkerOptions, corrections: Mapping[str, str]) -> str:

@@ -17,13 +17,18 @@ from linker.training.options import AlignOptions, GroundOptions, RerankOptions, 
 
 @dataclass(frozen=True, slots=True)
 class TextOptions:
-    """What is done to a mention before its candidates are looked up."""
+    """What is done to a mention before its candidates are looked up, and what its document says of them."""
 
     abbreviations: bool = True  # expand short forms that the document defines
     permuted: bool = True  # also short forms whose letters stand in another order: "myotonic dystrophy (DM)"
     compounds: bool = True  # also the parts of compound ones: "HPT-JT" defines HPT and JT
     composites: bool = True  # split "breast and ovarian cancer" in two; never looks at the gold
     training_composites: Literal["skip", "join"] = "skip"  # annotated composites as names: left out, or joined as BioSyn does
+    document_weight: float = 0.0  # of the score with which a concept stands first for another mention of the document, added to its own
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.document_weight < float("inf"):
+            raise LinkerError(f"text.document_weight is {self.document_weight}; expected: a number, 0 or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +151,7 @@ _DAN = dataclasses.replace(
 )
 _HELD = dataclasses.replace(_DAN.ground, prototype_weight=0, context_weight=1, concept_weight=1)
 _OF_ENCODERS: Mapping[str, LinkerOptions] = {
+    "transformer": dataclasses.replace(LinkerOptions(), text=TextOptions(document_weight=0.03)),
     "dan": _DAN,
     "dan-higher": dataclasses.replace(
         _DAN,

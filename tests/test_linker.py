@@ -103,6 +103,32 @@ def test_splitting_can_be_switched_off(dictionary: Dictionary) -> None:
     assert len(prediction.parts) == 1
 
 
+def test_the_mentions_of_a_document_agree(tmp_path: Path) -> None:
+    path = tmp_path / "d.tsv"
+    path.write_text("id\tname\tsynonyms\nX:1\talpha disease\tweak spine 1\nX:2\tbeta disease\tweak spine 2\n")
+    model = Linker.train(Dictionary.read(path), options=changed(LinkerOptions(), {"text": {"document_weight": 0.03}}))
+    (lone,) = model.link(["weak spine"], k=2)
+    (spine, beta), (again,) = (
+        model.link([document("weak spine is a beta disease", "weak spine", "beta disease")], k=2),
+        model.link(["weak spine"], k=2),
+    )
+    assert [c.concept_id for c in lone.parts[0].candidates] == ["X:1", "X:2"]  # equal scores, by id
+    assert again == lone  # what is remembered is of no document
+    assert [c.concept_id for c in spine.parts[0].candidates] == ["X:2", "X:1"]
+    first, second = (c.score for c in spine.parts[0].candidates)
+    assert (first, second) == (pytest.approx(lone.parts[0].best.score + 0.03, abs=1e-5), lone.parts[0].best.score)  # beta disease scores 1
+    assert [c.concept_id for c in beta.parts[0].candidates] == ["X:2", "X:1"]
+    asked = [[("weak spine", ""), ("beta disease", "")], [("weak spine", "")]]
+    (named, _), (alone,) = model.names(asked, 2)
+    texts = lambda found: [model.generator.table.texts[row] for row in found[0]]  # noqa: E731
+    assert (texts(named), texts(alone)) == (["weak spine 2", "weak spine 1"], ["weak spine 1", "weak spine 2"])
+    off = Linker(model.dictionary, model.generator, changed(model.options, {"text": {"document_weight": 0}}), model.seen, {})
+    assert (
+        next(off.link([document("weak spine is a beta disease", "weak spine", "beta disease")], k=2)).parts[0].candidates
+        == lone.parts[0].candidates
+    )
+
+
 def test_short_forms_are_those_of_the_document(model: Linker) -> None:
     text = "Acute myeloid leukaemia (AML) and familial amyloid polyneuropathy (FAP). FAP came first."
     (aml, fap), (lone,) = model.link([document(text, "AML", "FAP")]), model.link(["FAP"])

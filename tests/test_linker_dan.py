@@ -53,6 +53,21 @@ def answers(model: Linker) -> list[tuple[str, float]]:
     return [(c.concept_id, c.score) for p in model.link(QUERIES, k=3) for part in p.parts for c in part.candidates]
 
 
+def test_a_dictionary_without_synonyms(tmp_path: Path, options: LinkerOptions, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "d.tsv").write_text("id\tname\nX:1\tone disease\nX:2\ttwo disease\nX:3\tthree illness\n")
+    model = Linker.train(Dictionary.read(tmp_path / "d.tsv"), encoder="dan", options=options)
+    assert {record["phase"] for record in model.history} == {"ground"}
+    assert "no concept has two names, and there are no annotated mentions: the list-wise phase is left out" in caplog.text
+    assert answers(model)[0][0] in {"X:1", "X:2", "X:3"}
+
+
+def test_words_that_are_not_known_leave_the_scale_as_it_is(dictionary: Dictionary, options: LinkerOptions) -> None:
+    means = changed(options, {"dan": {"cca": False, "hidden": 0}, "training": {"epochs": 0, "sparse_weight": 10}})
+    words = WordVectors(["syndrome", "ataxia"], np.eye(2, dtype=np.float32))  # not the words that an encoder is tried with
+    generator = Linker.train(dictionary, encoder="dan", options=means, words=words).generator
+    assert generator.sparse_weight == 0.5  # type: ignore[attr-defined]
+
+
 def test_the_phases_and_what_they_tell(model: Linker) -> None:
     assert [(record["phase"], record["epoch"]) for record in model.history] == [("ground", 1), ("ground", 2), ("rank", 1), ("rank", 2)]
     assert {"synonym_loss", "prototype_loss", "dev_map"} <= model.history[0].keys()

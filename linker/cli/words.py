@@ -56,7 +56,10 @@ def train(texts: tuple[str, ...], dicts: tuple[str, ...], changes: tuple[str, ..
 @_dict_option
 @common.dictionary_options
 @click.option(
-    "--frequent", type=int, metavar="N", help="With --dict: keep the words of its names and the N first of the file. [default: 20000]"
+    "--frequent",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="With --dict: keep the words of its names and the N first of the file. [default: 20000]",
 )
 @common.on_error_option
 @_output_option

@@ -49,7 +49,7 @@ class DanEncoder(GroundedEncoder):
     """Dense: the mean of a name's word vectors through one hidden layer (DAN), small and fast; trained by conceptual grounding.
 
     `f(n) = enc(CCA(u_n))`, u_n the mean of the word vectors, brought to length 1 (Fivez et al. 2021a, eq. 1 and section 3.2). The word
-    vectors and the projection are not trained. A name without any known word or n-gram has the vector that belongs to u_n = 0.
+    vectors and the projection are not trained. A name without any known word or n-gram has a vector of zeros.
     Make one with `create` or `load`.
 
     Args:
@@ -101,7 +101,7 @@ class DanEncoder(GroundedEncoder):
         if not len(x):
             raise LinkerError(f"none of the {len(own):,} names of the dictionary has a word with a vector; take other word vectors")
         if not known.all():
-            logger.warning("%d of %d names have no word with a vector; to this encoder they are all the same", np.sum(~known), len(own))
+            logger.warning("%d of %d names have no word with a vector; this encoder cannot find them", np.sum(~known), len(own))
         if options.cca and len(x) <= words.dim:
             few = "%d distinct names of one concept have known words, too few for a projection of %d components: dan.cca is off"
             logger.warning(few, len(x), words.dim)
@@ -141,12 +141,12 @@ class DanEncoder(GroundedEncoder):
     def forward(self, batch: Batch) -> Tensor:
         rows, offsets, weights = batch["rows"], batch["offsets"], batch["weights"]
         means = functional.embedding_bag(rows, self.table, offsets, mode="sum", per_sample_weights=weights)
-        vectors = functional.normalize(means, dim=-1)
+        vectors, known = functional.normalize(means, dim=-1), means.any(dim=-1, keepdim=True)
         if self.options.cca:
             vectors = (vectors - self.cca_mean) @ self.cca_weights
         if self.options.hidden:
             vectors = self.layers(vectors)
-        return functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
+        return known * (functional.normalize(vectors, dim=-1) if self.options.normalize else vectors)
 
     def pretrained(self, names: Sequence[str]) -> Floats:
         return unit(self.words.means(names))

@@ -99,7 +99,8 @@ class FewShotEncoder(GroundedEncoder):
 
     def forward(self, batch: Batch) -> Tensor:
         moved = (self.layers(batch["vectors"]) + batch["vectors"]) / 2
-        return functional.normalize(moved, dim=-1) if self.options.normalize else moved
+        known = batch["vectors"].any(dim=-1, keepdim=True)  # to the encoder below
+        return known * (functional.normalize(moved, dim=-1) if self.options.normalize else moved)
 
     def _write(self, folder: Path) -> object:
         self.base.save(folder / _BASE)

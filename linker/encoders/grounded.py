@@ -78,8 +78,9 @@ class GroundedEncoder(TrainableEncoder):
 
 
 def concept_means(vectors: Floats, labels: Rows) -> Floats:
-    """The mean of the vectors of each class: float32 (classes, dim)."""
+    """The mean of the vectors of each class: float32 (classes, dim). A name without a vector, all zeros, does not count."""
     sums = np.zeros((int(labels.max(initial=-1)) + 1, vectors.shape[1]), np.float64)
     np.add.at(sums, labels, vectors)
-    means: Floats = (sums / np.maximum(np.bincount(labels, minlength=len(sums)), 1)[:, None]).astype(np.float32)
+    counts = np.bincount(labels[vectors.any(axis=1)], minlength=len(sums))
+    means: Floats = (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
     return means

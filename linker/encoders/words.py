@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,7 +46,7 @@ class Subwords:
         """The bucket of each n-gram of `<word>`, counted in characters; boundaries alone are none."""
         marked = f"<{word}>"
         ends = range(len(marked) + 1)
-        spans = ((a, a + n) for a in ends for n in range(self.min_n, self.max_n + 1) if a + n in ends)
+        spans = ((a, a + n) for a in ends for n in range(max(1, self.min_n), self.max_n + 1) if a + n in ends)
         return [_fnv(marked[a:b]) % self.buckets for a, b in spans if not (b - a == 1 and (a == 0 or b == len(marked)))]
 
 
@@ -365,6 +366,8 @@ def _read_text(path: files.Pathlike) -> WordVectors:
             vectors.extend([float(text) for text in numbers])
         except (ValueError, OverflowError):
             raise problem from None
+        if not math.isfinite(sum(vectors[-dim:])):
+            raise problem
         words.append(word.lower())
     if len(words) != count:
         raise LinkerError(f"{path}: ends after {len(words)} of {count} words; it is incomplete, fetch it again")

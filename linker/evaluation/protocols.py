@@ -47,15 +47,16 @@ def biosyn(linker: Linker, items: Iterable[Mention | Document], k: int) -> Itera
 
     Mentions without a concept are left out, as there. A mention that holds a `|` was split before (`.concept` files).
     """
-    batch: list[_Judged] = []
+    batch: list[list[_Judged]] = []  # of each document, and each other mention alone
     for document, mentions, definitions in grouped(items, linker.options):
         around = linker.contexts(document, mentions)
-        batch += [
+        judged = [
             (m, [(query, context) for query in biosyn_queries(linker, m, definitions)])
             for m, context in zip(mentions, around, strict=True)
             if m.gold
         ]
-        if len(batch) >= _BATCH:
+        batch += [judged] if document else [[one] for one in judged]
+        if sum(map(len, batch)) >= _BATCH:
             yield from _judge_names(linker, batch, k)
             batch = []
     yield from _judge_names(linker, batch, k)
@@ -68,21 +69,25 @@ def biosyn_queries(linker: Linker, mention: Mention, definitions: Mapping[str, s
     return [linker.normalize(p) for p in (pieces if len(pieces) > 1 else biosyn_parts(mention.text, definitions, ids))]
 
 
-def _judge_names(linker: Linker, batch: Sequence[_Judged], k: int) -> Iterator[Outcome]:
+def _judge_names(linker: Linker, batch: Sequence[Sequence[_Judged]], k: int) -> Iterator[Outcome]:
     table, dictionary = linker.generator.table, linker.dictionary
-    asked = list(dict.fromkeys(query for _, parts in batch for query in parts))
-    found = {}
-    for query, (rows, scores) in zip(asked, linker.names(asked, k), strict=True):
-        concepts = [table.concepts[table.indptr[r] : table.indptr[r + 1]].tolist() for r in rows]
-        ids = [frozenset(dictionary.ids[c] for c in row) for row in concepts]
-        best = None
-        if concepts:
-            first = min(concepts[0], key=dictionary.id_rank.__getitem__)
-            best = Candidate(dictionary.ids[first], dictionary.preferred_name(first), table.texts[int(rows[0])], float(scores[0]))
-        found[query] = ids, best
-    for mention, parts in batch:
-        rank = matching.biosyn_rank([found[p][0] for p in parts], mention.gold or (), dictionary.resolve)
-        yield Outcome(mention, rank or 0, tuple(found[p][1] for p in parts))
+    groups = [[query for _, parts in judged for query in parts] for judged in batch]
+    for judged, ranked in zip(batch, linker.names(groups, k), strict=True):
+        found = iter(ranked)
+        for mention, parts in judged:
+            ids: list[list[frozenset[str]]] = []
+            best: list[Candidate | None] = []
+            for _ in parts:
+                rows, scores = next(found)
+                concepts = [table.concepts[table.indptr[r] : table.indptr[r + 1]].tolist() for r in rows]
+                ids.append([frozenset(dictionary.ids[c] for c in row) for row in concepts])
+                best.append(None)
+                if concepts:
+                    first = min(concepts[0], key=dictionary.id_rank.__getitem__)
+                    name = table.texts[int(rows[0])]
+                    best[-1] = Candidate(dictionary.ids[first], dictionary.preferred_name(first), name, float(scores[0]))
+            rank = matching.biosyn_rank(ids, mention.gold or (), dictionary.resolve)
+            yield Outcome(mention, rank or 0, tuple(best))
 
 
 def judge(prediction: Prediction, mention: Mention, protocol: str, resolve: Resolve) -> Outcome:

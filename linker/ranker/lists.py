@@ -159,14 +159,19 @@ def mention_queries(queries: Iterable[Query], dictionary: Dictionary) -> Counted
     return Counted(distinct, len(known) - len(distinct), empty, unknown)
 
 
+def with_synonyms(table: NameTable) -> Integers:
+    """The rows of names whose concept has another name."""
+    several = np.bincount(table.concepts) >= 2
+    return np.unique(_name_of_each(table)[several[table.concepts]])
+
+
 def dictionary_queries(table: NameTable, dictionary: Dictionary, n: int, seed: int, epoch: int) -> list[Query]:
     """Draw n distinct names of concepts that have other names too; all where there are fewer. The same for the same seed and epoch.
 
     Raises:
         LinkerError: no concept has two names.
     """
-    several = np.bincount(table.concepts, minlength=len(dictionary)) >= 2
-    rows = np.unique(_name_of_each(table)[several[table.concepts]])
+    rows = with_synonyms(table)
     if not len(rows):
         raise LinkerError("no concept of the dictionary has two names to train on; give annotated mentions, or a dictionary with synonyms")
     drawn = np.random.default_rng((seed, epoch, _QUERIES)).permutation(rows)[:n].tolist()

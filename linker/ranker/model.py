@@ -33,7 +33,10 @@ class ListwiseRanker(nn.Module):
 
 
 def is_unit(encoder: Encoder) -> bool:
-    """Whether the vectors of an encoder have the length 1."""
+    """Whether the vectors of an encoder have the length 1: as its options say, else as those of some names have."""
+    says = getattr(getattr(encoder, "options", None), "normalize", None)
+    if isinstance(says, bool):  # a name without known words has the length 0
+        return says
     return np.allclose(np.linalg.norm(encoder.encode(PROBE), axis=1), 1, atol=1e-2)
 
 

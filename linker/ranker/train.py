@@ -28,7 +28,7 @@ from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.trainable import Precision, TrainableEncoder, checksum, pick_device, settle
 from linker.errors import LinkerError
 from linker.ranker.ground import Grounding, drawn
-from linker.ranker.lists import ListMaker, Lists, Query, dictionary_queries
+from linker.ranker.lists import ListMaker, Lists, Query, dictionary_queries, with_synonyms
 from linker.ranker.model import PROBE, ListwiseRanker, is_unit, scale_of, spread
 from linker.training import losses, sampling
 from linker.training.checkpoints import Checkpoints
@@ -175,6 +175,9 @@ class _Trainer:
         with torch.no_grad():  # the checkpoint of an earlier phase may be of a training with another one
             self.ranker.sparse_weight.fill_(options.sparse_weight)
         if not options.epochs:
+            return
+        if self.material.queries is None and self.history and not len(with_synonyms(self.material.table)):
+            logger.warning("no concept has two names, and there are no annotated mentions: the list-wise phase is left out")
             return
         count = len(self._queries(1))
         plan = Plan(

@@ -136,6 +136,8 @@ class TrainingOptions:
         _at_least("training", self, top_k=2, max_hypernyms=1, height=1, batch_size=1, dictionary_queries=1, epochs=0, patience=0, seed=0)
         _at_least("training", self, score_scale=0, norm_weight=0, weight_decay=0, sparse_learning_rate=0, warmup=0, clip=0)
         _at_least("training", self, frequency_weight=0)
+        if self.seed >= 2**32:
+            raise LinkerError(f"training.seed is {self.seed}; expected: a number below 2^32")
         _above_zero("training", self, "learning_rate", "relevance_temperature")
         if not 0 <= self.dense_ratio <= 1:
             raise LinkerError(f"training.dense_ratio is {self.dense_ratio}; expected: 0 to 1")

@@ -96,7 +96,8 @@ def test_alone_or_in_a_batch(dictionary: Dictionary, words: WordVectors) -> None
 def test_a_name_without_known_words_is_finite_and_has_a_gradient(dictionary: Dictionary, words: WordVectors) -> None:
     encoder = make(dictionary, words, cca=False, hidden=0)
     assert encoder.encode(["xyz"]).tolist() == [[0, 0, 0]]
-    trained = make(dictionary, words, cca=False, hidden=4)
+    trained = make(dictionary, words, hidden=4)
+    assert trained.eval().encode(["xyz"]).tolist() == [[0, 0, 0]]  # like no name, not like all others without known words
     trained.embed(["xyz", "skin"]).sum().backward()
     assert all(torch.isfinite(parameter.grad).all() for parameter in trained.parameters())
 
@@ -189,3 +190,5 @@ def test_wrong_options(name: str, value: float) -> None:
 def test_means_of_concepts() -> None:
     vectors = np.array([[1, 0], [3, 2], [5, 5]], np.float32)
     assert concept_means(vectors, np.array([0, 0, 2])).tolist() == [[2, 1], [0, 0], [5, 5]]
+    unknown = np.concatenate([vectors, np.zeros((1, 2), np.float32)])
+    assert concept_means(unknown, np.array([0, 0, 2, 0])).tolist() == [[2, 1], [0, 0], [5, 5]]  # a name without known words does not count
