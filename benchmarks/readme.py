@@ -234,8 +234,12 @@ def dense_speed() -> str:
 def rescoring() -> str:
     """What is added to the scores of the aligned model, on development mentions."""
     rows = result("rescoring")["rows"]
-    figures = ([row["lever"], f"{row['weight']:g}", *(f"{row[f'acc{k}']:.4f}" for k in (1, 5, 20))] for row in rows)
-    return table(["added", "weight", "Acc@1", "Acc@5", "Acc@20"], figures)
+    corpora = {"ncbi": "NCBI Disease", "bc5cdr": "BC5CDR"}
+    found = {(row["corpus"], row["lever"], row["weight"]): [f"{row[f'acc{k}']:.4f}" for k in (1, 5, 20)] for row in rows}
+    tried = dict.fromkeys((row["lever"], row["weight"]) for row in rows)
+    figures = ([lever, f"{weight:g}", *(" / ".join(found[c, lever, weight]) for c in corpora)] for lever, weight in tried)
+    sizes = {row["corpus"]: row["mentions"] for row in rows}
+    return table(["added", "weight", *(f"{name}, Acc@1 / 5 / 20 (n={sizes[c]:,})" for c, name in corpora.items())], figures)
 
 
 def example() -> str:

@@ -20,6 +20,8 @@ from linker.types import Document, Gold, Mention
 
 logger = logging.getLogger(__name__)
 
+_SHOWN = 10  # unknown ids in a warning
+
 Item = str | Mention | Document
 Group = tuple[Document | None, Sequence[Mention], Mapping[str, str]]
 """A document, or None; some of its mentions; its short forms, each with its long form."""
@@ -111,8 +113,11 @@ def report(mentions: Sequence[Annotated], dictionary: Dictionary) -> None:
         theirs, ours = "|".join(unknown[0]), dictionary.ids[0]
         raise LinkerError(f"the dictionary knows the id of none of the {len(named):,} training mentions ({theirs}; its own: {ours})")
     if unknown:
-        logger.warning("%d of %d training mentions have no id that the dictionary knows; they add no name", len(unknown), len(named))
-        logger.info("unknown ids: %s", ", ".join(sorted({i for ids in unknown for i in ids})))
+        missing = sorted({i for ids in unknown for i in ids})
+        some = ", ".join(missing[:_SHOWN]) + f", … ({len(missing)}; -v shows all)" * (len(missing) > _SHOWN)
+        text = "%d of %d training mentions have no id that the dictionary knows, they add no name: %s"
+        logger.warning(text, len(unknown), len(named), some)
+        logger.info("unknown ids: %s", ", ".join(missing))
     logger.info("%d annotated mentions, %d of a single concept", len(mentions), len(named))
 
 

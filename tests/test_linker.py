@@ -255,7 +255,7 @@ def test_the_encoder_is_fitted_without_the_mentions(dictionary: Dictionary) -> N
 def test_mentions_of_unknown_ids_are_reported(dictionary: Dictionary, caplog: pytest.LogCaptureFixture) -> None:
     given = [Mention("x", gold=parse_gold("D999999")), Mention("y", gold=parse_gold("D003924"))]
     Linker.train(dictionary, mentions=given)
-    assert "1 of 2 training mentions have no id that the dictionary knows; they add no name" in caplog.text
+    assert "1 of 2 training mentions have no id that the dictionary knows, they add no name: " in caplog.text
 
 
 def test_names_out_of_annotated_mentions() -> None:

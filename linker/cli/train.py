@@ -118,8 +118,9 @@ def train(
     from linker.text.spelling import read
     from linker.training.options import Work
 
-    if refit and not dev:
-        raise click.UsageError("--refit adds the mentions of --dev to the training; name them with --dev")
+    if refit and not (dev and mentions):
+        missing = "--mentions" if dev else "--dev"
+        raise click.UsageError(f"--refit trains again on the mentions of --mentions and --dev; name some with {missing}")
     if encoder and encoder not in registry.encoders():
         raise click.UsageError(f"--encoder {encoder}: there is no such encoder; choose one of: {', '.join(sorted(registry.encoders()))}")
     if model_name is not None and encoder not in (None, "transformer"):
@@ -181,7 +182,7 @@ def _chosen(encoder: str | None, model_name: str | None, preset: str) -> tuple[s
     if preset == "default":
         return registry.best()
     paper = preset.removeprefix("paper-")
-    return paper if paper in registry.ENCODERS else "tfidf", f"of the preset {preset}"
+    return paper if paper in registry.ENCODERS else "transformer", f"of the preset {preset}"
 
 
 def _is_dense(encoder: str, resume: bool, flags: Mapping[str, Any]) -> bool:
@@ -364,10 +365,11 @@ def _trained(
         _report(model, development)
     if not refit:
         return model
-    options = _refitted(choices["options"], model)
+    options, first = _refitted(choices["options"], model), model.history
+    del model  # its vectors, while the next ones are made
     again = dataclasses.replace(work, phase="refit", resume=True)  # its alignment is that of the first training
     refitted = Linker.train(dictionary, mentions=training + development, work=again, **{**choices, "options": options})
-    refitted.history = [*model.history, *(record for record in refitted.history if record["phase"].startswith("refit"))]
+    refitted.history = [*first, *(record for record in refitted.history if record["phase"].startswith("refit"))]
     return refitted
 
 

@@ -37,7 +37,9 @@ class CrossEncoder(TransformerEncoder):
     @classmethod
     def of(cls, encoder: TransformerEncoder, max_length: int) -> CrossEncoder:
         """Start from a copy of an encoder of names; `max_length` is in tokens, of all texts together."""
-        return cls(copy.deepcopy(encoder.model), encoder.tokenizer, dataclasses.replace(encoder.options, max_length=max_length))
+        return cls(
+            copy.deepcopy(encoder.model), copy.deepcopy(encoder.tokenizer), dataclasses.replace(encoder.options, max_length=max_length)
+        )
 
     @property
     def dim(self) -> int:

@@ -303,7 +303,7 @@ class _Trainer:
         found, _ = top_k(self._encode([query.text for query in maker.queries]), names, maker.dense_wanted + 1)
         found[np.diff(self.material.table.indptr)[found] == 0] = -1  # the empty name, which stands for no concept
         lists = maker.make(found)
-        if not (lists.judged if options.loss == "listwise" else lists.with_gold).any():
+        if not lists.with_gold.any():
             raise LinkerError(
                 f"none of the {len(lists.rows):,} candidate lists holds a right name; raise top_k, or check the ids of the mentions"
             )

@@ -137,8 +137,7 @@ def put_moments(optimizer: Optimizer, names: Mapping[Tensor, str], tensors: Tens
     parameters = {name: parameter for parameter, name in names.items()}
     for key, tensor in tensors.items():
         name, _, kind = key.rpartition(".")
-        place = "cpu" if kind == "step" else parameters[name].device  # torch keeps the number of steps on the CPU
-        optimizer.state[parameters[name]][kind] = tensor.to(place)
+        optimizer.state[parameters[name]][kind] = tensor.to(parameters[name].device)  # the number of steps too, since the steps are fused
 
 
 class Interrupted(LinkerError):

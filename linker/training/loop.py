@@ -196,7 +196,8 @@ class _Loop:
         if not (math.isfinite(mean) and math.isfinite(norm)):
             where = f"epoch {progress.epoch + 1}, step {progress.step + 1}: the loss is {mean:g} and the norm of its gradient {norm:g}"
             kept = f"; the last good checkpoint is kept in {self.checkpoints.folder}" if self.checkpoints else ""
-            raise LinkerError(f"{where}; training stopped{kept}; try a lower learning rate")
+            again = " (for another one, remove that folder and go on with --resume)" if self.checkpoints else ""
+            raise LinkerError(f"{where}; training stopped{kept}; try a lower learning rate{again}")
         factor = _factor(self.plan, progress.epoch * self.plan.steps + progress.step)
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             group["lr"] = rate * factor

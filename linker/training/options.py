@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,6 +137,9 @@ class TrainingOptions:
         _at_least("training", self, top_k=2, max_hypernyms=1, height=1, batch_size=1, dictionary_queries=1, epochs=0, patience=0, seed=0)
         _at_least("training", self, score_scale=0, norm_weight=0, weight_decay=0, sparse_learning_rate=0, warmup=0, clip=0)
         _at_least("training", self, frequency_weight=0)
+        for name in ("sparse_weight", "score_scale", "sparse_learning_rate", "norm_weight", "frequency_weight", "weight_decay", "clip"):
+            if not math.isfinite(getattr(self, name)):
+                raise LinkerError(f"training.{name} is {getattr(self, name)}; expected: a finite number")
         if self.seed >= 2**32:
             raise LinkerError(f"training.seed is {self.seed}; expected: a number below 2^32")
         _above_zero("training", self, "learning_rate", "relevance_temperature")

@@ -121,7 +121,18 @@ def test_development_mentions_are_reported_and_refitted_on_request(run: Run, sam
 
 def test_options_come_from_the_preset_then_the_file_then_the_command_line(run: Run, sample: Path, tmp_path: Path) -> None:
     (tmp_path / "o.toml").write_text('[sparse]\nngram_max = 4\nanalyzer = "char_wb"\n\n[text]\ncomposites = false\n')
-    options = ("--preset", "paper-biosyn", "--config", tmp_path / "o.toml", "--set", "sparse.ngram_max=3", "--set", "normalize.greek=true")
+    options = (
+        "--encoder",
+        "tfidf",
+        "--preset",
+        "paper-biosyn",
+        "--config",
+        tmp_path / "o.toml",
+        "--set",
+        "sparse.ngram_max=3",
+        "--set",
+        "normalize.greek=true",
+    )
     assert run("train", "--dict", sample, *options, "-o", tmp_path / "model").code == 0
     found = config(tmp_path / "model")["options"]
     assert (found["sparse"]["analyzer"], found["sparse"]["ngram_max"]) == ("char_wb", 3)
@@ -160,7 +171,8 @@ def test_a_broken_file_of_options(run: Run, sample: Path, tmp_path: Path, conten
         (("--encoder", "nonsense"), "--encoder nonsense: there is no such encoder; choose one of: bne, bne-words, dan, "),
         (("--dict-format", "xls"), "'xls' is not one of 'medic', 'obo', 'rrf', 'biosyn', 'table'"),
         (("--mentions-format", "xls"), "'xls' is not one of 'txt', 'tsv', 'jsonl', 'pubtator', 'bioc', 'concept'"),
-        (("--refit",), "--refit adds the mentions of --dev to the training; name them with --dev"),
+        (("--refit",), "--refit trains again on the mentions of --mentions and --dev; name some with --dev"),
+        (("--refit", "--dev", "d"), "--refit trains again on the mentions of --mentions and --dev; name some with --mentions"),
     ],
 )
 def test_a_wrong_command_line_says_what_there_is(run: Run, sample: Path, options: tuple[str, ...], message: str) -> None:

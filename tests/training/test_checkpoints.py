@@ -162,6 +162,13 @@ def test_moments_go_by_the_names_of_parameters() -> None:
     assert steps(torch.optim.Adam(third.parameters(), lr=0.1), third, 2) != expected
 
 
+def test_moments_go_where_the_parameters_are() -> None:
+    far = nn.Parameter(torch.ones(2, device="meta"))  # as on a GPU, where fused steps read the number of steps, too
+    optimizer = torch.optim.Adam([far], fused=True)
+    put_moments(optimizer, {far: "w"}, {"w.step": torch.tensor(3.0), "w.exp_avg": torch.ones(2)})
+    assert {kind: tensor.device.type for kind, tensor in optimizer.state[far].items()} == {"step": "meta", "exp_avg": "meta"}
+
+
 def test_copies_are_not_touched_by_training(tmp_path: Path) -> None:
     weight = nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     copies = copied({"w": weight, "t": weight.T, "again": weight})

@@ -23,12 +23,16 @@ Encode = Callable[[Sequence[str]], Floats]
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Names to train on, to stop by and to judge by; all labels mean the same classes, but for those of `zero_shot`, which are its own."""
+    """Names to train on, to stop by and to judge by; all labels mean the same classes, but for those of `zero_shot`, which are its own.
+
+    `repeated` are further test names that are also trained on, where a task has such.
+    """
 
     train: Classes
     validation: Classes
     test: Classes
     zero_shot: Classes
+    repeated: Classes | None = None
 
 
 def fine(dictionary: Dictionary) -> Classes:
@@ -85,12 +89,13 @@ def split(names: Classes, zero_shot: int, seed: int) -> Split:
 def medmentions(train: Iterable[tuple[str, str]], test: Iterable[tuple[str, str]], seed: int) -> Split:
     """Split mentions, (name, concept) pairs, as published: one list to train on, the other to test on.
 
-    Test mentions are distinct, and their name is none that the training list has for their concept; those of other concepts are
+    Test mentions are distinct; those whose name the training list has for their concept are `repeated`, those of other concepts
     `zero_shot`. A tenth of the training concepts with two names or more gives one each for validation.
     """
     known = list(dict.fromkeys((normalize(name), concept) for name, concept in train))
     there = set(known)
-    asked = [pair for pair in dict.fromkeys((normalize(name), concept) for name, concept in test) if pair not in there]
+    every = list(dict.fromkeys((normalize(name), concept) for name, concept in test))
+    asked, again = [pair for pair in every if pair not in there], [pair for pair in every if pair in there]
     label = {concept: i for i, concept in enumerate(dict.fromkeys(concept for _, concept in known))}
     names = Classes([name for name, _ in known], np.array([label[concept] for _, concept in known], np.int64))
     random = np.random.default_rng((seed, 1))
@@ -105,6 +110,7 @@ def medmentions(train: Iterable[tuple[str, str]], test: Iterable[tuple[str, str]
         names[held],
         Classes([name for name, _ in seen], np.array([i for _, i in seen], np.int64)),
         Classes([name for name, _ in new], codes),
+        Classes([name for name, _ in again], np.array([label[concept] for _, concept in again], np.int64)),
     )
 
 

@@ -124,10 +124,12 @@ def test_splits(labels: list[int], zero_shot: int, seed: int) -> None:
     assert again.test.texts == made.test.texts
 
 
-def test_mentions_that_repeat_are_left_out() -> None:
+def test_mentions_that_repeat_are_apart() -> None:
     train = [("Fever", "C1"), ("fever", "C1"), ("pyrexia", "C1"), ("cold", "C2")]
     test = [("fever", "C1"), ("high fever", "C1"), ("High-Fever", "C1"), ("fever", "C2"), ("rash", "C3"), ("rashes", "C3")]
     made = synonyms.medmentions(train, test, 0)
     assert sorted(made.train.texts + made.validation.texts) == ["cold", "fever", "pyrexia"]
     assert (made.test.texts, made.test.labels.tolist()) == (["high fever", "fever"], [0, 1])
     assert (made.zero_shot.texts, made.zero_shot.labels.tolist()) == (["rash", "rashes"], [0, 0])
+    assert made.repeated is not None
+    assert (made.repeated.texts, made.repeated.labels.tolist()) == (["fever"], [0])
