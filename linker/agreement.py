@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -14,7 +14,9 @@ Ranking = Sequence[tuple[Iterable[Hashable], float]]
 """The candidates of a name, best first: their concepts and their score."""
 
 
-def agreed(rankings: Mapping[_Name, Ranking], weight: float, k: int) -> dict[_Name, tuple[NDArray[np.int64], NDArray[np.float64]]]:
+def agreed(
+    rankings: Mapping[_Name, Ranking], settled: Collection[_Name], weight: float, k: int
+) -> dict[_Name, tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Rank the candidates of a document's names anew, so that the names agree.
 
     A candidate gains `weight` times the highest score, if above 0, with which one of its concepts is the first answer to another name.
@@ -22,6 +24,7 @@ def agreed(rankings: Mapping[_Name, Ranking], weight: float, k: int) -> dict[_Na
 
     Args:
         rankings: of each distinct name of the document.
+        settled: the names that gain nothing, since the dictionary has them as they are.
 
     Returns:
         For each name the places of its k best candidates, and their scores.
@@ -36,7 +39,8 @@ def agreed(rankings: Mapping[_Name, Ranking], weight: float, k: int) -> dict[_Na
     found = {}
     for name, ranking in rankings.items():
         others = [[score for i in concepts for other, score in votes.get(i, {}).items() if other != name] for concepts, _ in ranking]
-        scores = np.array([score for _, score in ranking]) + weight * np.array([max(0.0, *some, 0.0) for some in others])
+        gained = np.array([0.0 if name in settled else max(0.0, *some, 0.0) for some in others])
+        scores = np.array([score for _, score in ranking]) + weight * gained
         order = np.argsort(-scores, kind="stable")[:k]
         found[name] = order, scores[order]
     return found

@@ -225,7 +225,8 @@ class Linker:
         found = dict(zip(distinct, every, strict=True))
         for group in groups:
             rankings = {pair: list(zip(map(concepts, found[pair][0]), found[pair][1].tolist(), strict=True)) for pair in group}
-            agreed = agreement.agreed(rankings, self.options.text.document_weight, k)
+            settled = {pair for pair in group if len(found[pair][0]) and table.texts[found[pair][0][0]] == pair[0]}
+            agreed = agreement.agreed(rankings, settled, self.options.text.document_weight, k)
             yield [(found[pair][0][order], scores.astype(np.float32)) for pair in group for order, scores in (agreed[pair],)]
 
     def _rank(self, groups: Sequence[Asked], k: int) -> Iterator[list[tuple[Candidate, ...]]]:
@@ -243,7 +244,8 @@ class Linker:
                 yield [found[group[0]][:k]]
                 continue
             rankings = {pair: [((c.concept_id,), c.score) for c in found[pair]] for pair in group}
-            agreed = agreement.agreed(rankings, self.options.text.document_weight, k)
+            settled = {pair for pair in group if found[pair] and self.normalize(found[pair][0].matched_name) == pair[0]}
+            agreed = agreement.agreed(rankings, settled, self.options.text.document_weight, k)
             yield [_rescored(found[pair], *agreed[pair]) for pair in group]
 
     def _distinct(self, groups: Sequence[Asked], k: int, least: int) -> tuple[Asked, int]:
