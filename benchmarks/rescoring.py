@@ -6,7 +6,8 @@ The model is self-aligned on the names of 2012 (BC5CDR: of 2017) and has seen no
   characters  weight · the sparse score, of their characters: λ, which the list-wise phase learns
   frequency   weight · log(1 + how often one of the name's concepts is annotated in the training set)
   other names weight · the mean of the two best scores of the name's concept
-  document    weight · the best score that one of the name's concepts has as the first answer to another mention of the document
+  document    weight · the best score that one of the name's concepts has as the first answer to another mention of the document;
+              nothing for a mention that the dictionary has as it is
   both        weight · that of the document, and our default · that of the frequency
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -49,8 +50,9 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The best names of a query: their concepts, scores, sparse scores and log(1 + annotations)."""
+    """The best names of a query: the first of them, and their concepts, scores, sparse scores and log(1 + annotations)."""
 
+    first: str
     ids: Sequence[frozenset[str]]
     scores: Scores
     characters: Scores
@@ -100,7 +102,7 @@ def judged_rows(linker: Linker, corpus: str) -> list[dict[str, Any]]:
     together: dict[str, set[str]] = defaultdict(set)
     for mention in judged:
         together[mention.document].update(mention.queries)
-    around = {(i, query): best(found[query].ids, votes(some - {query}, found)) for i, some in together.items() for query in some}
+    around = {(i, query): support(query, some, found) for i, some in together.items() for query in some}
     levers: dict[str, Callable[[float, str, str], Scores]] = {
         "none": lambda weight, _, query: np.zeros(1),
         "characters": lambda weight, _, query: weight * found[query].characters,
@@ -129,7 +131,7 @@ def queried(linker: Linker, queries: Sequence[str]) -> dict[str, Query]:
         concepts = [frozenset(ids[c] for c in table.concepts[table.indptr[r] : table.indptr[r + 1]]) for r in rows]
         frequency = SCALE * generator.bias[rows].astype(np.float64)
         characters = generator.sparse.products(weights, np.full(len(rows), i, np.int32), rows).astype(np.float64)
-        found[queries[i]] = Query(concepts, SCALE * scores.astype(np.float64) - frequency, characters, frequency)
+        found[queries[i]] = Query(table.texts[rows[0]], concepts, SCALE * scores.astype(np.float64) - frequency, characters, frequency)
     return found
 
 
@@ -148,13 +150,13 @@ def others(query: Query) -> Scores:
     return best(query.ids, {i: float(np.mean([*sorted(values)[-2:], worst][:2])) for i, values in scores.items()})
 
 
-def votes(queries: Iterable[str], found: dict[str, Query]) -> dict[str, float]:
-    """Of the concepts that stand first for some queries, their highest score there."""
+def support(query: str, document: Collection[str], found: dict[str, Query]) -> Scores:
+    """For each name the highest score with which one of its concepts stands first for another query of the document."""
     values: dict[str, float] = {}
-    for query in queries:
-        for i in found[query].ids[0]:
-            values[i] = max(values.get(i, 0.0), float(found[query].scores[0]))
-    return values
+    for other in document if found[query].first != query else ():
+        for i in found[other].ids[0] if other != query else ():
+            values[i] = max(values.get(i, 0.0), float(found[other].scores[0]))
+    return best(found[query].ids, values)
 
 
 def accuracy(linker: Linker, judged: Sequence[Judged], found: dict[str, Query], add: Callable[[str, str], Scores]) -> dict[str, float]:
