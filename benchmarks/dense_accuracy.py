@@ -97,6 +97,10 @@ class Configuration:
     over: tuple[str, ...] = ()  # the configurations of the same release that it is compared with
 
 
+Runs = Mapping[int, dict[str, Any]]
+"""The figures of a configuration's runs, by seed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """What is trained on and judged: a corpus and one of its splits; earlier splits are trained on."""
@@ -399,11 +403,13 @@ def row(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def difference(a: Sequence[dict[str, Any]], b: Sequence[dict[str, Any]], protocol: str = "biosyn") -> dict[str, Any]:
-    """How much better `a` is than `b`: paired bootstrap over mentions and runs."""
-    made: dict[str, Any] = {"of": a[0]["configuration"], "over": b[0]["configuration"], "protocol": protocol}
+def difference(a: Runs, b: Runs, protocol: str = "biosyn") -> dict[str, Any]:
+    """How much better `a` is than `b`: paired bootstrap over mentions and the runs whose seeds both have (all, if none)."""
+    seeds = [seed for seed in a if seed in b]
+    first, second = ([some[seed] for seed in seeds or some] for some in (a, b))
+    made: dict[str, Any] = {"of": first[0]["configuration"], "over": second[0]["configuration"], "protocol": protocol, "seeds": seeds}
     for k in KS:
-        made[f"acc{k}"] = _rounded(metrics.paired_difference(_right(a, protocol, k), _right(b, protocol, k)))
+        made[f"acc{k}"] = _rounded(metrics.paired_difference(_right(first, protocol, k), _right(second, protocol, k)))
     return made
 
 
@@ -421,10 +427,10 @@ def _rounded(values: Sequence[float]) -> list[float | None]:
     return [round(value, 5) if value == value else None for value in values]
 
 
-def kept_runs(configuration: Configuration, task: Task) -> list[dict[str, Any]]:
+def kept_runs(configuration: Configuration, task: Task) -> Runs:
     """The runs of a configuration that are there, by seed."""
     paths = {seed: RESULTS / f"{path_of(configuration, task, seed)}.json" for seed in range(100)}
-    return [load(path, configuration, seed) for seed, path in paths.items() if path.exists()]
+    return {seed: load(path, configuration, seed) for seed, path in paths.items() if path.exists()}
 
 
 def main(
@@ -445,7 +451,7 @@ def main(
             if (not chosen.only or configuration.name in chosen.only) and (not chosen.medic or configuration.medic == chosen.medic):
                 run(configuration, task, seed)
     kept = {(c.name, c.medic): runs for c in configurations if (runs := kept_runs(c, task))}
-    rows = [row(runs) | {"published": published.get(name)} for (name, _), runs in kept.items()]
+    rows = [row([*runs.values()]) | {"published": published.get(name)} for (name, _), runs in kept.items()]
     differences = [
         difference(kept[c.name, c.medic], kept[other, c.medic], protocol)
         for c in configurations
@@ -455,9 +461,10 @@ def main(
     ]
     PLOTS.mkdir(parents=True, exist_ok=True)
     for (name, release), runs in kept.items():
-        if runs[0]["history"] and not name.endswith(BY_ITSELF):  # trained no other way
+        first = next(iter(runs.values()))
+        if first["history"] and not name.endswith(BY_ITSELF):  # trained no other way
             plot(
-                [made | {"phase": _phase(made["phase"])} for made in runs[0]["history"]],
+                [made | {"phase": _phase(made["phase"])} for made in first["history"]],
                 PLOTS / f"{task.corpus}-{task.on}-{_slug(name, release)}.png",
             )
     save(f"{task.corpus}_{task.on}_{label}", {"rows": rows, "differences": differences})
