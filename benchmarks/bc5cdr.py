@@ -11,7 +11,6 @@ import argparse
 import dense_accuracy
 
 from linker import LinkerOptions
-from linker.options import preset
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -20,7 +19,7 @@ if __name__ == "__main__":
     parser.add_argument("--only", action="append", metavar="NAME", help="run this configuration; may be given again")
     parser.add_argument("--medic", metavar="YEAR", help="run those with this release")
     parser.add_argument("--table", action="store_true", help="run nothing, put together what is kept")
-    default = dense_accuracy.fixed(preset("default", "transformer"))
+    default = dense_accuracy.fixed(LinkerOptions())
     configurations = [
         *dense_accuracy.both(dense_accuracy.Configuration("default", "2017", default, over=("sparse only",))),
         dense_accuracy.Configuration("sparse only", "2017", dense_accuracy.fixed(LinkerOptions()), encoder="tfidf"),

@@ -35,7 +35,7 @@ KS = (1, 5, 20)
 UNTRAINED_WEIGHT = 10  # λ of the hybrid score before the list-wise phase, half of the scale of the dense score
 EXAMPLE = "B-cell non-Hodgkins lymphomas", "MESH:D016393"  # BCNH, Table 2
 FROM_WORDS = {"dan": "dan", "dan-higher": "dan", "fewshot": "fewshot", "bne": "bne"}  # encoders made of words, and the options of each
-BY_ITSELF = ", each mention by itself"  # behind the name of a configuration: without document-level consistency
+AGREE, DOCUMENT_WEIGHT = ", mentions of a document agree", 0.03  # behind the name of a configuration; chosen by rescoring.py
 PLOTS = RESULTS / "plots"
 WORK = ROOT / "benchmarks" / "work"  # checkpoints, not in version control
 FILES = {
@@ -94,6 +94,7 @@ class Configuration:
     mentions: bool = True  # False: the dictionary is all there is to learn from
     encoder: str = "transformer"  # dan and its kind take the word vectors of name_encoders.py
     text: bool = True  # False: the word vectors are from the names of the dictionary alone
+    agree: bool = False  # True: the same model is also judged with document-level consistency, see `both`
     over: tuple[str, ...] = ()  # the configurations of the same release that it is compared with
 
 
@@ -145,37 +146,34 @@ def ablation(epochs: int) -> Iterator[Configuration]:
 
 def ours(sparse: LinkerOptions) -> Iterator[Configuration]:
     """Our default: with the names of 2012 as BioSyn's protocol wants them, and as deployed on later releases."""
-    default = fixed(preset("default", "transformer"))
+    default = fixed(LinkerOptions())
     yield from both(Configuration("default", "2012", as_biosyn(default, sparse)))
-    yield from both(Configuration("default", "2017", default))
-    yield from both(Configuration("default", "2026", default))
-    yield Configuration("sparse only, no mentions", "2017", fixed(LinkerOptions()), mentions=False, encoder="tfidf")
-    yield from both(Configuration("default, no mentions", "2017", default, mentions=False, over=("sparse only, no mentions",)))
+    yield Configuration("default", "2017", default)
+    yield Configuration("default", "2026", default)
+    yield Configuration("sparse only, no mentions", "2017", default, mentions=False, encoder="tfidf")
+    yield Configuration("default, no mentions", "2017", default, mentions=False, over=("sparse only, no mentions",))
 
 
 def both(configuration: Configuration) -> Iterator[Configuration]:
-    """A configuration, and the same model when the mentions of a document have no say in each other's ranking."""
-    alone = by_itself(configuration)
-    yield dataclasses.replace(configuration, over=(*configuration.over, alone.name))
-    yield alone
+    """A configuration, and the same model when the mentions of a document have a say in each other's ranking."""
+    yield dataclasses.replace(configuration, agree=True)
+    yield agreeing(configuration)
 
 
-def by_itself(configuration: Configuration) -> Configuration:
-    """A configuration without document-level consistency."""
-    name, options = f"{configuration.name}{BY_ITSELF}", changed(configuration.options, {"text": {"document_weight": 0}})
-    return dataclasses.replace(configuration, name=name, options=options)
+def agreeing(configuration: Configuration) -> Configuration:
+    """A configuration with document-level consistency."""
+    options = changed(configuration.options, {"text": {"document_weight": DOCUMENT_WEIGHT}})
+    return dataclasses.replace(
+        configuration, name=f"{configuration.name}{AGREE}", options=options, agree=False, over=(*configuration.over, configuration.name)
+    )
 
 
 def levers(sparse: LinkerOptions) -> Iterator[Configuration]:
-    """Our default on the names of 2012, and with one thing changed at a time, these after one epoch of the list-wise phase.
-
-    In these, each mention is ranked by itself.
-    """
+    """Our default on the names of 2012, and with one thing changed at a time, these after one epoch of the list-wise phase."""
     default, *others = ours(sparse)
     yield default
     yield from others
-    short = dataclasses.replace(by_itself(default), name="one epoch", over=())
-    short = dataclasses.replace(short, options=changed(short.options, {"training": {"epochs": 1}}))
+    short = dataclasses.replace(default, name="one epoch", options=changed(default.options, {"training": {"epochs": 1}}), agree=False)
     yield short
     for name, values in LEVERS.items():
         yield dataclasses.replace(short, name=f"one epoch, {name}", options=changed(short.options, values), over=("one epoch",))
@@ -192,7 +190,7 @@ def words(sparse: LinkerOptions) -> Iterator[Configuration]:
         ("transformer", {"MiniLM": {}}, ", before lists"),
     ):
         for part, values in parts.items():
-            default = changed(as_biosyn(fixed(preset("default", encoder)), sparse), {"text": {"document_weight": 0}, **values})
+            default = changed(as_biosyn(fixed(preset("default", encoder)), sparse), values)
             alone = {"training": {"sparse_weight": 0, "sparse_learning_rate": 0}}
             weight = {"training": {"sparse_weight": UNTRAINED_WEIGHT}}
             before = {"training": {"epochs": 0}}
@@ -270,7 +268,7 @@ def load(path: Path, configuration: Configuration, seed: int) -> dict[str, Any]:
 
 
 def _made(configuration: Configuration, task: Task, seed: int) -> Iterator[tuple[Configuration, dict[str, Any]]]:
-    """What one training gives: the figures of the configuration, and of each mention by itself where that is not the same."""
+    """What one training gives: the figures of the configuration, and those of the same model with document-level consistency."""
     options = changed(configuration.options, {"training": {"seed": seed}})
     names, judged = medic(configuration.medic), task.judged
     folder, phase = WORK / key(configuration, seed), path_of(configuration, task, seed).replace("/", "-")
@@ -283,7 +281,7 @@ def _made(configuration: Configuration, task: Task, seed: int) -> Iterator[tuple
         validate=(lambda linker: _judged(linker, judged)) if task.on == "devel" else None,
         work=Work(folder, resume=True, phase=phase, on_event=_say),
     )
-    for made in (configuration, by_itself(configuration)) if options.text.document_weight else (configuration,):
+    for made in (configuration, agreeing(configuration)) if configuration.agree else (configuration,):
         weight = {"text": {"document_weight": made.options.text.document_weight}}
         model.options, options = changed(model.options, weight), changed(options, weight)
         yield made, _figures(model, made, task, judged, options)
@@ -462,7 +460,7 @@ def main(
     PLOTS.mkdir(parents=True, exist_ok=True)
     for (name, release), runs in kept.items():
         first = next(iter(runs.values()))
-        if first["history"] and not name.endswith(BY_ITSELF):  # trained no other way
+        if first["history"] and not name.endswith(AGREE):  # trained no other way
             plot(
                 [made | {"phase": _phase(made["phase"])} for made in first["history"]],
                 PLOTS / f"{task.corpus}-{task.on}-{_slug(name, release)}.png",

@@ -164,9 +164,9 @@ def documents() -> str:
         ("ncbi_test_dense", "NCBI Disease, test"),
     ):
         for pair in runs(name)["differences"]:
-            if pair["over"] == f"{pair['of']}, each mention by itself":
+            if pair["of"] == f"{pair['over']}, mentions of a document agree":
                 cells = ("{:+.4f} ({:+.4f} to {:+.4f})".format(*pair[f"acc{k}"]) for k in (1, 5))
-                rows.append([judged, pair["of"], pair["protocol"], str(len(pair["seeds"])), *cells])
+                rows.append([judged, pair["over"], pair["protocol"], str(len(pair["seeds"])), *cells])
     return table(["mentions", "model", "protocol", "runs", "Acc@1 (95% interval)", "Acc@5 (95% interval)"], rows)
 
 

@@ -151,7 +151,6 @@ _DAN = dataclasses.replace(
 )
 _HELD = dataclasses.replace(_DAN.ground, prototype_weight=0, context_weight=1, concept_weight=1)
 _OF_ENCODERS: Mapping[str, LinkerOptions] = {
-    "transformer": dataclasses.replace(LinkerOptions(), text=TextOptions(document_weight=0.03)),
     "dan": _DAN,
     "dan-higher": dataclasses.replace(
         _DAN,
