@@ -240,8 +240,8 @@ class Linker:
             self._cache.clear()
         self._cache.update(((*pair, depth), found[pair]) for pair in new)
         for group in groups:
-            if len(group) == 1:
-                yield [found[group[0]][:k]]
+            if len(group) == 1 or not self.options.text.document_weight:
+                yield [found[pair][:k] for pair in group]
                 continue
             rankings = {pair: [((c.concept_id,), c.score) for c in found[pair]] for pair in group}
             settled = {pair for pair in group if found[pair] and self.normalize(found[pair][0].matched_name) == pair[0]}

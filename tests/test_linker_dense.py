@@ -551,7 +551,7 @@ def test_parts_of_a_composite_share_their_context(reranking: Linker) -> None:
     prediction = next(iter(reranking.link([document], k=2)))
     assert [part.text for part in prediction.parts] == ["breast cancer", "ovarian cancer"]
     around = "family with breast and ovarian cancer was seen"
-    alone = reranking._rank([(part.text, around) for part in prediction.parts], 2)
+    (alone,) = reranking._rank([[(part.text, around) for part in prediction.parts]], 2)
     assert [part.candidates for part in prediction.parts] == alone
 
 
