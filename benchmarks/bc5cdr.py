@@ -22,6 +22,6 @@ if __name__ == "__main__":
     default = dense_accuracy.fixed(LinkerOptions())
     configurations = [
         *dense_accuracy.both(dense_accuracy.Configuration("default", "2017", default, over=("sparse only",))),
-        dense_accuracy.Configuration("sparse only", "2017", dense_accuracy.fixed(LinkerOptions()), encoder="tfidf"),
+        dense_accuracy.Configuration("sparse only", "2017", default, encoder="tfidf"),
     ]
     dense_accuracy.main(parser.parse_args(), configurations, dense_accuracy.Task("bc5cdr", "devel"), {})

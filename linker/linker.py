@@ -224,6 +224,9 @@ class Linker:
         concepts = lambda row: table.concepts[table.indptr[row] : table.indptr[row + 1]].tolist()  # noqa: E731
         found = dict(zip(distinct, every, strict=True))
         for group in groups:
+            if len(group) == 1 or not self.options.text.document_weight:
+                yield [(found[pair][0][:k], found[pair][1][:k]) for pair in group]
+                continue
             rankings = {pair: list(zip(map(concepts, found[pair][0]), found[pair][1].tolist(), strict=True)) for pair in group}
             settled = {pair for pair in group if len(found[pair][0]) and table.texts[found[pair][0][0]] == pair[0]}
             agreed = agreement.agreed(rankings, settled, self.options.text.document_weight, k)

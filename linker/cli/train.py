@@ -10,13 +10,13 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from linker.cli import common, settings
+from linker.cli import common, progress, settings
 from linker.errors import LinkerError
 
 if TYPE_CHECKING:
@@ -29,24 +29,6 @@ if TYPE_CHECKING:
 
 _WORDS = "words"  # folder of the word vectors that were trained for it
 _PHASES = {"align", "ground", "rank", "rank-rerank", "refit", "refit-rerank", _WORDS}  # folders of checkpoints, one for each phase
-_LABELS = {
-    "loss": "loss",
-    "gold_share": "lists with gold",
-    "synonym_loss": "synonyms",
-    "prototype_loss": "prototypes",
-    "context_loss": "to names' own vectors",
-    "concept_loss": "to their classes' vectors",
-    "between_loss": "to half way between",
-    "dev_map": "mAP of held-out names",
-    "dev_loss": "loss on other names",
-    "right_first": "lists with gold first",
-    "list_loss": "list loss",
-    "norm_loss": "norm loss",
-    "sparse_weight": "λ",
-    "dev_acc1": "development Acc@1",
-    "dev_acc5": "Acc@5",
-    "candidate_recall": "candidate recall@20",
-}
 
 
 @click.command()
@@ -162,8 +144,8 @@ def train(
     choices["corrections"] = read(spelling, handle) if spelling else {}
     choices["words"] = _words(words, texts, dictionary, options, checkpoints / _WORDS, is_main) if words or texts else None
     development = annotated(dev) if dev else []
-    with _progress(checkpoints) as progress:
-        work = Work(checkpoints, resume, judged_by=_checksum(dev) if dev else "", on_event=progress, progress=common.has_bars())
+    with progress.shown(checkpoints) as on_event:
+        work = Work(checkpoints, resume, judged_by=_checksum(dev) if dev else "", on_event=on_event, progress=common.has_bars())
         model = _trained(dictionary, training, development, work, choices, refit)
         if not is_main:
             return
@@ -297,60 +279,6 @@ def _remove(checkpoints: Path) -> None:
         shutil.rmtree(checkpoints / phase, ignore_errors=True)
     with contextlib.suppress(OSError):
         checkpoints.rmdir()
-
-
-@contextlib.contextmanager
-def _progress(checkpoints: Path) -> Iterator[_Progress]:
-    """Show the progress of a training; where it is interrupted, say how to go on."""
-    progress = _Progress()
-    try:
-        yield progress
-    except KeyboardInterrupt:
-        progress.close()
-        if checkpoints.is_dir():
-            common.say(f"{checkpoints} holds the training up to its last checkpoint; go on with --resume")
-        raise
-    finally:
-        progress.close()
-
-
-class _Progress:
-    """Says how each epoch came out, once; on a terminal also how far it is."""
-
-    def __init__(self) -> None:
-        self._bar: Any = None
-        self._said: set[tuple[str, int]] = set()
-
-    def __call__(self, event: Any) -> None:
-        if not isinstance(event, Mapping):
-            self._step(event)
-            return
-        self.close()
-        epoch = event["phase"], event["epoch"]
-        if epoch not in self._said:  # that of an alignment comes again with the refit
-            self._said.add(epoch)
-            numbers = (f"{_LABELS.get(name, name)} {value:.4f}" for name, value in event.items() if name not in ("phase", "epoch"))
-            common.say(f"{epoch[0]}, epoch {epoch[1]}: {', '.join(numbers)}")
-
-    def close(self) -> None:
-        """Take the bar away."""
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
-
-    def _step(self, step: Any) -> None:
-        if self._bar is None:
-            from tqdm import tqdm
-
-            self._bar = tqdm(
-                desc=f"epoch {step.epoch}",
-                total=step.steps,
-                initial=step.step - 1,
-                unit=" steps",
-                leave=False,
-                disable=not common.has_bars(),
-            )
-        self._bar.update()
 
 
 def _trained(

@@ -437,7 +437,7 @@ def test_a_stopped_training_goes_on_to_the_same_model(
     epochs, steps = map(int, checkpoint.split("-"))
     assert 1 <= epochs < 8
     made: list[tuple[int, int]] = []
-    progress = importlib.import_module("linker.cli.train")._Progress
+    progress = importlib.import_module("linker.cli.progress")._Progress
     monkeypatch.setattr(progress, "_step", lambda self, step: made.append((step.epoch, step.step)))
     assert run("train", *arguments, "--resume").code == 0
     every = [(epoch, step) for epoch in range(1, 9) for step in (1, 2)]  # 6 mentions, 4 at once
