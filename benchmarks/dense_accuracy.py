@@ -147,7 +147,9 @@ def ablation(epochs: int) -> Iterator[Configuration]:
 def ours(sparse: LinkerOptions) -> Iterator[Configuration]:
     """Our default: with the names of 2012 as BioSyn's protocol wants them, and as deployed on later releases."""
     default = fixed(LinkerOptions())
-    yield from both(Configuration("default", "2012", as_biosyn(default, sparse)))
+    biosyn = as_biosyn(default, sparse)
+    yield from both(Configuration("default", "2012", biosyn))
+    yield Configuration("default, second stage", "2012", changed(biosyn, LEVERS["second stage"]), over=("default",))
     yield Configuration("default", "2017", default)
     yield Configuration("default", "2026", default)
     yield Configuration("sparse only, no mentions", "2017", default, mentions=False, encoder="tfidf")
