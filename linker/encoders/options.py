@@ -7,6 +7,8 @@ from typing import Literal
 
 from linker.errors import LinkerError
 
+_UNITS = 1_000_000  # of a layer; more is a slip, and would end in a cryptic error of the memory
+
 
 @dataclass(frozen=True, slots=True)
 class TransformerOptions:
@@ -71,8 +73,8 @@ class DanOptions:
     normalize: bool = True  # unit vectors, so that the dense score is a cosine
 
     def __post_init__(self) -> None:
-        if self.hidden < 0:
-            raise LinkerError(f"dan.hidden is {self.hidden}; expected: 0 or more")
+        if not 0 <= self.hidden <= _UNITS:
+            raise LinkerError(f"dan.hidden is {self.hidden}; expected: 0 to {_UNITS}")
         if not 0 <= self.dropout < 255.5 / 256:
             raise LinkerError(f"dan.dropout is {self.dropout}; expected: 0 or more, and below 0.998")
 
@@ -87,8 +89,8 @@ class FewShotOptions:
     normalize: bool = True  # unit vectors, so that the dense score is a cosine
 
     def __post_init__(self) -> None:
-        if self.hidden < 1:
-            raise LinkerError(f"fewshot.hidden is {self.hidden}; expected: 1 or more")
+        if not 1 <= self.hidden <= _UNITS:
+            raise LinkerError(f"fewshot.hidden is {self.hidden}; expected: 1 to {_UNITS}")
         if not 0 <= self.dropout < 255.5 / 256:
             raise LinkerError(f"fewshot.dropout is {self.dropout}; expected: 0 or more, and below 0.998")
         if not self.base:
@@ -112,8 +114,8 @@ class BneOptions:
 
     def __post_init__(self) -> None:
         for name in ("character_dim", "hidden", "max_characters", "max_words"):
-            if getattr(self, name) < 1:
-                raise LinkerError(f"bne.{name} is {getattr(self, name)}; expected: 1 or more")
+            if not 1 <= getattr(self, name) <= _UNITS:
+                raise LinkerError(f"bne.{name} is {getattr(self, name)}; expected: 1 to {_UNITS}")
         if not 0 <= self.dropout < 1:
             raise LinkerError(f"bne.dropout is {self.dropout}; expected: 0 or more, and below 1")
         if self.targets not in ("words", "tokens"):

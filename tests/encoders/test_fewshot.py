@@ -56,6 +56,19 @@ def test_half_of_a_vector_is_the_one_below(words: WordVectors) -> None:
     np.testing.assert_allclose(encoder.pretrained(names), u, atol=1e-6)
 
 
+def test_a_name_without_known_words_has_no_direction(words: WordVectors) -> None:
+    """Its vector is zero, so that it is like no other name, and not like all others that have none."""
+    vectors = make("words", words).encode(["xyzzy", "heart", "plugh"])
+    assert not vectors[[0, 2]].any()
+    assert vectors[1].any()
+
+
+@pytest.mark.parametrize("hidden", [0, 10**11])
+def test_a_width_that_is_no_width_is_refused(hidden: int) -> None:
+    with pytest.raises(LinkerError, match=f"fewshot.hidden is {hidden}; expected: 1 to 1000000"):
+        FewShotOptions(hidden=hidden)
+
+
 def test_it_stands_on_projected_means(words: WordVectors) -> None:
     projected = DanEncoder.create(DanOptions(hidden=0), TABLE, words, 0)
     np.testing.assert_allclose(make("cca", words).pretrained(VOCABULARY), projected.encode(VOCABULARY), atol=1e-6)
