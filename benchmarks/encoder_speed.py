@@ -1,7 +1,7 @@
-"""Speed, size and training of the DAN beside MiniLM, on the same cores in one run.
+"""Speed and size of every encoder, and the training of the DAN, on the same cores in one run.
 
-python benchmarks/dan_speed.py           -> results/dan_speed.json
-python benchmarks/dan_speed.py --quick   a small trial, printed and not saved
+python benchmarks/encoder_speed.py           -> results/encoder_speed.json
+python benchmarks/encoder_speed.py --quick   a small trial, printed and not saved
 
 Word vectors are those of name_encoders.py; making them is told apart. The training is that of `linker train --dict` with the MEDIC of 2017
 and the mentions of train and dev, in a process of its own.
@@ -10,6 +10,7 @@ and the mentions of train and dev, in a process of its own.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import random
 import statistics
@@ -17,8 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +28,25 @@ from dense_accuracy import Task
 from name_encoders import vectors
 from speed import peak
 
-from linker import Linker
+from linker import Linker, registry
 from linker.encoders.dan import DanEncoder
 from linker.encoders.trainable import TrainableEncoder
-from linker.encoders.transformer import TransformerEncoder
-from linker.options import LinkerOptions, changed, preset
+from linker.options import changed, preset
 from linker.ranker.ground import Grounding
 from linker.text.normalize import normalize
 from linker.training import classes
-from linker.training.options import Work
+from linker.training.options import GroundOptions, Work
 
 YEAR = "2017"
 STEPS = 100  # of an epoch that are measured
+ENCODERS = ("transformer", "dan", "dan-higher", "fewshot", "bne", "bne-words")
+_TRIPLETS = {"loss": "triplet", "prototype_weight": 1, "batch_size": 64}
+DRAWN: dict[str, dict[str, Any]] = {  # ways to draw the names of an epoch
+    "pairs": {},
+    "triplets from a pool": _TRIPLETS,
+    "triplets from all names": {**_TRIPLETS, "pool": 0},
+    "all triplets from all names": {**_TRIPLETS, "pool": 0, "triplets": 0},  # the paper's
+}
 TARGETS = {"times_faster": 4, "model_mb": 100, "training_minutes": 10, "peak_mb": 2000}
 
 
@@ -47,30 +54,45 @@ TARGETS = {"times_faster": 4, "model_mb": 100, "training_minutes": 10, "peak_mb"
 class Sizes:
     """How much is measured."""
 
-    rounds: int = 5  # MiniLM and the DAN in turn
-    sample: int = 8192  # names that MiniLM encodes a round; the DAN encodes all
+    rounds: int = 5  # of all encoders in turn
+    sample: int = 8192  # names a round
     seed: int = 0
 
 
 def encoding(sizes: Sizes) -> dict[str, Any]:
-    """Names of the dictionary encoded a second by each, from text to vector."""
-    names, options = list(medic(YEAR).table(normalize).texts), preset("default", "dan")
-    words, draw = vectors("fastText").pruned(names), random.Random(sizes.seed)
-    speeds: dict[str, list[float]] = {"minilm": [], "dan": []}
-    for _ in range(sizes.rounds):
-        made = DanEncoder(words, options.dan).eval()
-        sample = draw.sample(names, sizes.sample)
-        sides: Sequence[tuple[str, TrainableEncoder, list[str]]] = (
-            ("minilm", TransformerEncoder.create(LinkerOptions().transformer), sample),
-            ("dan", made, names),
-        )
-        for name, encoder, texts in sides:
+    """Names of the dictionary encoded a second by each, from text to vector, and what each takes on disk."""
+    table = medic(YEAR).table(normalize)
+    names = list(table.texts)
+    words = vectors("fastText").pruned(names).halved()
+    made: dict[str, TrainableEncoder] = {}
+    for name in ENCODERS:
+        kind = registry.load(name)
+        made[name] = kind.create(getattr(preset("default", name), kind.group), table, words, sizes.seed).eval()
+    speeds: dict[str, list[float]] = {name: [] for name in made}
+    drawn = random.Random(sizes.seed).sample(names, sizes.rounds * sizes.sample)  # no name twice: encoders keep tokens
+    for i in range(sizes.rounds):
+        sample = drawn[i * sizes.sample : (i + 1) * sizes.sample]
+        for name, encoder in made.items():
             start = time.perf_counter()
-            encoder.encode(texts)
-            speeds[name].append(len(texts) / (time.perf_counter() - start))
-    ratios = [dan / other for other, dan in zip(speeds["minilm"], speeds["dan"], strict=True)]
-    per_second = {name: [round(speed) for speed in side] for name, side in speeds.items()}
-    return {"names": len(names), "names_per_second": per_second, "times_faster_median": round(statistics.median(ratios), 1)}
+            encoder.encode(sample)
+            speeds[name].append(len(sample) / (time.perf_counter() - start))
+    found = {}
+    for name, encoder in made.items():
+        ratios = [own / other for own, other in zip(speeds[name], speeds["transformer"], strict=True)]
+        found[name] = {
+            "names_per_second": [round(speed) for speed in speeds[name]],
+            "times_faster_median": round(statistics.median(ratios), 2),
+            "encoder_mb": round(megabytes(encoder), 1),
+            "vectors_mb": round(len(names) * encoder.dim * 2 / 1e6, 1),  # of the names, in half precision
+        }
+    return {"names": len(names), "encoders": found}
+
+
+def megabytes(encoder: TrainableEncoder) -> float:
+    """What an encoder takes on disk, with the word vectors that the dictionary needs."""
+    with tempfile.TemporaryDirectory() as folder:
+        encoder.save(Path(folder) / "encoder")
+        return sum(f.stat().st_size for f in Path(folder).rglob("*") if f.is_file()) / 1e6
 
 
 def training(sizes: Sizes) -> dict[str, Any]:
@@ -108,15 +130,23 @@ def training(sizes: Sizes) -> dict[str, Any]:
 
 
 def drawing(sizes: Sizes) -> dict[str, Any]:
-    """The share of an epoch of grounding that drawing its pairs takes, with the vectors of now that hard batches need."""
-    options = preset("default", "dan")
-    names = classes.of_concepts(medic(YEAR).table(normalize))
-    encoder = DanEncoder.of(names, options.dan, vectors("fastText").pruned(names.texts), sizes.seed)
-    grounding = Grounding(encoder, names, options.ground, sizes.seed, encoder.encode)
+    """The share of an epoch of grounding that drawing takes, with the vectors of now that hard negatives need; memory is the process's."""
+    options, names = preset("default", "dan"), classes.of_concepts(medic(YEAR).table(normalize))
+    words = vectors("fastText").pruned(names.texts)
+    return {"names": len(names)} | {
+        way: drawn(DanEncoder.of(names, options.dan, words, sizes.seed), names, dataclasses.replace(options.ground, **fields), sizes.seed)
+        | {"peak_mb": round(peak())}
+        for way, fields in DRAWN.items()
+    }
+
+
+def drawn(encoder: DanEncoder, names: classes.Classes, options: GroundOptions, seed: int) -> dict[str, Any]:
+    """Seconds of an epoch: of drawing, and of its steps, of which some are measured."""
+    grounding = Grounding(encoder, names, options, seed, encoder.encode)
     start = time.perf_counter()
     batches = grounding.batches(1)
-    drawn = time.perf_counter() - start
-    optimizer = torch.optim.Adam(encoder.parameters(), lr=options.ground.learning_rate, fused=True)
+    drawing = time.perf_counter() - start
+    optimizer = torch.optim.Adam(encoder.parameters(), lr=options.learning_rate, fused=True)
     encoder.train()
     start = time.perf_counter()
     for batch in batches[:STEPS]:
@@ -124,8 +154,8 @@ def drawing(sizes: Sizes) -> dict[str, Any]:
         batch.loss(encoder.embed(batch.names)).value.backward()
         optimizer.step()
     steps = (time.perf_counter() - start) / len(batches[:STEPS]) * len(batches)
-    return {"names": len(names), "steps": len(batches), "seconds_drawing": round(drawn, 1), "seconds_of_steps": round(steps, 1)} | {
-        "share": round(drawn / (drawn + steps), 3)
+    return {"steps": len(batches), "seconds_drawing": round(drawing, 1), "seconds_of_steps": round(steps, 1)} | {
+        "share": round(drawing / (drawing + steps), 3)
     }
 
 
@@ -147,7 +177,7 @@ if __name__ == "__main__":
         print(json.dumps(training(chosen) if given.part == "training" else drawing(chosen)))
         sys.exit()
     figures: dict[str, Any] = {
-        "sizes": asdict(chosen),
+        "sizes": dataclasses.asdict(chosen),
         "threads": torch.get_num_threads(),
         "targets": TARGETS,
         "encoding": encoding(chosen),
@@ -160,4 +190,4 @@ if __name__ == "__main__":
         kept = json.loads((RESULTS / "runs" / "names" / "words-fasttext.json").read_text(encoding="utf-8"))["figures"]
         figures["word_vectors"] = {"words": kept["words"], "cpu_minutes": round(kept["cpu_seconds"] / 60, 1)}
         print(figures["training"], figures["word_vectors"])
-        save("dan_speed", figures, seed=chosen.seed)
+        save("encoder_speed", figures, seed=chosen.seed)
