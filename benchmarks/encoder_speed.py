@@ -3,8 +3,8 @@
 python benchmarks/encoder_speed.py           -> results/encoder_speed.json
 python benchmarks/encoder_speed.py --quick   a small trial, printed and not saved
 
-Word vectors are those of name_encoders.py; making them is told apart. The training is that of `linker train --dict` with the MEDIC of 2017
-and the mentions of train and dev, in a process of its own.
+Each part runs in a process of its own, and is kept in results/runs/speed/. Word vectors are those of name_encoders.py; making them is told
+apart. The training is that of `linker train --dict` with the MEDIC of 2017 and the mentions of train and dev.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from common import RESULTS, medic, save
+from common import medic, save
 from dense_accuracy import Task
-from name_encoders import vectors
+from name_encoders import kept, vectors
 from speed import peak
 
 from linker import Linker, registry
@@ -38,13 +40,12 @@ from linker.training import classes
 from linker.training.options import GroundOptions, Work
 
 YEAR = "2017"
-STEPS = 100  # of an epoch that are measured
+STEPS = 50  # of an epoch that are measured
 ENCODERS = ("transformer", "dan", "dan-higher", "fewshot", "bne", "bne-words")
 _TRIPLETS = {"loss": "triplet", "prototype_weight": 1, "batch_size": 64}
 DRAWN: dict[str, dict[str, Any]] = {  # ways to draw the names of an epoch
     "pairs": {},
     "triplets from a pool": _TRIPLETS,
-    "triplets from all names": {**_TRIPLETS, "pool": 0},
     "all triplets from all names": {**_TRIPLETS, "pool": 0, "triplets": 0},  # the paper's
 }
 TARGETS = {"times_faster": 4, "model_mb": 100, "training_minutes": 10, "peak_mb": 2000}
@@ -159,35 +160,31 @@ def drawn(encoder: DanEncoder, names: classes.Classes, options: GroundOptions, s
     }
 
 
+PARTS: dict[str, Callable[[Sizes], dict[str, Any]]] = {"encoding": encoding, "drawing": drawing, "training": training}
+
+
 def child(part: str, sizes: Sizes) -> dict[str, Any]:
     """Run a part in a process of its own."""
     command = [sys.executable, __file__, "--part", part, "--seed", str(sizes.seed)]
     found: dict[str, Any] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.splitlines()[-1])
-    return found
+    return found | {"threads": torch.get_num_threads()}
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a small trial, printed and not saved")
+    parser.add_argument("--quick", action="store_true", help="a small trial of encoding and drawing, printed and not saved")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--part", choices=("training", "drawing"), help=argparse.SUPPRESS)
+    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     given = parser.parse_args()
     chosen = Sizes(rounds=1, sample=512, seed=given.seed) if given.quick else Sizes(seed=given.seed)
     if given.part:
-        print(json.dumps(training(chosen) if given.part == "training" else drawing(chosen)))
-        sys.exit()
-    figures: dict[str, Any] = {
-        "sizes": dataclasses.asdict(chosen),
-        "threads": torch.get_num_threads(),
-        "targets": TARGETS,
-        "encoding": encoding(chosen),
-    }
-    print(figures["encoding"], flush=True)
-    figures["drawing"] = drawing(chosen) if given.quick else child("drawing", chosen)
-    print(figures["drawing"], flush=True)
-    if not given.quick:
-        figures["training"] = child("training", chosen)
-        kept = json.loads((RESULTS / "runs" / "names" / "words-fasttext.json").read_text(encoding="utf-8"))["figures"]
-        figures["word_vectors"] = {"words": kept["words"], "cpu_minutes": round(kept["cpu_seconds"] / 60, 1)}
-        print(figures["training"], figures["word_vectors"])
+        print(json.dumps(PARTS[given.part](chosen)))
+    elif given.quick:
+        print(encoding(chosen), drawing(chosen))
+    else:
+        figures: dict[str, Any] = {"sizes": dataclasses.asdict(chosen), "targets": TARGETS}
+        figures |= {part: kept(f"runs/speed/{part}", partial(child, part, chosen), chosen.seed) for part in PARTS}
+        words = kept("runs/names/words-fasttext", dict)
+        figures["word_vectors"] = {"words": words["words"], "cpu_minutes": round(words["cpu_seconds"] / 60, 1)}
         save("encoder_speed", figures, seed=chosen.seed)
+        print(figures)
