@@ -47,7 +47,7 @@ WORK = ROOT / "benchmarks" / "work"  # word vectors, not in version control
 ZERO_SHOT = 1000  # concepts
 EXAMPLE = "cariogenesis"  # the mention of table 7
 COVERAGE = (1, 4, 16, 64, 256, 1024)
-JUDGED = ("mayosrs", "umnsrs_relatedness", "umnsrs_similarity")
+JUDGED = sorted(path.stem for path in (DATA / "relatedness").glob("*.tsv"))  # whatever pairs there are
 WORDS = {
     "fastText": WordsOptions(),
     "SG_W": WordsOptions(subwords=False),
@@ -82,6 +82,7 @@ ENCODERS: dict[str, tuple[DanOptions | BneOptions, GroundOptions, str]] = {  # n
         "SG_W",
     ),
 }
+BASELINES = ("Jaccard", *WORDS, "SG_W + WMD")
 EVERYWHERE = ("word mean", "CCA", "DAN", "CCA + DAN")  # the others are trained on fine classes only, once
 PARTS, SCORES = ("train", "test", "zero_shot"), ("map", "acc", "mrr")
 PUBLISHED = {  # mAP, Acc and MRR on train, test and zero-shot names; the papers' coarse and fine classes are those of ICD-10 and SNOMED-CT
@@ -119,8 +120,12 @@ class Run:
     @property
     def name(self) -> str:
         """Where the result is kept."""
-        slug = "-".join("".join(c if c.isalnum() else " " for c in f"{self.data} {self.encoder}".lower()).split())
-        return f"runs/names/{slug}-{self.seed}"
+        return f"runs/names/{slug(f'{self.data} {self.encoder}')}-{self.seed}"
+
+
+def slug(name: str) -> str:
+    """A name for a file."""
+    return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
 
 
 @cache
@@ -251,15 +256,21 @@ def reranked(similarity: reranking.Similarity) -> dict[str, float]:
     return {c: round(float(reranking.mean_average_precisions(questions(c), similarity).mean()), 4) for c in ("ncbi", "bc5cdr")}
 
 
-def baselines() -> dict[str, Any]:
-    """Jaccard, and the word vectors of BNE, alone and with the word mover's distance."""
-    figures: dict[str, Any] = {"Jaccard": {"reranking": reranked(reranking.jaccard)}}
-    for kind in WORDS:
-        encode = vectors(kind).named
-        figures[kind] = {"reranking": reranked(reranking.cosine(encode)), "relatedness": related(encode)}
-        figures[kind] |= {"coverage": covered(encode, split("fine", 0).zero_shot), "hpo_coverage": covered(encode, phenotypes(0))}
-    figures["SG_W + WMD"] = {"reranking": reranked(reranking.word_mover(vectors("SG_W")))}
-    return figures
+def baseline(name: str) -> dict[str, Any]:
+    """Jaccard, or the word vectors of BNE, alone and with the word mover's distance."""
+    if name == "Jaccard":
+        return {"reranking": reranked(reranking.jaccard)}
+    if name == "SG_W + WMD":
+        return {"reranking": reranked(reranking.word_mover(vectors("SG_W")))}
+    encode = vectors(name).named
+    figures: dict[str, Any] = {"reranking": reranked(reranking.cosine(encode)), "relatedness": related(encode)}
+    return figures | {"coverage": covered(encode, split("fine", 0).zero_shot), "hpo_coverage": covered(encode, phenotypes(0))}
+
+
+def baselines() -> dict[str, dict[str, Any]]:
+    """Those that are kept."""
+    paths = {name: f"runs/names/baseline-{slug(name)}" for name in BASELINES}
+    return {name: kept(path, dict) for name, path in paths.items() if (RESULTS / f"{path}.json").exists()}
 
 
 def kept(name: str, make: Callable[[], dict[str, Any]], seed: int | None = None) -> dict[str, Any]:
@@ -288,6 +299,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--data", action="append", choices=list(PUBLISHED), help="may be given again")
     parser.add_argument("--encoder", action="append", choices=list(ENCODERS), help="may be given again")
+    parser.add_argument("--baseline", action="append", choices=BASELINES, help="nothing but these; may be given again")
     parser.add_argument("--table", action="store_true", help="run nothing")
     given = parser.parse_args()
     runs = [
@@ -299,10 +311,10 @@ def main() -> None:
     ]
     if not given.table:
         for run in runs:
-            if run.data in (given.data or PUBLISHED) and run.encoder in (given.encoder or ENCODERS):
+            if run.data in (given.data or PUBLISHED) and run.encoder in (given.encoder or ENCODERS) and not given.baseline:
                 kept(run.name, partial(made, run), run.seed)
-        if not (given.data or given.encoder):
-            kept("runs/names/baselines", baselines, 0)
+        for name in given.baseline or (() if given.data or given.encoder else BASELINES):
+            kept(f"runs/names/baseline-{slug(name)}", partial(baseline, name), 0)
     there = [checked(run) for run in runs if (RESULTS / f"{run.name}.json").exists()]
     rows = []
     for data in PUBLISHED:
@@ -314,9 +326,7 @@ def main() -> None:
                     rows.append(row | {"data": f"{data}, new names", "published": None})
                     row |= {"data": f"{data}, all names", "test": row["with_repeated"]}
                 rows.append(row | {"published": theirs})
-    path = RESULTS / "runs" / "names" / "baselines.json"
-    judged = kept("runs/names/baselines", dict) if path.exists() else {}
-    save("name_encoders", {"rows": rows, "differences": differences(there), "baselines": judged})
+    save("name_encoders", {"rows": rows, "differences": differences(there), "baselines": baselines()})
     for row in rows:
         theirs = row["published"] or {}
         scores = {part: {name: (row[part][name][0], theirs.get(part, {}).get(name)) for name in SCORES} for part in PARTS}
