@@ -9,6 +9,14 @@ from typing import Any
 from tables import RESULTS, result, runs, table
 
 PARTS = ("train", "test", "zero_shot")
+KINDS = {  # how the name of a row begins -> the encoder whose speed was measured
+    "CCA + DAN": "dan",
+    "DAN level": "dan-higher",
+    "few-shot": "fewshot",
+    "BNE words": "bne-words",
+    "BNE": "bne",
+    "MiniLM": "transformer",
+}
 RELATEDNESS = ("mayosrs", "umnsrs_relatedness", "umnsrs_similarity")
 
 
@@ -103,22 +111,31 @@ def hybrid() -> str:
 
 def cost() -> str:
     """What the DAN costs, beside MiniLM."""
-    if not (RESULTS / "dan_speed.json").exists():
+    figures = speed()
+    if not figures:
         return table([], [])
-    figures = result("dan_speed")
-    pair, drawn, made, words = (figures[name] for name in ("encoding", "drawing", "training", "word_vectors"))
-    dan, minilm = (statistics.median(pair["names_per_second"][side]) for side in ("dan", "minilm"))
+    made, words = figures["training"], figures["word_vectors"]
+    dan, minilm = (statistics.median(figures["encoding"]["encoders"][kind]["names_per_second"]) for kind in ("dan", "transformer"))
+    faster = figures["encoding"]["encoders"]["dan"]["times_faster_median"]
     rows = [
-        ["names encoded a second, MiniLM beside it in the same run", f"{dan:,.0f} / {minilm:,.0f}, {pair['times_faster_median']:g} times"],
+        ["names encoded a second, MiniLM beside it in the same run", f"{dan:,.0f} / {minilm:,.0f}, {faster:.1f} times"],
         [
-            f"training on MEDIC 2017 with train and dev, {figures['threads']} threads",
+            f"training on MEDIC 2017 with train and dev, {made['threads']} threads",
             f"{made['minutes']:.1f} minutes, peak memory {made['peak_mb']:,} MB",
         ],
         ["the model", f"{made['model_mb']:.0f} MB, {made['names']:,} names"],
         ["word vectors, made once for all models", f"{words['words']:,} words, {words['cpu_minutes']:.0f} minutes of one core"],
-        [f"drawing pairs, {drawn['names']:,} names", f"{drawn['share']:.0%} of an epoch ({drawn['seconds_drawing']:.0f} s)"],
     ]
+    for way, own in figures["drawing"].items():
+        if isinstance(own, dict):
+            share = f"{own['share']:.0%} of an epoch ({own['seconds_drawing']:.0f} s beside {own['seconds_of_steps']:.0f} s of steps)"
+            rows.append([f"drawing {way}, {figures['drawing']['names']:,} names", f"{share}, memory so far {own['peak_mb']:,} MB"])
     return table(["what", "figure"], rows)
+
+
+def speed() -> dict[str, Any]:
+    """What each encoder costs, where that was measured."""
+    return result("encoder_speed") if (RESULTS / "encoder_speed.json").exists() else {}
 
 
 def normalization() -> str:
@@ -203,10 +220,11 @@ def encoders() -> str:
     few = {f"few-shot on {made['input']}, {made['on']}": made for made in _rows("few_shot") if made["on"] in ("I", "S")}
     higher = {f"{made['encoder']}, {made['root']}": made for made in _rows("levels") if made["encoder"].startswith("DAN level")}
     untrained = {made["encoder"]: made for made in _rows("levels") if made["encoder"] == "MiniLM"}
-    rows = []
+    rows, measured = [], speed()["encoding"]["encoders"] if speed() else {}
     for name in dict.fromkeys(("word mean", "CCA", "DAN", "CCA + DAN", "BNE", "BNE words", "MiniLM", *few, *higher)):
         own = made_of.get(name) or few.get(name) or higher.get(name) or untrained.get(name) or {}
         ranked = linked[name]["biosyn"]["acc"] if name in linked else None
+        fast = measured.get(next((kind for start, kind in KINDS.items() if name.startswith(start)), ""))
         minutes = statistics.mean(own["cpu_seconds"]) / 60 if own else 0
         rows.append(
             [
@@ -216,10 +234,13 @@ def encoders() -> str:
                 " / ".join(f"{own['relatedness'][task][0]:.3f}" for task in RELATEDNESS) if own else "-",
                 f"{ranked['1'][0]:.4f} / {ranked['5'][0]:.4f}" if ranked else "-",
                 f"{minutes:.1f}" if minutes else "-",
+                f"{statistics.median(fast['names_per_second']):,.0f}" if fast else "-",
+                f"{fast['encoder_mb']:.0f} + {fast['vectors_mb']:.0f}" if fast else "-",
             ]
         )
     head = ["encoder", "mAP of synonyms, test / zero-shot", "MAP, BM25's candidates", "MayoSRS / UMNSRS relatedness / similarity"]
-    return table([*head, "NCBI Disease test, biosyn, hybrid, Acc@1 / 5", "CPU minutes before lists"], rows)
+    head += ["NCBI Disease test, biosyn, hybrid, Acc@1 / 5", "CPU minutes before lists", "names a second", "MB + MB of vectors"]
+    return table(head, rows)
 
 
 def _rows(name: str, part: str = "rows") -> list[dict[str, Any]]:

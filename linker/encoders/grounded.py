@@ -69,7 +69,12 @@ class GroundedEncoder(TrainableEncoder):
         """
         try:
             encoder = cls._read(folder, persistence.load_json(folder / "options.json"))
-            encoder.load_state_dict(load_file(folder / _WEIGHTS))
+            weights = load_file(folder / _WEIGHTS)
+            for name, own in encoder.state_dict().items():
+                if (shape := weights[name].shape) != own.shape:
+                    other = f"{name} is {'×'.join(map(str, shape))}, expected: {'×'.join(map(str, own.shape))}"
+                    raise LinkerError(f"{folder}: its weights have other dimensions than what they stand on ({other}); train again")
+            encoder.load_state_dict(weights)
         except (SafetensorError, OSError, RuntimeError, TypeError, LookupError) as error:
             raise LinkerError(f"{folder}: holds no encoder {cls.group} as linker writes it ({error}); train again") from None
         if not all(torch.isfinite(tensor).all() for tensor in encoder.state_dict().values()):

@@ -260,7 +260,7 @@ def drawn(options: GroundOptions, table: NameTable, dictionary: Dictionary, seed
     """The names that the phase trains on, and those that it judges by; None: some of the former.
 
     Raises:
-        LinkerError: there is no such root, or the hierarchy has too few classes.
+        LinkerError: there is no such root, or the hierarchy has too few classes, or too few of two names where shots are drawn.
     """
     ids, hierarchy, root = dictionary.ids, dictionary.hierarchy, None
     if options.root:
@@ -276,6 +276,15 @@ def drawn(options: GroundOptions, table: NameTable, dictionary: Dictionary, seed
         names = classes.of_parts(table, hierarchy, options.parts, root, ids)
     if not options.shots:
         return names, None
+    if len(lone := np.flatnonzero(names.sizes < 2)):
+        some = ", ".join(names.ids[i] for i in lone[:5])
+        if names.count - len(lone) < 2:
+            raise LinkerError(
+                f"{names.count - len(lone)} of {names.count} classes have two names or more, one to train on and one to judge by "
+                f"(not {some}); expected: two classes; take another ground.root, or a dictionary with more of a hierarchy (--hierarchy)"
+            )
+        logger.warning("%d of %d classes have one name, and are left out: %s", len(lone), names.count, some)
+        names = names.relabelled(np.flatnonzero(names.sizes[names.labels] > 1))
     if few := [f"{names.ids[i]} ({count})" for i, count in enumerate(names.sizes.tolist()) if count < 2 * options.shots]:
         text = "%d of %d classes have fewer than %d names to draw from, half of them is trained on: %s"
         logger.warning(text, len(few), names.count, 2 * options.shots, ", ".join(few[:5]))

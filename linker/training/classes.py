@@ -139,9 +139,11 @@ def of_level(table: NameTable, hierarchy: Hierarchy, level: int, root: int | Non
     """
     made = of_groups(table, hierarchy.levels(level, root)[-1], ids)
     if made.count < 2:
+        deep = (k for k in range(level - 1, 0, -1) if of_groups(table, hierarchy.levels(k, root)[-1], ids).count > 1)
+        remedy = f"set ground.level={k}, the deepest that has, or take" if (k := next(deep, 0)) else "take"
         raise LinkerError(
             f"the hierarchy has {made.count} concepts on level {level} with names below them; expected: two or more; "
-            "take a smaller ground.level, another ground.root, or a dictionary with more of a hierarchy (--hierarchy)"
+            f"{remedy} another ground.root, or a dictionary with more of a hierarchy (--hierarchy)"
         )
     return made
 
@@ -193,7 +195,10 @@ def held_out(names: Classes, most: int, seed: int) -> NDArray[np.bool_]:
 def shots(names: Classes, each: int, seed: int) -> tuple[Classes, Classes]:
     """Draw so many names of each class to train on, and as many others to judge by (Fivez et al. 2021c, section 3.2).
 
-    A class that has not enough gives half of its names to either, and one with less than two none.
+    A class that has not enough gives half of its names to either.
+
+    Args:
+        names: two or more of each class.
 
     Returns:
         Those to train on and those to judge by; labels are those of `names`.

@@ -47,7 +47,7 @@ class GroundOptions:
     stop_by: Literal["map", "loss"] = "map"  # what the best epoch is told by: mAP of held-out names, or the loss on them
     held_out: int = 1000  # names, of as many classes, that are not trained on but judged by; fewer where classes are few; 0: none
     triplets: int = 2  # of each name in an epoch, or pairs; 0: one for each other name of its class, as in 2021a
-    negatives: int = 200  # nearest names of other classes that one is drawn from
+    negatives: int = 200  # nearest names, those of other classes among which one is drawn from
     pool: int = 10_000  # names, drawn anew each epoch, that negatives come from, the nearest in proportion; 0: all names, as in the papers
     weighting: Literal["inverse", "wu"] = "inverse"  # how likely: 1 / (1 - cosine) (published code), or 1 / density (Wu et al. 2017)
     margin: float = 0.1  # by which the cosine distance of a negative must exceed that of a positive

@@ -382,6 +382,24 @@ def test_what_names_are_drawn_by(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         drawn(dataclasses.replace(ALL, classes="level", triplets=1), table, dictionary, 0)
 
 
+def test_a_class_of_one_name_gives_no_shots(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """D:2 is left with one name; two classes are enough."""
+    few, options = DICTIONARY.split("D:4")[0].replace("cardiac disease", ""), dataclasses.replace(ALL, classes="parts", shots=2)
+
+    def shots(text: str) -> tuple[list[str], list[int]]:
+        (tmp_path / "d.tsv").write_text(text)
+        dictionary = Dictionary.read(tmp_path / "d.tsv")
+        names, judged = drawn(options, dictionary.table(normalize), dictionary, 0)
+        assert judged is not None
+        assert names.sizes.tolist() == judged.sizes.tolist()
+        return list(names.ids), names.sizes.tolist()
+
+    with pytest.raises(LinkerError, match=r"^1 of 2 classes have two names or more, .* \(not D:2\); expected: two classes"):
+        shots(few)
+    assert shots(f"{few}D:9\tlung disease\tchest disease\tD:0\n") == (["D:1", "D:9"], [2, 1])
+    assert "1 of 3 classes have one name, and are left out: D:2" in caplog.text
+
+
 @pytest.mark.parametrize("labels", [[0, 1, 2], [0, 0, 0]])
 def test_nothing_to_learn_from(encoder: DanEncoder, labels: list[int]) -> None:
     names = Classes(["skin", "fever", "heart"], np.array(labels))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +35,8 @@ class Level:
 def split(dictionary: Dictionary, root: str, seed: int, depth: int = DEPTH) -> list[Level]:
     """Draw the names to judge by, the same ones for all levels, the highest level first.
 
-    Names that are the same words in another order are taken once. A class of the lowest level keeps at least one name to train on.
+    Names that are the same words in another order are taken once, and not at all where they are a name of one of the classes, which
+    hypernym detection looks for. A class of the lowest level keeps at least one name to train on.
 
     Args:
         root: id of the concept that the levels are below.
@@ -49,17 +51,24 @@ def split(dictionary: Dictionary, root: str, seed: int, depth: int = DEPTH) -> l
     groups = dictionary.hierarchy.levels(depth, dictionary.rows(root)[0])
     below = np.flatnonzero(np.diff(groups[-1].indptr))
     own = csr_matrix((np.ones(len(below), np.int8), (below, np.zeros(len(below), np.int64))), shape=groups[-1].shape)
-    once = {*classes.of_groups(table, own).texts}
-    levels = [_of(classes.of_groups(table, part, ids), once) for part in groups]
+    texts, every = classes.of_groups(table, own).texts, [classes.of_groups(table, part, ids) for part in groups]
+    bags = classes.bags([*texts, *(text for names in every for text in _above(dictionary, names.ids).texts)])
+    once = {text for text, new in zip(texts, ~np.isin(bags[: len(texts)], bags[len(texts) :]), strict=True) if new}
+    levels = [_of(names, once) for names in every]
     drawn = _drawn(levels[-1], seed)
     made = []
-    for names, part in zip(levels, groups, strict=True):
+    for names in levels:
         splits = [names[np.flatnonzero([drawn.get(text, "train") == kind for text in names.texts])] for kind in ("train", *ROUNDS)]
-        own = [dictionary.rows(i)[0] for i in names.ids]
-        above = classes.of_groups(table, csr_matrix((np.ones(len(own), np.int8), (own, np.arange(len(own)))), shape=part.shape))
-        labels = np.array([int(i) for i in above.ids], np.int64)[above.labels]
-        made.append(Level(splits[0], splits[2], splits[1], Classes(above.texts, labels, names.ids)))
+        made.append(Level(splits[0], splits[2], splits[1], _above(dictionary, names.ids)))
     return made
+
+
+def _above(dictionary: Dictionary, ids: Sequence[str]) -> Classes:
+    """The names of some concepts, each a class of its own."""
+    own = [dictionary.rows(i)[0] for i in ids]
+    groups = csr_matrix((np.ones(len(own), np.int8), (own, np.arange(len(own)))), shape=(len(dictionary), len(dictionary)))
+    found = classes.of_groups(dictionary.table(normalize), groups)
+    return Classes(found.texts, np.array([int(i) for i in found.ids], np.int64)[found.labels], ids)
 
 
 def _of(names: Classes, texts: set[str]) -> Classes:

@@ -53,6 +53,15 @@ def test_split(tmp_path: Path) -> None:
     assert [texts(part) for part in (other.train, other.test)] != [texts(part) for part in (low.train, low.test)]
 
 
+def test_a_name_of_a_class_is_neither_trained_on_nor_asked_for(tmp_path: Path) -> None:
+    """D:5 is also called as D:1, one of the classes, is, and D:6 as D:3, in another order."""
+    table = TABLE.replace("infarction|", "infarction|organ disease|").replace("tumor lymph", "disease heart")
+    (tmp_path / "d.tsv").write_text(table)
+    for level in levels.split(Dictionary.read(tmp_path / "d.tsv"), "D:0", seed=0, depth=2):
+        assert {"organ disease", "disease heart"}.isdisjoint({*level.train.texts, *level.validation.texts, *level.test.texts})
+        assert {"infarction", "glioma"} <= {*level.train.texts, *level.validation.texts, *level.test.texts}
+
+
 def test_a_name_of_two_classes_finds_the_names_of_both(tmp_path: Path) -> None:
     (tmp_path / "d.tsv").write_text(TABLE)
     high, _ = levels.split(Dictionary.read(tmp_path / "d.tsv"), "D:0", seed=0, depth=2)
