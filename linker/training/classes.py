@@ -180,16 +180,19 @@ def of_parts(table: NameTable, hierarchy: Hierarchy, most: int, root: int | None
 
 
 def held_out(names: Classes, most: int, seed: int) -> NDArray[np.bool_]:
-    """Draw one name from each of at most so many classes of three names or more, so that two are left: (n,).
+    """Draw a name from each of at most so many classes of three names or more, so that two are left: (n,).
 
-    A name of several classes is out of all of them, which may leave these with fewer.
+    Half of such classes give one at most; where that is few, up to a tenth of their names. A name of several classes is out of all of
+    them, which may leave these with fewer.
     """
     random = np.random.default_rng((seed, _HELD_OUT))
     eligible = np.flatnonzero(names.sizes >= 3)
     drawn = random.permutation(eligible)[: min(most, len(eligible) // 2)]
     order, start = names.members
-    chosen = order[start[drawn] + random.integers(names.sizes[drawn])]
-    return np.isin(names.spelling, names.spelling[chosen])
+    chosen = [order[start[drawn] + random.integers(names.sizes[drawn])]]
+    more = np.minimum(most // max(1, len(drawn)), names.sizes[drawn] // 10) - 1
+    chosen += [random.permutation(rows)[:count] for rows, count in zip(names.of(drawn), more.tolist(), strict=True) if count > 0]
+    return np.isin(names.spelling, names.spelling[np.concatenate(chosen)])
 
 
 def shots(names: Classes, each: int, seed: int) -> tuple[Classes, Classes]:

@@ -45,7 +45,7 @@ class GroundOptions:
     epochs: int = 6  # passes over the names, at most; 0 leaves the phase out
     patience: int = 2  # epochs without a better one before it stops; 1 in 2021a, 10 in 2021b and c; 0 never stops
     stop_by: Literal["map", "loss"] = "map"  # what the best epoch is told by: mAP of held-out names, or the loss on them
-    held_out: int = 1000  # names, of as many classes, that are not trained on but judged by; fewer where classes are few; 0: none
+    held_out: int = 1000  # names, of as many classes where there are, that are not trained on but judged by; fewer of few names; 0: none
     triplets: int = 2  # of each name in an epoch, or pairs; 0: one for each other name of its class, as in 2021a
     negatives: int = 200  # nearest names, those of other classes among which one is drawn from
     pool: int = 10_000  # names, drawn anew each epoch, that negatives come from, the nearest in proportion; 0: all names, as in the papers
