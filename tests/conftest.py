@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so would the commands that it starts
 
 
 @pytest.fixture(scope="session")
