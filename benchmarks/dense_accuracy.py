@@ -335,8 +335,8 @@ def _say(event: Any) -> None:
 
 
 def slower(model: Linker, items: list[Any]) -> float:
-    """How many times longer linking takes with the second stage than without: the median of three pairs."""
-    ratios = []
+    """How many times longer linking takes with the second stage than without, on every fifth document: the median of three pairs."""
+    ratios, items = [], items[::5]
     for _ in range(3):
         seconds = []
         for reranker in (None, model.reranker):
