@@ -59,7 +59,7 @@ def effects() -> str:
     rows = []
     for made in names()["differences"]:
         cells = ["{:+.3f} ({:+.3f} to {:+.3f})".format(*made[part]) for part in ("test", "zero_shot")]
-        published = " / ".join(f"{made['published'][part]:+.2f}" for part in ("test", "zero_shot"))
+        published = " / ".join(f"{made['published'][part]:+.2f}" for part in ("test", "zero_shot")) if made["published"] else "-"
         rows.append([made["data"], made["of"], made["over"], *cells, published])
     return table(["names", "", "over", "test mAP", "zero-shot mAP", "published"], rows)
 
