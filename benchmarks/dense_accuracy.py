@@ -186,7 +186,7 @@ def words(sparse: LinkerOptions) -> Iterator[Configuration]:
     for encoder, parts, untrained in (
         ("dan", {"word mean": {"dan": {"cca": False, "hidden": 0}}, "CCA": {"dan": {"hidden": 0}}}, ""),
         ("dan", {"CCA + DAN": {}, "DAN": {"dan": {"cca": False}}}, ", before lists"),
-        ("dan-higher", {"DAN, level 4": {}}, ", before lists"),
+        ("dan-higher", {"CCA + DAN, level 4": {}}, ", before lists"),
         ("fewshot", {"few-shot": {}}, ", before lists"),
         ("bne", {"BNE": {}}, ", before lists"),
         ("transformer", {"MiniLM": {}}, ", before lists"),

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 from common import DATA, RESULTS, medic, save
-from name_encoders import YEAR, Encode, kept, related, vectors
+from name_encoders import YEAR, Encode, kept, related, slug, vectors
 from numpy.typing import NDArray
 
 from linker import Dictionary
 from linker.candidates.dense import top_k
 from linker.encoders.dan import DanEncoder
-from linker.encoders.options import DanOptions, TransformerOptions
+from linker.encoders.options import TransformerOptions
 from linker.encoders.words import unit
 from linker.evaluation.tasks import levels, synonyms
 from linker.evaluation.tasks.levels import DEPTH, Level
@@ -42,7 +42,8 @@ ROOTS = {  # the concepts that the levels are below: nervous system diseases, co
     "MESH:D013568": "MEDIC",
     "DOID:7": "DO",
 }
-ENCODERS = ("word mean", "MiniLM", "DAN concepts", *(f"DAN level {k}" for k in range(1, DEPTH + 1)))
+KINDS = ("DAN", "CCA + DAN")  # the paper's, and ours
+ENCODERS = ("word mean", "MiniLM", "DAN concepts", *(f"{kind} level {k}" for kind in KINDS for k in range(1, DEPTH + 1)))
 PUBLISHED = {  # of the subgraph C1290864 of SNOMED-CT: mAP and MRR on each level
     "word mean": ((0.26, 0.27, 0.25, 0.33), (0.46, 0.44, 0.53, 0.65)),
     "DAN level 1": ((0.57, 0.50, 0.39, 0.43), (0.60, 0.58, 0.59, 0.68)),
@@ -83,10 +84,11 @@ def made(root: str, name: str, seed: int) -> dict[str, Any]:
 
         encode: Encode = TransformerEncoder.create(TransformerOptions()).eval().encode
     else:
-        level = parts[int(name[-1]) - 1] if name.startswith("DAN level") else parts[-1]
-        names, judged = (level.train, level.validation) if name != "DAN concepts" else own_concepts(root, level.train, level.validation)
-        dan = DanOptions(cca=False, hidden=0) if name == "word mean" else options.dan
-        encoder = DanEncoder.of(names, dan, vectors("fastText"), seed)
+        level = parts[int(name[-1]) - 1] if " level " in name else parts[-1]
+        own = own_concepts(root, level.train, level.validation)
+        names, judged = own if name == "DAN concepts" else (level.train, level.validation)
+        dan = dataclasses.replace(options.dan, cca=name.startswith("CCA"), hidden=0 if name == "word mean" else options.dan.hidden)
+        encoder = DanEncoder.of(own[0] if dan.cca else names, dan, vectors("fastText"), seed)  # levels have too few classes to project to
         if dan.hidden:
             start = time.process_time()
             keep = lambda event: history.append(dict(event.record)) if isinstance(event, Epoch) else None  # noqa: E731
@@ -129,7 +131,7 @@ def main() -> None:
     runs = [(seed, root, encoder) for seed in range(given.seeds) for root in given.root or ROOTS for encoder in ENCODERS]
     found = []
     for seed, root, encoder in runs:
-        name = f"runs/levels/{root}-{encoder}-{seed}".lower().replace(":", "-").replace(" ", "-")
+        name = f"runs/levels/{slug(f'{root} {encoder} {seed}')}"
         if not given.table:
             kept(name, partial(made, root, encoder, seed), seed)
         if (RESULTS / f"{name}.json").exists():

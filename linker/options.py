@@ -154,7 +154,6 @@ _OF_ENCODERS: Mapping[str, LinkerOptions] = {
     "dan": _DAN,
     "dan-higher": dataclasses.replace(
         _DAN,
-        dan=DanOptions(cca=False),
         ground=dataclasses.replace(_HELD, classes="level", triplets=1, epochs=30, patience=10, concept_weight=0, between_weight=1),
     ),
     "fewshot": dataclasses.replace(_DAN, ground=dataclasses.replace(_SHOTS, epochs=30, patience=5, batch_size=64)),
