@@ -12,7 +12,6 @@ PARTS = ("train", "test", "zero_shot")
 KINDS = {  # how the name of a row begins -> the encoder whose speed was measured
     "CCA + DAN level": "dan-higher",
     "CCA + DAN": "dan",
-    "DAN level": "dan-higher",
     "few-shot": "fewshot",
     "BNE words": "bne-words",
     "BNE": "bne",
@@ -219,7 +218,7 @@ def encoders() -> str:
     if minilm:
         linked["MiniLM"] = minilm[0]
     few = {f"few-shot on {made['input']}, {made['on']}": made for made in _rows("few_shot") if made["on"] in ("I", "S")}
-    higher = {f"{made['encoder']}, {made['root']}": made for made in _rows("levels") if " level " in made["encoder"]}
+    higher = {f"{made['encoder']}, {made['root']}": made for made in _rows("levels") if made["encoder"].startswith("CCA + DAN")}
     untrained = {made["encoder"]: made for made in _rows("levels") if made["encoder"] == "MiniLM"}
     rows, measured = [], speed()["encoding"]["encoders"] if speed() else {}
     for name in dict.fromkeys(("word mean", "CCA", "DAN", "CCA + DAN", "BNE", "BNE words", "MiniLM", *few, *higher)):
