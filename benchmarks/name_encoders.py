@@ -48,8 +48,11 @@ ZERO_SHOT = 1000  # concepts
 EXAMPLE = "cariogenesis"  # the mention of table 7
 COVERAGE = (1, 4, 16, 64, 256, 1024)
 EFFECTS = (  # an encoder, and what it is compared with
-    *(("CCA", "word mean"), ("CCA + DAN", "word mean"), ("CCA + DAN", "DAN")),
-    *(("CCA + DAN", "BNE words"), ("CCA + DAN, triplets", "BNE words, triplets")),
+    ("CCA", "word mean"),
+    ("CCA + DAN", "word mean"),
+    ("CCA + DAN", "DAN"),
+    ("CCA + DAN", "BNE words"),
+    ("CCA + DAN, triplets", "BNE words, triplets"),
 )
 JUDGED = sorted(path.stem for path in (DATA / "relatedness").glob("*.tsv"))  # whatever pairs there are
 WORDS = {

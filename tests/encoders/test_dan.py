@@ -18,6 +18,7 @@ from linker.encoders.grounded import concept_means  # noqa: E402
 from linker.encoders.options import DanOptions  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
+from linker.options import preset  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
 from linker.training.classes import Classes  # noqa: E402
 
@@ -53,6 +54,19 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
 def test_the_registry_has_it() -> None:
     assert registry.load("dan") is DanEncoder
+
+
+@pytest.mark.parametrize("name", ["dan", "dan-higher"])
+def test_names_are_told_apart_where_word_vectors_are_nearly_parallel(name: str, dictionary: Dictionary, words: WordVectors) -> None:
+    """As those are that are trained on names alone; the network would hardly learn from them."""
+    parallel = WordVectors(VOCABULARY, words.vectors + np.float32(30))
+    names = ["breast cancer", "ovarian cancer", "skin tumor", "heart attack"]
+    alike = {}
+    for cca_ in (False, preset("default", name).dan.cca):
+        vectors = make(dictionary, parallel, cca=cca_, hidden=0).encode(names)
+        alike[cca_] = float((vectors @ vectors.T)[np.triu_indices(4, 1)].mean())
+    assert alike[False] > 0.99
+    assert alike[True] < 0.5
 
 
 def test_without_network_and_projection_it_is_the_mean_of_the_words(dictionary: Dictionary, words: WordVectors) -> None:
