@@ -5,6 +5,7 @@ python benchmarks/levels.py --table    makes nothing, puts together what is kept
 
 Four levels below each of three concepts of MEDIC (2017) and one of the Disease Ontology; the seed draws the test names, the network and
 its training. "DAN concepts" is trained on the same names with their own concepts as classes, to see what comes from the bottom up.
+"CCA + DAN" projects the word means first, fitted to those concepts, as `linker train` does; the paper's does not.
 """
 
 from __future__ import annotations
