@@ -107,6 +107,8 @@ def ranks(queries: Floats, names: Floats, wanted: Sequence[NDArray[np.int64]]) -
         for own, rows in zip(scores, wanted[i : i + _RANKED], strict=False):
             rising, mine = np.sort(own), own[rows]
             below, upto = np.searchsorted(rising, mine, "left"), np.searchsorted(rising, mine, "right")
-            earlier = [np.count_nonzero(own[:row] == own[row]) if many else 0 for row, many in zip(rows, upto - below > 1, strict=True)]
-            found.append(np.sort(len(own) - upto + np.array(earlier, np.int64) + 1))
+            places = len(own) - upto + 1
+            for tied in np.flatnonzero(upto - below > 1):
+                places[tied] += np.count_nonzero(own[: rows[tied]] == own[rows[tied]])
+            found.append(np.sort(places))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,15 @@ from linker.training.classes import Classes, Floats
 _WORDS = "words"
 _PAD, _UNKNOWN, _BEGIN, _END, _FIRST = range(5)  # numbers of characters; those of the alphabet begin at _FIRST
 _ALPHABET = 200  # characters that have a vector of their own, the frequent ones
+_REMEMBERED = 50_000  # words whose vectors are not looked up again
 
 
 class BneEncoder(GroundedEncoder):
     """Dense: characters and words of a name read in order by two recurrent networks (BNE); slower than dan, and knows new words.
 
     `h_w = [u_w ⊕ last BiLSTM(characters)]`, `h_s = max BiLSTM(h_w)`, `f(s) = W h_s + b` (Phan et al. 2019, section 3.2). The word vectors
-    u_w are not trained, unless `options.train_words`. Make one with `create` or `load`.
+    u_w are not trained, unless `options.train_words`. Without characters a name of unknown words alone has a vector of zeros. Make one with
+    `create` or `load`.
 
     Args:
         words: the word vectors.
@@ -45,6 +48,7 @@ class BneEncoder(GroundedEncoder):
         super().__init__()
         self.words, self.alphabet, self.options = words, alphabet, options
         self._number = {character: i for i, character in enumerate(alphabet, _FIRST)}
+        self._pieces = lru_cache(_REMEMBERED)(words.pieces)
         self.table = nn.Buffer(torch.from_numpy(np.asarray(words.vectors)), persistent=False)  # saved with the words
         if options.train_words:
             self.change = nn.Parameter(torch.zeros_like(self.table))
@@ -105,7 +109,7 @@ class BneEncoder(GroundedEncoder):
         for name in tokens:
             for word in name:
                 place.setdefault(word, len(place))
-        pieces = [self.words.pieces(word) for word in place]
+        pieces = [self._pieces(word) for word in place]
         offsets = np.cumsum([0, *(len(rows) for rows, _ in pieces)])[:-1]
         made: dict[str, Any] = {
             "rows": np.concatenate([np.asarray(rows, np.int64) for rows, _ in pieces]),
@@ -117,6 +121,8 @@ class BneEncoder(GroundedEncoder):
         if self.options.characters:
             spelled = [self._spelled(word) for word in place]
             made |= {"characters": _padded(spelled), "word_lengths": np.array([len(word) for word in spelled])}
+        else:
+            made["known"] = np.array([[any(len(self._pieces(word)[0]) for word in name)] for name in tokens])
         return {name: torch.from_numpy(values) for name, values in made.items()}
 
     def _spelled(self, word: str) -> list[int]:
@@ -132,7 +138,8 @@ class BneEncoder(GroundedEncoder):
         read = _read(self.read, names, batch["lengths"], lambda states, _: states.amax(1))
         vectors: Tensor = self.out(self.dropout(read))
         vectors = torch.tanh(vectors) if self.options.tanh else vectors
-        return functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
+        vectors = functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
+        return vectors if self.options.characters else batch["known"] * vectors
 
     def groups(self, learning_rate: float, weight_decay: float) -> list[dict[str, Any]]:
         """As of any encoder; the change of the word vectors, where they are trained, decays by a tenth (Wieting et al. 2015, in BNE)."""
