@@ -15,7 +15,7 @@ from torch import Tensor
 
 from linker import metrics
 from linker.candidates.base import Floats
-from linker.candidates.dense import ranks, top_k
+from linker.candidates.dense import QUERIES, best, ranks
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.words import unit
@@ -151,9 +151,10 @@ class Grounding:
         return [rows[order] for rows in pairs]
 
     def nearest(self, epoch: int) -> Callable[[Rows], tuple[Rows, Floats]]:
-        """What finds the names of this epoch's pool that are nearest to some names by now: rows and cosines, each (n, k).
+        """What finds the names of other classes in this epoch's pool that are nearest to some names by now: rows and cosines, each (n, k).
 
-        Of a pool of a share of the names the nearest in the same share are taken, so that they are a sample of the nearest of all.
+        Of a pool of a share of the names the nearest in the same share are taken, so that they are a sample of the nearest of all. Where
+        there are fewer than k, a name itself fills up.
         """
         options, total = self.options, len(self.names)
         vectors = unit(self._encode(self.names.texts))
@@ -162,8 +163,18 @@ class Grounding:
         count = max(1, round(options.negatives * size / total))
 
         def near(rows: Rows) -> tuple[Rows, Floats]:
-            found, cosines = top_k(vectors[rows], vectors[pool], count)
-            return pool[found], cosines
+            found, cosines = np.repeat(rows[:, None], count, axis=1), np.full((len(rows), count), -1, np.float32)
+            for i in range(0, len(rows), QUERIES):
+                own = rows[i : i + QUERIES]
+                query, places, values = best(partial(score, own), len(own), size, count)
+                nth = np.arange(len(query)) - np.searchsorted(query, query)
+                found[i + query, nth], cosines[i + query, nth] = pool[places], values
+            return found, cosines
+
+        def score(rows: Rows, some: slice) -> Floats:
+            scores: Floats = vectors[pool[some]] @ vectors[rows].T
+            scores[self.names.alike(rows, np.broadcast_to(pool[some], (len(rows), len(scores)))).T] = -np.inf
+            return scores
 
         return near
 

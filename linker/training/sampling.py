@@ -117,11 +117,11 @@ def positives(names: Classes, each: int, random: np.random.Generator) -> tuple[R
 def triplets(names: Classes, each: int, near: Callable[[Rows], tuple[Rows, Floats]], wu: bool, dim: int, seed: int, epoch: int) -> Triplets:
     """Draw triplets in random order: a name, another of its class, and a near one of another class.
 
-    A name whose neighbours are all of its class has a negative drawn from all names; where that finds none, it has no triplet.
+    A name that has no near one of another class has a negative drawn from all names; where that finds none, it has no triplet.
 
     Args:
         each: triplets of a name; 0: one for each other name of its class. See `positives`.
-        near: given rows of names, the rows of their nearest names (n, k) and the cosines (n, k).
+        near: given rows of names, the rows of their nearest names (n, k) and the cosines (n, k); those of the same class are passed over.
         wu: draw with weight 1 / density of the distance, in place of 1 / (1 - cosine).
         dim: components of a vector, which the density depends on.
     """

@@ -189,13 +189,14 @@ def test_without_prototypes_only_triplets_are_encoded(encoder: DanEncoder) -> No
     assert set(batch.loss(torch.from_numpy(encoder.encode(batch.names))).numbers) == {"synonym_loss"}
 
 
-def test_the_nearest_by_now_are_found_in_the_pool(encoder: DanEncoder) -> None:
+def test_the_nearest_of_other_classes_by_now_are_found_in_the_pool(encoder: DanEncoder) -> None:
     made = grounding(encoder, dataclasses.replace(ALL, negatives=4))
     rows, cosines = made.nearest(1)(np.array([0, 5]))
-    vectors = encoder.encode(made.names.texts)
-    expected = np.argsort(-(vectors[[0, 5]] @ vectors.T), axis=1, kind="stable")[:, :4]
+    vectors, labels = encoder.encode(made.names.texts), made.names.labels
+    found = [[c if labels[row] != labels[i] else -9 for row, c in enumerate(vectors[i] @ vectors.T)] for i in (0, 5)]
+    expected = np.argsort(-np.array(found), axis=1, kind="stable")[:, :4]
     assert rows.tolist() == expected.tolist()
-    np.testing.assert_allclose(cosines, np.take_along_axis(vectors[[0, 5]] @ vectors.T, expected, axis=1), atol=1e-6)
+    np.testing.assert_allclose(cosines, np.take_along_axis(np.array(found), expected, axis=1), atol=1e-6)
     half = grounding(encoder, dataclasses.replace(ALL, negatives=4, pool=5))
     (one, _), (_other, _) = half.nearest(1)(np.array([0])), half.nearest(2)(np.array([0]))
     assert one.shape == (1, 2)  # the same share of the 4
@@ -204,7 +205,22 @@ def test_the_nearest_by_now_are_found_in_the_pool(encoder: DanEncoder) -> None:
 
 
 def test_more_negatives_than_names(encoder: DanEncoder) -> None:
-    assert grounding(encoder, dataclasses.replace(ALL, negatives=500)).nearest(1)(np.array([0]))[0].shape == (1, len(encoder.names))
+    (rows,), (cosines,) = grounding(encoder, dataclasses.replace(ALL, negatives=500)).nearest(1)(np.array([0]))
+    others = {*np.flatnonzero(encoder.names.labels != encoder.names.labels[0]).tolist()}
+    assert {*rows.tolist()} == others | {0}  # itself fills up
+    assert cosines[len(others) :].tolist() == [-1] * (len(rows) - len(others))
+
+
+def test_negatives_of_large_classes_are_near_ones(encoder: DanEncoder) -> None:
+    """Where the nearest names are all of one's own class, those of other classes behind them are drawn from."""
+    names = Classes([f"{text} {i}" for text in ("heart", "heart attack", "skin") for i in range(30)], np.repeat([0, 1, 2], 30))
+    made = grounding(encoder, dataclasses.replace(ALL, triplets=1, negatives=5), names)
+    vectors, labels = encoder.encode(names.texts), names.labels
+    between = (vectors[::30] @ vectors[::30].T).round(6)
+    nearest = [max((0, 1, 2), key=lambda other: (other != own, between[own, other])) for own in range(3)]
+    anchors, _, negatives = made._drawn(1)
+    assert len(anchors) == len(names)
+    assert labels[negatives].tolist() == [nearest[labels[row]] for row in anchors]
 
 
 def test_held_out_names_are_judged_and_not_trained_on(encoder: DanEncoder) -> None:
