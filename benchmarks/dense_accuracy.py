@@ -264,6 +264,8 @@ def load(path: Path, configuration: Configuration, seed: int) -> dict[str, Any]:
     unread |= {"words"} if configuration.encoder in FROM_WORDS and configuration.text else set()
     unread |= {"words", "ground"} if configuration.encoder not in FROM_WORDS else set()
     made, wanted = changed(LinkerOptions(), figures["options"]), changed(configuration.options, {"training": {"seed": seed}})
+    if configuration.mentions:  # which are the queries then
+        made = changed(made, {"training": {"dictionary_queries": wanted.training.dictionary_queries}})
     if any(getattr(made, name) != getattr(wanted, name) for name in {f.name for f in dataclasses.fields(wanted)} - unread):
         raise SystemExit(f"{path}: is of other options than those of today; move it away to run it again")
     return figures

@@ -150,13 +150,15 @@ _DAN = dataclasses.replace(
     training=TrainingOptions(epochs=10, batch_size=64, learning_rate=1e-3, sparse_weight=8),
 )
 _HELD = dataclasses.replace(_DAN.ground, prototype_weight=0, context_weight=1, concept_weight=1)
+# A list tells the synonyms of a concept from all others, those of its own large class too.
+_LARGE = dataclasses.replace(_DAN, training=dataclasses.replace(_DAN.training, dictionary_queries=0))
 _OF_ENCODERS: Mapping[str, LinkerOptions] = {
     "dan": _DAN,
     "dan-higher": dataclasses.replace(
-        _DAN,
+        _LARGE,
         ground=dataclasses.replace(_HELD, classes="level", triplets=1, epochs=30, patience=10, concept_weight=0, between_weight=1),
     ),
-    "fewshot": dataclasses.replace(_DAN, ground=dataclasses.replace(_SHOTS, epochs=30, patience=5, batch_size=64)),
+    "fewshot": dataclasses.replace(_LARGE, ground=dataclasses.replace(_SHOTS, epochs=30, patience=5, batch_size=64)),
     "bne": dataclasses.replace(_DAN, ground=dataclasses.replace(_HELD, epochs=8, clip=5)),
     "bne-words": dataclasses.replace(_DAN, bne=BneOptions(characters=False), ground=dataclasses.replace(_HELD, epochs=8, clip=5)),
 }

@@ -51,6 +51,14 @@ def test_it_is_trained_with_mentions_saved_and_loaded(name: str, sample: Path, t
     assert suffixes <= {".npy", ".json", ".safetensors", ".jsonl", ".png"}
 
 
+@pytest.mark.parametrize("name", ["dan-higher", "fewshot"])
+def test_without_mentions_no_lists_undo_large_classes(name: str, sample: Path) -> None:
+    options = changed(preset("default", name), {group: values for group, values in FEW.items() if group != "training"})
+    model = Linker.train(Dictionary.read(sample), encoder=name, options=changed(options, {"training": {"device": "cpu"}}))
+    assert {record["phase"] for record in model.history} == {"ground"}
+    assert model.generator.sparse_weight == pytest.approx(8 / 20)  # λ as it starts, by the scale of the dense score
+
+
 @pytest.mark.parametrize("paper", ["paper-dan-higher", "paper-fewshot", "paper-bne", "paper-bne-words"])
 def test_the_papers_settings_train(paper: str, sample: Path) -> None:
     options = changed(PRESETS[paper], {**QUICK, "ground": {"epochs": 1, "level": 1, "parts": 5}, "training": {"device": "cpu"}})

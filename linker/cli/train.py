@@ -159,12 +159,14 @@ def _chosen(encoder: str | None, model_name: str | None, preset: str) -> tuple[s
     """The encoder to train, and why where it was not asked for."""
     from linker import registry
 
-    if encoder or model_name is not None:
-        return encoder or "transformer", ""
-    if preset == "default":
-        return registry.best()
     paper = preset.removeprefix("paper-")
-    return paper if paper in registry.ENCODERS else "transformer", f"of the preset {preset}"
+    of_preset = paper if paper in registry.ENCODERS else "transformer"
+    chosen = encoder or ("transformer" if model_name is not None else "")
+    if chosen and paper in registry.ENCODERS and chosen != paper:
+        raise click.UsageError(f"--preset {preset} is for --encoder {paper}, not {chosen}; leave one of them out")
+    if chosen:
+        return chosen, ""
+    return registry.best() if preset == "default" else (of_preset, f"of the preset {preset}")
 
 
 def _is_dense(encoder: str, resume: bool, flags: Mapping[str, Any]) -> bool:
@@ -196,7 +198,8 @@ def _check_words(encoder: str, has_words: bool, words: str | None, texts: tuple[
         )
     if (words or texts) and not has_words:
         flag = "--words" if words else "--text"
-        raise click.UsageError(f"{flag} is for encoders that are made of words (dan and its kind), not {encoder}; leave it out")
+        what = "fewshot on another encoder, which brings its own" if encoder == "fewshot" else encoder
+        raise click.UsageError(f"{flag} is for encoders that are made of words (dan and its kind), not {what}; leave it out")
 
 
 def _check_changes(encoder: str, kind: Any, has_words: bool, changes: tuple[str, ...]) -> None:

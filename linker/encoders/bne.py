@@ -96,7 +96,7 @@ class BneEncoder(GroundedEncoder):
         """g(c): the mean of q(s), or the vector of the concept itself where the options want it and there is one."""
         means = super().prototypes(names, projected)
         if self.options.targets == "tokens":
-            for row, own in enumerate(self.words.of(CONCEPT + i) for i in names.ids[: len(means)]):
+            for row, own in enumerate(self.words.of(CONCEPT + names.ids[label]) for label in range(len(means))):
                 if own is not None:
                     means[row] = own
         return means

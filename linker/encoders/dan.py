@@ -103,7 +103,7 @@ class DanEncoder(GroundedEncoder):
         if not known.all():
             logger.warning("%d of %d names have no word with a vector; this encoder cannot find them", np.sum(~known), len(own))
         if options.cca and len(x) <= words.dim:
-            few = "%d distinct names of one concept have known words, too few for a projection of %d components: dan.cca is off"
+            few = "%d distinct names of one concept have known words, too few for a projection of %d components, which is left out"
             logger.warning(few, len(x), words.dim)
             options = dataclasses.replace(options, cca=False)
         torch.manual_seed(seed)

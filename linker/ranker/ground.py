@@ -279,12 +279,23 @@ def drawn(options: GroundOptions, table: NameTable, dictionary: Dictionary, seed
         if len(rows) != 1:
             raise LinkerError(f"ground.root is {options.root!r}, which is no concept of the dictionary; give the id of one, e.g. {ids[0]}")
         root = rows[0]
+    if options.classes != "concepts":
+        if not hierarchy.edges:
+            raise LinkerError(
+                f"the dictionary has no hierarchy, which ground.classes={options.classes} groups names by; "
+                "give one with parents, borrow that of another file (--hierarchy), or choose --encoder dan"
+            )
+        if root is None and len(hierarchy.roots) > 1:
+            some = ", ".join(ids[row] for row in hierarchy.roots[:5])
+            many = "the hierarchy has %d roots, which count as level 1, or as the parts: %s; ground.root names one to stand below"
+            logger.warning(many, len(hierarchy.roots), some)
     if options.classes == "concepts":
         names = classes.of_concepts(table, ids)
     elif options.classes == "level":
         names = classes.of_level(table, hierarchy, options.level, root, ids)
     else:
         names = classes.of_parts(table, hierarchy, options.parts, root, ids)
+    logger.info("%d names of %d classes, the largest %s", len(names), names.count, ", ".join(_largest(names)))
     if not options.shots:
         return names, None
     if len(lone := np.flatnonzero(names.sizes < 2)):
@@ -300,6 +311,10 @@ def drawn(options: GroundOptions, table: NameTable, dictionary: Dictionary, seed
         text = "%d of %d classes have fewer than %d names to draw from, half of them is trained on: %s"
         logger.warning(text, len(few), names.count, 2 * options.shots, ", ".join(few[:5]))
     return classes.shots(names, options.shots, seed)
+
+
+def _largest(names: Classes) -> list[str]:
+    return [f"{names.ids[i]} ({names.sizes[i]})" for i in np.argsort(-names.sizes, kind="stable")[:5]]
 
 
 def train(

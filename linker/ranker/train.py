@@ -174,7 +174,7 @@ class _Trainer:
         options = self.how.training
         with torch.no_grad():  # the checkpoint of an earlier phase may be of a training with another one
             self.ranker.sparse_weight.fill_(options.sparse_weight)
-        if not options.epochs:
+        if not options.epochs or (self.material.queries is None and not options.dictionary_queries):
             return
         if self.material.queries is None and self.history and not len(with_synonyms(self.material.table)):
             logger.warning("no concept has two names, and there are no annotated mentions: the list-wise phase is left out")

@@ -142,7 +142,7 @@ def of_level(table: NameTable, hierarchy: Hierarchy, level: int, root: int | Non
         deep = (k for k in range(level - 1, 0, -1) if of_groups(table, hierarchy.levels(k, root)[-1], ids).count > 1)
         remedy = f"set ground.level={k}, the deepest that has, or take" if (k := next(deep, 0)) else "take"
         raise LinkerError(
-            f"the hierarchy has {made.count} concepts on level {level} with names below them; expected: two or more; "
+            f"the hierarchy has {_counted(made.count, 'concept')} on level {level} with names below; expected: two or more; "
             f"{remedy} another ground.root, or a dictionary with more of a hierarchy (--hierarchy)"
         )
     return made
@@ -173,10 +173,14 @@ def of_parts(table: NameTable, hierarchy: Hierarchy, most: int, root: int | None
     names = names.relabelled(np.flatnonzero(np.bincount(names.spelling)[names.spelling] == 1)) if len(names) else names
     if names.count < 2:
         raise LinkerError(
-            f"the hierarchy has {names.count} parts below its root with names of their own; expected: two or more; "
+            f"the hierarchy has {_counted(names.count, 'part')} below its root with names of their own; expected: two or more; "
             "give a dictionary with a hierarchy (--hierarchy), or another ground.root"
         )
     return names
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def held_out(names: Classes, most: int, seed: int) -> NDArray[np.bool_]:

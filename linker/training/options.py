@@ -128,13 +128,13 @@ class TrainingOptions:
     frequency_weight: float = 0.1  # of log(1 + annotations of a concept), added to the score of its names when linking; 0 in the papers
     warmup: float = 0.1  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant
     clip: float = 1.0  # largest norm of the gradient; 0: no clipping
-    dictionary_queries: int = 2000  # without mentions: names drawn each epoch as queries against their synonyms
+    dictionary_queries: int = 2000  # without mentions: names drawn each epoch as queries against their synonyms; 0: no list-wise phase then
     seed: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"  # auto: a GPU where there is one
     precision: Literal["auto", "fp32", "bf16"] = "auto"  # auto: bf16 autocast where the processor computes it natively
 
     def __post_init__(self) -> None:
-        _at_least("training", self, top_k=2, max_hypernyms=1, height=1, batch_size=1, dictionary_queries=1, epochs=0, patience=0, seed=0)
+        _at_least("training", self, top_k=2, max_hypernyms=1, height=1, batch_size=1, dictionary_queries=0, epochs=0, patience=0, seed=0)
         _at_least("training", self, score_scale=0, norm_weight=0, weight_decay=0, sparse_learning_rate=0, warmup=0, clip=0)
         _at_least("training", self, frequency_weight=0)
         for name in ("sparse_weight", "score_scale", "sparse_learning_rate", "norm_weight", "frequency_weight", "weight_decay", "clip"):

@@ -154,6 +154,8 @@ def test_the_norm_loss_needs_vectors_of_any_length(run: Run, folder: Path) -> No
 def test_the_preset_of_the_paper_means_its_encoder(run: Run, folder: Path) -> None:
     done = run("train", "--dict", folder / "names.tsv", "--preset", "paper-dan", *SMALL, *FEW[:-4], "-o", folder / "m")
     assert (done.code, "encoder: dan" in done.err) == (0, True)
+    other = run("train", "--dict", folder / "names.tsv", "--preset", "paper-dan", "--encoder", "bne", "-o", folder / "m")
+    assert (other.code, "--preset paper-dan is for --encoder dan, not bne; leave one of them out" in other.err) == (2, True)
 
 
 def test_without_an_encoder_the_best_one_is_trained(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -394,8 +394,23 @@ def test_what_names_are_drawn_by(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     assert "2 of 2 classes have fewer than 30 names to draw from, half of them is trained on: D:1 (5), D:2 (4)" in caplog.text
     with pytest.raises(LinkerError, match=r"ground.root is 'D:9', which is no concept of the dictionary; give the id of one, e.g. D:0"):
         drawn(dataclasses.replace(ALL, classes="parts", triplets=1, root="D:9"), table, dictionary, 0)
-    with pytest.raises(LinkerError, match="the hierarchy has 0 concepts on level 4 with names below them"):
+    with pytest.raises(LinkerError, match="the hierarchy has 0 concepts on level 4 with names below"):
         drawn(dataclasses.replace(ALL, classes="level", triplets=1), table, dictionary, 0)
+
+
+@pytest.mark.parametrize("kind", ["level", "parts"])
+def test_large_classes_of_no_hierarchy_and_of_several_roots(tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str) -> None:
+    options = dataclasses.replace(ALL, classes=kind, triplets=1, level=1)
+
+    def of(text: str) -> list[str]:
+        (tmp_path / "d.tsv").write_text(text)
+        dictionary = Dictionary.read(tmp_path / "d.tsv")
+        return list(drawn(options, dictionary.table(normalize), dictionary, 0)[0].ids)
+
+    with pytest.raises(LinkerError, match=f"the dictionary has no hierarchy, which ground.classes={kind} groups names by"):
+        of("id\tname\nD:1\tcancer\nD:2\tskin\n")
+    assert of(DICTIONARY.split("D:0")[0] + DICTIONARY.split("\n", 2)[2].replace("D:0", "")) == ["D:1", "D:2"]
+    assert "the hierarchy has 2 roots, which count as level 1, or as the parts: D:1, D:2; ground.root names one" in caplog.text
 
 
 def test_a_class_of_one_name_gives_no_shots(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

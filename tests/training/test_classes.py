@@ -49,9 +49,9 @@ def test_a_level_has_the_names_of_what_stands_below_it() -> None:
     assert [sorted({*part.indices.tolist()}) for part in HIERARCHY.levels(2, 0)] == [[3], [1]]
     found = classes.of_level(table(NAMES), HIERARCHY, 1, ids=IDS)
     assert listed(found) == {"D:2": ["d", "g"], "D:3": ["a", "b c", "e", "f", "above", "g"]}
-    with pytest.raises(LinkerError, match=r"1 concepts on level 2 with names below them; expected: two or more; set ground.level=1, the d"):
+    with pytest.raises(LinkerError, match=r"1 concept on level 2 with names below; expected: two or more; set ground.level=1, the d"):
         classes.of_level(table(NAMES), HIERARCHY, 2)
-    with pytest.raises(LinkerError, match=r"0 concepts on level 1 with names below them; expected: two or more; take another ground.root"):
+    with pytest.raises(LinkerError, match=r"0 concepts on level 1 with names below; expected: two or more; take another ground.root"):
         classes.of_level(table(NAMES), Hierarchy.of(9, []), 1)
 
 
@@ -62,7 +62,7 @@ def test_parts_have_the_names_of_one_child_of_the_root() -> None:
     flat = Hierarchy.of(9, [(child, 0) for child in (3, 5, 6, 8)])
     assert listed(classes.of_parts(table(three), flat, 3, root=0, ids=IDS)) == {"D:3": ["h"], "D:6": ["d"], "D:8": ["f"]}
     assert listed(classes.of_parts(table(three), flat, 2, root=0, ids=IDS)) == {"D:6": ["d"], "D:8": ["f"]}  # the largest, with "g"
-    with pytest.raises(LinkerError, match="the hierarchy has 1 parts below its root"):
+    with pytest.raises(LinkerError, match="the hierarchy has 1 part below its root"):
         classes.of_parts(table(three), HIERARCHY, 5, root=4)
     with pytest.raises(LinkerError, match="the hierarchy has 0 parts below its root"):
         classes.of_parts(table(three), Hierarchy.of(9, []), 5)

@@ -43,7 +43,7 @@ def split(dictionary: Dictionary, root: str, seed: int, depth: int = DEPTH) -> l
         depth: how many levels.
 
     Raises:
-        LinkerError: there is no such concept.
+        LinkerError: there is no such concept, or too little of a hierarchy below it.
     """
     if len(dictionary.rows(root)) != 1:
         raise LinkerError(f"{root!r} is no concept of the dictionary; give the id of one, e.g. {dictionary.ids[0]}")
@@ -55,6 +55,9 @@ def split(dictionary: Dictionary, root: str, seed: int, depth: int = DEPTH) -> l
     bags = classes.bags([*texts, *(text for names in every for text in _above(dictionary, names.ids).texts)])
     once = {text for text, new in zip(texts, ~np.isin(bags[: len(texts)], bags[len(texts) :]), strict=True) if new}
     levels = [_of(names, once) for names in every]
+    if few := [f"level {k}: {names.count}" for k, names in enumerate(levels, 1) if names.count < 2]:
+        expected = f"two or more on each of {depth} levels with names below them"
+        raise LinkerError(f"below {root} stand too few concepts ({', '.join(few)}); expected: {expected}; take another root")
     drawn = _drawn(levels[-1], seed)
     made = []
     for names in levels:

@@ -62,6 +62,12 @@ def test_a_name_of_a_class_is_neither_trained_on_nor_asked_for(tmp_path: Path) -
         assert {"infarction", "glioma"} <= {*level.train.texts, *level.validation.texts, *level.test.texts}
 
 
+def test_fewer_levels_than_asked(tmp_path: Path) -> None:
+    (tmp_path / "d.tsv").write_text(TABLE)
+    with pytest.raises(LinkerError, match=r"below D:0 stand too few concepts \(level 1: 0, level 2: 0, level 3: 0\); expected: two"):
+        levels.split(Dictionary.read(tmp_path / "d.tsv"), "D:0", seed=0, depth=3)
+
+
 def test_a_name_of_two_classes_finds_the_names_of_both(tmp_path: Path) -> None:
     (tmp_path / "d.tsv").write_text(TABLE)
     high, _ = levels.split(Dictionary.read(tmp_path / "d.tsv"), "D:0", seed=0, depth=2)
