@@ -52,6 +52,7 @@ EFFECTS = (  # an encoder, and what it is compared with
     ("CCA + DAN", "word mean"),
     ("CCA + DAN", "DAN"),
     ("CCA + DAN", "BNE words"),
+    ("CCA + DAN", "BNE words, triplets"),
     ("CCA + DAN, triplets", "BNE words, triplets"),
 )
 JUDGED = sorted(path.stem for path in (DATA / "relatedness").glob("*.tsv"))  # whatever pairs there are

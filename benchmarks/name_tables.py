@@ -11,12 +11,14 @@ from tables import RESULTS, result, runs, table
 PARTS = ("train", "test", "zero_shot")
 KINDS = {  # how the name of a row begins -> the encoder whose speed was measured
     "CCA + DAN level": "dan-higher",
+    "CCA + DAN, level": "dan-higher",
     "CCA + DAN": "dan",
     "few-shot": "fewshot",
     "BNE words": "bne-words",
     "BNE": "bne",
     "MiniLM": "transformer",
 }
+NEAREST = ("word mean", "CCA", "DAN", "CCA + DAN", "BNE words", "BNE", "BNE + SG_W", "BNE + SG_S.C")
 RELATEDNESS = ("mayosrs", "umnsrs_relatedness", "umnsrs_similarity")
 
 
@@ -26,8 +28,8 @@ def names() -> dict[str, Any]:
 
 
 def _mean(values: list[float], digits: int = 3) -> str:
-    """A mean with the least and the largest value of its runs."""
-    return "{:.{d}f} ({:.{d}f}-{:.{d}f})".format(*values, d=digits)
+    """A mean with the least and the largest value of its runs, where there are several."""
+    return ("{:.{d}f} ({:.{d}f}-{:.{d}f})" if values[1] < values[2] else "{:.{d}f}").format(*values, d=digits)
 
 
 def retrieval() -> str:
@@ -58,7 +60,8 @@ def effects() -> str:
     """What each part of the DAN adds."""
     rows = []
     for made in names()["differences"]:
-        cells = ["{:+.3f} ({:+.3f} to {:+.3f})".format(*made[part]) for part in ("test", "zero_shot")]
+        shown = "{:+.3f} ({:+.3f} to {:+.3f})" if made["runs"] > 1 else "{:+.3f}"
+        cells = [shown.format(*made[part]) for part in ("test", "zero_shot")]
         published = " / ".join(f"{made['published'][part]:+.2f}" for part in ("test", "zero_shot")) if made["published"] else "-"
         rows.append([made["data"], made["of"], made["over"], *cells, published])
     return table(["names", "", "over", "test mAP", "zero-shot mAP", "published"], rows)
@@ -70,7 +73,10 @@ def relatedness() -> str:
     rows = [
         [kind, *(f"{own['relatedness'][name]:.3f}" for name in kinds)] for kind, own in found["baselines"].items() if "relatedness" in own
     ]
-    rows += [[f"{made['encoder']}, {made['data']}", *(_mean(made["relatedness"][name]) for name in kinds)] for made in found["rows"]]
+    for made in found["rows"]:
+        if not made["data"].endswith("new names"):  # the row for all names is of the same encoders
+            label = f"{made['encoder']}, {made['data'].removesuffix(', all names')}"
+            rows.append([label, *(_mean(made["relatedness"][name]) for name in kinds)])
     return table(["", "MayoSRS", "UMNSRS relatedness", "UMNSRS similarity"], rows)
 
 
@@ -90,7 +96,7 @@ def coverage() -> str:
 
 def nearest() -> str:
     """The names nearest to one mention, under each encoder (Fivez et al. 2021a, tables 6 and 7)."""
-    kept = [(made["encoder"], made["nearest"]) for made in names()["rows"] if made["data"] == "fine"]
+    kept = [(made["encoder"], made["nearest"]) for made in names()["rows"] if made["data"] == "fine" and made["encoder"] in NEAREST]
     columns = [[f"{name}{' *' * right}".replace("*", "\\*") for name, right in own["nearest"]] for _, own in kept]
     made = table([encoder for encoder, _ in kept], zip(*columns, strict=True))
     return f"Mention: {kept[0][1]['mention']}\n\n{made}" if kept else made
@@ -218,10 +224,12 @@ def encoders() -> str:
     if minilm:
         linked["MiniLM"] = minilm[0]
     few = {f"few-shot on {made['input']}, {made['on']}": made for made in _rows("few_shot") if made["on"] in ("I", "S")}
-    higher = {f"{made['encoder']}, {made['root']}": made for made in _rows("levels") if made["encoder"].startswith("CCA + DAN")}
-    untrained = {made["encoder"]: made for made in _rows("levels") if made["encoder"] == "MiniLM"}
+    wide = [made for made in _rows("levels") if made["root"] == "DOID:7"]
+    higher = {f"{made['encoder']}, {made['root']}": made for made in wide if made["encoder"].startswith("CCA + DAN")}
+    untrained = {made["encoder"]: made for made in wide if made["encoder"] == "MiniLM"}
     rows, measured = [], speed()["encoding"]["encoders"] if speed() else {}
-    for name in dict.fromkeys(("word mean", "CCA", "DAN", "CCA + DAN", "BNE", "BNE words", "MiniLM", *few, *higher)):
+    small = ("word mean", "CCA", "DAN", "CCA + DAN", "BNE", "BNE words", "MiniLM")
+    for name in (*small, "few-shot", *few, "CCA + DAN, level 4", *higher):
         own = made_of.get(name) or few.get(name) or higher.get(name) or untrained.get(name) or {}
         ranked = linked[name]["biosyn"]["acc"] if name in linked else None
         fast = measured.get(next((kind for start, kind in KINDS.items() if name.startswith(start)), ""))
