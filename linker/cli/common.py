@@ -33,7 +33,7 @@ def logs(command: _Command) -> _Command:
 
 def _verbose(_: click.Context, __: click.Parameter, value: bool) -> None:
     if value:
-        logging.getLogger().setLevel(logging.INFO)
+        logging.getLogger("linker").setLevel(logging.INFO)  # not the libraries
 
 
 def _quiet(context: click.Context, _: click.Parameter, value: bool) -> None:
