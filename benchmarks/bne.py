@@ -1,6 +1,7 @@
 """BNE: normalization with and without exact matches, coverage and t-SNE (Phan et al. 2019, table 3, figures 3 and 4).
 
 python benchmarks/bne.py            results/bne.json, results/plots/coverage.png, results/plots/tsne.png
+python benchmarks/bne.py --table    judges nothing; draws coverage.png of the runs that there are by now
 
 Takes the encoders that name_encoders.py trained and kept on fine classes (seed 0), which have not seen 1,000 concepts and two names of
 most others. A mention counts where its concept is in the dictionary; composites are split and short forms expanded as linker does it. XM:
@@ -10,6 +11,7 @@ others get that of the nearest name of the dictionary.
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Mapping
 from functools import cache
@@ -93,16 +95,18 @@ def coverage_plot() -> dict[str, dict[str, float]]:
         path = RESULTS / f"{Run('fine', name, 0).name}.json"
         if path.exists():
             made[name] = json.loads(path.read_text(encoding="utf-8"))["figures"]
-    made |= {name: own for name, own in baselines().items() if "coverage" in own and name != "fastText"}  # that is the word mean
+    plain = {name: own for name, own in baselines().items() if "coverage" in own and name != "fastText"}  # that is the word mean
+    made |= plain
     canvas, both = pyplot.subplots(1, 2, figsize=(11, 4.5), sharey=True)
     for axes, part, title in zip(both, ("coverage", "hpo_coverage"), ("MEDIC, unseen concepts", "HPO (out of the domain)"), strict=True):
-        for name, figures in made.items():
+        for (name, figures), color in zip(made.items(), pyplot.colormaps["tab20"].colors, strict=False):
             points = {int(k): value for k, value in figures[part].items() if k != "map"}
-            axes.plot([*points], [*points.values()], marker=".", label=name)
+            line = "--" if name in {*plain, "word mean"} else "-"
+            axes.plot([*points], [*points.values()], line, marker=".", label=name, color=color)
         axes.set(xscale="log", xlabel="k", title=title)
         axes.set_xscale("log", base=2)
     both[0].set_ylabel("mean coverage at k")
-    both[1].legend(fontsize=8)
+    both[1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     canvas.savefig(RESULTS / "plots" / "coverage.png", dpi=120, bbox_inches="tight")
     return {name: figures["coverage"] for name, figures in made.items()}
 
@@ -137,8 +141,13 @@ def tsne_plot(found: Mapping[str, Encoder]) -> list[str]:
 
 def main() -> None:
     """Judge the encoders that are there."""
-    found = encoders()
-    rows = []
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--table", action="store_true", help="run nothing")
+    if parser.parse_args().table:
+        kept = json.loads((RESULTS / "bne.json").read_text(encoding="utf-8"))["figures"]
+        save("bne", kept | {"coverage": coverage_plot()})
+        return
+    found, rows = encoders(), []
     for name, encoder in found.items():
         ranked = unit(encoder.encode(list(sparse(next(iter(TASKS)), False).generator.table.texts)))
         judged = {task: accuracy(encoder, ranked, task) for task in TASKS}
