@@ -82,6 +82,10 @@ WORD_LEVERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "starting at λ 12": {"training": {"sparse_weight": 12}},
     "without frequency": {"training": {"frequency_weight": 0}},
 }
+BNE_LEVERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "lists at 0.0003": {"training": {"learning_rate": 3e-4}},
+    "lists at 0.0001": {"training": {"learning_rate": 1e-4}},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +216,11 @@ def words(sparse: LinkerOptions) -> Iterator[Configuration]:
 
 
 def word_levers(sparse: LinkerOptions) -> Iterator[Configuration]:
-    """Our default of the encoders made of word vectors on the names of 2012, with one thing changed at a time."""
-    default = as_biosyn(fixed(preset("default", "dan")), sparse)
-    for name, values in WORD_LEVERS.items():
-        yield Configuration(f"CCA + DAN, {name}", "2012", changed(default, values), encoder="dan", over=("CCA + DAN",))
+    """Our defaults of encoders made of word vectors on the names of 2012, with one thing changed at a time."""
+    for encoder, row, levers in (("dan", "CCA + DAN", WORD_LEVERS), ("bne", "BNE", BNE_LEVERS)):
+        default = as_biosyn(fixed(preset("default", encoder)), sparse)
+        for name, values in levers.items():
+            yield Configuration(f"{row}, {name}", "2012", changed(default, values), encoder=encoder, over=(row,))
 
 
 def fixed(options: LinkerOptions) -> LinkerOptions:
