@@ -82,10 +82,7 @@ WORD_LEVERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "starting at λ 12": {"training": {"sparse_weight": 12}},
     "without frequency": {"training": {"frequency_weight": 0}},
 }
-BNE_LEVERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "lists at 0.0003": {"training": {"learning_rate": 3e-4}},
-    "lists at 0.0001": {"training": {"learning_rate": 1e-4}},
-}
+BNE_LEVERS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {"lists at 0.0003": {"training": {"learning_rate": 3e-4}}}
 
 
 @dataclass(frozen=True, slots=True)

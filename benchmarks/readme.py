@@ -104,7 +104,7 @@ def dense() -> str:
 
 def network() -> str:
     """What the network of word vectors gives on the test mentions: as in the papers' protocol, and as `linker train` makes it."""
-    wanted = ("CCA + DAN", "2012"), ("CCA + DAN, no text", "2017"), ("CCA + DAN, no text, no mentions", "2017")
+    wanted = ("CCA + DAN", "2012"), ("BNE", "2012"), ("CCA + DAN, no text", "2017"), ("CCA + DAN, no text, no mentions", "2017")
     return _dense_rows(made for made in runs("ncbi_test_dan")["rows"] if (made["configuration"], made["medic"]) in wanted)
 
 
@@ -187,7 +187,7 @@ def levers() -> str:
 
 def word_levers() -> str:
     """The same of encoders made of word vectors."""
-    return _levers("ncbi_devel_dan", "CCA + DAN", "sparse only, no mentions")
+    return _levers("ncbi_devel_dan", "CCA + DAN", "BNE", "sparse only, no mentions")
 
 
 def _levers(name: str, *bases: str) -> str:
