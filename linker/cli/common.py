@@ -39,7 +39,13 @@ def _verbose(_: click.Context, __: click.Parameter, value: bool) -> None:
 def _quiet(context: click.Context, _: click.Parameter, value: bool) -> None:
     context.meta["linker.quiet"] = value
     if value:
-        logging.getLogger().setLevel(logging.ERROR)
+        silence()
+
+
+def silence() -> None:
+    """Let nobody say less than an error."""
+    for name in ("", "linker"):
+        logging.getLogger(name).setLevel(logging.ERROR)
 
 
 def is_quiet() -> bool:

@@ -7,7 +7,6 @@ import dataclasses
 import importlib
 import importlib.util
 import json
-import logging
 import os
 import shutil
 from collections.abc import Mapping
@@ -120,7 +119,7 @@ def train(
     is_main = os.environ.get("RANK", "0") == "0"  # of several processes, the one that speaks and writes
     if not is_main:
         click.get_current_context().meta["linker.quiet"] = True
-        logging.getLogger().setLevel(logging.ERROR)
+        common.silence()
     persistence.check_replaceable(output)  # this and what follows: before the work, not after it
     checkpoints = Path(f"{Path(output).absolute()}.training")
     device = ""

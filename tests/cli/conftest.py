@@ -42,6 +42,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         finally:
             root.removeHandler(handler)
             root.setLevel(logging.WARNING)
+            logging.getLogger("linker").setLevel(logging.NOTSET)
         written = capsys.readouterr()
         assert "--debug" in args or "Traceback" not in written.err
         assert "a bug in linker" not in written.err

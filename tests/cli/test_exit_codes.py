@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import resource
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from linker import Linker
 from linker import cli as package
 from linker.version import VERSION
 
@@ -72,6 +74,22 @@ def test_wrong_command_lines(run: Run, arguments: tuple[str, ...], message: str)
     assert (result.code, result.out) == (2, "")
     assert message in " ".join(result.err.split())
     assert result.err.startswith("Usage: linker ")
+
+
+def test_verbose_says_what_linker_does_and_not_what_others_do(
+    run: Run, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train = Linker.train
+
+    def chatty(*args: object, **others: object) -> Linker:
+        logging.getLogger("other").info("a library speaks")
+        return train(*args, **others)
+
+    monkeypatch.setattr(Linker, "train", chatty)
+    common = ("train", "--dict", sample, "-o", tmp_path / "new")
+    said = run(*common, "-v").err
+    assert ("0 annotated mentions" in said, "a library speaks" in said) == (True, False)
+    assert "annotated mentions" not in run(*common).err
 
 
 def test_quiet_is_silent(run: Run, sample: Path, mentions: Path, tmp_path: Path) -> None:
