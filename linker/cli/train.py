@@ -159,13 +159,14 @@ def _chosen(encoder: str | None, model_name: str | None, preset: str) -> tuple[s
     from linker import registry
 
     paper = preset.removeprefix("paper-")
-    of_preset = paper if paper in registry.ENCODERS else "transformer"
-    chosen = encoder or ("transformer" if model_name is not None else "")
-    if chosen and paper in registry.ENCODERS and chosen != paper:
-        raise click.UsageError(f"--preset {preset} is for --encoder {paper}, not {chosen}; leave one of them out")
-    if chosen:
+    if encoder or model_name is not None:
+        chosen = encoder or "transformer"
+        if paper in registry.ENCODERS and chosen != paper:
+            raise click.UsageError(f"--preset {preset} is for --encoder {paper}, not {chosen}; leave one of them out")
         return chosen, ""
-    return registry.best() if preset == "default" else (of_preset, f"of the preset {preset}")
+    if preset == "default":
+        return registry.best()
+    return paper if paper in registry.ENCODERS else "transformer", f"of the preset {preset}"
 
 
 def _is_dense(encoder: str, resume: bool, flags: Mapping[str, Any]) -> bool:

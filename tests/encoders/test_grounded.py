@@ -53,6 +53,7 @@ def test_alone_or_in_a_batch(name: str, words: WordVectors, tmp_path: Path) -> N
     assert together.dtype == np.float32
     assert np.isfinite(together).all()
     np.testing.assert_allclose(together, np.concatenate([encoder.encode([text]) for text in NAMES * 3]), atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1)[0], 1, atol=1e-5)
     lengths = np.linalg.norm(encoder.encode(["xyz", "heart", "xyz heart"]), axis=1)
     np.testing.assert_allclose(lengths, [name == "bne", 1, 1], atol=1e-5)  # which reads the characters of unknown words
     assert encoder.pretrained(NAMES).shape == together[: len(NAMES)].shape
