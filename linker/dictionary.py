@@ -246,7 +246,7 @@ class Dictionary:
     @classmethod
     def load(cls, folder: files.Pathlike) -> Dictionary:
         """Memory-map a saved dictionary."""
-        return cls.open(persistence.opening(folder, "dictionary")[0])
+        return persistence.load(folder, "dictionary", lambda path, _: cls.open(path))
 
     @classmethod
     def open(cls, folder: Path) -> Dictionary:

@@ -8,13 +8,12 @@ import gzip
 import hashlib
 import io
 import os
-import shutil
-import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, BinaryIO, TextIO, cast
 
+from linker import replacing
 from linker.errors import InputError, LinkerError
 
 LINE_LIMIT = 100_000  # characters; a longer line of names or mentions is a damaged file, not data
@@ -185,23 +184,18 @@ def write_aside(path: Pathlike) -> Iterator[TextIO]:
         return
     with writing(named):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with writing(named), os.fdopen(handle, "wb") as raw:
-            packed = cast(IO[bytes], gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw)
-            with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
-                yield text
-                text.flush()
-                if packed is not raw:
-                    packed.close()
-                raw.flush()
-                os.fsync(raw.fileno())
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+        with replacing.aside(path, folder=False) as new:
+            with open(new, "wb") as raw:
+                packed = cast(IO[bytes], gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw)
+                with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
+                    yield text
+                    text.flush()
+                    if packed is not raw:
+                        packed.close()
+                    raw.flush()
+                    os.fsync(raw.fileno())
+            new.chmod(0o666 & ~_umask())
+            replacing.put(new, path)
 
 
 @contextlib.contextmanager
@@ -210,33 +204,14 @@ def write_folder(path: Pathlike) -> Iterator[Path]:
     named, path = path, Path(path).resolve()  # a link stays, and its target is replaced
     with writing(named):
         path.parent.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
-    try:
-        with writing(named):
-            yield aside
+        with replacing.aside(path, folder=True) as new:
+            yield new
             mask = _umask()
-            for file in (*aside.rglob("*"), aside):  # libraries write some with rights of their own
+            for file in (*new.rglob("*"), new):  # libraries write some with rights of their own
                 file.chmod((0o777 if file.is_dir() else 0o666) & ~mask)
                 _sync(file)
-            _swap(aside, path)
+            replacing.put(new, path)
             _sync(path.parent)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-
-
-def _swap(new: Path, path: Path) -> None:
-    """Rename `new` to `path`; a folder that stood there is moved out of the way first and removed afterwards."""
-    if not path.exists():
-        os.replace(new, path)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent))
-    try:
-        os.replace(path, old / path.name)
-        os.replace(new, path)
-    finally:  # also where Ctrl-C comes between the two
-        if not path.exists() and (old / path.name).exists():
-            os.replace(old / path.name, path)
-        shutil.rmtree(old, ignore_errors=True)
 
 
 def _sync(path: Path) -> None:

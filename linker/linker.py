@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -291,7 +292,10 @@ class Linker:
         Raises:
             LinkerError: the folder is no model, of another version, or a file of it is missing or changed.
         """
-        path, config = persistence.opening(folder, "model")
+        return persistence.load(folder, "model", cls._read)
+
+    @classmethod
+    def _read(cls, path: Path, config: Mapping[str, Any]) -> Linker:
         try:
             dictionary = Dictionary.open(path / "dictionary")
             kind = registry.load(config["encoder"])
@@ -309,10 +313,11 @@ class Linker:
                 from linker.ranker.rerank import Reranker
 
                 reranker = Reranker.load(path / _RERANK, generator, dictionary, options.rerank)
-        except (KeyError, ValueError, IndexError, TypeError, AttributeError) as error:  # as its maker wrote it, and no model of ours
-            raise LinkerError(f"{folder}: is not a model that linker wrote ({type(error).__name__}: {error}); train again") from None
-        corrections = persistence.load_json(path / "spelling.json")
-        return cls(dictionary, generator, options, known, corrections, config["encoder"], history, reranker)
+            corrections = persistence.load_json(path / "spelling.json")
+            return cls(dictionary, generator, options, known, corrections, config["encoder"], history, reranker)
+        except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
+            # as its maker wrote it, and no model of ours
+            raise LinkerError(f"{path}: is not a model that linker wrote ({type(error).__name__}: {error}); train again") from None
 
     def describe_dictionary(self) -> dict[str, object]:
         """What the dictionary was made of, for `config.json` and `metrics.json`."""

@@ -5,20 +5,27 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from linker import files
-from linker.errors import LinkerError
+from linker import files, replacing
+from linker.errors import LinkerError, shorten
 from linker.version import VERSION
 
 FORMAT_VERSION = 1
 CONFIG, MANIFEST = "config.json", "manifest.json"
+
+_ATTEMPTS = 1000  # to read a folder that others replace again and again
+_CHANGED = "the folder was changed, train or save it again"
+
+_Value = TypeVar("_Value")
 
 
 class Strings(Sequence[str]):
@@ -115,23 +122,23 @@ def widened(values: NDArray[Any]) -> NDArray[Any]:
 
 def load_arrays(folder: Path) -> dict[str, NDArray[Any]]:
     """Memory-map every `.npy` file of a folder, copy-on-write (what compiled code asks for); empty arrays are read."""
-    arrays = {}
-    for path in sorted(folder.glob("*.npy")):
-        try:
-            arrays[path.stem] = _load_array(path)
-        except (ValueError, EOFError) as error:
-            raise LinkerError(f"{path}: is no array of plain values ({error}); the folder was changed, train or save it again") from None
-    return arrays
+    return {path.stem: _load_array(path) for path in sorted(folder.glob("*.npy"))}
 
 
 def _load_array(path: Path) -> NDArray[Any]:
-    with open(path, "rb") as file:
-        if file.read(6) != b"\x93NUMPY":  # np.load would also take other kinds of files
-            raise ValueError("the magic string is not that of npy")
     try:
-        return cast(NDArray[Any], np.load(path, mmap_mode="c", allow_pickle=False))
-    except ValueError:  # an empty array, or one of Python objects, which stays refused
-        return cast(NDArray[Any], np.load(path, allow_pickle=False))
+        with open(path, "rb") as file:
+            read_header = npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
+            shape, _, kind = read_header(file)
+            size = path.stat().st_size - file.tell()
+        if kind.hasobject or kind.itemsize * math.prod(shape) != size:
+            raise ValueError(f"its header says {kind} {shape}, and {size:,} bytes follow")
+        return cast(NDArray[Any], np.load(path, mmap_mode="c" if size else None, allow_pickle=False))
+    except OSError:
+        raise
+    except Exception as error:  # a header is Python, and a damaged one fails in many ways
+        reason = shorten(str(error) or type(error).__name__, 200)
+        raise LinkerError(f"{path}: is no array of plain values ({reason}); {_CHANGED}") from None
 
 
 def save_json(path: Path, value: object) -> None:
@@ -145,8 +152,8 @@ def load_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise LinkerError(f"{path}: there is no such file; the folder is incomplete, train or save it again") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise LinkerError(f"{path}: not JSON ({error}); the folder was changed, train or save it again") from None
+    except (ValueError, RecursionError) as error:
+        raise LinkerError(f"{path}: not JSON ({error}); {_CHANGED}") from None
 
 
 def check_replaceable(path: files.Pathlike) -> None:
@@ -190,13 +197,52 @@ def saving(path: files.Pathlike, kind: str, config: Mapping[str, object]) -> Ite
         save_json(folder / MANIFEST, {"sha256": sums})
 
 
-def opening(path: files.Pathlike, kind: str) -> tuple[Path, dict[str, Any]]:
-    """Check a saved folder against its manifest and version, and return it with its configuration.
+def load(path: files.Pathlike, kind: str, read: Callable[[Path, dict[str, Any]], _Value]) -> _Value:
+    """Check a saved folder against its manifest and version, and read it: all of one save, also while others replace it.
+
+    Args:
+        read: makes the value out of the folder and its `config.json`. The folder's name is good for the time of the call.
 
     Raises:
-        LinkerError: the folder is absent, of another kind or version, or a file of it is missing or changed.
+        LinkerError: the folder is absent, of another kind or version, or a file of it is missing, changed, or not in the manifest.
     """
     folder = Path(path)
+    for _ in range(_ATTEMPTS):
+        replacing.restore(folder.resolve())
+        if read_once := _attempt(folder, kind, read):
+            return read_once[0]
+    raise LinkerError(f"{folder}: was replaced {_ATTEMPTS:,} times while it was read; stop what writes it")
+
+
+def _attempt(path: Path, kind: str, read: Callable[[Path, dict[str, Any]], _Value]) -> tuple[_Value] | None:
+    """What `read` makes of a folder; None where another was put in its place meanwhile."""
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(replacing.pinned(path))
+        except OSError:  # it is not there, which `_checked` says, or was not for a moment
+            folder = path
+        before = replacing.state(folder)
+        try:
+            value = read(folder, _checked(folder, kind))
+        except Exception as error:  # whatever comes of files that are being removed
+            if replacing.state(path) != before:
+                return None
+            if not isinstance(error, LinkerError | OSError):
+                raise
+            text = f"{error.filename}: cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+            raise LinkerError(text.replace(str(folder), str(path))) from error
+        is_whole = replacing.state(path) == before or (folder != path and _is_there(folder))
+        return (value,) if is_whole else None
+
+
+def _is_there(folder: Path) -> bool:
+    """Whether no file of a folder was removed yet."""
+    names = _own_files(folder)
+    return bool(names) and all((folder / name).is_file() for name in names)
+
+
+def _checked(folder: Path, kind: str) -> dict[str, Any]:
+    """The configuration of a folder whose files are those of its manifest."""
     if not (folder / CONFIG).is_file():
         hint = "train one (linker train --dict FILE -o DIR) or name one with --model" if kind == "model" else "save one first"
         raise LinkerError(f"{folder}: there is no {kind} here (no {CONFIG}); {hint}")
@@ -204,11 +250,12 @@ def opening(path: files.Pathlike, kind: str) -> tuple[Path, dict[str, Any]]:
     version = config.get("format_version") if isinstance(config, dict) else None
     if version != FORMAT_VERSION:
         remedy = "train it again, or use the release of linker that wrote it"
-        raise LinkerError(f"{folder / CONFIG}: format_version is {version!r}, this release ({VERSION}) reads {FORMAT_VERSION}; {remedy}")
+        shown = shorten(repr(version))
+        raise LinkerError(f"{folder / CONFIG}: format_version is {shown}, this release ({VERSION}) reads {FORMAT_VERSION}; {remedy}")
     if config.get("kind") != kind:
-        raise LinkerError(f"{folder}: this folder holds a {config.get('kind')!r}, a {kind} was expected")
+        raise LinkerError(f"{folder}: this folder holds a {shorten(repr(config.get('kind')))}, a {kind} was expected")
     _check(folder)
-    return folder, config
+    return cast(dict[str, Any], config)
 
 
 def _check(folder: Path) -> None:
@@ -216,12 +263,20 @@ def _check(folder: Path) -> None:
     sums = manifest.get("sha256") if isinstance(manifest, dict) else None
     if not isinstance(sums, dict):
         raise LinkerError(f"{folder / MANIFEST}: holds no checksums; train or save it again")
-    found = {f.relative_to(folder).as_posix() for f in folder.rglob("*.npy")}
-    for name in sorted(found - set(sums)):
-        raise LinkerError(f"{folder / name}: is not in {MANIFEST}; the folder was changed, train or save it again")
+    for name in sorted(_unlisted(folder, {MANIFEST, *sums})):
+        raise LinkerError(f"{folder / name}: is not in {MANIFEST}; move the file away if it is yours, else train or save the folder again")
     for name, expected in sums.items():
         path = folder / name
         if Path(name).is_absolute() or ".." in Path(name).parts or not path.is_file():
             raise LinkerError(f"{path}: named in {MANIFEST} but missing; the folder is incomplete, train or save it again")
         if files.sha256(path) != expected:
             raise LinkerError(f"{path}: differs from its checksum in {MANIFEST}; the file was changed or damaged, train or save it again")
+
+
+def _unlisted(folder: Path, listed: set[str]) -> Iterator[str]:
+    """The files that are not listed, but for what nothing reads: descriptions (.md), and hidden files of desktops and version control."""
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder)
+        is_read = path.suffix != ".md" and not name.parts[0].startswith(".")
+        if name.as_posix() not in listed and is_read and (path.is_symlink() or not path.is_dir()):
+            yield name.as_posix()

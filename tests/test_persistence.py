@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker import files, persistence
+from linker import files, persistence, replacing
 from linker.errors import LinkerError
 from linker.persistence import Strings
 
@@ -32,9 +35,14 @@ def sign(folder: Path, **extra: str) -> None:
     persistence.save_json(folder / "manifest.json", {"sha256": sums | extra})
 
 
+def check(folder: Path, kind: str = "model") -> dict[str, Any]:
+    """The configuration of a folder that is as it was saved."""
+    return persistence.load(folder, kind, lambda _, config: config)
+
+
 def refusal(folder: Path, kind: str = "model") -> str:
     with pytest.raises(LinkerError) as caught:
-        persistence.opening(folder, kind)
+        check(folder, kind)
     return str(caught.value)
 
 
@@ -66,7 +74,8 @@ def test_strings_have_an_end(row: int) -> None:
 
 
 def test_what_was_saved_comes_back(tmp_path: Path) -> None:
-    folder, config = persistence.opening(save(tmp_path / "m"), "model")
+    folder = save(tmp_path / "m")
+    config = check(folder)
     assert config == {"format_version": 1, "kind": "model", "code_version": persistence.VERSION, "encoder": "tfidf"}
     arrays = persistence.load_arrays(folder)
     assert sorted(arrays) == ["empty", "whole"]
@@ -93,7 +102,7 @@ def test_a_changed_byte_is_found(tmp_path: Path, name: str) -> None:
         message = refusal(folder)
         assert name in message or (name == "config.json" and message.startswith(f"{folder}: this folder holds a "))
     (folder / name).write_bytes(data)
-    persistence.opening(folder, "model")
+    check(folder)
 
 
 @pytest.mark.parametrize("name", ["whole.npy", "deep/half.npy", "seen.json"])
@@ -115,12 +124,32 @@ def test_a_missing_folder_says_how_to_make_one(tmp_path: Path, kind: str, hint: 
     assert refusal(tmp_path / "none", kind).startswith(f"{tmp_path / 'none'}: there is no {kind} here (no config.json); {hint}")
 
 
-@pytest.mark.parametrize("name", ["extra.npy", "deep/extra.npy"])
-def test_an_array_that_nobody_signed_is_refused(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["extra.npy", "deep/extra.npy", "training.jsonl", "deep/tokenizer_config.json", "vocab.txt", "x.safetensors"]
+)
+def test_a_file_that_nobody_signed_is_refused(tmp_path: Path, name: str) -> None:
     folder = save(tmp_path / "m")
-    np.save(folder / name, np.arange(2))
-    message = f"{folder / name}: is not in manifest.json; the folder was changed, train or save it again"
-    assert refusal(folder) == message
+    (folder / name).write_text("{}")
+    remedy = "move the file away if it is yours, else train or save the folder again"
+    assert refusal(folder) == f"{folder / name}: is not in manifest.json; {remedy}"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_a_pipe_or_link_that_nobody_signed_is_refused(tmp_path: Path) -> None:
+    folder = save(tmp_path / "m")
+    os.mkfifo(folder / "labels.json")
+    assert "labels.json: is not in manifest.json" in refusal(folder)
+    (folder / "labels.json").unlink()
+    (folder / "link").symlink_to(folder / "deep")
+    assert "link: is not in manifest.json" in refusal(folder)
+
+
+@pytest.mark.parametrize("name", ["README.md", ".DS_Store", ".git/config", ".gitattributes"])
+def test_what_hubs_and_desktops_put_beside_a_model_is_passed_over(tmp_path: Path, name: str) -> None:
+    folder = save(tmp_path / "m")
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("{}")
+    assert check(folder)["encoder"] == "tfidf"
 
 
 @pytest.mark.parametrize("version", [0, 2, "1", None])
@@ -182,12 +211,32 @@ def _nothing(path: Path) -> None:
     path.write_bytes(b"")
 
 
-@pytest.mark.parametrize("forge", [_pickled, _raw_pickle, _zip, _cut, _nothing])
+def _headed(header: bytes) -> Callable[[Path], None]:
+    def forge(path: Path) -> None:
+        path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(24))
+
+    return forge
+
+
+_HEADERS = [
+    b"{'descr': '<i8', 'fortran_order': False, 'shape': (4,), }",  # 24 bytes are three numbers
+    b"{'descr': '<i8', 'fortran_order': False, 'shape': (99999999999999999999,), }",
+    b"{'descr': '<i8', 'fortran_order': False, 'shape': (-3,), }",
+    b"{'descr': '<i8', 'fortran_order': False, 'shape': (3,), ",
+    b"{'descr': '|O', 'fortran_order': False, 'shape': (3,), }",
+    b"{'descr': '<i8', 'fortran_order': False, 'shape': (True, 3), }",
+    b"(" * 5000,
+    b"0x" * 9,
+    b"\xff\x00\\\n'",
+]
+
+
+@pytest.mark.parametrize("forge", [_pickled, _raw_pickle, _zip, _cut, _nothing, *map(_headed, _HEADERS)])
 def test_what_is_no_plain_array_is_refused_though_signed(tmp_path: Path, forge) -> None:  # type: ignore[no-untyped-def]
     folder = save(tmp_path / "m")
     forge(folder / "whole.npy")
     sign(folder)
-    persistence.opening(folder, "model")
+    check(folder)
     with pytest.raises(LinkerError, match=r"whole\.npy: is no array of plain values \(.*\); the folder was changed"):
         persistence.load_arrays(folder)
 
@@ -232,7 +281,7 @@ def test_saving_again_replaces_all(tmp_path: Path) -> None:
     with persistence.saving(folder, "model", {}) as aside:
         persistence.save_arrays(aside, {"new": np.arange(1)})
     assert sorted(contents(folder)) == ["config.json", "manifest.json", "new.npy"]
-    persistence.opening(folder, "model")
+    check(folder)
 
 
 def foreign(path: Path) -> str:
@@ -275,8 +324,9 @@ def test_what_may_be_replaced(tmp_path: Path) -> None:
         persistence.check_replaceable(path)
 
 
-def test_broken_json_is_named(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_bytes(b'{"a": ')
+@pytest.mark.parametrize("content", [b'{"a": ', b"[" * 100_000, b'"\xff"', b"1" * 5000])
+def test_broken_json_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.json").write_bytes(content)
     with pytest.raises(LinkerError, match=r"x\.json: not JSON"):
         persistence.load_json(tmp_path / "x.json")
 
@@ -312,3 +362,59 @@ def test_a_number_too_large_for_half_precision_leaves_all_as_they_are() -> None:
     values = np.array([0.1, 1e6], np.float32)
     assert persistence.halved(values) is values
     assert persistence.narrow(values) is values
+
+
+def halves(folder: Path, meanwhile: Callable[[], None]) -> tuple[int, int]:
+    """Read two arrays of a folder, and let something happen between the two."""
+    first = int(persistence.load_arrays(folder)["whole"][0])
+    meanwhile()
+    return first, int(persistence.load_arrays(folder / "deep")["half"][0])
+
+
+def number(path: Path, value: int) -> None:
+    with persistence.saving(path, "model", {}) as folder:
+        persistence.save_arrays(folder, {"whole": np.array([value])})
+        persistence.save_arrays(folder / "deep", {"half": np.array([value])})
+
+
+@pytest.mark.parametrize("is_linux", [True, False])
+def test_what_is_replaced_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_linux: bool) -> None:
+    if not is_linux:
+        monkeypatch.setattr(replacing, "_DESCRIPTORS", tmp_path / "none")
+    number(tmp_path / "m", 1)
+    values = iter([2, 3, 4])
+
+    def replace() -> None:
+        if value := next(values, None):
+            number(tmp_path / "m", value)
+
+    assert persistence.load(tmp_path / "m", "model", lambda folder, _: halves(folder, replace)) == (4, 4)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="wants Linux")
+def test_a_folder_that_is_moved_away_is_read_to_its_end(tmp_path: Path) -> None:
+    number(tmp_path / "m", 1)
+    number(tmp_path / "other", 2)
+
+    def move() -> None:
+        (tmp_path / "m").rename(tmp_path / "old")
+        (tmp_path / "other").rename(tmp_path / "m")
+
+    assert persistence.load(tmp_path / "m", "model", lambda folder, _: halves(folder, move)) == (1, 1)
+
+
+def test_a_folder_that_is_replaced_for_ever_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(persistence, "_ATTEMPTS", 3)
+    number(tmp_path / "m", 1)
+    with pytest.raises(LinkerError, match=r"m: was replaced 3 times while it was read; stop what writes it"):
+        persistence.load(tmp_path / "m", "model", lambda folder, _: halves(folder, lambda: number(tmp_path / "m", 2)))
+
+
+def test_messages_name_the_folder_as_the_user_does(tmp_path: Path) -> None:
+    folder = save(tmp_path / "m")
+    with pytest.raises(LinkerError) as caught:
+        persistence.load(folder, "model", lambda path, _: persistence.load_json(path / "none.json"))
+    assert str(caught.value) == f"{folder / 'none.json'}: there is no such file; the folder is incomplete, train or save it again"
+    with pytest.raises(LinkerError) as caught:
+        persistence.load(folder, "model", lambda path, _: (path / "none").read_bytes())
+    assert str(caught.value) == f"{folder / 'none'}: cannot be read: No such file or directory"

@@ -151,8 +151,8 @@ def read_dictionary(paths: tuple[str, ...], on_error: OnError, **options: Any) -
             names = ", ".join(f"--{name.replace('_', '-')}" for name, value in options.items() if value)
             raise LinkerError(f"{paths[0]}: is a saved dictionary; {names} can be chosen only where its files are read, leave it out")
         model = (Path(paths[0]) / "dictionary").is_dir()
-        folder, _ = persistence.opening(paths[0], "model" if model else "dictionary")
-        return Dictionary.open(folder / "dictionary" if model else folder)
+        kind, part = ("model", "dictionary") if model else ("dictionary", "")
+        return persistence.load(paths[0], kind, lambda folder, _: Dictionary.open(folder / part))
     options["languages"] = options.get("languages") or ("ENG",)
     return Dictionary.read(*paths, format=options.pop("dict_format", None), on_error=on_error, **options)
 

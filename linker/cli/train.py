@@ -265,8 +265,11 @@ def _check_checkpoints(folder: Path, resume: bool) -> None:
     Raises:
         LinkerError: there are some, and --resume is not given; or the folder holds something else.
     """
+    from linker import replacing
+
     if folder.exists() and not folder.is_dir():
         raise LinkerError(f"{folder}: is a file, and checkpoints are written there; move it, or name another folder with -o")
+    replacing.clean(folder / _WORDS)  # what a killed run left
     found = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
     if foreign := [name for name in found if name not in _PHASES]:
         raise LinkerError(f"{folder}: holds {foreign[0]}, which linker did not write there; move it, or name another folder with -o")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +126,13 @@ def _base(asked: str, table: NameTable, words: WordVectors | None, seed: int) ->
         return base, kind, f"{kind}:{base.options.model}".removesuffix(":"), checksum(base)
     if not Path(asked).is_dir():
         raise LinkerError(f"fewshot.base is {asked!r}; expected: cca, words, transformer, transformer:ID, or the folder of a model")
-    folder, config = persistence.opening(asked, "model")
-    below = registry.load(config["encoder"])
-    if issubclass(below, SparseEncoder):
-        raise LinkerError(f"{asked}: is a model of the encoder {config['encoder']}, which is sparse; expected: one of a dense encoder")
-    return below.load(folder / "dense"), config["encoder"], folder.resolve().name, files.sha256(folder / persistence.MANIFEST)
+    below, encoder, made_of = persistence.load(asked, "model", _of_model)
+    return below, encoder, Path(asked).resolve().name, made_of
+
+
+def _of_model(folder: Path, config: Mapping[str, Any]) -> tuple[Encoder, str, str]:
+    """The dense encoder of a model, its name in the registry, and its checksum."""
+    kind = registry.load(config["encoder"])
+    if issubclass(kind, SparseEncoder):
+        raise LinkerError(f"{folder}: is a model of the encoder {config['encoder']}, which is sparse; expected: one of a dense encoder")
+    return kind.load(folder / "dense"), config["encoder"], files.sha256(folder / persistence.MANIFEST)

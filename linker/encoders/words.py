@@ -194,7 +194,7 @@ class WordVectors:
     @staticmethod
     def was_made_of(folder: files.Pathlike) -> str:
         """What `save` was told of a folder."""
-        return str(persistence.opening(folder, KIND)[1].get("made_of", ""))
+        return persistence.load(folder, KIND, lambda _, config: str(config.get("made_of", "")))
 
     @classmethod
     def read(cls, path: files.Pathlike) -> WordVectors:
@@ -204,7 +204,7 @@ class WordVectors:
             LinkerError: it is none of these, or a line of it is broken.
         """
         if Path(path).is_dir():
-            return cls.open(persistence.opening(path, KIND)[0])
+            return persistence.load(path, KIND, lambda folder, _: cls.open(folder))
         with files.open_binary(path) as file:
             start = file.read(1000)
         if start[:1] == b"\x80" or start[:2] == b"PK":

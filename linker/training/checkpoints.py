@@ -80,15 +80,14 @@ class Checkpoints:
         if not found:
             raise LinkerError(f"{self.folder}: there is no checkpoint here; train from the start")
         try:
-            path, config = persistence.opening(found[-1], _KIND)
+            config, tensors = persistence.load(found[-1], _KIND, lambda path, config: (config, _read(path)))
         except LinkerError as error:
             raise LinkerError(f"{error}; or remove the folder to train from the start") from None
         try:
             self._compare(config["fingerprint"])
-            processes = [Progress(**progress) for progress in config["processes"]]
-            return processes, {file.stem: copied(load_file(file)) for file in path.glob("*" + _SUFFIX)}  # not mapped: the file goes
-        except (SafetensorError, LookupError, TypeError, AttributeError) as error:
-            raise LinkerError(f"{path}: the checkpoint cannot be read ({error}); remove the folder to train from the start") from None
+            return [Progress(**progress) for progress in config["processes"]], tensors
+        except (LookupError, TypeError, AttributeError) as error:
+            raise LinkerError(f"{found[-1]}: the checkpoint cannot be read ({error}); remove the folder to train from the start") from None
 
     def clear(self, keep: Path | None = None) -> None:
         """Remove all checkpoints, and what killed runs left of them, but one."""
@@ -120,6 +119,13 @@ def _write(path: Path, tensors: Tensors) -> None:
         save_file(dict(tensors), path)
     except SafetensorError as error:  # a full disk, among others
         raise OSError(str(error)) from None
+
+
+def _read(folder: Path) -> dict[str, dict[str, Tensor]]:
+    try:
+        return {file.stem: copied(load_file(file)) for file in folder.glob("*" + _SUFFIX)}  # not mapped: the file goes
+    except SafetensorError as error:
+        raise LinkerError(f"{folder}: the checkpoint cannot be read ({error}); train again") from None
 
 
 def copied(tensors: Tensors) -> dict[str, Tensor]:

@@ -391,6 +391,12 @@ def test_nothing_to_resume(run: Run, common: tuple[object, ...], tmp_path: Path)
     assert result.err.startswith(f"resume: no checkpoints in {tmp_path / 'model.training'}, training from the start\n")
 
 
+def test_word_vectors_that_a_killed_run_did_not_finish_are_removed(run: Run, common: tuple[object, ...], tmp_path: Path) -> None:
+    (tmp_path / "model.training" / ".words.abcdefgh.tmp").mkdir(parents=True)
+    assert run("train", *common, "--epochs", "1", "-o", tmp_path / "model").code == 0
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("model")] == ["model"]
+
+
 def stopped(arguments: Iterable[object], folder: Path, number: signal.Signals) -> tuple[int, str]:
     """Start a training as a process of its own, stop it behind its first epoch; its exit code and what it said since."""
     command = [sys.executable, "-m", "linker.cli", "train", *map(str, arguments)]

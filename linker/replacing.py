@@ -1,0 +1,156 @@
+"""Putting a finished file or folder in the place of an old one, and removing what killed runs left of it.
+
+What is being written stands beside its target, as `.NAME.XXXXXXXX.tmp`, and is locked until its process ends. One of these without a
+lock was left by a killed run: the next run that writes to the same target removes it. The target changes in one step where the system can
+exchange two names. Elsewhere the old folder stands as `.NAME.XXXXXXXX.old` between two renames; whoever next finds the target missing
+puts it back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows: nothing is locked, and nothing of killed runs is removed
+    fcntl = None  # type: ignore[assignment]
+
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
+_DESCRIPTORS = Path("/proc/self/fd")  # Linux names what a process has open there
+_OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe of that name must not be waited for
+
+
+@contextlib.contextmanager
+def aside(path: Path, *, folder: bool) -> Iterator[Path]:
+    """Make an empty file or folder beside `path`, locked; what stands under its name at the end is removed.
+
+    Raises:
+        OSError: nothing can be made there.
+    """
+    clean(path)
+    while True:
+        new = _made(path, folder)
+        with _locking(new, wait=True):
+            if not new.exists():  # another run's `clean` came before the lock
+                continue
+            try:
+                yield new
+            finally:
+                _remove(new)
+            return
+
+
+def _made(path: Path, folder: bool) -> Path:
+    if folder:
+        return Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    os.close(descriptor)
+    return Path(name)
+
+
+def put(new: Path, path: Path) -> None:
+    """Give the file or folder `new` the name `path`; what stood there has the name `new` afterwards, or is gone.
+
+    Raises:
+        OSError: it cannot be done; what stood there still does.
+    """
+    if not path.is_dir():
+        os.replace(new, path)
+    elif not _exchange(new, path):
+        old = new.with_suffix(".old")
+        with _locking(path, wait=True):
+            os.replace(path, old)
+            try:
+                os.replace(new, path)
+            finally:  # also where Ctrl-C comes between the two
+                os.replace(old, new if path.exists() else path)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two names in one step; False where the system or the file system cannot."""
+    rename = getattr(ctypes.CDLL(None), "renameat2", None) if os.name == "posix" else None
+    return rename is not None and rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0
+
+
+def clean(path: Path) -> None:
+    """Remove what killed runs left beside `path`, or put it back where `path` is missing; what a running process writes stays."""
+    left = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.(tmp|old)")
+    with contextlib.suppress(OSError):  # the folder is not there, or cannot be listed
+        for name in os.listdir(path.parent):
+            if left.fullmatch(name):
+                _settle(path.with_name(name), path)
+
+
+def restore(path: Path) -> bool:
+    """Put a folder back that a killed run moved away and did not replace; whether there is one under the name now."""
+    if not path.exists():
+        clean(path)
+    return path.exists()
+
+
+def _settle(left: Path, path: Path) -> None:
+    """Give a folder its name back, or remove what no process has locked."""
+    with contextlib.suppress(OSError), _locking(left, wait=left.suffix == ".old") as is_locked:
+        if left.suffix == ".old" and not path.exists():
+            os.replace(left, path)
+        elif is_locked:
+            _remove(left)
+
+
+@contextlib.contextmanager
+def _locking(path: Path, *, wait: bool) -> Iterator[bool]:
+    """Lock a file or folder for the time of a `with`; False where another process has locked it, or there are no locks, or no such file."""
+    if fcntl is None:
+        yield False
+        return
+    with contextlib.ExitStack() as stack:
+        try:
+            descriptor = os.open(path, _OPEN)
+            stack.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except OSError:
+            is_locked = False
+        else:
+            is_locked = True
+        yield is_locked
+
+
+@contextlib.contextmanager
+def pinned(folder: Path) -> Iterator[Path]:
+    """Open a folder, and yield a name that stays its own when another folder is put in its place (on Linux; elsewhere `folder`).
+
+    Raises:
+        OSError: it is not there, is no folder, or cannot be read.
+    """
+    if not _DESCRIPTORS.is_dir():
+        yield folder
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield _DESCRIPTORS / str(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def state(folder: Path) -> tuple[int, ...] | None:
+    """What changes when another folder is put in the place of this one; None where there is none."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()

@@ -1,0 +1,127 @@
+"""Replacing files and folders: in one step or not at all, and nothing of killed runs stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from linker import files, replacing
+
+posix = pytest.mark.skipif(os.name != "posix", reason="wants locks and signals")
+
+
+def fill(folder: Path, text: str) -> None:
+    with files.write_folder(folder) as aside:
+        (aside / "part").write_text(text)
+
+
+def run(program: str, *args: object) -> int:
+    """The return code of a program in a process of its own."""
+    return subprocess.run([sys.executable, "-c", program, *map(str, args)], check=False, timeout=60).returncode
+
+
+DIE = "os.kill(os.getpid(), signal.SIGKILL)"
+KILLED = f"""
+import os, signal, sys
+from linker import files, replacing
+replacing._exchange = lambda one, other: False  # as on systems that exchange no names
+replace, calls = os.replace, []
+def counted(source, target):
+    calls.append(target)
+    if len(calls) == {{call}}:
+        {DIE}
+    replace(source, target)
+os.replace = counted
+with files.write_folder(sys.argv[1]) as folder:
+    (folder / "part").write_text("new")
+"""
+
+
+@posix
+@pytest.mark.parametrize(("call", "text", "left"), [(1, "old", 1), (2, "old", 0), (3, "new", 1)])
+def test_a_kill_before_each_rename_leaves_a_folder_to_read(tmp_path: Path, call: int, text: str, left: int) -> None:
+    fill(tmp_path / "model", "old")
+    assert run(KILLED.format(call=call), tmp_path / "model") == -signal.SIGKILL
+    assert (tmp_path / "model").exists() == (call != 2)
+    assert replacing.restore(tmp_path / "model")
+    assert (tmp_path / "model" / "part").read_text() == text
+    assert len(list(tmp_path.iterdir())) == 1 + left
+    fill(tmp_path / "model", "newer")
+    assert (tmp_path / "model" / "part").read_text() == "newer"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@posix
+@pytest.mark.parametrize("target", ["model", "out.tsv"])
+def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path: Path, target: str) -> None:
+    write = {"model": "files.write_folder", "out.tsv": "files.write_aside"}[target]
+    program = f"import os, signal, sys\nfrom linker import files\nwith {write}(sys.argv[1]): {DIE}"
+    (tmp_path / f".{target}.notes.tmp").write_text("mine")  # eight signs are between the dots of what is ours
+    (tmp_path / f".{target}x.abcdefgh.tmp").write_text("of another target")
+    assert run(program, tmp_path / target) == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 3
+    if target == "model":
+        fill(tmp_path / target, "text")
+    else:
+        with files.write_aside(tmp_path / target) as file:
+            file.write("text")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([f".{target}.notes.tmp", f".{target}x.abcdefgh.tmp", target])
+
+
+@posix
+@pytest.mark.parametrize("folder", [True, False])
+def test_what_a_running_writer_writes_stays(tmp_path: Path, folder: bool) -> None:
+    with replacing.aside(tmp_path / "target", folder=folder) as new:
+        assert (
+            run(
+                "import sys; from pathlib import Path; from linker import replacing; replacing.clean(Path(sys.argv[1]))",
+                tmp_path / "target",
+            )
+            == 0
+        )
+        replacing.clean(tmp_path / "target")
+        assert new.exists()
+    assert not list(tmp_path.iterdir())
+
+
+@posix
+def test_a_pipe_or_link_with_the_name_of_something_left_is_no_trap(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis").write_text("years of work")
+    (tmp_path / ".model.aaaaaaaa.tmp").symlink_to(tmp_path / "mine")
+    os.mkfifo(tmp_path / ".model.bbbbbbbb.tmp")
+    fill(tmp_path / "model", "text")
+    assert (tmp_path / "mine" / "thesis").read_text() == "years of work"
+    assert (tmp_path / "model" / "part").read_text() == "text"
+
+
+def test_where_names_cannot_be_exchanged_the_old_folder_is_replaced_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replacing, "_exchange", lambda one, other: False)
+    fill(tmp_path / "model", "one")
+    fill(tmp_path / "model", "two")
+    assert (tmp_path / "model" / "part").read_text() == "two"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux is known to exchange names")
+def test_the_name_is_never_missing(tmp_path: Path) -> None:
+    """A reader beside a writer that replaces without pause always finds the folder, with one of its two texts."""
+    fill(tmp_path / "model", "0")
+    program = (
+        "import sys; from linker import files\n"
+        "for i in range(10**6):\n"
+        "    with files.write_folder(sys.argv[1]) as folder: (folder / 'part').write_text(str(i % 2))"
+    )
+    writer = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "model")])
+    try:
+        for _ in range(2000):
+            with replacing.pinned(tmp_path / "model") as folder:
+                assert folder.is_dir()
+    finally:
+        writer.kill()
+        writer.wait()
