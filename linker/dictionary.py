@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,8 @@ from linker.types import NAME_KINDS, Concept, Name, Source
 
 _FIRST = ("training", "preferred", "exact")  # of names with equal scores; what annotators meant by a name beats what it is called
 _KIND_RANK = np.array([_FIRST.index(kind) if kind in _FIRST else len(_FIRST) for kind in NAME_KINDS], np.int32)
+
+_ANNOTATED = "name.annotated"  # column: how often mentions of a name's form were annotated with its concept; absent where none were added
 
 logger = logging.getLogger(__name__)
 
@@ -116,10 +119,13 @@ class Dictionary:
         """The place of each concept in the order of ids, (n,): what decides between equal scores last."""
         return self.columns["id.rank"]
 
-    @property
+    @cached_property
     def kind_rank(self) -> NDArray[np.int32]:
-        """How the kinds of names rank where scores are equal, (names,): lower first."""
-        return _KIND_RANK[self.name_kind]
+        """How names rank where scores are equal, (names,), lower first: by how often they were annotated, then by kind."""
+        kinds = _KIND_RANK[self.name_kind]
+        if (times := self.columns.get(_ANNOTATED)) is None:
+            return kinds
+        return np.unique(np.stack([-times, kinds.astype(times.dtype)]), axis=1, return_inverse=True)[1].astype(np.int32)
 
     @cached_property
     def _names_by_concept(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -200,22 +206,32 @@ class Dictionary:
         lent = (dataclasses.replace(source, format=f"{source.format}, parents only") for source in lender.sources)
         return Dictionary(self.columns | hierarchy.arrays(), self.labels, (*self.sources, *lent))
 
-    def add(self, names: Iterable[tuple[str, Sequence[str]]]) -> Dictionary:
+    def add(self, names: Iterable[tuple[str, Sequence[str]]], form: Callable[[str], str] = str) -> Dictionary:
         """A dictionary that also holds annotated mentions, as names of kind `training`; the original is untouched.
 
         Args:
-            names: (mention, CURIEs) pairs; a mention with several ids becomes a name of each. Unknown ids are left out.
+            names: (mention, CURIEs) pairs, one for each annotation; a mention with several ids becomes a name of each. Unknown ids are
+                left out. Each name remembers how often a mention of its form was annotated with its concept.
+            form: the normal form of a name.
         """
-        known = {(text, row) for text, row in zip(self.names, self.name_concept.tolist(), strict=True)}
-        pairs = dict.fromkeys((text, row) for text, curies in names for i in curies for row in self.rows(i))
-        new = [pair for pair in pairs if pair not in known]
-        if not new:
+        annotated = Counter((text, row) for text, curies in names for i in curies for row in self.rows(i))
+        known = set(zip(self.names, self.name_concept.tolist(), strict=True))
+        new = [pair for pair in annotated if pair not in known]
+        if not annotated:
             return self
         columns = self.columns | Strings.of([*self.names, *(text for text, _ in new)]).arrays("name")
         filler = {"name.concept": [row for _, row in new], "name.kind": NAME_KINDS.index("training"), "name.source": 0, "name.language": 0}
         for column, value in (filler | {"name.case": False}).items():
             old = self.columns[column]
             columns[column] = np.concatenate([old, np.full(len(new), value, old.dtype)])
+        added = Dictionary(columns, self.labels, self.sources)
+        times: Counter[tuple[str, int]] = Counter()
+        for (text, row), count in annotated.items():
+            times[form(text), row] += count
+        before = self.columns.get(_ANNOTATED, np.empty(0, np.int32))
+        columns[_ANNOTATED] = np.pad(before, (0, len(added.names) - len(before)))
+        for name in np.flatnonzero(np.isin(added.name_concept, [row for _, row in annotated])).tolist():
+            columns[_ANNOTATED][name] += times[form(added.names[name]), int(added.name_concept[name])]
         return Dictionary(columns, self.labels, self.sources)
 
     def table(self, normalize: Callable[[str], str]) -> NameTable:

@@ -112,7 +112,8 @@ class Linker:
             frozenset(c for one in known for i in one.ids for c in dictionary.resolve(i)),
         )
         annotated.report(known, dictionary)
-        extended = dictionary.add([(one.name, one.ids) for one in known if one.name]) if extend else dictionary
+        form = partial(_normal_form, options=options, corrections=corrections)
+        extended = dictionary.add([(one.name, one.ids) for one in known if one.name], form) if extend else dictionary
         table = _table(dictionary, options, corrections)
         kind = registry.load(encoder)
         if options.rerank.epochs and issubclass(kind, SparseEncoder):
@@ -134,8 +135,7 @@ class Linker:
             return metrics
 
         base = indexed if extended is dictionary else SparseGenerator.index(table, dictionary, sparse)
-        normal = partial(_normal_form, options=options, corrections=corrections)
-        data = dense.Data(dictionary, extended, base, indexed, known, normal)
+        data = dense.Data(dictionary, extended, base, indexed, known, form)
         made = dense.train(kind, encoder, data, options, judge if validate else None, work or Work(), words)
         return cls(extended, made.generator, made.options, seen, corrections, encoder, made.history, made.reranker)
 

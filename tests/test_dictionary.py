@@ -200,6 +200,17 @@ def test_kinds_of_names_have_a_rank(tmp_path: Path) -> None:
     assert dictionary.kind_rank.tolist() == [1, 2, 3, 3, 3, 3, 0]
 
 
+def test_names_rank_by_how_often_they_were_annotated_then_by_kind(tmp_path: Path) -> None:
+    dictionary = read(tmp_path, "A:1\tache\tpain\nB:1\tPain\n")
+    annotations = [("pain", ["A:1"])] * 2 + [("PAIN", ["A:1"]), ("pains", ["B:1"]), ("pain", ["B:1"])]
+    added = dictionary.add(annotations[:3], normalize).add(annotations[3:], normalize)
+    names = [(added.name(row).text, added.name(row).concept_id) for row in range(len(added.names))]
+    assert names == [("ache", "A:1"), ("pain", "A:1"), ("Pain", "B:1"), ("PAIN", "A:1"), ("pains", "B:1"), ("pain", "B:1")]
+    assert added.columns["name.annotated"].tolist() == [0, 3, 1, 3, 1, 1]
+    assert added.kind_rank.tolist() == [4, 1, 3, 0, 2, 2]  # 3 times: training, exact; once: training twice, preferred; never
+    assert "name.annotated" not in dictionary.columns
+
+
 def test_the_name_of_the_first_kind_stands_for_those_of_the_same_form(tmp_path: Path) -> None:
     dictionary = read(tmp_path, "A:1\theat\tfever|Fever\nB:1\tFEVER\tfever\n").add([("fever!", ["A:1"])])
     table = dictionary.table(normalize)
@@ -252,12 +263,18 @@ def test_names_that_are_empty_once_normalised_find_nothing(tmp_path: Path, caplo
 def test_table_the_slow_way(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, int]]) -> None:
     path = tmp_path_factory.getbasetemp() / "slow.tsv"
     dictionary = Dictionary.read(write(path, "X:0\ta\tA|b\nX:1\tone\ta|A|B\nX:2\tC\tone|c\nX:3\tb\n")).add(
-        (text, [f"X:{i}"]) for text, i in pairs
+        [(text, [f"X:{i}"]) for text, i in pairs], normalize
     )
     table = dictionary.table(normalize)
     first = ["training", "preferred", "exact"]
+
+    def place(row: int) -> tuple[int, int]:
+        name = dictionary.name(row)
+        times = sum(normalize(text) == normalize(name.text) and f"X:{i}" == name.concept_id for text, i in pairs)
+        return -times, first.index(name.kind)
+
     expected: dict[str, dict[int, int]] = {}
-    for row in sorted(range(len(dictionary.names)), key=lambda row: first.index(dictionary.name(row).kind)):
+    for row in sorted(range(len(dictionary.names)), key=place):
         expected.setdefault(normalize(dictionary.names[row]), {}).setdefault(int(dictionary.name_concept[row]), row)
     found = {
         text: dict(zip(table.concepts[a:b].tolist(), table.entries[a:b].tolist(), strict=True))
