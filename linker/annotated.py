@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import matching
+from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.errors import LinkerError
 from linker.options import LinkerOptions
@@ -40,6 +41,23 @@ class Annotated:
     def is_single(self) -> bool:
         """Whether it is a name of one concept."""
         return bool(self.name) and is_single(self.mention.gold or ())
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """A dictionary, annotated mentions, and how their names score by characters."""
+
+    dictionary: Dictionary
+    extended: Dictionary  # with the mentions as names, where they are names
+    indexed: SparseGenerator  # of the extended one: the names of the dictionary first
+    known: Sequence[Annotated]
+    normalize: Callable[[str], str]
+
+    def base(self) -> SparseGenerator:
+        """As `indexed`, of the dictionary alone: lists never hold the mentions that they train on."""
+        if self.extended is self.dictionary:
+            return self.indexed
+        return SparseGenerator.index(self.dictionary.table(self.normalize), self.dictionary, self.indexed.encoder)
 
 
 def is_single(gold: Gold) -> bool:

@@ -5,34 +5,23 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from linker import annotated
-from linker.annotated import Annotated
+import numpy as np
+
+from linker import annotated, persistence
+from linker.annotated import Data
 from linker.candidates.hybrid import HybridGenerator
-from linker.candidates.sparse import SparseGenerator
-from linker.dictionary import Dictionary
 from linker.encoders.words import WordVectors
 from linker.options import LinkerOptions
+from linker.ranker.model import scale_of
 from linker.ranker.train import Material, Run, fit, flat
 from linker.training.options import Work
 
 if TYPE_CHECKING:
     from linker.ranker.rerank import Reranker
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """What a dense encoder is trained on: `indexed` holds the names of `base` as its first, and those that mentions add."""
-
-    dictionary: Dictionary
-    extended: Dictionary  # with the mentions as names, where they are names
-    base: SparseGenerator  # of the dictionary: lists never hold the mentions that they train on
-    indexed: SparseGenerator  # of the extended one
-    known: Sequence[Annotated]
-    normalize: Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +51,8 @@ def train(
         words: word vectors, for encoders that are made of them; None: they are trained on the names of the dictionary.
     """
     queries = annotated.queries(data.known, data.dictionary, data.normalize)
-    material = Material(
-        None if queries is None else list(queries),
-        data.dictionary,
-        data.base,
-        data.indexed,
-        annotated.frequency(data.known, data.dictionary, data.indexed.table),
-    )
+    frequency = annotated.frequency(data.known, data.dictionary, data.indexed.table)
+    material = Material(None if queries is None else list(queries), data.dictionary, data.base(), data.indexed, frequency)
     texts = list(material.table.texts)
     fingerprint = _fingerprint(material) | {"encoder": name, "development": work.judged_by}
     group = getattr(options, kind.group) if kind.group else None
@@ -103,6 +87,15 @@ def train(
     if group is not None:
         options = dataclasses.replace(options, **{kind.group: encoder.options})
     return Trained(generator, history, reranker, options)
+
+
+def index(trained: HybridGenerator, data: Data, options: LinkerOptions) -> HybridGenerator:
+    """Index the names of a dictionary with an encoder and a λ that were trained on another one."""
+    scale = scale_of(trained.encoder, options.training)
+    frequency = annotated.frequency(data.known, data.dictionary, data.indexed.table)
+    vectors = persistence.halved(trained.encoder.encode(list(data.indexed.table.texts)))
+    bias = np.float32(options.training.frequency_weight / scale) * frequency
+    return HybridGenerator(data.indexed, trained.encoder, vectors, trained.sparse_weight, bias)
 
 
 def _fingerprint(material: Material) -> dict[str, object]:

@@ -26,6 +26,7 @@ _FIRST = ("training", "preferred", "exact")  # of names with equal scores; what 
 _KIND_RANK = np.array([_FIRST.index(kind) if kind in _FIRST else len(_FIRST) for kind in NAME_KINDS], np.int32)
 
 _ANNOTATED = "name.annotated"  # column: how often mentions of a name's form were annotated with its concept; absent where none were added
+_NAME_COLUMNS = frozenset({"name.concept", "name.kind", "name.source", "name.language", "name.case", _ANNOTATED})
 
 logger = logging.getLogger(__name__)
 
@@ -232,6 +233,21 @@ class Dictionary:
         columns[_ANNOTATED] = np.pad(before, (0, len(added.names) - len(before)))
         for name in np.flatnonzero(np.isin(added.name_concept, [row for _, row in annotated])).tolist():
             columns[_ANNOTATED][name] += times[form(added.names[name]), int(added.name_concept[name])]
+        return Dictionary(columns, self.labels, self.sources)
+
+    def without(self, names: NDArray[np.int64]) -> Dictionary:
+        """A dictionary without some names, given by their rows; preferred names cannot be left out.
+
+        Raises:
+            ValueError: one of them is a preferred name.
+        """
+        kept = np.ones(len(self.names), bool)
+        kept[names] = False
+        if not kept[self.preferred].all():
+            raise ValueError("a preferred name cannot be left out")
+        columns = self.columns | {name: values[kept] for name, values in self.columns.items() if name in _NAME_COLUMNS}
+        columns |= Strings.of(itertools.compress(self.names, kept.tolist())).arrays("name")
+        columns["preferred"] = (np.cumsum(kept) - 1)[self.preferred].astype(np.int32)
         return Dictionary(columns, self.labels, self.sources)
 
     def table(self, normalize: Callable[[str], str]) -> NameTable:

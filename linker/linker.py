@@ -106,38 +106,54 @@ class Linker:
         """
         options = options or preset("default", encoder)
         corrections = {normalize(a, options.normalize): normalize(b, options.normalize) for a, b in (corrections or {}).items()}
-        known = list(annotated.collect(mentions, options))
-        seen = Seen(
-            frozenset(_normal_form(one.mention.text, options, corrections) for one in known),
-            frozenset(c for one in known for i in one.ids for c in dictionary.resolve(i)),
-        )
-        annotated.report(known, dictionary)
-        form = partial(_normal_form, options=options, corrections=corrections)
-        extended = dictionary.add([(one.name, one.ids) for one in known if one.name], form) if extend else dictionary
-        table = _table(dictionary, options, corrections)
         kind = registry.load(encoder)
-        if options.rerank.epochs and issubclass(kind, SparseEncoder):
+        is_sparse = issubclass(kind, SparseEncoder)
+        if options.rerank.epochs and is_sparse:
             raise LinkerError(f"a second stage (rerank.epochs) needs a dense encoder, not {encoder}; take one, or leave the stage out")
-        sparse = (kind if issubclass(kind, SparseEncoder) else TfidfEncoder)(options.sparse)
-        sparse.fit([text for text in table.texts if text])  # as BioSyn: without the mentions
-        extended_table = table if extended is dictionary else _table(extended, options, corrections)
-        indexed = SparseGenerator.index(extended_table, extended, sparse)
-        if issubclass(kind, SparseEncoder):
-            return cls(extended, indexed, options, seen, corrections, encoder)
+        data = _data(dictionary, mentions, options, extend, corrections, kind)
+        seen = _seen(data)
+        if is_sparse:
+            return cls(data.extended, data.indexed, options, seen, corrections, encoder)
 
         from linker import dense
 
         def judge(generator: Generator) -> Mapping[str, float]:
             assert validate  # noqa: S101 - handed on only where there is one
-            metrics = validate(cls(extended, generator, options, seen, corrections, encoder))
+            metrics = validate(cls(data.extended, generator, options, seen, corrections, encoder))
             if "dev_acc1" not in metrics:
                 raise LinkerError(f"`validate` gives {', '.join(metrics) or 'nothing'}; expected: dev_acc1, and what else is to be logged")
             return metrics
 
-        base = indexed if extended is dictionary else SparseGenerator.index(table, dictionary, sparse)
-        data = dense.Data(dictionary, extended, base, indexed, known, form)
         made = dense.train(kind, encoder, data, options, judge if validate else None, work or Work(), words)
-        return cls(extended, made.generator, made.options, seen, corrections, encoder, made.history, made.reranker)
+        return cls(data.extended, made.generator, made.options, seen, corrections, encoder, made.history, made.reranker)
+
+    def over(self, dictionary: Dictionary, mentions: Iterable[Mention | Document] = (), *, extend: bool = True) -> Linker:
+        """Link to another dictionary with the encoder and λ of this linker; nothing is trained.
+
+        Args:
+            dictionary, mentions, extend: as for `train`.
+        """
+        data = _data(dictionary, mentions, self.options, extend, self._corrections, registry.load(self.encoder))
+        generator: Generator = data.indexed
+        if isinstance(self.generator, HybridGenerator):
+            from linker import dense
+
+            generator = dense.index(self.generator, data, self.options)
+        return self._with(generator, data.extended, _seen(data))
+
+    def weighted(self, factor: float) -> Linker:
+        """The same linker with another λ, so many times what it is; one that links by characters alone has none, and stays."""
+        one = self.generator
+        if not isinstance(one, HybridGenerator):
+            return self
+        return self._with(HybridGenerator(one.sparse, one.encoder, one.vectors, factor * one.sparse_weight, one.bias))
+
+    def _with(self, generator: Generator, dictionary: Dictionary | None = None, seen: Seen | None = None) -> Linker:
+        """The same linker with other candidates."""
+        dictionary, reranker = dictionary or self.dictionary, self.reranker
+        if reranker and isinstance(generator, HybridGenerator):
+            reranker = type(reranker)(generator, reranker.encoder, dictionary, reranker.options, reranker.weight)
+        return Linker(dictionary, generator, self.options, seen or self.seen, self._corrections, self.encoder, self.history, reranker)
 
     @property
     def best_epoch(self) -> int:
@@ -342,8 +358,35 @@ def _normal_form(text: str, options: LinkerOptions, corrections: Mapping[str, st
     return spelling.correct(text, corrections) if corrections else text
 
 
-def _table(dictionary: Dictionary, options: LinkerOptions, corrections: Mapping[str, str]) -> NameTable:
-    table = dictionary.table(lambda text: _normal_form(text, options, corrections))
+def _data(
+    dictionary: Dictionary,
+    mentions: Iterable[Mention | Document],
+    options: LinkerOptions,
+    extend: bool,
+    corrections: Mapping[str, str],
+    kind: Any,
+) -> annotated.Data:
+    """The names of a dictionary and of annotated mentions, with a sparse encoder that is fitted to them: `kind` where it is one."""
+    known = list(annotated.collect(mentions, options))
+    annotated.report(known, dictionary)
+    form = partial(_normal_form, options=options, corrections=corrections)
+    extended = dictionary.add([(one.name, one.ids) for one in known if one.name], form) if extend else dictionary
+    table = _table(dictionary, form)
+    sparse = (kind if issubclass(kind, SparseEncoder) else TfidfEncoder)(options.sparse)
+    sparse.fit([text for text in table.texts if text])  # as BioSyn: without the mentions
+    indexed = SparseGenerator.index(table if extended is dictionary else _table(extended, form), extended, sparse)
+    return annotated.Data(dictionary, extended, indexed, known, form)
+
+
+def _seen(data: annotated.Data) -> Seen:
+    return Seen(
+        frozenset(data.normalize(one.mention.text) for one in data.known),
+        frozenset(c for one in data.known for i in one.ids for c in data.dictionary.resolve(i)),
+    )
+
+
+def _table(dictionary: Dictionary, form: Callable[[str], str]) -> NameTable:
+    table = dictionary.table(form)
     if not len(table.concepts):
         raise LinkerError("no name of the dictionary is left once normalised; check normalize.punctuation and the dictionary")
     return table

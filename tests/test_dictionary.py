@@ -211,6 +211,18 @@ def test_names_rank_by_how_often_they_were_annotated_then_by_kind(tmp_path: Path
     assert "name.annotated" not in dictionary.columns
 
 
+def test_names_can_be_left_out(tmp_path: Path) -> None:
+    dictionary = read(tmp_path, "A:1\tache\tpain|sore\nB:1\tfever\theat\n").add([("hot", ["B:1"])])
+    smaller = dictionary.without(np.array([1, 4]))
+    assert list(smaller.names) == ["ache", "sore", "fever", "hot"]
+    assert [smaller.name(row).concept_id for row in range(4)] == ["A:1", "A:1", "B:1", "B:1"]
+    assert [smaller.preferred_name(row) for row in range(2)] == ["ache", "fever"]
+    assert smaller.columns["name.annotated"].tolist() == [0, 0, 0, 1]
+    assert len(dictionary.names) == 6
+    with pytest.raises(ValueError, match="a preferred name cannot be left out"):
+        dictionary.without(np.array([3]))
+
+
 def test_the_name_of_the_first_kind_stands_for_those_of_the_same_form(tmp_path: Path) -> None:
     dictionary = read(tmp_path, "A:1\theat\tfever|Fever\nB:1\tFEVER\tfever\n").add([("fever!", ["A:1"])])
     table = dictionary.table(normalize)
