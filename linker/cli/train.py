@@ -19,6 +19,9 @@ from linker.cli import common, progress, settings
 from linker.errors import LinkerError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from linker.dictionary import Dictionary
     from linker.encoders.words import WordVectors
     from linker.linker import Linker
@@ -129,6 +132,8 @@ def train(
     handle = common.handler(on_error)
     dictionary = common.read_dictionary(dicts, handle, **others)
     _describe(dictionary)
+    is_asked = bool(words or texts or resume or any(value is not None for value in flags.values()) or _names_training(changes))
+    is_open = bool(why) and preset == "default" and chosen == "dan" and not is_asked
     if device or why:
         common.say(f"encoder: {chosen}{why and f' ({why})'}{device and f', trained on {device}'}")
 
@@ -145,7 +150,10 @@ def train(
     development = annotated(dev) if dev else []
     with progress.shown(checkpoints) as on_event:
         work = Work(checkpoints, resume, judged_by=_checksum(dev) if dev else "", on_event=on_event, progress=common.has_bars())
-        model = _trained(dictionary, training, development, work, choices, refit)
+        if is_open:
+            model = _chosen_by_trial(dictionary, training, development, work, choices, refit)
+        else:
+            model = _trained(dictionary, training, development, work, choices, refit)
         if not is_main:
             return
         model.save(output)
@@ -167,6 +175,11 @@ def _chosen(encoder: str | None, model_name: str | None, preset: str) -> tuple[s
     if preset == "default":
         return registry.best()
     return paper if paper in registry.ENCODERS else "transformer", f"of the preset {preset}"
+
+
+def _names_training(changes: tuple[str, ...]) -> bool:
+    """Whether --set gives an option of the training of a dense encoder."""
+    return any(change.partition(".")[0].strip() not in ("normalize", "text", "sparse") for change in changes)
 
 
 def _is_dense(encoder: str, resume: bool, flags: Mapping[str, Any]) -> bool:
@@ -299,12 +312,68 @@ def _trained(
         _report(model, development)
     if not refit:
         return model
-    options, first = _refitted(choices["options"], model), model.history
+    history, epochs = model.history, model.best_epoch
     del model  # its vectors, while the next ones are made
+    return _refitted(history, epochs, dictionary, training + development, work, choices)
+
+
+def _refitted(
+    history: list[Any], epochs: int, dictionary: Dictionary, mentions: list[Document | Mention], work: Work, choices: Any
+) -> Linker:
+    """Train again on all mentions, for as many epochs as were best."""
+    from linker.linker import Linker
+
+    options: LinkerOptions = choices["options"]
+    if epochs:
+        common.say(f"refit: {epochs} epoch{'s' if epochs > 1 else ''} on the training and the development mentions")
+        options = dataclasses.replace(options, training=dataclasses.replace(options.training, epochs=epochs))
     again = dataclasses.replace(work, phase="refit", resume=True)  # its alignment is that of the first training
-    refitted = Linker.train(dictionary, mentions=training + development, work=again, **{**choices, "options": options})
-    refitted.history = [*first, *(record for record in refitted.history if record["phase"].startswith("refit"))]
+    refitted = Linker.train(dictionary, mentions=mentions, work=again, **{**choices, "options": options})
+    refitted.history = [*history, *(record for record in refitted.history if record["phase"].startswith("refit"))]
     return refitted
+
+
+def _chosen_by_trial(
+    dictionary: Dictionary, training: list[Document | Mention], development: list[Document | Mention], work: Work, choices: Any, refit: bool
+) -> Linker:
+    """Train by characters and with the encoder, and take what is right more often, with the best λ.
+
+    Development mentions tell, or else names that are held out of the dictionary: they are not trained on, but linked to in the end.
+    """
+    from linker import choosing
+    from linker.linker import Linker
+
+    by_characters = {**choices, "encoder": "tfidf"}
+    sparse = Linker.train(dictionary, mentions=training, **by_characters)
+    held = None if development else choosing.hold_out(dictionary, sparse.normalize, choices["options"].training.seed)
+    if not (held or development):
+        common.say(f"encoder: tfidf; too few names have synonyms to train and try {choices['encoder']}, which --encoder does all the same")
+        return sparse
+    learnt = held.dictionary if held else dictionary
+    sparse = Linker.train(learnt, mentions=training, **by_characters) if held else sparse
+    dense = _trained(learnt, training, development, work, choices, refit=False)
+    right = held.right if held else lambda model: _right(model, development)
+    found = choosing.compare(sparse, dense, right)
+    what = "names held out of the dictionary" if held else "development mentions"
+    by_dense = f"{dense.encoder} {found.dense:,} (its λ times {found.factor:g})"
+    common.say(f"{what}: {found.asked:,}; characters get {found.sparse:,} right, {by_dense}")
+    common.say(f"encoder: {found.linker.encoder}")
+    mentions = training + development if refit else training
+    if found.linker is sparse:
+        return Linker.train(dictionary, mentions=mentions, **by_characters)
+    model = found.linker
+    if refit:
+        model = _refitted(dense.history, dense.best_epoch, learnt, mentions, work, choices).weighted(found.factor)
+    return model.over(dictionary, mentions, extend=choices["extend"]) if held else model
+
+
+def _right(model: Linker, items: list[Document | Mention]) -> NDArray[np.bool_]:
+    """Which development mentions have the right concept first."""
+    import numpy as np
+
+    from linker.evaluation import protocols
+
+    return np.array([outcome.rank == 1 for outcome in protocols.strict(model, items, 1)], bool)
 
 
 def _judged(model: Linker, items: list[Document | Mention]) -> dict[str, float]:
@@ -313,14 +382,6 @@ def _judged(model: Linker, items: list[Document | Mention]) -> dict[str, float]:
 
     acc = report.figures(list(protocols.strict(model, items, 20)), (1, 5, 20), intervals=False)["acc"]
     return {"dev_acc1": acc["1"], "dev_acc5": acc["5"], "candidate_recall": acc["20"]}
-
-
-def _refitted(options: LinkerOptions, model: Linker) -> LinkerOptions:
-    """The options for training on all mentions: as many epochs as were best."""
-    if not model.best_epoch:
-        return options
-    common.say(f"refit: {model.best_epoch} epoch{'s' if model.best_epoch > 1 else ''} on the training and the development mentions")
-    return dataclasses.replace(options, training=dataclasses.replace(options.training, epochs=model.best_epoch))
 
 
 def _describe(dictionary: Dictionary) -> None:
