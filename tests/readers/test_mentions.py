@@ -119,6 +119,12 @@ def test_a_line_that_is_no_text_is_a_bad_record(tmp_path: Path, name: str, bad: 
     assert skip.count == 1
 
 
+def test_a_header_that_is_no_text_is_not_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"document\tmention\tid\tgr\xf6sse\nPMC1\tgout\tD006073\t1\n")
+    with pytest.raises(InputError, match="line 1: byte 0xf6 is not UTF-8"):
+        list(mentions.read(tmp_path / "x", on_error=Skip()))
+
+
 @pytest.mark.parametrize("name", ["jsonl", "pubtator"])
 def test_the_limit_of_long_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("LINKER_LINE_LIMIT", "1")
