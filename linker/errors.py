@@ -58,6 +58,10 @@ def stop(error: InputError) -> None:
     raise error
 
 
+def ignore(error: InputError) -> None:
+    """Pass over a bad record without a word, where another reading of the same file reports it."""
+
+
 class Skip:
     """Skip bad records, log each with its line, and count them."""
 

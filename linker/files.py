@@ -7,16 +7,22 @@ import errno
 import gzip
 import hashlib
 import io
+import json
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, BinaryIO, TextIO, cast
+from typing import IO, Any, BinaryIO, TextIO, cast
 
 from linker import replacing
-from linker.errors import InputError, LinkerError
+from linker.errors import InputError, LinkerError, OnError, stop
 
 LINE_LIMIT = 100_000  # characters; a longer line of names or mentions is a damaged file, not data
+_LONG_LINE = 64  # MB; lines that hold a whole document or object may be as long, unless $LINKER_LINE_LIMIT says otherwise
+_WHOLE = 8  # a file that is read whole may be as long as so many such lines
+_MB = 1_000_000
+_BLOCK = 1 << 16  # bytes read at a time where nothing is kept
 _GZIP = b"\x1f\x8b"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BINARY = {b"%PDF": "PDF", b"PK\x03\x04": "zip archive (or a spreadsheet or document made of one)"}
@@ -37,9 +43,13 @@ def open_binary(path: Pathlike) -> BinaryIO:
         raise LinkerError(f"{path}: there is no such file; check the path") from None
     except OSError as error:
         raise LinkerError(f"{path}: cannot be read: {error.strerror}") from None
-    if file.peek(2)[:2] == _GZIP:
-        return cast(BinaryIO, io.BufferedReader(_ClosingGzip(file)))
-    return file
+    try:
+        with reading(path):
+            is_packed = file.peek(2)[:2] == _GZIP
+    except InputError:
+        file.close()
+        raise
+    return cast(BinaryIO, io.BufferedReader(_ClosingGzip(file))) if is_packed else file
 
 
 class _ClosingGzip(gzip.GzipFile):
@@ -54,40 +64,83 @@ class _ClosingGzip(gzip.GzipFile):
         self._under.close()
 
 
-def read_lines(path: Pathlike, *, limit: int | None = LINE_LIMIT) -> Iterator[tuple[int, str]]:
+def line_limit() -> int:
+    """The bytes that a line of a document or an object may have: 64 MB, or as many MB as $LINKER_LINE_LIMIT says.
+
+    Raises:
+        LinkerError: the variable is no whole number from 1.
+    """
+    told = os.environ.get("LINKER_LINE_LIMIT") or str(_LONG_LINE)
+    if not re.fullmatch("0*[1-9][0-9]{0,5}", told):
+        raise LinkerError(f"LINKER_LINE_LIMIT={told}: expected a whole number of MB from 1, such as {_LONG_LINE}")
+    return int(told) * _MB
+
+
+def too_large(path: Pathlike, what: str, limit: int, line: int | None = None) -> InputError:
+    """The error for a part of a file (`what`) that has more than `limit` bytes."""
+    remedy = "check that the file is what it should be; if it is, set the environment variable LINKER_LINE_LIMIT (in MB) higher"
+    return InputError(path, f"{what} has more than {limit // _MB:,} MB", line=line, remedy=remedy)
+
+
+def check_whole(path: Pathlike, size: int) -> None:
+    """Check the bytes of a file that is read whole.
+
+    Raises:
+        InputError: it is longer than eight lines may be (`line_limit`).
+    """
+    if size > (limit := _WHOLE * line_limit()):
+        raise too_large(path, "the file, which must be read whole,", limit)
+
+
+def read_lines(path: Pathlike, *, limit: int | None = LINE_LIMIT, on_error: OnError = stop) -> Iterator[tuple[int, str]]:
     """Yield (1-based number, text without its line end) of a UTF-8 file, plain or gzip, with or without a BOM.
 
     Args:
         path: the file, or "-" for standard input.
-        limit: longest line in characters; None for formats that hold a whole document in a line.
+        limit: longest line in characters; None for formats that hold a whole document in a line, which `line_limit` bounds.
+        on_error: what to do with a line that has a NUL byte, is not UTF-8, or is too long; returns to go on behind its end.
 
     Raises:
-        InputError: the file is binary, UTF-16, not UTF-8, a broken gzip, or has a line beyond the limit.
+        InputError: the file is a PDF, an archive, UTF-16 or a broken gzip, it cannot be read, or what `on_error` raises.
     """
+    size = line_limit() + 1 if limit is None else 4 * limit + 16  # a character takes at most four bytes
     with open_binary(path) as file:
         number = 0
-        size = -1 if limit is None else 4 * limit + 16  # a character takes at most four bytes
         while True:
-            with unpacking(path, number):
+            with reading(path, number):
                 raw = file.readline(size)
             if not raw:
                 return
             number += 1
-            if len(raw) == size:
-                raw = _without_last_character(raw)
+            is_cut = len(raw) == size
             if number == 1:
                 raw = _checked_start(path, raw)
-            text = _decode(path, number, raw).rstrip("\r\n")
-            if limit is not None and len(text) > limit:
-                raise InputError(
-                    path,
-                    f"the line has more than {limit:,} characters",
-                    line=number,
-                    value=text,
-                    expected="one record a line",
-                    remedy="check its line ends and quotes",
-                )
-            yield number, text
+            try:
+                text = _text(path, number, raw, limit, is_cut)
+            except InputError as error:
+                on_error(error)
+                with reading(path, number):
+                    while raw and not raw.endswith(b"\n"):
+                        raw = file.readline(_BLOCK)
+            else:
+                yield number, text
+
+
+def _text(path: Pathlike, number: int, raw: bytes, limit: int | None, is_cut: bool) -> str:
+    """The text of a line, which was cut where it has too many bytes."""
+    if is_cut and limit is None:
+        raise too_large(path, "the line", line_limit(), number)
+    text = _decode(path, number, _without_last_character(raw) if is_cut else raw).rstrip("\r\n")
+    if limit is not None and len(text) > limit:
+        raise InputError(
+            path,
+            f"the line has more than {limit:,} characters",
+            line=number,
+            value=text,
+            expected="one record a line",
+            remedy="check its line ends and quotes",
+        )
+    return text
 
 
 def _without_last_character(raw: bytes) -> bytes:
@@ -97,13 +150,15 @@ def _without_last_character(raw: bytes) -> bytes:
 
 
 @contextlib.contextmanager
-def unpacking(path: Pathlike, line: int | None = None) -> Iterator[None]:
-    """Turn damaged gzip data, met behind `line`, into a message."""
+def reading(path: Pathlike, line: int | None = None) -> Iterator[None]:
+    """Turn a failed read of `path`, behind `line`, into a message: damaged gzip data, or what the system says."""
+    where = "" if line is None else f" after line {line}"
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        where = "" if line is None else f" after line {line}"
         raise InputError(path, f"the gzip data is broken{where} ({error})", remedy="fetch the file again") from None
+    except OSError as error:
+        raise InputError(path, f"cannot be read{where}: {error.strerror or error}") from None
 
 
 def _checked_start(path: Pathlike, raw: bytes) -> bytes:
@@ -135,13 +190,44 @@ def _decode(path: Pathlike, number: int, raw: bytes) -> str:
 
 
 def read_text(path: Pathlike) -> str:
-    """The whole text of a UTF-8 file, checked as in `read_lines`."""
-    return "\n".join(text for _, text in read_lines(path, limit=None))
+    """The whole text of a UTF-8 file, checked as in `read_lines` and `check_whole`."""
+    text = io.StringIO()
+    for _, line in read_lines(path, limit=None):
+        text.write(line + "\n")
+        check_whole(path, text.tell())
+    return text.getvalue().removesuffix("\n")
 
 
-def head(path: Pathlike, lines: int = 200, *, limit: int | None = LINE_LIMIT) -> list[str]:
-    """The first lines of a text file, for recognising its format; `limit` as in `read_lines`."""
-    return [text for _, (_, text) in zip(range(lines), read_lines(path, limit=limit), strict=False)]
+def parse_json(text: str) -> Any:
+    """Parse JSON from outside.
+
+    Raises:
+        ValueError: it is not JSON, is nested too deeply, or holds half a surrogate pair.
+    """
+    try:
+        value = json.loads(text)
+        if "\\u" in text:  # an escape; in the text itself UTF-8 rules surrogates out
+            check_unicode(value)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return value
+
+
+def check_unicode(value: Any) -> None:
+    """Check an object of JSON.
+
+    Raises:
+        ValueError: a text in it holds half a surrogate pair, which no UTF-8 file can take.
+    """
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("it holds half a surrogate pair, which is no Unicode text") from None
+
+
+def head(path: Pathlike, lines: int = 200, *, limit: int | None = LINE_LIMIT, on_error: OnError = stop) -> list[str]:
+    """The first lines of a text file, for recognising its format; `limit` and `on_error` as in `read_lines`."""
+    return [text for _, (_, text) in zip(range(lines), read_lines(path, limit=limit, on_error=on_error), strict=False)]
 
 
 def sha256(path: Pathlike) -> str:

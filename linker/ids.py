@@ -10,6 +10,7 @@ from linker.types import Gold, GoldGroup
 NO_CONCEPT = frozenset({"", "-", "-1", "none", "null", "cui-less", "cuiless"})  # compared in lower case
 
 _PREFIXES = {"mesh": "MESH", "msh": "MESH", "omim": "OMIM", "mim": "OMIM", "umls": "UMLS", "umls_cui": "UMLS", "do": "DOID"}
+_REPEATED = re.compile(r"\A(?:(?:[dD][oO]|DOID):\s*)+(?=[^:]*:)")  # "DO:" of "DO:DOID:1"
 _BARE = (  # order matters: MeSH supplements have 6 or 9 digits behind the C, UMLS concepts 7
     (re.compile(r"D\d{6}(\d{3})?"), "MESH"),
     (re.compile(r"C\d{6}(\d{3})?"), "MESH"),
@@ -25,11 +26,10 @@ def curie(text: str) -> str:
 
     Bare ids are recognised by form (MeSH, UMLS, six-digit OMIM); any other id is kept as it is.
     """
-    text = text.strip()
+    text = _REPEATED.sub("", text.strip()).strip()
     prefix, colon, local = text.partition(":")
     if colon:
-        known = _PREFIXES.get(prefix.lower(), prefix)
-        return curie(local) if ":" in local and known == "DOID" else f"{known}:{local.strip()}"
+        return f"{_PREFIXES.get(prefix.lower(), prefix)}:{local.strip()}"
     return next((f"{name}:{text}" for form, name in _BARE if form.fullmatch(text)), text)
 
 

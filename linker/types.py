@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 NameKind = Literal["preferred", "exact", "narrow", "broad", "related", "abbreviation", "training"]
 Status = Literal["current", "obsolete", "merged"]
 Operator = Literal["one_of", "all_of"]
 NAME_KINDS: tuple[NameKind, ...] = get_args(NameKind)
+GAP = 1_000_000
+"""Characters of a document that may be missing between its passages: files drop chapters and tables, and a long book has so many."""
 Span = tuple[int, int]  # [start, end) in characters of the document's text
 
 
@@ -93,6 +96,30 @@ class Passage:
     metadata: Mapping[str, str] = field(default_factory=_metadata, hash=False)
 
 
+def parse_spans(pairs: Any) -> tuple[Span, ...]:
+    """Take spans out of an object of JSON: [[start, end], ...], or nothing.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    spans = pairs or []
+    if not isinstance(spans, list) or not all(isinstance(span, list) and [*map(type, span)] == [int, int] for span in spans):
+        raise ValueError("'spans' is not a list of [start, end] in whole numbers")
+    return tuple((start, end) for start, end in spans)
+
+
+def check_offsets(passages: Sequence[Passage], what: str = "passage") -> None:
+    """Check that passages (`what`, for the message) stand where their document can be.
+
+    Raises:
+        ValueError: one begins before character 0, or more than `GAP` characters behind all their text.
+    """
+    most = sum(len(passage.text) for passage in passages) + GAP
+    for number, passage in enumerate(passages, 1):
+        if not 0 <= passage.offset <= most:
+            raise ValueError(f"{what} {number} begins at character {passage.offset}; expected 0 to {most}")
+
+
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A relation line or element, kept as read: `arguments` are (role, id) pairs."""
@@ -115,12 +142,18 @@ class Document:
 
     @property
     def text(self) -> str:
-        """The whole text; gaps between passages are filled with spaces, so that offsets hold."""
-        text = ""
+        """The whole text; gaps between passages are filled with spaces, so that offsets hold.
+
+        Raises:
+            ValueError: an offset is none, see `check_offsets`.
+        """
+        check_offsets(self.passages)
+        text = io.StringIO()
         for passage in self.passages:
-            text = text.ljust(passage.offset)
-            text = text[: passage.offset] + passage.text + text[passage.offset + len(passage.text) :]
-        return text
+            text.write(" " * (passage.offset - text.seek(0, io.SEEK_END)))
+            text.seek(passage.offset)
+            text.write(passage.text)
+        return text.getvalue()
 
 
 @dataclass(frozen=True, slots=True)

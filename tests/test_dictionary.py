@@ -93,12 +93,12 @@ def test_several_files_and_filters(tmp_path: Path) -> None:
 
 
 def test_errors_name_file_and_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"small\.tsv, line 3: the concept id occurs a second time: 'A:1'; expected one record"):
-        read(tmp_path, "A:1\tx\nA:1\ty\n")
+    with pytest.raises(InputError, match=r"small\.tsv, line 2: the concept name is empty: 'A:1'; expected a name"):
+        read(tmp_path, "A:1\t\n")
     with pytest.raises(InputError, match=r"small\.tsv, line 2: a parent is not there: 'A:9'; expected the id of a concept"):
         read(tmp_path, "A:1\tx\t\tA:9\n")
     skip = Skip()
-    dictionary = read(tmp_path, "A:1\tx\t\tA:9\nA:1\ty\n", on_error=skip)
+    dictionary = read(tmp_path, "A:1\tx\t\tA:9\nA:1\t\n", on_error=skip)
     assert (skip.count, parents(dictionary), list(dictionary.names)) == (2, {"A:1": []}, ["x"])
 
 

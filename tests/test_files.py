@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import gzip
 import hashlib
+import io
 import os
 import stat
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linker import files, replacing
-from linker.errors import InputError, LinkerError
+from linker.errors import InputError, LinkerError, OnError, Skip, ignore, stop
 
 
 @pytest.fixture
@@ -89,6 +91,137 @@ def test_the_limit_counts_characters(path: Path, sign: str) -> None:
         assert "line 1: the line has more than 50 characters: '" in problem(path, f"{sign * length}\n".encode(), 50)
         assert "line 1: the line has more than 50 characters: '" in problem(path, f"a{sign * length}\n".encode(), 50)
     assert lines(path, sign.encode() * 51, None) == [(1, sign * 51)]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (b"a\x00b", "the file is binary (it holds a NUL byte)"),
+        (b"na\xefve", "byte 0xef is not UTF-8"),
+        (b"a" * 51, "the line has more than 50 characters"),
+        (b"a" * 1_000_000, "the line has more than 50 characters"),
+        ("é".encode() * 300 + b"\x00\xff", "the line has more than 50 characters"),  # whatever stands behind the limit
+    ],
+)
+def test_bad_lines_can_be_passed_over(path: Path, bad: bytes, message: str, pack: type[bytes]) -> None:
+    skip = Skip()
+    for end in (b"\n", b"\r\n"):
+        path.write_bytes(pack(end.join((bad, b"one", bad, bad, b"two", bad))))
+        assert list(files.read_lines(path, limit=50, on_error=skip)) == [(2, "one"), (5, "two")]
+    assert skip.count == 8
+    with pytest.raises(InputError) as caught:
+        list(files.read_lines(path, limit=50))
+    assert f"{path}, line 1: {message}" in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"%PDF-1.7\na\n", b"PK\x03\x04\na\n", "a\nb\n".encode("utf-16"), gzip.compress(b"a\n" * 999)[:-9]])
+def test_what_is_no_text_at_all_cannot_be_passed_over(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with pytest.raises(InputError):
+        list(files.read_lines(path, on_error=Skip()))
+
+
+@pytest.fixture
+def one_megabyte(monkeypatch: pytest.MonkeyPatch) -> int:
+    """A line limit of 1 MB, in bytes."""
+    monkeypatch.setenv("LINKER_LINE_LIMIT", "1")
+    return 1_000_000
+
+
+def test_the_limit_of_long_lines_can_be_set(path: Path, one_megabyte: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = b"a" * (one_megabyte - 1) + b"\n"
+    assert [len(text) for _, text in lines(path, line * 2, None)] == [one_megabyte - 1] * 2
+    message = (
+        f"{path}, line 2: the line has more than 1 MB; check that the file is what it should be; "
+        "if it is, set the environment variable LINKER_LINE_LIMIT (in MB) higher"
+    )
+    assert problem(path, line + b"a" + line + b"b\n", None) == message
+    skip = Skip()
+    assert [n for n, _ in files.read_lines(path, limit=None, on_error=skip)] == [1, 3]
+    assert skip.count == 1
+    monkeypatch.setenv("LINKER_LINE_LIMIT", "2")
+    assert [n for n, _ in files.read_lines(path, limit=None)] == [1, 2, 3]
+
+
+def test_long_lines_have_64_megabytes_unless_it_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LINKER_LINE_LIMIT", raising=False)
+    assert files.line_limit() == 64_000_000
+    for wrong in ("0", "-1", "1.5", "many", "nan", "9" * 7):
+        monkeypatch.setenv("LINKER_LINE_LIMIT", wrong)
+        with pytest.raises(LinkerError, match=f"LINKER_LINE_LIMIT={wrong}: expected a whole number of MB from 1, such as 64"):
+            files.line_limit()
+
+
+@pytest.mark.parametrize("on_error", [stop, ignore])
+def test_a_line_beyond_the_limit_is_not_held_in_memory(path: Path, one_megabyte: int, on_error: OnError) -> None:
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for _ in range(64):
+            file.write(b"a" * one_megabyte)
+        file.write(b"\nlast\n")
+    tracemalloc.start()
+    try:
+        assert list(files.read_lines(path, limit=None, on_error=on_error)) == [(2, "last")]
+    except InputError:
+        assert on_error is stop
+    finally:
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert peak < 8 * one_megabyte
+
+
+def test_a_file_that_is_read_whole_has_a_limit(path: Path, one_megabyte: int) -> None:
+    line = b"a" * 999 + b"\n"
+    path.write_bytes(gzip.compress(line * 8_000, 1))
+    assert len(files.read_text(path)) == 8 * one_megabyte - 1
+    path.write_bytes(gzip.compress(line * 8_000 + b"\n", 1))
+    with pytest.raises(InputError, match="file: the file, which must be read whole, has more than 8 MB; check"):
+        files.read_text(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": ', "Expecting value"),
+        ("[" * 100_000, "it is nested too deeply"),
+        ('["\\ud800"]', "it holds half a surrogate pair"),
+        ('{"\\udfff": 1}', "it holds half a surrogate pair"),
+        ('["\\udc00\\ud800"]', "it holds half a surrogate pair"),
+        ("9" * 5000, "Exceeds the limit"),
+    ],
+)
+def test_what_is_no_json(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        files.parse_json(text)
+
+
+def test_json() -> None:
+    assert files.parse_json('{"a": ["\\ud835\\udcb3", "\\\\ud800"]}') == {"a": ["𝒳", "\\ud800"]}
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="there is no /proc/self/mem, whose reading fails")
+def test_a_file_that_cannot_be_read_from_the_start() -> None:
+    with pytest.raises(InputError, match="/proc/self/mem: cannot be read: Input/output error"):
+        files.open_binary("/proc/self/mem")
+
+
+class Failing(io.BytesIO):
+    """A file whose disk breaks at the third line."""
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        if self.tell() >= 4:
+            raise OSError(errno.EIO, "Input/output error")
+        return super().readline(size)
+
+
+def test_an_input_that_cannot_be_read_is_not_blamed_on_the_output(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "open_binary", lambda _: Failing(b"a\nb\nc\n"))
+    with (
+        pytest.raises(InputError, match=r"in\.txt: cannot be read after line 2: Input/output error"),
+        files.write_aside(path) as output,
+    ):
+        output.writelines(text for _, text in files.read_lines("in.txt", on_error=Skip()))
+    assert not path.exists()
 
 
 def test_files_that_cannot_be_opened(path: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from linker.cli import common, progress, settings
-from linker.errors import LinkerError
+from linker.errors import LinkerError, OnError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -146,7 +146,7 @@ def train(
     training = [item for path in mentions for item in annotated(path)]
     choices: dict[str, Any] = {"encoder": chosen, "options": options, "extend": not no_extend}
     choices["corrections"] = read(spelling, handle) if spelling else {}
-    choices["words"] = _words(words, texts, dictionary, options, checkpoints / _WORDS, is_main) if words or texts else None
+    choices["words"] = _words(words, texts, dictionary, options, checkpoints / _WORDS, is_main, handle) if words or texts else None
     development = annotated(dev) if dev else []
     with progress.shown(checkpoints) as on_event:
         work = Work(checkpoints, resume, judged_by=_checksum(dev) if dev else "", on_event=on_event, progress=common.has_bars())
@@ -233,7 +233,13 @@ def _check_changes(encoder: str, kind: Any, has_words: bool, changes: tuple[str,
 
 
 def _words(
-    words: str | None, texts: tuple[str, ...], dictionary: Dictionary, options: LinkerOptions, kept: Path, is_main: bool
+    words: str | None,
+    texts: tuple[str, ...],
+    dictionary: Dictionary,
+    options: LinkerOptions,
+    kept: Path,
+    is_main: bool,
+    on_error: OnError,
 ) -> WordVectors:
     """The word vectors of --words, or those that are trained on --text; kept among the checkpoints, so that --resume finds them."""
     from linker.cli.words import trained
@@ -244,7 +250,7 @@ def _words(
     made_of = json.dumps([dataclasses.asdict(options.words), [*map(_checksum, texts)], [source.sha256 for source in dictionary.sources]])
     if kept.exists() and WordVectors.was_made_of(kept) == made_of:
         return WordVectors.read(kept)
-    made = trained(texts, dictionary, options.words)
+    made = trained(texts, dictionary, options.words, on_error)
     if is_main:
         made.save(kept, made_of)
     return made

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from linker.dictionary import Dictionary
     from linker.encoders.options import WordsOptions
     from linker.encoders.words import WordVectors
+    from linker.errors import OnError
 
 _dict_option = click.option("--dict", "dicts", multiple=True, metavar="PATH", help="Dictionary file; may be given again.")
 _output_option = click.option("-o", "--output", required=True, metavar="DIR", help="Folder to write.")
@@ -45,8 +46,10 @@ def train(texts: tuple[str, ...], dicts: tuple[str, ...], changes: tuple[str, ..
     if options.tokens != "words" and not dicts:
         raise click.UsageError(f"--set words.tokens={options.tokens} finds names of a dictionary in the texts; name it with --dict")
     persistence.check_replaceable(output)
-    dictionary = common.read_dictionary(dicts, common.handler(on_error), **others) if dicts else None
-    made = trained(texts, dictionary, options)
+    handle = common.handler(on_error)
+    dictionary = common.read_dictionary(dicts, handle, **others) if dicts else None
+    made = trained(texts, dictionary, options, handle)
+    common.say_skipped(handle)
     made.save(output)
     common.say(f"words: {output} ({len(made.words):,} words, {made.dim} components)")
 
@@ -80,11 +83,11 @@ def convert(file: str, dicts: tuple[str, ...], frequent: int | None, on_error: s
     common.say(f"words: {output} ({len(made.words):,} words, {made.dim} components)")
 
 
-def trained(texts: Iterable[str], dictionary: Dictionary | None, options: WordsOptions) -> WordVectors:
+def trained(texts: Iterable[str], dictionary: Dictionary | None, options: WordsOptions, on_error: OnError) -> WordVectors:
     """Train on text files, and on the names of a dictionary where there is one."""
     from linker.encoders.words import WordVectors, dictionary_names, marked, read_texts, tokens
 
-    sentences = list(read_texts(texts))
+    sentences = list(read_texts(texts, on_error))
     if dictionary is not None:
         names = dictionary_names(dictionary)
         if options.tokens != "words":

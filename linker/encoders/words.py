@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from linker import files, persistence
 from linker.dictionary import Dictionary
 from linker.encoders.options import WordsOptions
-from linker.errors import InputError, LinkerError
+from linker.errors import InputError, LinkerError, OnError, stop
 from linker.persistence import Strings
 from linker.text.gazetteer import Gazetteer
 from linker.text.normalize import normalize
@@ -205,7 +205,7 @@ class WordVectors:
         """
         if Path(path).is_dir():
             return persistence.load(path, KIND, lambda folder, _: cls.open(folder))
-        with files.open_binary(path) as file:
+        with files.open_binary(path) as file, files.reading(path):
             start = file.read(1000)
         if start[:1] == b"\x80" or start[:2] == b"PK":
             raise LinkerError(f"{path}: is a pickle or an archive, which may run code when it is read; save it in the word2vec format")
@@ -274,15 +274,18 @@ def dictionary_names(dictionary: Dictionary) -> dict[str, list[str]]:
     return {text: [dictionary.ids[c] for c in table.concepts[a:b]] for text, (a, b) in zip(table.texts, spans, strict=True) if text}
 
 
-def read_texts(paths: Iterable[files.Pathlike]) -> Iterator[list[str]]:
+def read_texts(paths: Iterable[files.Pathlike], on_error: OnError = stop) -> Iterator[list[str]]:
     """The tokens of each line of some text files, plain or .gz; empty lines are left out.
 
+    Args:
+        on_error: what to do with a line that is not text; returns to skip it.
+
     Raises:
-        LinkerError: a file cannot be read, is not UTF-8, or holds no word.
+        LinkerError: a file cannot be read, holds no word, or what `on_error` raises.
     """
     for path in paths:
         found = False
-        for _, line in files.read_lines(path, limit=None):
+        for _, line in files.read_lines(path, limit=None, on_error=on_error):
             if words := tokens(line):
                 found = True
                 yield words

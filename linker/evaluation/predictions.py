@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,7 +41,7 @@ def outcomes(path: files.Pathlike, mentions: Sequence[Mention], protocol: str, r
 
 def _is_ours(path: files.Pathlike) -> bool:
     try:
-        record = json.loads(next(iter(files.head(path, 1, limit=None)), ""))
+        record = files.parse_json(next(iter(files.head(path, 1, limit=None)), ""))
     except ValueError:
         return False
     return isinstance(record, dict) and "mention" in record
@@ -68,7 +67,7 @@ def _ours(path: files.Pathlike, mentions: Iterable[Mention], protocol: str, reso
 
 def _biosyn(path: files.Pathlike, mentions: Iterable[Mention], resolve: Resolve) -> Iterator[Outcome]:
     try:
-        queries: list[dict[str, Any]] = json.loads(files.read_text(path))["queries"]
+        queries: list[dict[str, Any]] = files.parse_json(files.read_text(path))["queries"]
         read = [_query(query["mentions"]) for query in queries]
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         expected = 'our JSONL, or BioSyn\'s {"queries": [{"mentions": [...]}]}'
@@ -93,8 +92,14 @@ def _gold_key(mention: Mention) -> str:
 def _query(mentions: list[dict[str, Any]]) -> tuple[Mention, list[list[tuple[str, frozenset[str]]]]]:
     """The mention with its gold, and for each of its parts the ranked names with their ids."""
     gold = parse_gold(mentions[0]["golden_cui"])
-    parts = [[(candidate["name"], _concept_ids(candidate["cui"])) for candidate in m["candidates"]] for m in mentions]
+    parts = [[(_name(candidate), _concept_ids(candidate["cui"])) for candidate in m["candidates"]] for m in mentions]
     return Mention("|".join(m["mention"] for m in mentions), gold=gold), parts
+
+
+def _name(candidate: dict[str, Any]) -> str:
+    if not isinstance(name := candidate["name"], str):
+        raise TypeError("'name' is not a text")
+    return name
 
 
 def _concept_ids(joined: str) -> frozenset[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from linker.errors import InputError, OnError, stop
-from linker.files import Pathlike, read_lines
-from linker.types import Candidate, Document, Mention, Part, Prediction, Span
+from linker.files import Pathlike, parse_json, read_lines
+from linker.types import Candidate, Document, Mention, Part, Prediction, Span, parse_spans
 
 SCHEMA = 1
 
@@ -26,10 +27,10 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Prediction]:
     Raises:
         InputError: a line is not JSON, or not an object of schema 1.
     """
-    for number, line in read_lines(path, limit=None):
+    for number, line in read_lines(path, limit=None, on_error=on_error):
         try:
-            prediction = from_json(json.loads(line))
-        except (ValueError, RecursionError) as error:
+            prediction = from_json(parse_json(line))
+        except ValueError as error:
             problem = f"the line is no prediction ({error})"
             expected = "an object as linker link --format jsonl writes it"
             on_error(InputError(path, problem, line=number, value=line, expected=expected, remedy="write the file again"))
@@ -87,7 +88,7 @@ def from_json(record: Any) -> Prediction:
     if not isinstance(record, Mapping) or record.get("schema") != SCHEMA:
         raise ValueError(f"it is not an object of schema {SCHEMA}")
     try:
-        mention = Mention(_text(record, "mention"), _spans(record["spans"]), document_id=record["document_id"])
+        mention = Mention(_text(record, "mention"), parse_spans(record["spans"]), document_id=_text_or_none(record, "document_id"))
         return Prediction(mention, tuple(map(_part_from_json, record["parts"])))
     except KeyError as error:
         raise ValueError(f"the key {error} is missing") from None
@@ -97,13 +98,14 @@ def from_json(record: Any) -> Prediction:
 
 def _part_from_json(record: Mapping[str, Any]) -> Part:
     candidates = tuple(map(_candidate_from_json, record["candidates"]))
-    return Part(_text(record, "text"), record["expanded"], _spans(record["spans"]), candidates, bool(record["nil"]))
+    expanded = _text_or_none(record, "expanded")
+    return Part(_text(record, "text"), expanded, parse_spans(record["spans"]), candidates, bool(record["nil"]))
 
 
 def _candidate_from_json(record: Mapping[str, Any]) -> Candidate:
-    sparse, dense = _number(record["sparse_score"]), _number(record["dense_score"])
     identifier, name, matched = (_text(record, key) for key in ("concept_id", "name", "matched_name"))
-    return Candidate(identifier, name, matched, float(record["score"]), sparse, dense)
+    sparse, dense = (None if record[key] is None else _score(record, key) for key in ("sparse_score", "dense_score"))
+    return Candidate(identifier, name, matched, _score(record, "score"), sparse, dense)
 
 
 def _text(record: Mapping[str, Any], key: str) -> str:
@@ -112,5 +114,15 @@ def _text(record: Mapping[str, Any], key: str) -> str:
     return value
 
 
-def _spans(pairs: Iterable[Sequence[int]] | None) -> tuple[Span, ...]:
-    return tuple((int(start), int(end)) for start, end in pairs or ())
+def _text_or_none(record: Mapping[str, Any], key: str) -> str | None:
+    return None if record[key] is None else _text(record, key)
+
+
+def _score(record: Mapping[str, Any], key: str) -> float:
+    try:
+        score = float(record[key])
+    except OverflowError:
+        score = math.inf
+    if not math.isfinite(score):
+        raise ValueError(f"{key!r} is not a finite number")
+    return score

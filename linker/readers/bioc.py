@@ -9,7 +9,7 @@ metadata are the infons.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -18,10 +18,10 @@ from bioc import biocjson, biocxml
 from lxml import etree  # type: ignore[import-untyped]
 
 from linker.errors import InputError, OnError, stop
-from linker.files import Pathlike, open_binary, unpacking
+from linker.files import Pathlike, check_unicode, check_whole, line_limit, open_binary, reading, too_large
 from linker.ids import parse_gold
-from linker.readers.checks import check_spans, is_broken
-from linker.types import Document, Mention, Passage, Relation
+from linker.readers.checks import check_spans
+from linker.types import Document, Mention, Passage, Relation, check_offsets
 
 _IDENTIFIERS = ("identifier", "MESH", "concept_id", "Identifier")  # infons; the first that is there counts
 _BLOCK = 1 << 16  # bytes read at a time
@@ -48,7 +48,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
     for name, line, collection, parse in (_json if is_json else _xml)(path, chain([first], blocks)):
         try:
             document = _document(path, line, parse(), collection, on_error)
-        except (AttributeError, KeyError, TypeError, ValueError, etree.XMLSyntaxError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError, etree.XMLSyntaxError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             problem = f"document {name} is not BioC ({reason})"
             on_error(InputError(path, problem, line=line, expected=_EXPECTED, remedy="mend it, or skip it with --on-error skip"))
@@ -57,17 +57,23 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
 
 
 def _blocks(path: Pathlike) -> Iterator[bytes]:
-    with open_binary(path) as file, unpacking(path):
+    with open_binary(path) as file, reading(path):
         while block := file.read(_BLOCK):
             yield block
 
 
 def _xml(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
     parser = etree.XMLPullParser(events=("end",), tag="document", resolve_entities=False, no_network=True, load_dtd=False)
+    size = 0  # of what is in memory
     try:
         for block in blocks:
             parser.feed(block)
-            yield from _elements(path, parser)
+            size += len(block)
+            for raw in _elements(path, parser):
+                size = 0
+                yield raw
+            if size > line_limit():
+                raise too_large(path, "a document, or what stands before it,", line_limit())
         root = parser.close()
     except etree.XMLSyntaxError as error:
         problem = f"the XML is broken ({error.msg})"
@@ -101,8 +107,13 @@ def _from_xml(element: Any) -> Any:
 
 
 def _json(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
+    content = bytearray()
+    for block in blocks:
+        content += block
+        check_whole(path, len(content))
     try:
-        collection = json.loads(b"".join(blocks))
+        collection = json.loads(content)
+        check_unicode({key: value for key, value in collection.items() if key != "documents"})
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         raise InputError(
@@ -114,16 +125,20 @@ def _json(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
     if isinstance(infons := collection.get("infons"), dict):
         told |= {f"bioc:infon:{key}": value for key, value in _infons(infons).items()}
     for number, document in enumerate(collection["documents"], 1):
-        yield str(number), None, told, partial(biocjson.fromJSON, document, "BioCDocument")
+        yield str(number), None, told, partial(_from_json, document)
+
+
+def _from_json(document: Any) -> Any:
+    check_unicode(document)
+    return biocjson.fromJSON(document, "BioCDocument")
 
 
 def _document(path: Pathlike, line: int | None, raw: Any, collection: dict[str, str], on_error: OnError) -> Document:
     if not raw.id:
         raise ValueError("it has no id")
-    owner = Document(str(raw.id), tuple(map(_passage, raw.passages)))
+    owner = Document(str(raw.id), tuple(_passage(*numbered) for numbered in enumerate(raw.passages, 1)))
+    _check_order(owner.passages, "passage")
     text = owner.text
-    if is_broken(text):
-        raise ValueError("its text holds half a surrogate pair")
     mentions, relations = [], []
     for place, holder in _holders(raw):
         relations += [_relation(relation, place) for relation in holder.relations]
@@ -147,18 +162,42 @@ def _holders(raw: Any) -> Iterator[tuple[str, Any]]:
             yield f"{i}.{j}", sentence
 
 
-def _passage(raw: Any) -> Passage:
-    metadata, offset = _infons(raw.infons), int(raw.offset)
-    sentences = tuple(Passage(s.text or "", int(s.offset) - offset, _infons(s.infons)) for s in raw.sentences)
+def _passage(number: int, raw: Any) -> Passage:
+    metadata, offset = _infons(raw.infons), _whole(raw.offset)
+    sentences = tuple(Passage(s.text or "", _whole(s.offset) - offset, _infons(s.infons)) for s in raw.sentences)
+    _check_order(sentences, f"in passage {number}, counted from its start, sentence")
     if sentences:
         metadata["bioc:sentences"] = json.dumps([[s.offset + offset, len(s.text), s.metadata] for s in sentences])
     return Passage(raw.text or Document("", sentences).text, offset, metadata)
 
 
+def _check_order(passages: Sequence[Passage], what: str) -> None:
+    """Check that offsets are where they can be, and rise from text to text; texts that overlap in part are let pass."""
+    check_offsets(passages, what)
+    last = -1
+    for number, passage in enumerate(passages, 1):
+        if passage.text:
+            if passage.offset <= last:
+                raise ValueError(f"{what} {number} begins at character {passage.offset}, not behind the one before it at {last}")
+            last = passage.offset
+
+
+def _whole(value: Any) -> int:
+    """A whole number, which JSON files may have as a text."""
+    if isinstance(value, float | bool):
+        raise ValueError(f"{value} is not a whole number")
+    return int(value)
+
+
 def _mention(raw: Any, place: str, owner: str, text: str) -> Mention:
     infons = _infons(raw.infons)
-    spans = tuple((int(location.offset), int(location.offset) + int(location.length)) for location in raw.locations)
+    places = [(_whole(location.offset), _whole(location.length)) for location in raw.locations]
+    spans = tuple((start, start + length) for start, length in places)
+    if not raw.text and sum(abs(length) for _, length in places) > len(text):
+        raise ValueError(f"annotation {raw.id} has no text, and its locations are longer than the document")
     name = raw.text or " ".join(text[start:end] for start, end in spans)
+    if not isinstance(name, str):
+        raise ValueError(f"the text of annotation {raw.id} is {name!r}")
     key = next((key for key in _IDENTIFIERS if key in infons), None)
     gold = None if key is None else parse_gold(infons[key])
     return Mention(name, spans, gold, infons.get("type", ""), owner, str(raw.id or ""), infons | {"bioc:in": place})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,10 +45,13 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
     names to each of these concepts. The whole file is held in memory.
     """
     lines = _group(path, on_error)
+    lengths: dict[str, dict[int, None]] = {}
+    for ids in sorted(lines, key=len):
+        lengths.setdefault(ids[0], {})[len(ids)] = None
     entries: dict[str, _Entry] = {}
     ambiguous = []
     for ids, found in lines.items():
-        if parts := _pieces(ids, lines):
+        if parts := _pieces(ids, lengths, lines):
             ambiguous.append((parts, found.names))
             continue
         entry = entries.setdefault(_primary(ids), found)
@@ -64,7 +67,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
 def _group(path: Pathlike, on_error: OnError) -> dict[Ids, _Entry]:
     """What the lines of each list of ids hold together."""
     lines: dict[Ids, _Entry] = {}
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, on_error=on_error):
         if not line.strip():
             continue
         try:
@@ -89,15 +92,23 @@ def _split(path: Pathlike, number: int, line: str) -> tuple[Ids, list[str]]:
     return tuple(dict.fromkeys(ids)), names
 
 
-def _pieces(ids: Ids, known: Collection[Ids]) -> list[Ids]:
-    """Cut `ids` into shorter lists that are known themselves, short ones first; empty where that cannot be done."""
-    from_place: dict[int, list[Ids]] = {len(ids): []}  # the pieces from a place to the end
+def _pieces(ids: Ids, lengths: Mapping[str, Iterable[int]], known: Collection[Ids]) -> list[Ids]:
+    """Cut `ids` into shorter lists that are `known` themselves, short ones first; empty where that cannot be done.
+
+    Args:
+        lengths: how long the known lists are that begin with an id, rising; looking at these alone takes time in proportion.
+    """
+    ends = {len(ids): 0}  # of the first piece from a place on, where the rest can be cut
     for start in reversed(range(len(ids))):
-        for end in range(start + 1, len(ids) + 1):
-            if end in from_place and ids[start:end] in known and ids[start:end] != ids:
-                from_place[start] = [ids[start:end], *from_place[end]]
+        for end in (start + length for length in lengths.get(ids[start], ()) if length < len(ids)):
+            if end in ends and ids[start:end] in known:
+                ends[start] = end
                 break
-    return from_place.get(0, [])
+    pieces, start = [], 0
+    while start < len(ids) and start in ends:
+        pieces.append(ids[start : ends[start]])
+        start = ends[start]
+    return pieces
 
 
 def _primary(ids: Ids) -> str:

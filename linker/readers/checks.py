@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from linker.errors import InputError, shorten
@@ -10,14 +9,13 @@ from linker.files import Pathlike
 from linker.types import Span
 
 MENTION_LIMIT = 1_000  # characters; a longer "name" is a paragraph or a damaged line
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def check_mention(path: Pathlike, line: int, text: str) -> str:
     """Strip a loose mention and return it.
 
     Raises:
-        InputError: it is empty, longer than `MENTION_LIMIT`, or holds half a character.
+        InputError: it is empty, or longer than `MENTION_LIMIT`.
     """
     text = text.strip()
     if not text:
@@ -31,15 +29,7 @@ def check_mention(path: Pathlike, line: int, text: str) -> str:
             expected=f"a name of at most {MENTION_LIMIT:,}",
             remedy="give one mention a line",
         )
-    if is_broken(text):
-        problem = "the mention holds half a surrogate pair"
-        raise InputError(path, problem, line=line, value=text, expected="Unicode text", remedy="write the file as UTF-8")
     return text
-
-
-def is_broken(text: str) -> bool:
-    """Tell whether the text holds half a surrogate pair (from a JSON escape), which no UTF-8 file can take."""
-    return not text.isascii() and _SURROGATE.search(text) is not None
 
 
 def check_spans(path: Pathlike, line: int | None, text: str, spans: Sequence[Span], whole: str, *, owner: str) -> None:
@@ -59,13 +49,12 @@ def check_spans(path: Pathlike, line: int | None, text: str, spans: Sequence[Spa
     Raises:
         InputError: the texts differ, or a span is empty or lies outside the text.
     """
-    pieces = [whole[start:end] for start, end in spans]
-    inside = all(0 <= start < end <= len(whole) for start, end in spans)
-    same = pieces[0].split() == text.split() if len(pieces) == 1 else _letters("".join(pieces)) == _letters(text)
-    if inside and same:
-        return
+    if all(0 <= start < end <= len(whole) for start, end in spans) and sum(end - start for start, end in spans) <= len(whole):
+        pieces = [whole[start:end] for start, end in spans]
+        if pieces[0].split() == text.split() if len(pieces) == 1 else _letters("".join(pieces)) == _letters(text):
+            return
     where = ", ".join(f"{start}-{end}" for start, end in spans)
-    found = " … ".join(shorten(piece) for piece in pieces)
+    found = " … ".join(shorten(whole[start:end]) for start, end in spans)
     raise InputError(
         path,
         f"the text of document {owner} at {where} is {found!r}, not the mention",

@@ -48,7 +48,7 @@ def concept_files(folder: Pathlike) -> list[Path]:
 
 
 def _mentions(path: Pathlike, on_error: OnError) -> Iterator[Mention]:
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, on_error=on_error):
         columns = line.split("||")
         offsets = _OFFSETS.fullmatch(columns[1]) if len(columns) == 5 else None
         if offsets is None or not columns[3].strip():

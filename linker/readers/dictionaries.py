@@ -35,10 +35,13 @@ def detect(path: Pathlike) -> str:
     """
     if str(path) == "-":
         raise LinkerError("a dictionary cannot be read from standard input; name a file")
-    lines = [] if Path(path).is_dir() else head(path)
+    unread: list[InputError] = []  # bad lines, which the reader of the format will meet again
+    lines = [] if Path(path).is_dir() else head(path, on_error=unread.append)
     for name, form in FORMATS.items():
         if form.recognises(Path(path), lines):
             return name
+    if unread:
+        raise unread[0]
     if not any(lines) and not Path(path).is_dir():
         raise InputError(path, "the file is empty", expected="a dictionary", remedy="check the path")
     raise InputError(

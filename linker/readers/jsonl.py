@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from linker.errors import InputError, OnError, stop
-from linker.files import Pathlike, read_lines
+from linker.files import Pathlike, parse_json, read_lines
 from linker.ids import parse_gold
 from linker.readers.checks import check_mention
-from linker.types import Gold, Mention, Span
+from linker.types import Gold, Mention, Span, parse_spans
 
 SCHEMA = 1  # of our own output
 _GOLD_KEYS = ("gold", "id", "ids", "concept_id")  # the first that is there counts
@@ -23,7 +22,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
     Keys: `mention`; `gold`, `id` or `ids` (a string such as `A|B`, or a list of them, one for each part; absent or
     null: not annotated); `document_id`; `spans` ([[start, end], ...]); `type`. Other keys are ignored.
     """
-    for number, line in read_lines(path, limit=None):
+    for number, line in read_lines(path, limit=None, on_error=on_error):
         try:
             mention = _mention(path, number, line)
         except InputError as error:
@@ -34,8 +33,8 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
 
 def _mention(path: Pathlike, number: int, line: str) -> Mention:
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        record = parse_json(line)
+    except ValueError as error:
         raise InputError(path, f"the line is not JSON ({error})", line=number, value=line, expected=_EXPECTED, remedy=_REMEDY) from None
     try:
         text, gold, spans, kind, document = _fields(record)
@@ -71,11 +70,8 @@ def _gold(record: Mapping[str, Any]) -> Gold | None:
     return parse_gold("|".join(ids))
 
 
-def _spans(spans: Any) -> tuple[Span, ...]:
-    try:
-        pairs = tuple((int(start), int(end)) for start, end in spans or ())
-    except (TypeError, ValueError):
-        raise ValueError("'spans' is not a list of [start, end]") from None
-    if any(not 0 <= start < end for start, end in pairs):
+def _spans(pairs: Any) -> tuple[Span, ...]:
+    spans = parse_spans(pairs)
+    if any(not 0 <= start < end for start, end in spans):
         raise ValueError("a span does not end behind its start")
-    return pairs
+    return spans

@@ -12,7 +12,7 @@ from linker.types import Mention
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
     """Yield the mention of each line, without gold ids; a blank line is an empty mention, so that output keeps step with input."""
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, on_error=on_error):
         try:
             mention = Mention(check_mention(path, number, line) if line.strip() else "")
         except InputError as error:

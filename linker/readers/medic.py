@@ -7,7 +7,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from linker.errors import InputError, OnError, stop
+from linker.errors import InputError, OnError, ignore, stop
 from linker.files import Pathlike, read_lines
 from linker.ids import curie, namespace
 from linker.readers.records import fault, make_names, split_csv, split_list
@@ -24,7 +24,7 @@ def recognises(path: Path, head: list[str]) -> bool:
 
 def release(path: Pathlike) -> str:
     """The date after "Report created:", as the file writes it; empty where there is none."""
-    for _, line in read_lines(path):
+    for _, line in read_lines(path, on_error=ignore):
         if not line.startswith("#"):
             break
         if _RELEASE in line:
@@ -41,7 +41,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
     columns: list[str] = []
     tabs = True
     pick: Callable[[list[str]], tuple[Any, ...]] = tuple
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, on_error=on_error):
         if line.startswith("#"):
             if not columns and (columns := _columns(line)):
                 tabs, pick = "\t" in line, itemgetter(*(columns.index(name) for name in _USED))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from linker.errors import InputError, LinkerError, OnError, stop
-from linker.files import Pathlike, open_binary, unpacking
+from linker.files import Pathlike, open_binary, reading
 from linker.readers.concept import concept_files
 from linker.types import Document, Mention
 
@@ -23,7 +23,7 @@ FORMATS = {
 }
 """The module of each format; its `read(path, *, on_error)` yields documents or mentions."""
 
-_SUBTYPES = {"Disease": frozenset({"Disease", "SpecificDisease", "DiseaseClass", "Modifier", "CompositeMention"})}  # NCBI Disease
+_SUBTYPES = {"disease": frozenset({"disease", "specificdisease", "diseaseclass", "modifier", "compositemention"})}  # NCBI Disease
 _HEAD = 1 << 16  # bytes that the format is told from
 _BIOC = re.compile(r'<\?xml|<!DOCTYPE|<collection|\{(?:(?s:.)*?[{,\s])?"documents"\s*:')
 _SIGNS = (  # order matters
@@ -49,7 +49,7 @@ def detect(path: Pathlike) -> str:
     if Path(path).is_dir():
         concept_files(path)
         return "concept"
-    with open_binary(path) as file, unpacking(path):
+    with open_binary(path) as file, reading(path):
         head = file.read(_HEAD)
     text = head.decode("utf-8-sig", errors="replace").lstrip("\r\n ")
     return next((name for name, sign in _SIGNS if sign.match(text)), "txt")
@@ -61,7 +61,7 @@ def read(path: Pathlike, format: str | None = None, *, type: str | None = None, 
     Args:
         path: a file, plain or gzip, a folder of `.concept` files, or "-" for standard input.
         format: a key of `FORMATS`; recognised from the content where it is None.
-        type: only mentions of this type are kept; "Disease" includes the types of the NCBI Disease corpus. Loose
+        type: only mentions of this type, in any case, are kept; "Disease" includes the types of the NCBI Disease corpus. Loose
             mentions without a type are kept.
         on_error: what to do with a bad record.
 
@@ -83,9 +83,9 @@ def read(path: Pathlike, format: str | None = None, *, type: str | None = None, 
 
 
 def of_type(type: str) -> Callable[[Mention], bool]:
-    """Whether a mention is of a type; "Disease" includes the types of the NCBI Disease corpus."""
-    wanted = _SUBTYPES.get(type, frozenset({type}))
-    return lambda mention: mention.type in wanted
+    """Whether a mention is of a type, in any case; "Disease" includes the types of the NCBI Disease corpus."""
+    wanted = _SUBTYPES.get(type.lower(), frozenset({type.lower()}))
+    return lambda mention: mention.type.lower() in wanted
 
 
 def _of_type(path: Pathlike, items: Iterable[Document | Mention], type: str) -> Iterator[Document | Mention]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from linker.errors import InputError, OnError, stop
+from linker.errors import InputError, OnError, ignore, stop
 from linker.files import Pathlike, read_lines
 from linker.ids import curie, namespace
 from linker.readers.records import fault, make_names
@@ -36,7 +37,7 @@ def recognises(path: Path, head: list[str]) -> bool:
 
 def release(path: Pathlike) -> str:
     """The data-version of the header, else its date; empty where there is neither."""
-    header = _header(next(_stanzas(path), []))
+    header = _header(next(_stanzas(path, ignore), []))
     return "".join(header.get("data-version", [])[:1] or header.get("date", [])[:1])
 
 
@@ -46,7 +47,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
     A synonym whose type is called an abbreviation, by itself or in the header, has the kind "abbreviation" whatever its scope.
     """
     abbreviations: frozenset[str] = frozenset()
-    for stanza in _stanzas(path):
+    for stanza in _stanzas(path, on_error):
         number, first = stanza[0]
         try:
             _check_lines(path, stanza)
@@ -58,17 +59,26 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
             on_error(error)
 
 
-def _stanzas(path: Pathlike) -> Iterator[Stanza]:
-    """The header, then each stanza from its "[…]" line on; blank lines and comments are left out."""
+def _stanzas(path: Pathlike, on_error: OnError) -> Iterator[Stanza]:
+    """The header, then each stanza from its "[…]" line on; blank lines and comments are left out.
+
+    A stanza with a line that cannot be read is left out whole: the line may be the "[…]" of another.
+    """
     stanza: Stanza = []
-    for number, line in read_lines(path):
-        if line.startswith("[") and stanza:
-            yield stanza
+    unread: list[InputError] = []  # of this stanza
+
+    def report(error: InputError) -> None:
+        on_error(error)
+        unread.append(error)
+
+    for number, line in chain(read_lines(path, on_error=report), [(0, "[")]):  # which ends the last
+        if line.startswith("["):
+            if stanza and not (unread and stanza[0][1].startswith("[")):
+                yield stanza
             stanza = []
+            unread.clear()
         if line.strip() and not line.startswith("!"):
             stanza.append((number, line))
-    if stanza:
-        yield stanza
 
 
 def _check_lines(path: Pathlike, stanza: Stanza) -> None:

@@ -29,17 +29,17 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
     Offsets are characters over title, one break and abstract. A document ends at a blank line, or where a text line
     of another document (or a second title) begins. Id column: absent is not annotated; empty, `-` or `-1` is no concept.
     """
-    for block in _blocks(path):
+    for block in _blocks(path, on_error):
         document = _document(path, block, on_error)
         if document is not None:
             yield document
 
 
-def _blocks(path: Pathlike) -> Iterator[list[_Line]]:
+def _blocks(path: Pathlike, on_error: OnError) -> Iterator[list[_Line]]:
     """Group the numbered lines by document."""
     block: list[_Line] = []
     owner, kinds = "", ""  # of the text lines of this block
-    for number, line in read_lines(path, limit=None):
+    for number, line in read_lines(path, limit=None, on_error=on_error):
         text = _TEXT.fullmatch(line)
         starts = text is not None and (text[1] != owner or text[2] in kinds)
         if block and (starts or not line.strip()):

@@ -30,11 +30,11 @@ def split_csv(path: Pathlike, number: int, line: str, delimiter: str) -> list[st
         raise InputError(path, f"the quotes are broken ({error})", line=number, value=line, expected=expected) from None
 
 
-def make_names(identifier: str, name: str, synonyms: Mapping[str, NameKind]) -> tuple[Name, ...]:
+def make_names(identifier: str, name: str, synonyms: Mapping[str, NameKind], language: str = "") -> tuple[Name, ...]:
     """Make the names of a concept out of its preferred name and its synonyms with their kinds, without repeats."""
     kinds: dict[str, NameKind] = {name: "preferred", **synonyms}
     kinds[name] = "preferred"
-    return tuple([Name(text, identifier, kind) for text, kind in kinds.items()])
+    return tuple([Name(text, identifier, kind, language) for text, kind in kinds.items()])
 
 
 def fault(path: Pathlike, line: int, identifier: str, names: Iterable[str]) -> InputError | None:

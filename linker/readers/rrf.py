@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.errors import InputError, LinkerError, OnError, stop
+from linker.errors import InputError, LinkerError, OnError, ignore, stop
 from linker.files import Pathlike, read_lines
 from linker.readers.records import fault
 from linker.types import Concept, Name, NameKind
@@ -64,7 +64,7 @@ def read(
     parents, types = _parents(names.parent, on_error, kept, sources), _types(names.parent, on_error, kept)
     parent_starts, type_starts = (np.searchsorted(pairs, kept << 32) for pairs in (parents, types))
     parent_ends, type_ends = (np.searchsorted(pairs, (kept + 1) << 32) for pairs in (parents, types))
-    rows = _atoms(names, _pass_over, languages, sources)
+    rows = _atoms(names, ignore, languages, sources)  # the first reading has reported bad lines
     for i, (cui, atoms) in enumerate(groupby(rows, key=lambda cells: cells[_CUI])):
         yield _concept(
             f"UMLS:{cui}",
@@ -72,10 +72,6 @@ def read(
             tuple(f"UMLS:C{pair & _LOWER:07d}" for pair in parents[parent_starts[i] : parent_ends[i]].tolist()),
             tuple(f"T{pair & _LOWER:03d}" for pair in types[type_starts[i] : type_ends[i]].tolist()),
         )
-
-
-def _pass_over(error: InputError) -> None:
-    """Keep silent in the second reading: the first has reported the line."""
 
 
 def _find(folder: Path, name: str) -> Path | None:
@@ -97,7 +93,7 @@ def _is_cui(text: str) -> bool:
 def _rows(path: Path, kind: str, on_error: OnError, having: str = "") -> Iterator[tuple[int, list[str]]]:
     """The cells of each line that holds the text `having`, with its number; the width of every line is checked."""
     width = _WIDTHS[kind]
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, on_error=on_error):
         if line.count("|") != width:  # a bar stands behind every cell
             expected = f"{width} as in {kind}.RRF, a bar behind each"
             on_error(InputError(path, f"{line.count('|')} columns", line=number, value=line, expected=expected))

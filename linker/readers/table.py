@@ -1,27 +1,31 @@
 r"""Any tsv or csv with a header line: our own table format, and whatever else has the columns `id` and `name`.
 
 Columns, in any order and case: id, name, and optionally synonyms, narrow, broad, related, abbreviations, training (names by kind),
-parents, alt_ids, definition, types, status, replaced_by, xrefs. Lists have `|` between their items. A cell is quoted as in CSV,
-and written on one line: a backslash stands before a bar or a backslash that is part of the text, and `\t`, `\n`, `\r` are a tab
-and line ends. Any other backslash is one.
+parents, alt_ids, definition, types, status, replaced_by, xrefs; also kind, preferred and language of the name. Lists have `|` between
+their items. A cell is quoted as in CSV, and written on one line: a backslash stands before a bar or a backslash that is part of the
+text, and `\t`, `\n`, `\r` are a tab and line ends. Any other backslash is one.
+
+A concept may have several rows, wherever they stand: the name of each is one of its names, and lists are put together.
 """
 
 from __future__ import annotations
 
 import csv
 import difflib
+import itertools
 import logging
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO, get_args
 
-from linker.errors import InputError, OnError, stop
-from linker.files import Pathlike, read_lines
+from linker.errors import InputError, OnError, ignore, stop
+from linker.files import Pathlike, head, read_lines
 from linker.ids import curie, namespace
 from linker.readers.records import fault, make_names, split_csv
-from linker.types import Concept, NameKind, Status
+from linker.types import NAME_KINDS, Concept, NameKind, Status
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +38,19 @@ KINDS: dict[str, NameKind] = {
     "training": "training",
 }
 COLUMNS = ("id", "name", *KINDS, "parents", "alt_ids", "definition", "types", "status", "replaced_by", "xrefs")
+"""What `write` writes."""
+
+_OF_NAME = ("kind", "preferred", "language")  # columns that say something of the name of their row
+_SINGULAR = {"synonym": "synonyms", "parent": "parents"}  # column names of tables with a row for each name
+_NAME_KINDS: dict[str, NameKind] = {
+    **{kind: kind for kind in NAME_KINDS},
+    "": "exact",
+    "synonym": "exact",
+    "preferred term": "preferred",
+    "preferred name": "preferred",
+    "acronym": "abbreviation",
+}
+_YES_NO = {"": False, **dict.fromkeys(("n", "no", "false", "0"), False), **dict.fromkeys(("y", "yes", "true", "1"), True)}
 
 _ESCAPES = {"\\": "\\\\", "|": "\\|", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _PLAIN = {escape: sign for sign, escape in _ESCAPES.items()}
@@ -41,6 +58,8 @@ _ESCAPED = re.compile(r"\\[\\|tnr]")
 _ITEM = re.compile(r"(?:[^\\|]|\\.?)+", re.DOTALL)  # up to a bar that has no backslash before it
 
 Row = Mapping[str, str]  # cell by column; empty for a column that the table does not have
+Record = tuple[NameKind, Concept]
+"""A row as a concept of its own, and the kind of its name, should another row have the preferred one."""
 
 
 def recognises(path: Path, head: list[str]) -> bool:
@@ -56,20 +75,69 @@ def release(path: Pathlike) -> str:
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
     """Read a table of concepts; columns of other names are passed over.
 
+    The file is read twice, so that concepts of one row are yielded at their place; those of several rows follow at the end, and a
+    warning says how many rows were merged. Their preferred name is that of the first row that calls its name so, else of their
+    first row; their definition is the first that there is. Rows of one id and different status stay concepts of their own.
+
     Raises:
         InputError: the header has no column `id` or `name`, or what `on_error` raises.
     """
-    columns: list[str] = []
-    delimiter = ""
-    for number, line in read_lines(path):
-        if not columns:
-            columns, delimiter = _header(line)
-            _check_header(path, number, line, columns)
-        elif line.strip():
-            try:
-                yield _concept(path, number, _row(path, number, line, columns, delimiter))
-            except InputError as error:
-                on_error(error)
+    header = head(path, 1)
+    if not header:
+        return
+    columns, delimiter = _header(header[0])
+    _check_header(path, header[0], columns)
+    repeated = _repeated(curie(_unescape(row["id"])) for _, row in _rows(path, columns, delimiter, ignore))
+    held: dict[tuple[str, Status], list[Record]] = {}
+    for number, row in _rows(path, columns, delimiter, on_error):
+        try:
+            kind, concept = _record(path, number, row)
+        except InputError as error:
+            on_error(error)
+            continue
+        if concept.id in repeated:
+            held.setdefault((concept.id, concept.status), []).append((kind, concept))
+        else:
+            yield concept
+    yield from map(_merged, held.values())
+    if more := sum(map(len, held.values())) - len(held):
+        concepts = sum(len(records) > 1 for records in held.values())
+        text = "%s: %s of the rows repeat an id, and were merged (concepts with several rows: %s)"
+        logger.warning(text, path, f"{more:,}", f"{concepts:,}")
+
+
+def _repeated(ids: Iterable[str]) -> set[str]:
+    """The ids that occur more than once."""
+    seen: set[str] = set()
+    repeated: set[str] = set()
+    for identifier in ids:
+        (repeated if identifier in seen else seen).add(identifier)
+    return repeated
+
+
+def _merged(records: Sequence[Record]) -> Concept:
+    """One concept of the rows of an id."""
+    best = next((concept for kind, concept in records if kind == "preferred"), records[0][1])
+    names = {best.name: best.names[0]}
+    for kind, concept in records:
+        for name in (replace(concept.names[0], kind="exact" if kind == "preferred" else kind), *concept.names[1:]):
+            names.setdefault(name.text, name)
+    concepts = [concept for _, concept in records]
+
+    def together(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(lists)))
+
+    return replace(
+        concepts[0],
+        name=best.name,
+        names=tuple(names.values()),
+        parents=together(c.parents for c in concepts),
+        alt_ids=together(c.alt_ids for c in concepts),
+        definition=next((c.definition for c in concepts if c.definition), ""),
+        types=together(c.types for c in concepts),
+        replaced_by=together(c.replaced_by for c in concepts),
+        xrefs=together(c.xrefs for c in concepts),
+    )
 
 
 def write(concepts: Iterable[Concept], file: TextIO) -> None:
@@ -87,41 +155,52 @@ def write(concepts: Iterable[Concept], file: TextIO) -> None:
 def _header(line: str) -> tuple[list[str], str]:
     """The column names in lower case, and the delimiter between them."""
     delimiter = next((sign for sign in "\t;," if sign in line), ",")  # a semicolon: spreadsheets where the comma is a decimal sign
-    return [cell.strip().strip('"').lower() for cell in line.split(delimiter)], delimiter
+    names = (cell.strip().strip('"').lower() for cell in line.split(delimiter))
+    return [_SINGULAR.get(name, name) for name in names], delimiter
 
 
-def _check_header(path: Pathlike, number: int, line: str, columns: Sequence[str]) -> None:
-    for unknown in (column for column in columns if column not in COLUMNS):
-        close = difflib.get_close_matches(unknown, COLUMNS, n=1)
+def _check_header(path: Pathlike, line: str, columns: Sequence[str]) -> None:
+    read = (*COLUMNS, *_OF_NAME)
+    for unknown in (column for column in columns if column not in read):
+        close = difflib.get_close_matches(unknown, read, n=1, cutoff=0.8)
         logger.warning("%s: the column %r is not read%s", path, unknown, f"; did you mean {close[0]!r}?" if close else "")
-    for name in ("id", "name"):
-        if columns.count(name) != 1:
-            problem = f"the header has {columns.count(name) or 'no'} column{'s' * (columns.count(name) > 1)} {name!r}"
+    for name in read:
+        count = columns.count(name)
+        if count > 1 or (count == 0 and name in ("id", "name")):
+            problem = f"the header has {count or 'no'} column{'s' * (count > 1)} {name!r}"
             expected = "a header line with the columns id and name, with tabs, commas or semicolons between them"
-            raise InputError(path, problem, line=number, value=line, expected=expected)
+            raise InputError(path, problem, line=1, value=line, expected=expected)
 
 
-def _row(path: Pathlike, number: int, line: str, columns: list[str], delimiter: str) -> Row:
-    cells = split_csv(path, number, line, delimiter)
-    if len(cells) != len(columns):
-        expected = f"{len(columns)}, as in the header"
-        remedy = "quote cells that hold a delimiter"
-        raise InputError(path, f"{len(cells)} columns", line=number, value=line, expected=expected, remedy=remedy)
-    return defaultdict(str, zip(columns, map(str.strip, cells), strict=True))
+def _rows(path: Pathlike, columns: Sequence[str], delimiter: str, on_error: OnError) -> Iterator[tuple[int, Row]]:
+    """The rows under the header, each with the number of its line."""
+    for number, line in read_lines(path, on_error=on_error):
+        if number == 1 or not line.strip():
+            continue
+        try:
+            cells = split_csv(path, number, line, delimiter)
+            if len(cells) != len(columns):
+                expected = f"{len(columns)}, as in the header"
+                remedy = "quote cells that hold a delimiter"
+                raise InputError(path, f"{len(cells)} columns", line=number, value=line, expected=expected, remedy=remedy)
+        except InputError as error:
+            on_error(error)
+        else:
+            yield number, defaultdict(str, zip(columns, map(str.strip, cells), strict=True))
 
 
-def _concept(path: Pathlike, number: int, row: Row) -> Concept:
-    identifier, name = curie(_unescape(row["id"])), _unescape(row["name"])
+def _record(path: Pathlike, number: int, row: Row) -> Record:
+    identifier, name, language = curie(_unescape(row["id"])), _unescape(row["name"]), _unescape(row["language"])
     synonyms: dict[str, NameKind] = {}
     for column, kind in KINDS.items():
         for text in _list(row[column]):
             synonyms.setdefault(text, kind)
     if error := fault(path, number, identifier, (name, *synonyms)):
         raise error
-    return Concept(
+    concept = Concept(
         identifier,
         name,
-        make_names(identifier, name, synonyms),
+        make_names(identifier, name, synonyms, language),
         parents=tuple(map(curie, _list(row["parents"]))),
         alt_ids=tuple(map(curie, _list(row["alt_ids"]))),
         definition=_unescape(row["definition"]),
@@ -132,6 +211,18 @@ def _concept(path: Pathlike, number: int, row: Row) -> Concept:
         xrefs=tuple(map(curie, _list(row["xrefs"]))),
         line=number,
     )
+    return _kind(path, number, row), concept
+
+
+def _kind(path: Pathlike, number: int, row: Row) -> NameKind:
+    kind = _NAME_KINDS.get(row["kind"].lower().removesuffix(" synonym"))
+    if kind is None:
+        expected = ", ".join(filter(None, _NAME_KINDS))
+        raise InputError(path, "the kind of the name is not known", line=number, value=row["kind"], expected=expected)
+    is_preferred = _YES_NO.get(row["preferred"].lower())
+    if is_preferred is None:
+        raise InputError(path, "'preferred' is neither yes nor no", line=number, value=row["preferred"], expected="yes or no, or 1 or 0")
+    return "preferred" if is_preferred else kind
 
 
 def _status(path: Pathlike, number: int, text: str) -> Status:

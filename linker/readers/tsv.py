@@ -27,7 +27,11 @@ class _Columns:
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
     """Yield the mention of each line with its gold ids (`A|B`, `A+B`, `-1` or empty for no concept); other columns are passed over."""
     where = None
-    for number, line in read_lines(path):
+
+    def unread(error: InputError) -> None:
+        (stop if error.line == 1 else on_error)(error)  # the first line may be the header
+
+    for number, line in read_lines(path, on_error=unread):
         try:
             if number == 1 and (where := _header(path, line)):
                 continue

@@ -15,7 +15,7 @@ def read(path: Pathlike, on_error: OnError = stop) -> dict[str, str]:
         InputError: a line without `||`, or with nothing before it (through `on_error`).
     """
     corrections: dict[str, str] = {}
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, on_error=on_error):
         if not line.strip():
             continue
         wrong, bars, right = (part.strip() for part in line.partition("||"))

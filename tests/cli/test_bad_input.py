@@ -178,6 +178,23 @@ def test_bad_mentions_can_be_skipped(run: Run, trained: Path, tmp_path: Path) ->
     assert result.err.endswith("1 bad record was skipped\n")
 
 
+def test_texts_that_cannot_be_written_are_bad_records(run: Run, trained: Path, tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text('{"mention": "asthma", "document_id": "\\ud800"}\n{"mention": "asthma", "document_id": "d"}\n')
+    for form in ("jsonl", "tsv"):
+        result = run("link", path, "--model", trained, "--format", form)
+        assert (result.code, "m.jsonl, line 1: the line is not JSON (it holds half a surrogate pair" in result.err) == (1, True)
+        result = run("link", path, "--model", trained, "--format", form, "--on-error", "skip", "-o", tmp_path / "out")
+        assert (result.code, "1 bad record was skipped" in result.err) == (0, True)
+        assert "asthma" in (tmp_path / "out").read_text()
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="there is no /proc/self/mem, whose reading fails")
+def test_an_input_that_cannot_be_read_is_not_blamed_on_the_output(run: Run, trained: Path, tmp_path: Path) -> None:
+    result = run("link", "/proc/self/mem", "--input-format", "txt", "--model", trained, "-o", tmp_path / "out")
+    assert (result.code, result.err) == (1, "linker: /proc/self/mem: cannot be read: Input/output error\n")
+
+
 def test_a_type_that_is_not_there(run: Run, trained: Path, sample: Path) -> None:
     result = run("link", sample.with_name("sample_documents.pubtator.txt"), "--type", "Gene", "--model", trained)
     assert result.code == 1

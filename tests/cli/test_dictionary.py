@@ -140,10 +140,10 @@ def test_tables_with_semicolons(run: Run, tmp_path: Path) -> None:
 
 def test_columns_that_are_not_read_are_told(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
-    path.write_text("id\tname\tsynonym\tcolour\nX:1\tCough\ttussis\tred\n")
+    path.write_text("id\tname\tsinonym\tcolour\nX:1\tCough\ttussis\tred\n")
     result = run("dictionary", "search", path, "cough")
     assert (result.code, result.out) == (0, "X:1\tCough\n")
     assert result.err.splitlines() == [
-        f"linker: {path}: the column 'synonym' is not read; did you mean 'synonyms'?",
+        f"linker: {path}: the column 'sinonym' is not read; did you mean 'synonyms'?",
         f"linker: {path}: the column 'colour' is not read",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,22 @@ def test_a_broken_line_is_named(run: Run, folder: Path) -> None:
     done = run("words", "convert", folder / "v.txt", "-o", folder / "w")
     assert done.code == 1
     assert "v.txt, line 3: the line is no word vector: 'cold 0'; expected a word and 2 numbers, on 2 lines" in done.err
+
+
+def test_a_truncated_gzip_is_no_interruption(run: Run, folder: Path) -> None:
+    (folder / "v.gz").write_bytes(gzip.compress(b"1 2\nfever 1 0\n")[:-9])
+    done = run("words", "convert", folder / "v.gz", "-o", folder / "w")
+    assert done.code == 1
+    assert done.err.startswith(f"linker: {folder / 'v.gz'}: the gzip data is broken (")
+
+
+def test_lines_that_are_no_text_can_be_skipped(run: Run, folder: Path) -> None:
+    (folder / "text.txt").write_bytes(TEXT.encode() + b"na\xefve\n")
+    assert run("words", "train", folder / "text.txt", *SMALL, "-o", folder / "w").code == 1
+    done = run("words", "train", folder / "text.txt", "--on-error", "skip", *SMALL, "-o", folder / "w")
+    assert done.code == 0
+    assert "line 11: byte 0xef is not UTF-8" in done.err
+    assert "1 bad record was skipped" in done.err
 
 
 def test_a_folder_with_other_files_is_not_replaced(run: Run, folder: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from linker.encoders.options import WordsOptions
 from linker.encoders.words import CONCEPT, NAME, Subwords, WordVectors, marked, read_texts, tokens
-from linker.errors import LinkerError
+from linker.errors import LinkerError, Skip
 
 gensim = pytest.importorskip("gensim")
 
@@ -160,6 +160,7 @@ def test_a_fasttext_file(tmp_path: Path) -> None:
         (b"2 2\na 1 2\n", "ends after 1 of 2 words"),
         (b"1 2\na nan 2\n", "v.txt, line 2: the line is no word vector"),
         (b"1 2\na 1 1e39\n", "v.txt, line 2: the line is no word vector"),
+        (gzip.compress(b"1 2\na 1 2\n")[:-9], "v.txt: the gzip data is broken .*; fetch the file again"),
         (b"2 2\na \x00\x00\x80\x3f", "cannot be read as word vectors"),
         ((793712314).to_bytes(4, "little") + b"\x0c\x00", "cannot be read as word vectors"),
     ],
@@ -199,6 +200,15 @@ def test_an_empty_text_file(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("\n \n")
     with pytest.raises(LinkerError, match=r"t.txt: holds no words"):
         list(read_texts([tmp_path / "t.txt"]))
+
+
+def test_lines_that_are_no_text_are_skipped(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_bytes(b"fever\nna\xefve\ncold\n")
+    with pytest.raises(LinkerError, match=r"t.txt, line 2: byte 0xef is not UTF-8"):
+        list(read_texts([tmp_path / "t.txt"]))
+    skip = Skip()
+    assert list(read_texts([tmp_path / "t.txt"], skip)) == [["fever"], ["cold"]]
+    assert skip.count == 1
 
 
 def test_texts_are_lower_case_words(tmp_path: Path) -> None:

@@ -155,6 +155,9 @@ def test_the_predictions_of_biosyn_rank_names(tiny: Linker, path: Path) -> None:
         '{"queries": [{"mentions": [{"mention": "m", "golden_cui": "D:1", "candidates": [{"name": "n"}]}]}]}',
         '{"queries": [{"mentions": [{"mention": 1, "golden_cui": "D:1", "candidates": []}]}]}',
         '{"queries": [{"mentions": [{"mention": "m", "golden_cui": 1, "candidates": []}]}]}',
+        '{"queries": [{"mentions": [{"mention": "m", "golden_cui": "D:1", "candidates": [{"name": 7, "cui": "D:1"}]}]}]}',
+        '{"queries": [{"mentions": [{"mention": "\\ud800", "golden_cui": "D:1", "candidates": []}]}]}',
+        "[" * 100_000,
         '{"results": []}',
     ],
 )
@@ -164,7 +167,21 @@ def test_no_predictions(tiny: Linker, path: Path, content: str) -> None:
         judged(path, GIVEN, "biosyn", tiny)
 
 
-@pytest.mark.parametrize("rest", ["", ', "parts": 3', ', "schema": 2'])
+def with_score(score: str) -> str:
+    """What stands behind the mention in a whole prediction with one candidate."""
+    candidate = f'"concept_id": "D:1", "name": "n", "matched_name": "n", "score": {score}, "sparse_score": null, "dense_score": null'
+    part = f'"text": "abcd", "expanded": null, "spans": null, "nil": false, "candidates": [{{{candidate}}}]'
+    return f', "schema": 1, "document_id": null, "spans": null, "parts": [{{{part}}}]'
+
+
+def test_a_whole_prediction(tiny: Linker, path: Path) -> None:
+    path.write_text('{"mention": "abcd"' + with_score("0.5") + "}\n")
+    assert [o.rank for o in judged(path, GIVEN[:1], "strict", tiny)] == [0]
+
+
+@pytest.mark.parametrize(
+    "rest", ["", ', "parts": 3', ', "schema": 2', *map(with_score, ("1" + "0" * 400, "1e400", "NaN", "-Infinity", "null", "[]"))]
+)
 def test_broken_lines_of_ours(tiny: Linker, path: Path, rest: str) -> None:
     path.write_text('{"mention": "abcd"' + rest + "}\n")
     with pytest.raises(InputError, match=r"predictions.json, line 1: the line is no prediction"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ PREDICTION = Prediction(
     Mention("breast and ovarian cancer", gold=(GoldGroup(("MESH:D001943",)),)),
     (Part("breast cancer", candidates=(BREAST,)), Part("ovarian ca", "ovarian cancer", ((11, 18), (19, 25)), nil=True)),
 )
-RECORD = {
+RECORD: dict[str, Any] = {
     "schema": 1,
     "mention": "breast and ovarian cancer",
     "document_id": None,
@@ -51,6 +52,9 @@ def test_the_object_is_the_published_one() -> None:
     record = jsonl.to_json(PREDICTION)
     assert record == RECORD
     assert list(record) == list(RECORD)
+
+
+CANDIDATE = RECORD["parts"][0]["candidates"][0]
 
 
 def test_one_line_a_mention_in_plain_unicode() -> None:
@@ -89,6 +93,24 @@ def test_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"\xff", "line 1: byte 0xff is not UTF-8"),
+        (b"[" * 100_000, r"line 1: the line is no prediction \(it is nested too deeply\)"),
+        (json.dumps(RECORD | {"document_id": "\ud800"}).encode(), r"line 1: the line is no prediction \(it holds half a surrogate pair"),
+    ],
+)
+def test_lines_that_are_no_text_or_no_json(tmp_path: Path, line: bytes, message: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(line + b"\n" + json.dumps(RECORD).encode())
+    with pytest.raises(InputError, match=message):
+        list(jsonl.read(path))
+    skip = Skip()
+    assert [p.parts for p in jsonl.read(path, on_error=skip)] == [PREDICTION.parts]
+    assert skip.count == 1
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"schema": None}, "it is not an object of schema 1"),
@@ -96,7 +118,16 @@ def test_read(tmp_path: Path) -> None:
         ({"parts": None}, "a value has the wrong type"),
         ({"parts": ["x"]}, "a value has the wrong type"),
         ({"parts": [{}]}, "the key 'candidates' is missing"),
-        ({"spans": [1]}, "a value has the wrong type"),
+        ({"spans": [1]}, "'spans' is not a list of .start, end. in whole numbers"),
+        ({"spans": [[0, math.inf]]}, "'spans' is not a list of"),
+        ({"spans": [[0, True]]}, "'spans' is not a list of"),
+        ({"document_id": 7}, "'document_id' is not a text"),
+        ({"parts": [RECORD["parts"][1] | {"expanded": 7}]}, "'expanded' is not a text"),
+        *(
+            ({"parts": [RECORD["parts"][1] | {"candidates": [CANDIDATE | {key: score}]}]}, f"'{key}' is not a finite number")
+            for key in ("score", "sparse_score", "dense_score")
+            for score in (10**400, math.nan, -math.inf)
+        ),
     ],
 )
 def test_other_objects_are_refused(change: dict[str, Any], message: str) -> None:

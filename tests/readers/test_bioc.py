@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,107 @@ def test_document_that_is_not_bioc(tmp_path: Path, body: str, reason: str) -> No
     assert [d.id for d in read(tmp_path, content, on_error=Skip())] == ["1", "3"]
 
 
+def passages(*texts: tuple[object, str], inside: str = "") -> str:
+    return "".join(f"<passage><offset>{offset}</offset><text>{text}</text>{inside}</passage>" for offset, text in texts)
+
+
+def sentences(*offsets: int) -> str:
+    inner = "".join(f"<sentence><offset>{offset}</offset><text>abc</text></sentence>" for offset in offsets)
+    return f"<passage><offset>100</offset>{inner}</passage>"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (passages((2_500_000_000, "abc")), "passage 1 begins at character 2500000000; expected 0 to 1000003"),
+        (passages((0, "abc"), (10**19, "abc")), "passage 2 begins at character 10000000000000000000; expected 0 to 1000006"),
+        (passages((-1, "abc")), "passage 1 begins at character -1; expected 0 to 1000003"),
+        (passages((0, "abc"), (9, "abc"), (4, "abc")), "passage 3 begins at character 4, not behind the one before it at 9"),
+        (passages((0, "abc"), (0, "abc")), "passage 2 begins at character 0, not behind the one before it at 0"),
+        (sentences(0), "in passage 1, counted from its start, sentence 1 begins at character -100; expected 0 to"),
+        (sentences(100, 10**12), "in passage 1, counted from its start, sentence 2 begins at character 999999999900; expected 0 to"),
+        (sentences(104, 100), "in passage 1, counted from its start, sentence 2 begins at character 0, not behind the one before it at 4"),
+        (passages(("1" * 5000, "abc")), "Exceeds the limit"),
+    ],
+)
+def test_offsets_that_no_document_has(tmp_path: Path, body: str, reason: str) -> None:
+    content = collection("<id>1</id>", f"<id>2</id>{body}", "<id>3</id>")
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, content)
+    assert f"x.xml, line 3: document 2 is not BioC ({reason}" in str(caught.value)
+    skip = Skip()
+    assert [d.id for d in read(tmp_path, content, on_error=skip)] == ["1", "3"]
+    assert skip.count == 1
+
+
+@pytest.mark.parametrize(
+    ("texts", "text"),
+    [
+        ([(0, ""), (0, "abc")], "abc"),  # a title that is empty
+        ([(0, "abc"), (0, "")], "abc"),
+        ([(5, "abc")], "     abc"),
+        ([(0, "abc"), (900_000, "d")], "abc" + " " * 899_997 + "d"),  # chapters that were left out
+        ([(0, "abcd"), (2, "CDE")], "abCDE"),  # texts that overlap in part
+    ],
+)
+def test_offsets_that_documents_have(tmp_path: Path, texts: list[tuple[object, str]], text: str) -> None:
+    (document,) = read(tmp_path, collection(f"<id>1</id>{passages(*texts)}"))
+    assert document.text == text
+
+
+def as_json(offset: str = "0", start: str = "0", length: str = "4", name: str = '"Gout"') -> str:
+    annotation = f'{{"id": "7", "infons": {{}}, "text": {name}, "locations": [{{"offset": {start}, "length": {length}}}]}}'
+    passage = f'{{"offset": {offset}, "infons": {{}}, "text": "Gout", "sentences": [], "annotations": [{annotation}], "relations": []}}'
+    return f'{{"documents": [{{"id": "1", "infons": {{}}, "passages": [{passage}], "relations": []}}]}}'
+
+
+@pytest.mark.parametrize("number", ["Infinity", "-Infinity", "NaN", "0.0", "1.5", "true", "null", "[]", '"x"', '"Infinity"'])
+@pytest.mark.parametrize("place", ["offset", "start", "length"])
+def test_numbers_of_json_are_whole(tmp_path: Path, place: str, number: str) -> None:
+    assert read(tmp_path, as_json())[0].mentions[0].text == "Gout"
+    assert read(tmp_path, as_json(**{place: '"4"' if place == "length" else '"0"'}))[0].mentions[0].text == "Gout"
+    with pytest.raises(InputError, match="document 1 is not BioC"):
+        read(tmp_path, as_json(**{place: number}))
+
+
+@pytest.mark.parametrize("number", ["-1", "1000005", "9" * 400])
+def test_offsets_of_json(tmp_path: Path, number: str) -> None:
+    with pytest.raises(InputError, match=f"document 1 is not BioC .passage 1 begins at character {number}; expected 0 to 1000004"):
+        read(tmp_path, as_json(offset=number))
+    with pytest.raises(InputError, match=r"the text of document 1 at .* is '.*', not the mention: 'Gout'"):
+        read(tmp_path, as_json(start=number))
+
+
+@pytest.mark.parametrize("name", ["7", "[1]", "true"])
+def test_mentions_of_json_are_texts(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"document 1 is not BioC .the text of annotation 7 is"):
+        read(tmp_path, as_json(name=name))
+
+
+@pytest.mark.parametrize("text", ["", "<text>Gout</text>"])
+def test_locations_that_are_longer_than_the_document_are_not_copied(tmp_path: Path, text: str) -> None:
+    """A gap of a million characters costs no byte in the file, and a location of it forty."""
+    locations = '<location offset="0" length="900000"/>' * 100
+    annotation = f'<annotation id="1">{locations}{text}</annotation>'
+    content = collection(f"<id>1</id>{passages((900_000, 'Gout'), inside=annotation)}")
+    tracemalloc.start()
+    assert sum(len(document.mentions) for document in read(tmp_path, content, on_error=Skip())) == 0
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 30_000_000
+
+
+def test_a_document_and_a_json_file_have_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINKER_LINE_LIMIT", "1")
+    document = f"<id>1</id>{passages((0, 'x' * 900_000))}"
+    assert len(read(tmp_path, collection(document, document))) == 2
+    with pytest.raises(InputError, match=r"x\.xml: a document, or what stands before it, has more than 1 MB; check"):
+        read(tmp_path, collection(f"<id>1</id>{passages((0, 'x' * 900_000), (900_001, 'x' * 300_000))}"))
+    assert read(tmp_path, '{"documents": []' + " " * 7_900_000 + "}") == []
+    with pytest.raises(InputError, match=r"x\.xml: the file, which must be read whole, has more than 8 MB; check"):
+        read(tmp_path, gzip.compress(b'{"documents": []' + b" " * 8_000_000 + b"}"))
+
+
 def test_external_entities_are_not_resolved(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     head = f'<!DOCTYPE collection [<!ENTITY x SYSTEM "file://{tmp_path}/secret">]>'
@@ -158,8 +260,10 @@ def test_declared_encodings_are_honoured(tmp_path: Path) -> None:
 def test_half_a_surrogate_pair(tmp_path: Path) -> None:
     passage = {"offset": 0, "infons": {}, "text": "\ud800", "sentences": [], "annotations": [], "relations": []}
     document = {"id": "1", "infons": {}, "passages": [passage], "relations": []}
-    with pytest.raises(InputError, match=r"document 1 is not BioC .its text holds half a surrogate pair"):
+    with pytest.raises(InputError, match=r"document 1 is not BioC .it holds half a surrogate pair"):
         read(tmp_path, json.dumps({"documents": [document]}))
+    with pytest.raises(InputError, match=r"the JSON is broken .it holds half a surrogate pair"):
+        read(tmp_path, json.dumps({"documents": [], "source": "\ud800"}))
 
 
 @pytest.mark.data

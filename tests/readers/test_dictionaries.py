@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from linker.errors import InputError, LinkerError
+from linker.errors import InputError, LinkerError, Skip
 from linker.readers import dictionaries
 
 MEDIC = (
@@ -50,6 +50,34 @@ def test_every_format_is_recognised_through_gzip_a_bom_and_windows_line_ends(pat
     path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + GOOD[format].replace("\n", "\r\n").encode()))
     assert dictionaries.detect(path) == format
     assert [c.name for c in dictionaries.read(path, format)] == ["sheep fever"]
+
+
+MORE = {
+    "medic": "goat fever\tMESH:D900002\t\t\t\t\t\t\t\n",
+    "obo": "[Term]\nid: X:2\nname: goat fever\n",
+    "rrf": "C9000002|ENG|P|L1|PF|S1|Y|A1||||AAA|PT|1|goat fever|0|N||\n",
+    "biosyn": "D900002||goat fever\n",
+    "table": "X:2\tgoat fever\n",
+}
+
+
+@pytest.mark.parametrize("bad", [b"a\x00b\n", b"na\xefve\n", b"a" * 100_001 + b"\n"])
+def test_a_line_that_is_no_text_is_a_bad_record(path: Path, format: str, bad: bytes) -> None:
+    above = b"[Term]\n" if format == "obo" else b""  # a term of its own, which goes with its line
+    path.write_bytes(GOOD[format].encode() + above + bad + MORE[format].encode())
+    assert dictionaries.detect(path) == format
+    with pytest.raises(InputError, match=r": the file is binary|: byte 0xef is not UTF-8|: the line has more than 100,000 characters"):
+        list(dictionaries.read(path, format))
+    skip = Skip()
+    assert [c.name for c in dictionaries.read(path, format, on_error=skip)] == ["sheep fever", "goat fever"]
+    assert dictionaries.release(path, format) == ""
+    assert skip.count == 1
+
+
+def test_where_no_format_is_recognised_a_line_that_is_no_text_is_told(path: Path) -> None:
+    path.write_bytes(b"\x7fELF\x00\n" + ISHMAEL.encode())
+    with pytest.raises(InputError, match="line 1: the file is binary"):
+        dictionaries.detect(path)
 
 
 def test_a_umls_folder_is_recognised(tmp_path: Path) -> None:

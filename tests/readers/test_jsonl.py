@@ -36,6 +36,7 @@ TWO = (GoldGroup(("MESH:D001943",)), GoldGroup(("MESH:D010051",)))
         ({"mention": "x", "id": "D001943,MESH:D010051"}, Mention("x", gold=TWO)),
         ({"mention": "x", "ids": ["D001943", "D010051"]}, Mention("x", gold=TWO)),
         ({"mention": "x", "ids": ["OMIM:1+OMIM:2"]}, Mention("x", gold=(GoldGroup(("OMIM:1", "OMIM:2"), "all_of"),))),
+        ({"mention": "\U0001d4b3", "document_id": "\U0001d4b3"}, Mention("𝒳", document_id="𝒳")),  # a whole pair in JSON
         (
             {"mention": "x", "document_id": 7, "spans": [[0, 4], [9, 12]], "type": "Disease", "other": [1]},
             Mention("x", ((0, 4), (9, 12)), None, "Disease", "7"),
@@ -63,11 +64,20 @@ BAD = {
     '{"mention": ""}': "the mention is empty",
     '{"mention": "x", "gold": 7}': "the ids are neither a text nor a list of texts",
     '{"mention": "x", "ids": [7]}': "the ids are neither a text nor a list of texts",
-    '{"mention": "x", "spans": [4]}': "'spans' is not a list of [start, end]",
+    '{"mention": "x", "spans": [4]}': "'spans' is not a list of [start, end] in whole numbers",
     '{"mention": "x", "spans": [[4, 4]]}': "a span does not end behind its start",
     '{"mention": "x", "type": 3}': "'type' and 'document_id' must be texts",
     '{"mention": "x", "schema": 2}': "schema 2 is not known; this version reads schema 1",
-    '{"mention": "\\ud800"}': "the mention holds half a surrogate pair",
+    **{
+        f'{{"mention": "x", "{key}": "\\ud800"}}': "the line is not JSON (it holds half a surrogate pair, which is no Unicode text)"
+        for key in ("mention", "document_id", "type", "gold", "id", "other")
+    },
+    '{"mention": "x", "ids": ["\\udfff"]}': "the line is not JSON (it holds half a surrogate pair",
+    **{
+        f'{{"mention": "x", "spans": [[0, {end}]]}}': "'spans' is not a list of [start, end] in whole numbers"
+        for end in ("Infinity", "NaN", "4.0", "true", '"4"', "null")
+    },
+    '{"mention": "x", "spans": [[0, ' + "9" * 5000 + "]]}": "the line is not JSON (Exceeds the limit",
     '{"mention": "' + "a" * 200_000 + '"}': "the mention has 200,000 characters",
 }
 

@@ -63,6 +63,13 @@ def test_type_includes_the_subtypes_of_disease() -> None:
     assert [m.text for m, _ in mentions.flatten(mentions.read(DATA / "mini.pubtator.txt", type="Chemical"))] == ["lithium"]
 
 
+@pytest.mark.parametrize("type", ["disease", "DISEASE", "specificdisease"])
+def test_case_does_not_matter_in_types(tmp_path: Path, type: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"mention": "a", "type": "Gene"}\n{"mention": "b", "type": "SpecificDisease"}\n')
+    assert [m.text for m, _ in mentions.flatten(mentions.read(path, type=type))] == ["b"]
+
+
 def test_type_of_loose_mentions(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text('{"mention": "a"}\n{"mention": "b", "type": "Gene"}\n{"mention": "c", "type": "Modifier"}\n')
@@ -89,6 +96,45 @@ def test_file_of_bad_records_only(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("a" * 1001 + "\n")
     with pytest.raises(InputError, match="holds no mentions or documents"):
         list(mentions.read(tmp_path / "x", on_error=Skip()))
+
+
+BAD_LINES = {
+    "txt": [b"gout", None, b"scurvy"],
+    "tsv": [b"gout\tD006073", None, b"scurvy\tD012614"],
+    "jsonl": [b'{"mention": "gout"}', None, b'{"mention": "scurvy"}'],
+    "concept": [b"1||0|4||Disease||gout||D006073", None, b"1||9|15||Disease||scurvy||D012614"],
+    "pubtator": [b"1|t|gout and scurvy", b"1\t0\t4\tgout\tDisease\tD006073", None, b"1\t9\t15\tscurvy\tDisease\tD012614"],
+}
+
+
+@pytest.mark.parametrize("bad", [b"a\x00b", b"na\xefve"])
+@pytest.mark.parametrize("name", BAD_LINES)
+def test_a_line_that_is_no_text_is_a_bad_record(tmp_path: Path, name: str, bad: bytes) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"\n".join(line or bad for line in BAD_LINES[name]) + b"\n")
+    with pytest.raises(InputError, match=f"line {BAD_LINES[name].index(None) + 1}: (the file is binary|byte 0xef is not UTF-8)"):
+        list(mentions.read(path, name))
+    skip = Skip()
+    assert [m.text for m, _ in mentions.flatten(mentions.read(path, on_error=skip))] == ["gout", "scurvy"]
+    assert skip.count == 1
+
+
+def test_a_header_that_is_no_text_is_not_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"document\tmention\tid\tgr\xf6sse\nPMC1\tgout\tD006073\t1\n")
+    with pytest.raises(InputError, match="line 1: byte 0xf6 is not UTF-8"):
+        list(mentions.read(tmp_path / "x", on_error=Skip()))
+
+
+@pytest.mark.parametrize("name", ["jsonl", "pubtator"])
+def test_the_limit_of_long_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("LINKER_LINE_LIMIT", "1")
+    path = tmp_path / "x"
+    path.write_bytes(b"\n".join(line or b"x" * 1_100_000 for line in BAD_LINES[name]) + b"\n")
+    with pytest.raises(InputError, match=r"the line has more than 1 MB; .* LINKER_LINE_LIMIT"):
+        list(mentions.read(path, name))
+    skip = Skip()
+    assert [m.text for m, _ in mentions.flatten(mentions.read(path, name, on_error=skip))] == ["gout", "scurvy"]
+    assert skip.count == 1
 
 
 def test_broken_gzip(tmp_path: Path) -> None:

@@ -108,6 +108,18 @@ def test_bad_terms_stop_or_are_skipped(tmp_path: Path, stanza: str, message: str
     assert skip.count == 1
 
 
+def test_a_term_with_a_line_that_is_no_text_is_left_out_whole(tmp_path: Path) -> None:
+    path = tmp_path / "bad.obo"
+    terms = [b"[Term]\nid: X:%d\nname: fever %d\n" % (i, i) for i in range(4)]
+    path.write_bytes(
+        b"format-version: 1.2\nremark: \xef\n\n" + terms[0] + terms[1][:-1] + b"\xef\n" + terms[2].replace(b"[", b"\x00") + terms[3]
+    )
+    skip = Skip()
+    found = [(c.id, [n.text for n in c.names]) for c in obo.read(path, on_error=skip)]
+    assert found == [("X:0", ["fever 0"]), ("X:3", ["fever 3"])]  # no name of X:2, whose first line is gone, at another
+    assert skip.count == 3
+
+
 def test_a_file_that_is_not_obo(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "prose.txt"
     path.write_text("Call me Ishmael.\n")

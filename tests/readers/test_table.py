@@ -128,7 +128,7 @@ def concepts(draw: st.DrawFn) -> Concept:
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(st.lists(concepts(), max_size=3))
+@given(st.lists(concepts(), max_size=3, unique_by=lambda concept: concept.id))
 def test_whatever_is_written_is_read_back(tmp_path: Path, some: list[Concept]) -> None:
     assert list(table.read(saved(tmp_path / "t.tsv", written(*some)))) == some
 
@@ -166,6 +166,7 @@ def test_bad_rows_stop_or_are_skipped(tmp_path: Path, line: str, message: str) -
         ),
         ("id,label", "line 1: the header has no column 'name'"),
         ("id,name,Name", "line 1: the header has 2 columns 'name'"),
+        ("id,name,parents,parent", "line 1: the header has 2 columns 'parents'"),
     ],
 )
 def test_bad_headers(tmp_path: Path, header: str, message: str) -> None:
@@ -173,3 +174,114 @@ def test_bad_headers(tmp_path: Path, header: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         list(table.read(path))
     assert f"{path}, {message}" in str(caught.value)
+
+
+DESCRIPTIONS = """\
+id,name,kind,language,parent,definition
+X:2,ovine fever,synonym,en,X:1,
+X:3,goat fever,,en,X:1,a fever
+X:2,Sheep fever,preferred term,en,X:1,hot sheep
+X:1,animal disease,preferred,en,,
+X:2,fièvre du mouton,Preferred,fr,X:3,very hot sheep
+X:2,SF,acronym,,,
+X:2,ovine fever,narrow synonym,en,X:1,
+X:1,disease of animals,broad,en,,
+"""
+
+
+def test_a_row_for_each_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = saved(tmp_path / "t.csv", DESCRIPTIONS)
+    found = list(table.read(path))
+    assert found == [
+        Concept("X:3", "goat fever", (Name("goat fever", "X:3", "preferred", "en"),), ("X:1",), definition="a fever", namespace="X"),
+        Concept(
+            "X:2",
+            "Sheep fever",
+            (
+                Name("Sheep fever", "X:2", "preferred", "en"),
+                Name("ovine fever", "X:2", "exact", "en"),  # the first row that has it counts
+                Name("fièvre du mouton", "X:2", "exact", "fr"),  # the preferred name is the first that is called so
+                Name("SF", "X:2", "abbreviation"),
+            ),
+            ("X:1", "X:3"),
+            definition="hot sheep",
+            namespace="X",
+        ),
+        Concept(
+            "X:1",
+            "animal disease",
+            (Name("animal disease", "X:1", "preferred", "en"), Name("disease of animals", "X:1", "broad", "en")),
+            namespace="X",
+        ),
+    ]
+    assert [c.line for c in found] == [3, 2, 5]
+    assert caplog.messages == [f"{path}: 5 of the rows repeat an id, and were merged (concepts with several rows: 2)"]
+
+
+@pytest.mark.parametrize("yes", ["1", "y", "Yes", "TRUE"])
+@pytest.mark.parametrize("no", ["0", "n", "No", "FALSE", ""])
+def test_the_preferred_row(tmp_path: Path, yes: str, no: str) -> None:
+    rows = f"X:1\ta\t{no}\nX:1\tb\t{yes}\nX:1\tc\t{yes}\nX:2\td\t{no}\n"
+    found = list(table.read(saved(tmp_path / "t.tsv", f"id\tname\tpreferred\n{rows}")))
+    assert [(c.name, [(n.text, n.kind) for n in c.names]) for c in found] == [
+        ("d", [("d", "preferred")]),
+        ("b", [("b", "preferred"), ("a", "exact"), ("c", "exact")]),
+    ]
+
+
+def test_without_a_preferred_row_the_first_has_the_name(tmp_path: Path) -> None:
+    (concept,) = table.read(saved(tmp_path / "t.tsv", "id\tname\tkind\nD900001\ta\tnarrow\nMESH:D900001\tb\tbroad\n"))
+    assert [(n.text, n.kind) for n in concept.names] == [("a", "preferred"), ("b", "broad")]
+
+
+def test_a_row_for_each_synonym_of_a_name(tmp_path: Path) -> None:
+    """The same id and name again, and lists in some of the rows."""
+    text = "id,name,synonym,types,alt_ids,xrefs\nX:1,a,b,T1,X:9,Y:1\nX:1,a,c|b,T2|T1,X:8,Y:1\nX:1,a,,,,\n"
+    (concept,) = table.read(saved(tmp_path / "t.csv", text))
+    assert [n.text for n in concept.names] == ["a", "b", "c"]
+    assert (concept.types, concept.alt_ids, concept.xrefs) == (("T1", "T2"), ("X:9", "X:8"), ("Y:1",))
+
+
+def test_rows_of_other_status_stay_records_of_their_own(tmp_path: Path) -> None:
+    """As ontologies list a merged id at its old term and at its new one."""
+    text = "id\tname\tstatus\treplaced_by\nX:1\told\tmerged\tX:2\nX:1\tnew\t\t\nX:1\tolder\tmerged\tX:3\n"
+    found = [(c.name, c.status, c.replaced_by) for c in table.read(saved(tmp_path / "t.tsv", text))]
+    assert found == [("old", "merged", ("X:2", "X:3")), ("new", "current", ())]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            "X:1,a,disease,",
+            "line 2: the kind of the name is not known: 'disease'; expected preferred, exact, narrow, broad, related, abbreviation, "
+            "training, synonym, preferred term, preferred name, acronym",
+        ),
+        ("X:1,a,,maybe", "line 2: 'preferred' is neither yes nor no: 'maybe'; expected yes or no, or 1 or 0"),
+    ],
+)
+def test_words_that_say_nothing_of_a_name(tmp_path: Path, row: str, message: str) -> None:
+    path = saved(tmp_path / "t.csv", f"id,name,kind,preferred\n{row}\nX:1,b,,\n")
+    with pytest.raises(InputError) as caught:
+        list(table.read(path))
+    assert str(caught.value) == f"{path}, {message}"
+    skip = Skip()
+    assert [c.name for c in table.read(path, on_error=skip)] == ["b"]
+    assert skip.count == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "hint"),
+    [("mention", ""), ("code", ""), ("sinonyms", "; did you mean 'synonyms'?"), ("alt_id", "; did you mean 'alt_ids'?")],
+)
+def test_hints_at_columns_that_are_nearly_right(tmp_path: Path, caplog: pytest.LogCaptureFixture, column: str, hint: str) -> None:
+    path = saved(tmp_path / "t.csv", f"id,name,{column}\nX:1,a,b\n")
+    assert len(list(table.read(path))) == 1
+    assert caplog.messages == [f"{path}: the column {column!r} is not read{hint}"]
+
+
+def test_a_header_that_is_no_text_is_not_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"id,name,gr\xf6sse\nX:1,a,b\n")
+    with pytest.raises(InputError, match="line 1: byte 0xf6 is not UTF-8"):
+        list(table.read(path, on_error=Skip()))

@@ -31,7 +31,7 @@ def read(path: files.Pathlike, on_error: OnError = stop) -> list[Pair]:
     Raises:
         LinkerError: the file has no such columns or no pair; a score is missing or no number, and `on_error` raises.
     """
-    lines = list(files.read_lines(path))
+    lines = list(files.read_lines(path, on_error=on_error))
     columns = ["term1", "term2", "score"]
     header = lines[0][1].split("\t") if lines else []
     if not set(columns) <= set(header):

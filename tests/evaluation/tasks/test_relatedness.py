@@ -35,11 +35,13 @@ def test_reading(tmp_path: Path) -> None:
     assert read(tmp_path / "p.tsv") == [Pair("fever", 'a "high" fever', 3.5), Pair("cold", "flu", -1)]
 
 
-@pytest.mark.parametrize("line", ["fever\tcold", "fever\tcold\t", "fever\tcold\thigh", "fever\tcold\tnan", "\tcold\t3"])
+@pytest.mark.parametrize(
+    "line", ["fever\tcold", "fever\tcold\t", "fever\tcold\thigh", "fever\tcold\tnan", "\tcold\t3", "fever\x00\tcold\t3"]
+)
 def test_a_missing_score_is_named_and_may_be_skipped(tmp_path: Path, line: str) -> None:
     path = tmp_path / "p.tsv"
     path.write_text(f"term1\tterm2\tscore\na\tb\t1\n{line}\n")
-    with pytest.raises(LinkerError, match=r"p.tsv, line 3: the line is no judged pair"):
+    with pytest.raises(LinkerError, match=r"p.tsv, line 3: (the line is no judged pair|the file is binary)"):
         read(path)
     skip = Skip()
     assert (read(path, skip), skip.count) == ([Pair("a", "b", 1)], 1)
