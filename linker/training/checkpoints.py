@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load, save_file
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -86,7 +86,7 @@ class Checkpoints:
         try:
             self._compare(config["fingerprint"])
             processes = [Progress(**progress) for progress in config["processes"]]
-            return processes, {file.stem: copied(load_file(file)) for file in path.glob("*" + _SUFFIX)}  # not mapped: the file goes
+            return processes, {file.stem: load(file.read_bytes()) for file in path.glob("*" + _SUFFIX)}
         except (SafetensorError, LookupError, TypeError, AttributeError) as error:
             raise LinkerError(f"{path}: the checkpoint cannot be read ({error}); remove the folder to train from the start") from None
 
