@@ -193,13 +193,14 @@ def writing(path: Pathlike) -> Iterator[None]:
 @contextlib.contextmanager
 def write_aside(path: Pathlike) -> Iterator[TextIO]:
     """Write UTF-8 text beside `path` and rename it at the end, so that a killed run leaves the old file; `.gz` compresses."""
-    named, path = path, Path(path).resolve()  # a link stays, and its target is replaced
+    named, path = path, Path(path)
     if path.is_dir():
         raise LinkerError(f"{named}: is a folder; name a file with -o")
-    if path.exists() and not path.is_file():  # a device or pipe: /dev/null must not be replaced
+    if path.exists() and not path.is_file():  # a device or pipe: /dev/null must not be replaced, and /dev/fd/63 has no other path
         with writing(named), open(path, "w", encoding="utf-8", newline="\n") as text:
             yield text
         return
+    path = path.resolve()  # a link stays, and its target is replaced
     with writing(named):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)

@@ -165,3 +165,10 @@ def stdout() -> Iterator[TextIO]:
     with files.writing("standard output"):
         yield sys.stdout
         sys.stdout.flush()
+
+
+def writing(output: str) -> contextlib.AbstractContextManager[TextIO]:
+    """The file to write to: `output`, or standard output, whose own name serves too (what stands in a file behind it must stay)."""
+    from linker import files
+
+    return stdout() if output in ("-", "/dev/stdout") else files.write_aside(output)

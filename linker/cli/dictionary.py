@@ -74,7 +74,6 @@ def convert(
     on_error: str,
 ) -> None:
     """Write dictionaries of any format as one table (tsv with a header)."""
-    from linker import files
     from linker.readers import dictionaries, table
 
     handle = common.handler(on_error)
@@ -87,7 +86,7 @@ def convert(
         return dictionaries.read(path, dict_format or dictionaries.detect(path), on_error=handle, **filters)
 
     concepts = itertools.chain.from_iterable(map(read, paths))
-    with files.write_aside(output) if output != "-" else common.stdout() as file:
+    with common.writing(output) as file:
         table.write(concepts, file)
     common.say_skipped(handle)
 

@@ -47,7 +47,7 @@ def link(
     on_error: str,
 ) -> None:
     """Link the mentions of INPUT ("-": standard input, one mention a line unless --input-format says otherwise)."""
-    from linker import files, outputs
+    from linker import outputs
     from linker.linker import Linker
     from linker.readers import mentions as readers
 
@@ -63,7 +63,7 @@ def link(
     linked = _progress(found if mention_type is None else _some(found, source, mention_type), hidden=shown or common.is_quiet())
     if batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
-    with files.write_aside(output) if output != "-" else common.stdout() as file:
+    with common.writing(output) as file:
         writer.write(linked, file)
     common.say_skipped(handle)
 

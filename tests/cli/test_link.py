@@ -212,3 +212,19 @@ def test_batches_of_one_are_answered_before_the_next_mention_is_sent(trained: Pa
         timer.cancel()
     assert child.returncode == 0
     assert [answer.split("\t")[2] for answer in answers] == ["concept_id", "MESH:D001943", "", "MESH:D001249"]
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="this system has no /dev/fd")
+def test_pipes_and_standard_output_by_their_names(process: Run, trained: Path, mentions: Path, tmp_path: Path) -> None:
+    options = (mentions, "--model", trained, "-o")
+    expected = process(*("link", *options), "-").out
+    assert process("link", *options, "/dev/stdout").out == expected
+    out, into = os.pipe()  # as >(command) gives it
+    assert process("link", *options, f"/dev/fd/{into}", pass_fds=(into,)) == (0, "", "")
+    os.close(into)
+    with os.fdopen(out, encoding="utf-8") as pipe:
+        assert pipe.read() == expected
+    (tmp_path / "log").write_text("before\n")
+    with open(tmp_path / "log", "a") as log:
+        assert process("link", *options, "/dev/stdout", stdout=log).code == 0
+    assert (tmp_path / "log").read_text("utf-8") == "before\n" + expected
