@@ -167,6 +167,18 @@ def test_k_concepts_each_once_best_first(model: Linker) -> None:
         assert candidates == lists[50][:k]
 
 
+def test_a_k_beyond_the_dictionary_is_the_whole_of_it(model: Linker) -> None:
+    text = document("Leukaemia and cancer", "Leukaemia", "cancer")
+    agreeing = Linker(model.dictionary, model.generator, changed(model.options, {"text": {"document_weight": 0.5}}), model.seen, {})
+    for linker in (model, agreeing):
+        every, more = (list(linker.link([text], k=k)) for k in (len(model.dictionary), 10**20))
+        assert every == more
+        assert len(every[0].parts[0].candidates) > 50
+    normal = model.normalize("leukaemia")
+    rows = [next(model.names([[(normal, "")]], k))[0][0].tolist() for k in (len(model.generator.table), 10**20)]
+    assert rows[0] == rows[1]
+
+
 def test_k_below_one_is_refused(model: Linker) -> None:
     with pytest.raises(LinkerError, match="k is 0 and batch_size 1024; expected: 1 or more"):
         list(model.link(["cancer"], k=0))

@@ -87,6 +87,7 @@ class Generator(ABC):
 
     def concepts(self, queries: Sequence[str], k: int) -> list[Ranked]:
         """Rank the k best concepts of each query, each by its best name; equal scores by kind of name, then by id."""
+        k = min(k, len(self._id_rank))  # a larger one is more than arrays can count to
         result: dict[int, Ranked] = {}
         for todo, hits in self._widening(queries, _OVERFETCH * k, concepts=k):
             indptr, ranked = self._group(hits)

@@ -21,6 +21,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 DEFAULT_MODEL = "linker-model"
 DICTIONARY_FORMATS = ("medic", "obo", "rrf", "biosyn", "table")  # as in linker.readers, which --help need not import
+MOST = 1_000_000  # of what a command shows, or holds at once
 MENTION_FORMATS = ("txt", "tsv", "jsonl", "pubtator", "bioc", "concept")
 
 

@@ -116,7 +116,7 @@ def diff(old: str, new: str, on_error: str) -> None:
 @dictionary.command()
 @click.argument("path", metavar="PATH")
 @click.argument("text", metavar="TEXT")
-@click.option("-n", "limit", default=10, show_default=True, type=click.IntRange(min=1), help="Concepts to show.")
+@click.option("-n", "limit", default=10, show_default=True, type=click.IntRange(1, common.MOST), help="Concepts to show.")
 @common.on_error_option
 @common.logs
 def search(path: str, text: str, limit: int, on_error: str) -> None:

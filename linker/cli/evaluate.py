@@ -26,8 +26,8 @@ def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple
         ks = sorted({int(item) for item in common.listed(context, parameter, value)})
     except ValueError:
         ks = []
-    if not ks or ks[0] < 1:
-        raise click.BadParameter(f"{value!r}; expected whole numbers from 1, e.g. 1,5,10,20")
+    if not ks or not 1 <= ks[0] <= ks[-1] <= common.MOST:
+        raise click.BadParameter(f"{value!r}; expected whole numbers from 1 to {common.MOST}, e.g. 1,5,10,20")
     return tuple(ks)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("source", metavar="INPUT")
 @common.model_option
-@click.option("-k", default=5, show_default=True, type=click.IntRange(min=1), help="Concepts to return for each part of a mention.")
+@click.option("-k", default=5, show_default=True, type=click.IntRange(1, common.MOST), help="Concepts to return for each part of a mention.")
 @click.option("-o", "--output", metavar="PATH", default="-", help="Where to write; .gz compresses. [default: standard output]")
 @click.option("--format", "form", type=click.Choice(["tsv", "jsonl", "pubtator", "bioc"]), default="tsv", show_default=True)
 @click.option("--input-format", type=click.Choice(["auto", *common.MENTION_FORMATS]), default="auto", show_default=True)
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     "--batch-size",
     default=1024,
     show_default=True,
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, common.MOST),
     help="Mentions linked together; 1 answers each line at once.",
 )
 @click.option("--threshold", type=float, metavar="X", help="Leave out candidates with a lower score.")

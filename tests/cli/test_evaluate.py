@@ -132,11 +132,11 @@ def test_a_file_in_the_way(run: Run, trained: Path, mentions: Path) -> None:
     assert result.err == f"linker: {mentions}: cannot be written: File exists; name another output with -o\n"
 
 
-@pytest.mark.parametrize("ks", ["0", "1,x", "-1", ",", "1.5"])
+@pytest.mark.parametrize("ks", ["0", "1,x", "-1", ",", "1.5", "1,1000001", "99999999999999999999"])
 def test_wrong_ks(run: Run, trained: Path, mentions: Path, ks: str) -> None:
     result = run("evaluate", mentions, "--model", trained, "--k", ks)
     assert result.code == 2
-    assert f"Invalid value for '-k' / '--k': '{ks}'; expected whole numbers from 1, e.g. 1,5,10,20" in " ".join(result.err.split())
+    assert f"Invalid value for '-k' / '--k': '{ks}'; expected whole numbers from 1 to 1000000, e.g. 1,5,10,20" in " ".join(result.err.split())
 
 
 @pytest.mark.data

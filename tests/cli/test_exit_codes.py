@@ -23,6 +23,7 @@ from linker.cli import commands
 from linker.version import VERSION
 
 Run = Callable[..., Any]
+HUGE = "99999999999999999999"
 
 
 @pytest.fixture
@@ -58,7 +59,9 @@ def test_version(run: Run) -> None:
         (("lnik",), "No such command 'lnik'"),
         (("link",), "Missing argument 'INPUT'"),
         (("link", "x", "--modle", "y"), "No such option"),
-        (("link", "x", "-k", "0"), "Invalid value for '-k': 0 is not in the range x>=1"),
+        (("link", "x", "-k", "0"), "Invalid value for '-k': 0 is not in the range 1<=x<=1000000"),
+        (("link", "x", "-k", HUGE), f"Invalid value for '-k': {HUGE} is not in the range 1<=x<=1000000"),
+        (("link", "x", "--batch-size", HUGE), f"'--batch-size': {HUGE} is not in the range 1<=x<=1000000"),
         (("link", "x", "-k", "many"), "Invalid value for '-k': 'many' is not a valid integer"),
         (("link", "x", "--threshold", "high"), "Invalid value for '--threshold': 'high' is not a valid float"),
         (("link", "x", "--format", "xml"), "Invalid value for '--format': 'xml' is not one of 'tsv', 'jsonl', 'pubtator', 'bioc'"),
@@ -66,7 +69,8 @@ def test_version(run: Run) -> None:
         (("train",), "Missing option '--dict'"),
         (("train", "--dict", "x", "--on-error", "ignore"), "'ignore' is not one of 'stop', 'skip'"),
         (("evaluate", "x", "--protocol", "lenient"), "'lenient' is not one of 'strict', 'biosyn'"),
-        (("dictionary", "search", "x", "y", "-n", "0"), "0 is not in the range x>=1"),
+        (("dictionary", "search", "x", "y", "-n", "0"), "0 is not in the range 1<=x<=1000000"),
+        (("dictionary", "search", "x", "y", "-n", HUGE), f"{HUGE} is not in the range 1<=x<=1000000"),
     ],
 )
 def test_wrong_command_lines(run: Run, arguments: tuple[str, ...], message: str) -> None:
