@@ -99,16 +99,17 @@ def convert(
 def diff(old: str, new: str, on_error: str) -> None:
     """Print which concepts, names, parents and ids came, went or moved from OLD to NEW, one change a line."""
     from linker import inspection
+    from linker.outputs.tsv import row_writer
 
     handle = common.handler(on_error)
     before, after = (common.read_dictionary((path,), handle) for path in (old, new))
     counts: Counter[str] = Counter()
     with common.stdout() as file:
-        file.write("change\tconcept_id\tname\tdetails\n")
+        write_row = row_writer(file)
+        write_row(("change", "concept_id", "name", "details"))
         for change in inspection.diff(before, after):
             counts[change.what] += 1
-            cells = (change.what, change.concept_id, change.name, "|".join(change.details))
-            file.write("\t".join(" ".join(cell.split()) for cell in cells) + "\n")
+            write_row((change.what, change.concept_id, change.name, "|".join(change.details)))
     common.say_skipped(handle)
     common.say("\n".join(f"{what:26}{count:,} concepts" for what, count in sorted(counts.items())) or "no difference")
 

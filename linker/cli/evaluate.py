@@ -122,16 +122,17 @@ def _write(folder: Path, record: dict[str, Any], outcomes: Sequence[Outcome], li
     from linker import files
     from linker.evaluation import breakdown
     from linker.ids import format_gold
+    from linker.outputs.tsv import row_writer
 
     with files.write_aside(folder / "metrics.json") as file:
         file.write(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     with files.write_aside(folder / "outcomes.tsv") as file:
-        file.write("document_id\tmention\tgold\trank\tconcept_id\tmatched_name\terror\n")
+        write_row = row_writer(file)
+        write_row(("document_id", "mention", "gold", "rank", "concept_id", "matched_name", "error"))
         for outcome in outcomes:
             ids = "|".join(part.concept_id if part else "-1" for part in outcome.parts)
             names = "|".join(part.matched_name if part else "" for part in outcome.parts)
             error = breakdown.error(outcome, linker.dictionary, linker.normalize) if linker and outcome.rank != 1 else ""
             mention = outcome.mention
-            row = (mention.document_id or "", mention.text, format_gold(outcome.gold), str(outcome.rank or ""), ids, names, error)
-            file.write("\t".join(" ".join(cell.split()) for cell in row) + "\n")
+            write_row((mention.document_id or "", mention.text, format_gold(outcome.gold), str(outcome.rank or ""), ids, names, error))
     common.say(f"wrote {folder / 'metrics.json'} and {folder / 'outcomes.tsv'}")

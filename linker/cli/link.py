@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("source", metavar="INPUT")
 @common.model_option
-@click.option("-k", default=5, show_default=True, type=click.IntRange(1, common.MOST), help="Concepts to return for each part of a mention.")
+@click.option(
+    "-k", default=5, show_default=True, type=click.IntRange(1, common.MOST), help="Concepts to return for each part of a mention."
+)
 @click.option("-o", "--output", metavar="PATH", default="-", help="Where to write; .gz compresses. [default: standard output]")
 @click.option("--format", "form", type=click.Choice(["tsv", "jsonl", "pubtator", "bioc"]), default="tsv", show_default=True)
 @click.option("--input-format", type=click.Choice(["auto", *common.MENTION_FORMATS]), default="auto", show_default=True)
@@ -54,7 +56,8 @@ def link(
     handle = common.handler(on_error)
     linker = Linker.load(model)
     writer = importlib.import_module(outputs.FORMATS[form])
-    items = readers.read(source, None if input_format == "auto" else input_format, on_error=handle)
+    kind = readers.detect(source) if input_format == "auto" else input_format
+    items = readers.read(source, kind, on_error=handle)
     wanted = readers.of_type(mention_type) if mention_type else None  # documents keep their other mentions
     shown = output == "-" and sys.stdout.isatty()
     if source == "-" and sys.stdin.isatty():
@@ -64,7 +67,10 @@ def link(
     if batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
     with common.writing(output) as file:
-        writer.write(linked, file)
+        if form == "tsv":  # of which the columns cannot wait for the first mention with a document
+            writer.write(linked, file, documents=kind not in ("txt", "tsv"))
+        else:
+            writer.write(linked, file)
     common.say_skipped(handle)
 
 

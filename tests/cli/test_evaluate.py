@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import re
@@ -60,6 +61,13 @@ def test_the_table_and_the_files(run: Run, trained: Path, mentions: Path, tmp_pa
         ["asthma", "MESH:C999999", "", "MESH:D001249", "Asthma"],
     ]
     assert [line.rpartition("\t")[2] for line in outcomes[1:]] == ["", "", "hyponym", "", "concept_not_in_dictionary"]
+
+
+def test_outcomes_are_quoted_where_that_is_needed(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "gold.tsv").write_text('"breast" cancer\tD001943\n')
+    assert run("evaluate", tmp_path / "gold.tsv", "--model", trained, "-o", tmp_path / "out").code == 0
+    with open(tmp_path / "out" / "outcomes.tsv", encoding="utf-8", newline="") as file:
+        assert next(csv.DictReader(file, dialect="excel-tab"))["mention"] == '"breast" cancer'
 
 
 def test_biosyn_leaves_out_mentions_without_a_concept(run: Run, trained: Path, mentions: Path) -> None:
@@ -136,7 +144,9 @@ def test_a_file_in_the_way(run: Run, trained: Path, mentions: Path) -> None:
 def test_wrong_ks(run: Run, trained: Path, mentions: Path, ks: str) -> None:
     result = run("evaluate", mentions, "--model", trained, "--k", ks)
     assert result.code == 2
-    assert f"Invalid value for '-k' / '--k': '{ks}'; expected whole numbers from 1 to 1000000, e.g. 1,5,10,20" in " ".join(result.err.split())
+    assert f"Invalid value for '-k' / '--k': '{ks}'; expected whole numbers from 1 to 1000000, e.g. 1,5,10,20" in " ".join(
+        result.err.split()
+    )
 
 
 @pytest.mark.data

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 import os
 import subprocess
@@ -228,3 +230,25 @@ def test_pipes_and_standard_output_by_their_names(process: Run, trained: Path, m
     with open(tmp_path / "log", "a") as log:
         assert process("link", *options, "/dev/stdout", stdout=log).code == 0
     assert (tmp_path / "log").read_text("utf-8") == "before\n" + expected
+
+
+def test_columns_of_a_table_are_those_of_the_input_format(run: Run, trained: Path, tmp_path: Path) -> None:
+    lines = ('{"mention": "gout"}', '{"mention": "a\\u0000\\"b", "document_id": "7", "spans": [[0, 4]]}')
+    (tmp_path / "m.jsonl").write_text("".join(line + "\n" for line in lines))
+    rows = run("link", tmp_path / "m.jsonl", "--model", trained, "-k", "1", "-o", tmp_path / "out.tsv")
+    assert rows.code == 0
+    with open(tmp_path / "out.tsv", encoding="utf-8", newline="") as file:
+        head, first, second = csv.reader(file, "excel-tab")
+    assert head[-2:] == ["document_id", "spans"]
+    assert (first[0], first[-2:]) == ("gout", ["", ""])
+    assert (second[0], second[-2:]) == ('a "b', ["7", "0-4"])
+    again = run("link", tmp_path / "out.tsv", "--model", trained, "-k", "1").out
+    assert [row[0] for row in csv.reader(io.StringIO(again), "excel-tab")] == ["mention", "gout", 'a "b']
+    assert "document_id" not in again
+
+
+def test_an_empty_list_of_documents_has_the_columns_of_documents(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "d.txt").write_text("1|t|Asthma\n1|a|\n")
+    assert run("link", tmp_path / "d.txt", "--model", trained).out.split() == [
+        *("mention", "part", "concept_id", "name", "score", "matched_name", "rank", "document_id", "spans")
+    ]
