@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from linker import files
 from linker.errors import InputError, LinkerError, OnError, shown
 from linker.hierarchy import Hierarchy
+from linker.ids import counted, prefixes
 from linker.persistence import StringsBuilder
 from linker.types import NAME_KINDS, Concept, Name, NameKind, Source
 
@@ -36,7 +37,7 @@ class Builder:
     """
 
     def __init__(self, namespaces: frozenset[str], types: frozenset[str], on_error: OnError) -> None:
-        self._namespaces = frozenset(name.rstrip(":").upper() for name in namespaces)
+        self._namespaces = prefixes(namespaces)
         self._types, self._on_error = types, on_error
         self._row: dict[str, int] = {}
         self._labels: dict[str, int] = {"": 0}
@@ -158,7 +159,7 @@ class Builder:
         self._merge()
         if not self._row:
             names = ", ".join(source.file for source in self._sources)
-            there = ", ".join(f"{prefix or 'none'} {count:,}" for prefix, count in self._prefixes.most_common(10))
+            there = counted(self._prefixes)
             raise LinkerError(f"{names}: holds no concept that the filters keep; check --types and --namespaces (there are: {there})")
         old = self._old_ids()
         columns = self._types_by_row()

@@ -24,6 +24,7 @@ from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
+from linker.ids import counted, namespace, prefixes
 from linker.options import LinkerOptions, changed, preset
 from linker.text import composites, spelling
 from linker.text.normalize import normalize
@@ -188,6 +189,29 @@ class Linker:
                     made = [_part(text, expanded, spans, next(ranked), threshold) for text, expanded in parts]
                     predictions.append(Prediction(mention, tuple(made)))
                 yield document, predictions
+
+    def restricted(self, namespaces: Iterable[str]) -> Linker:
+        """The linker that answers with concepts of these CURIE prefixes only (all where empty); the rest of it is shared.
+
+        Raises:
+            LinkerError: it has no concept with one of the prefixes.
+        """
+        wanted = prefixes(namespaces)
+        if not wanted:
+            return self
+        there = [namespace(self.dictionary.ids[row]) for row in self.linkable.tolist()]
+        if unknown := sorted(wanted - prefixes(there)):
+            raise LinkerError(f"the model has no concept with the prefix {', '.join(unknown)}; it has: {counted(there)}")
+        concepts = np.zeros(len(self.dictionary), bool)
+        concepts[self.linkable] = [prefix.upper() in wanted for prefix in there]
+        reranker = self.reranker.among(concepts) if self.reranker else None
+        generator = reranker.generator if reranker else self.generator.among(concepts)
+        return Linker(self.dictionary, generator, self.options, self.seen, self._corrections, self.encoder, self.history, reranker)
+
+    @cached_property
+    def linkable(self) -> NDArray[np.int32]:
+        """The rows of the concepts that it can answer with."""
+        return np.unique(self.generator.table.concepts)
 
     def normalize(self, text: str) -> str:
         """The form of a text that is looked up."""

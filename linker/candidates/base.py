@@ -72,6 +72,10 @@ class Generator(ABC):
         """Find the k best names of each query, in any order; fewer where there are no more."""
 
     @abstractmethod
+    def among(self, concepts: NDArray[np.bool_]) -> Generator:
+        """The generator that ranks some concepts only, given which ones (concepts of the dictionary,), with the scores of this one."""
+
+    @abstractmethod
     def save(self, folder: Path) -> None:
         """Write what it ranks with into a folder that is being saved."""
 

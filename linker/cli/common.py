@@ -111,6 +111,11 @@ def _lists(command: _Command, options: dict[str, str]) -> _Command:
     return command
 
 
+def namespaces_option(command: _Command) -> _Command:
+    """Add --namespaces, of what may be answered."""
+    return _lists(command, {"--namespaces": "Answer with concepts of these id prefixes only, e.g. MESH,OMIM."})
+
+
 def umls_options(command: _Command) -> _Command:
     """Add --languages and --sources."""
     return _lists(command, _UMLS)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, common.MOST),
     help="Mentions linked together; 1 answers each line at once.",
 )
+@common.namespaces_option
 @click.option("--threshold", type=float, metavar="X", help="Leave out candidates with a lower score.")
 @common.on_error_option
 @common.logs
@@ -46,6 +47,7 @@ def link(
     mention_type: str | None,
     batch_size: int,
     threshold: float | None,
+    namespaces: tuple[str, ...],
     on_error: str,
 ) -> None:
     """Link the mentions of INPUT ("-": standard input, one mention a line unless --input-format says otherwise)."""
@@ -54,7 +56,7 @@ def link(
     from linker.readers import mentions as readers
 
     handle = common.handler(on_error)
-    linker = Linker.load(model)
+    linker = Linker.load(model).restricted(namespaces)
     writer = importlib.import_module(outputs.FORMATS[form])
     kind = readers.detect(source) if input_format == "auto" else input_format
     items = readers.read(source, kind, on_error=handle)

@@ -70,6 +70,10 @@ class Reranker:
         self.generator, self.encoder, self.options, self.weight = generator, encoder, options, weight
         self._dictionary, self._about = dictionary, cache(partial(_about, dictionary, options.parents))
 
+    def among(self, concepts: NDArray[np.bool_]) -> Reranker:
+        """The second stage of `generator.among(concepts)`."""
+        return Reranker(self.generator.among(concepts), self.encoder, self._dictionary, self.options, self.weight)
+
     def concepts(self, asked: Asked, k: int) -> list[Ranked]:
         """Rank the k best concepts of each query; equal scores as the first stage orders them."""
         distinct = list(dict.fromkeys(query for query, _ in asked))

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -252,3 +253,13 @@ def test_an_empty_list_of_documents_has_the_columns_of_documents(run: Run, train
     assert run("link", tmp_path / "d.txt", "--model", trained).out.split() == [
         *("mention", "part", "concept_id", "name", "score", "matched_name", "rank", "document_id", "spans")
     ]
+
+
+def test_namespaces(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.txt").write_text("breast cancer\n")
+    options = (tmp_path / "m.txt", "--model", trained, "-k", "1", "--format", "jsonl")
+    line = json.loads(run("link", *options, "--namespaces", "omim:").out)
+    assert line["parts"][0]["candidates"][0]["concept_id"].startswith("OMIM:")
+    result = run("link", *options, "--namespaces", "MESH,HP")
+    assert (result.code, result.out) == (1, "")
+    assert re.fullmatch(r"linker: the model has no concept with the prefix HP; it has: MESH \d+, OMIM \d+\n", result.err)

@@ -87,6 +87,19 @@ def reranker(dictionary: Dictionary, generator: Ranking, scores: Mapping[str, fl
     return Reranker(generator, Knowing(scores), dictionary, RerankOptions(**options), weight)  # type: ignore[arg-type]
 
 
+def test_a_second_stage_of_some_concepts_reads_no_others(dictionary: Dictionary) -> None:
+    every = [(5, 0.9), (2, 0.8), (1, 0.7), (4, 0.75)]
+
+    class First(Ranking):
+        def among(self, concepts: np.ndarray) -> Ranking:
+            return Ranking(dictionary, [hit for hit in every if concepts[hit[0]]])
+
+    made = reranker(dictionary, First(dictionary, every), {"Lymphoma": 9.0, "Neoplasms": 1.0})
+    (ranked,) = made.among(np.isin(np.arange(6), [1, 5])).concepts([("q", "")], 4)
+    assert ranked.concepts.tolist() == [5, 1]
+    assert ranked.scores.tolist() == pytest.approx([0.9 - 0.1 * 1, 0.7])
+
+
 def test_what_is_read_of_a_candidate(dictionary: Dictionary) -> None:
     made = reranker(dictionary, Ranking(dictionary), {})
     burkitt = list(dictionary.names).index("Burkitt Tumor")
