@@ -24,6 +24,7 @@ from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
+from linker.extras import install_hint
 from linker.ids import counted, namespace, prefixes
 from linker.options import LinkerOptions, changed, preset
 from linker.text import composites, spelling
@@ -306,7 +307,7 @@ class Linker:
                 if importlib.util.find_spec("matplotlib"):
                     plot.plot(self.history, aside / "training.png")
                 else:
-                    logger.warning("matplotlib is not installed, so that training.png is left out; pip install 'linker[dense]'")
+                    logger.warning("matplotlib is not installed, so that training.png is left out: %s", install_hint("dense"))
 
     @classmethod
     def load(cls, folder: files.Pathlike) -> Linker:

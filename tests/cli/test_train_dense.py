@@ -21,6 +21,7 @@ from linker import Linker, LinkerOptions
 from linker.cli import settings
 from linker.cli.commands import cli
 from linker.errors import LinkerError
+from linker.extras import install_hint
 from linker.options import PRESETS
 
 torch = pytest.importorskip("torch")
@@ -222,7 +223,7 @@ def test_a_package_that_only_training_needs(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     message = refused(run, tmp_path, "--model-name", tiny_bert)
-    assert message == f"training needs {package}, which is not installed: pip install 'linker[dense]'"
+    assert message == f"training needs {package}, which is not installed: {install_hint('dense')}"
 
 
 BLOCKED = """\
@@ -240,7 +241,7 @@ main()
 @pytest.mark.parametrize(("arguments", "code"), [(("train", "--dict", "nowhere", "--encoder", "transformer"), 1), (("encoders",), 0)])
 def test_torch_is_not_installed(tmp_path: Path, arguments: tuple[str, ...], code: int) -> None:
     done = subprocess.run([sys.executable, "-c", BLOCKED, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path)
-    message = "encoder 'transformer' needs torch, which is not installed: pip install 'linker[dense]'"
+    message = f"encoder 'transformer' needs torch, which is not installed: {install_hint('dense')}"
     assert done.returncode == code
     if code:
         assert (done.stdout, done.stderr) == ("", f"linker: {message}\n")
