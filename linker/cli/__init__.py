@@ -21,6 +21,7 @@ def main() -> NoReturn:
     _occupy()
     from linker.cli import commands
 
+    commands.prepare()
     try:
         if interruptible:
             signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -47,19 +47,18 @@ for _command in (train, link, evaluate, dictionary, encoders, words):
     cli.add_command(_command)
 
 
-def run() -> int:
-    """Run the command line of `sys.argv`, and return its exit code."""
+def prepare() -> None:
+    """Set up the streams and the log."""
     for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors, newline="\n")  # whatever the locale
     handler = logging.StreamHandler()
     handler.setFormatter(_Formatter("linker: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    return _run()
 
 
-def _run() -> int:
-    """Every failure becomes one sentence on stderr and an exit code."""
+def run() -> int:
+    """Run the command line of `sys.argv`, and return its exit code; a failure becomes one sentence on stderr."""
     try:
         result: Any = cli.main(prog_name="linker", standalone_mode=False)
         return result if isinstance(result, int) else 0

@@ -38,7 +38,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         root.setLevel(logging.WARNING)
         capsys.readouterr()
         try:
-            code = commands._run()
+            code = commands.run()
         finally:
             root.removeHandler(handler)
             root.setLevel(logging.WARNING)

@@ -129,7 +129,7 @@ def test_failures_of_other_kinds_are_one_sentence(
 
     monkeypatch.setattr(commands.cli, "main", fail)
     monkeypatch.setattr(sys, "argv", ["linker"])
-    assert commands._run() == 1
+    assert commands.run() == 1
     assert capsys.readouterr().err == message + "\n"
 
 

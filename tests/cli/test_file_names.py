@@ -45,7 +45,7 @@ def test_every_command_takes_any_name(run: Run, sample: Path, tmp_path: Path, na
     assert [source["file"] for source in sources] == [sample.name + shown]
     assert run("link", mentions, "--model", model, "-o", out).code == 0
     assert out.read_text("utf-8") == run("link", mentions, "--model", model).out
-    assert run("link", mentions, "--model", model, "--format", "jsonl", "-o", predictions).code == 0
+    assert run("link", mentions, "--model", model, "--format", "jsonl", "-k", "20", "-o", predictions).code == 0
     assert run("evaluate", mentions, "--model", model, "--predictions", predictions, "-o", judged).code == 0
     record = json.loads((judged / "metrics.json").read_text("utf-8"))
     assert record["mentions"] == f"{tmp_path}/{shown}/sample_mentions.tsv{shown}"
