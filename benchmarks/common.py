@@ -25,7 +25,7 @@ MEDIC = {
     "2026": DATA / "medic" / "CTD_diseases_2026-04-30.csv.gz",
 }
 _DENSE = ("torch", "transformers", "tokenizers", "accelerate")
-_PACKAGES = ("linker", "numpy", "scipy", "scikit-learn", "sparse-dot-topn", "pyab3p", *_DENSE)
+_PACKAGES = ("concept-linker", "numpy", "scipy", "scikit-learn", "sparse-dot-topn", "pyab3p", *_DENSE)
 
 
 def medic(year: str) -> Dictionary:

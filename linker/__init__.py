@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
 from linker.version import VERSION
 
+TYPE_CHECKING = False  # importing typing takes longer than all the rest, and Ctrl-C in that time would show a traceback
 if TYPE_CHECKING:
+    from typing import Any
+
     from linker.dictionary import Dictionary
     from linker.errors import InputError, LinkerError
     from linker.linker import Linker

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import files
-from linker.errors import InputError, LinkerError, OnError
+from linker.errors import InputError, LinkerError, OnError, shown
 from linker.hierarchy import Hierarchy
+from linker.ids import counted, prefixes
 from linker.persistence import StringsBuilder
 from linker.types import NAME_KINDS, Concept, Name, NameKind, Source
 
@@ -36,7 +37,7 @@ class Builder:
     """
 
     def __init__(self, namespaces: frozenset[str], types: frozenset[str], on_error: OnError) -> None:
-        self._namespaces = frozenset(name.rstrip(":").upper() for name in namespaces)
+        self._namespaces = prefixes(namespaces)
         self._types, self._on_error = types, on_error
         self._row: dict[str, int] = {}
         self._labels: dict[str, int] = {"": 0}
@@ -68,7 +69,7 @@ class Builder:
             self._add(concept, str(path))
         common = prefixes.most_common(1)[0][0] if prefixes else ""
         checksum = files.sha256_of_folder(path) if Path(path).is_dir() else files.sha256(path) if Path(path).is_file() else ""
-        self._sources.append(Source(Path(path).name, kind, common, release, checksum, len(here)))
+        self._sources.append(Source(shown(Path(path).name), kind, common, release, checksum, len(here)))
         if not here and not self._untyped:
             logger.warning("%s: holds no concept that the filters keep", path)
 
@@ -158,7 +159,7 @@ class Builder:
         self._merge()
         if not self._row:
             names = ", ".join(source.file for source in self._sources)
-            there = ", ".join(f"{prefix or 'none'} {count:,}" for prefix, count in self._prefixes.most_common(10))
+            there = counted(self._prefixes)
             raise LinkerError(f"{names}: holds no concept that the filters keep; check --types and --namespaces (there are: {there})")
         old = self._old_ids()
         columns = self._types_by_row()

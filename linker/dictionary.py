@@ -314,6 +314,19 @@ class NameTable:
         if min(self.concepts.min(), self.entries.min()) < 0 or self.concepts.max() >= concepts or self.entries.max() >= names:
             raise ValueError("a name stands for a concept that is not there")
 
+    def naming(self, concepts: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The rows of the names of some concepts, given which ones (concepts of the dictionary,)."""
+        kept = np.concatenate([[0], np.cumsum(concepts[self.concepts])])
+        return np.flatnonzero(np.diff(kept[self.indptr]))
+
+    def among(self, concepts: NDArray[np.bool_]) -> NameTable:
+        """The table of the names of some concepts, as `naming` orders them, without the other concepts of these names."""
+        kept = concepts[self.concepts]
+        rows, ends = self.naming(concepts), np.concatenate([[0], np.cumsum(kept)])
+        texts = list(self.texts)
+        indptr = np.concatenate([[0], np.cumsum(np.diff(ends[self.indptr])[rows])])
+        return NameTable(Strings.of(texts[row] for row in rows.tolist()), indptr, self.concepts[kept], self.entries[kept])
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays to save."""
         return self.texts.arrays("text") | {"indptr": self.indptr, "concepts": self.concepts, "entries": self.entries}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
 from collections.abc import Callable
 from os import PathLike
 
 _LONGEST_VALUE = 80  # characters of an offending value that a message repeats
+_BYTES = re.compile("[\udc80-\udcff]+")  # how Python writes the bytes of a file name that it cannot decode
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +40,7 @@ class InputError(LinkerError):
         expected: str = "",
         remedy: str = "",
     ) -> None:
-        self.path, self.line, self.problem = "standard input" if str(path) == "-" else str(path), line, problem
+        self.path, self.line, self.problem = "standard input" if str(path) == "-" else shown(path), line, problem
         where = self.path if line is None else f"{self.path}, line {line}"
         text = f"{where}: {problem}"
         if value is not None:
@@ -71,6 +74,16 @@ class Skip:
     def __call__(self, error: InputError) -> None:  # an OnError
         self.count += 1
         logger.warning("skipped: %s", error)
+
+
+def shown(text: str | PathLike[str]) -> str:
+    r"""Write a path, or a message that holds one, as one line that any file or terminal can take.
+
+    Bytes that the locale did not decode are read as UTF-8; what is not UTF-8 either, and what cannot be printed, is written as an
+    escape such as `\xff` or `\n`.
+    """
+    readable = _BYTES.sub(lambda found: found[0].encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"), os.fspath(text))
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in readable)
 
 
 def shorten(text: str, width: int = _LONGEST_VALUE) -> str:

@@ -42,7 +42,8 @@ def open_binary(path: Pathlike) -> BinaryIO:
     except FileNotFoundError:
         raise LinkerError(f"{path}: there is no such file; check the path") from None
     except OSError as error:
-        raise LinkerError(f"{path}: cannot be read: {error.strerror}") from None
+        named = "standard input" if str(path) == "-" else path
+        raise LinkerError(f"{named}: cannot be read: {error.strerror}") from None
     try:
         with reading(path):
             is_packed = file.peek(2)[:2] == _GZIP
@@ -245,6 +246,15 @@ def sha256_of_folder(path: Pathlike) -> str:
     return hashlib.sha256("".join(f"{file.name} {sha256(file)}\n" for file in members).encode()).hexdigest()
 
 
+def utf8_path(folder: Path) -> contextlib.AbstractContextManager[Path]:
+    """A path of a folder that libraries can take which know no other names than UTF-8 (safetensors, tokenizers)."""
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        return replacing.pinned(folder)  # where this has no other name, there are no such folders
+    return contextlib.nullcontext(folder)
+
+
 @contextlib.contextmanager
 def writing(path: Pathlike) -> Iterator[None]:
     """Turn a failed write under `path` (full disk, no permission) into a message; what stood there is untouched."""
@@ -261,13 +271,14 @@ def writing(path: Pathlike) -> Iterator[None]:
 @contextlib.contextmanager
 def write_aside(path: Pathlike) -> Iterator[TextIO]:
     """Write UTF-8 text beside `path` and rename it at the end, so that a killed run leaves the old file; `.gz` compresses."""
-    named, path = path, Path(path).resolve()  # a link stays, and its target is replaced
+    named, path = path, Path(path)
     if path.is_dir():
         raise LinkerError(f"{named}: is a folder; name a file with -o")
-    if path.exists() and not path.is_file():  # a device or pipe: /dev/null must not be replaced
+    if path.exists() and not path.is_file():  # a device or pipe: /dev/null must not be replaced, and /dev/fd/63 has no other path
         with writing(named), open(path, "w", encoding="utf-8", newline="\n") as text:
             yield text
         return
+    path = path.resolve()  # a link stays, and its target is replaced
     with writing(named):
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing.aside(path, folder=False) as new:

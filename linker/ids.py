@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from linker.types import Gold, GoldGroup
@@ -37,6 +39,16 @@ def namespace(identifier: str) -> str:
     """The prefix of a CURIE: 'MESH:D001260' -> 'MESH'; empty for an id without one."""
     prefix, colon, _ = identifier.partition(":")
     return prefix if colon else ""
+
+
+def prefixes(names: Iterable[str]) -> frozenset[str]:
+    """Prefixes of CURIEs as they are compared: in upper case, without a colon behind them."""
+    return frozenset(name.rstrip(":").upper() for name in names)
+
+
+def counted(prefixes: Iterable[str] | Mapping[str, int]) -> str:
+    """How often each prefix occurs, the ten most frequent first, for a message: "MESH 7, none 2"."""
+    return ", ".join(f"{prefix or 'none'} {count:,}" for prefix, count in Counter(prefixes).most_common(10))
 
 
 def parse_gold(text: str) -> Gold:

@@ -25,6 +25,8 @@ from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
+from linker.extras import install_hint
+from linker.ids import counted, namespace, prefixes
 from linker.options import LinkerOptions, changed, preset
 from linker.text import composites, spelling
 from linker.text.normalize import normalize
@@ -206,6 +208,27 @@ class Linker:
                     predictions.append(Prediction(mention, tuple(made)))
                 yield document, predictions
 
+    def restricted(self, namespaces: Iterable[str]) -> Linker:
+        """The linker that answers with concepts of these CURIE prefixes only (all where empty); the rest of it is shared.
+
+        Raises:
+            LinkerError: it has no concept with one of the prefixes.
+        """
+        wanted = prefixes(namespaces)
+        if not wanted:
+            return self
+        there = [namespace(self.dictionary.ids[row]) for row in self.linkable.tolist()]
+        if unknown := sorted(wanted - prefixes(there)):
+            raise LinkerError(f"the model has no concept with the prefix {', '.join(unknown)}; it has: {counted(there)}")
+        concepts = np.zeros(len(self.dictionary), bool)
+        concepts[self.linkable] = [prefix.upper() in wanted for prefix in there]
+        return self._with(self.generator.among(concepts))
+
+    @cached_property
+    def linkable(self) -> NDArray[np.int32]:
+        """The rows of the concepts that it can answer with."""
+        return np.unique(self.generator.table.concepts)
+
     def normalize(self, text: str) -> str:
         """The form of a text that is looked up."""
         return _normal_form(text, self.options, self._corrections)
@@ -299,7 +322,7 @@ class Linker:
                 if importlib.util.find_spec("matplotlib"):
                     plot.plot(self.history, aside / "training.png")
                 else:
-                    logger.warning("matplotlib is not installed, so that training.png is left out; pip install 'linker[dense]'")
+                    logger.warning("matplotlib is not installed, so that training.png is left out: %s", install_hint("dense"))
 
     @classmethod
     def load(cls, folder: files.Pathlike) -> Linker:

@@ -8,6 +8,7 @@ import importlib.util
 from typing import Any
 
 from linker.errors import LinkerError
+from linker.extras import install_hint
 
 ENCODERS = {
     "tfidf": "linker.encoders.tfidf:TfidfEncoder",
@@ -30,7 +31,7 @@ def best() -> tuple[str, str]:
     """The encoder to take where none is asked for, of those that need neither a download nor an hour, and why (figures: docs/names.md)."""
     missing = [package for package in ("torch", "accelerate", "gensim") if importlib.util.find_spec(package) is None]
     if missing:
-        return "tfidf", f"sparse; dan is more accurate, but {', '.join(missing)} is not installed: pip install 'linker[dense]'"
+        return "tfidf", f"sparse; dan is more accurate, but {', '.join(missing)} is not installed: {install_hint('dense')}"
     return "dan", "needs no download; is compared with characters at the end; --encoder tfidf takes seconds"
 
 
@@ -47,5 +48,5 @@ def load(name: str) -> Any:
     try:
         return getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as error:
-        package = "'linker[dense]'" if name in ENCODERS else error.name
-        raise LinkerError(f"encoder {name!r} needs {error.name}, which is not installed: pip install {package}") from error
+        remedy = install_hint("dense") if name in ENCODERS else f"install what {module.partition('.')[0]} asks for"
+        raise LinkerError(f"encoder {name!r} needs {error.name}, which is not installed: {remedy}") from error

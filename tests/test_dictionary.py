@@ -331,3 +331,15 @@ def test_medic_of_2012_takes_its_parents_from_that_of_2017(data: Path) -> None:
     assert dictionary.hierarchy.cycles() == []
     row = dictionary.rows("MESH:D001943")[0]  # breast neoplasms
     assert "MESH:D009369" in {dictionary.ids[a] for a in dictionary.hierarchy.ancestors([row])[0]}  # neoplasms
+
+
+def test_a_table_of_some_concepts() -> None:
+    table = NameTable(
+        Strings.of(["", "flu", "fever", "β"]), np.array([0, 0, 2, 3, 5]), np.array([0, 1, 2, 1, 2], np.int32), np.arange(5, dtype=np.int32)
+    )
+    some = table.among(np.array([False, True, False]))
+    assert table.naming(np.array([False, True, False])).tolist() == [1, 3]
+    assert list(some.texts) == ["flu", "β"]
+    assert (some.indptr.tolist(), some.concepts.tolist(), some.entries.tolist()) == ([0, 1, 2], [1, 1], [1, 3])
+    some.check(3, 5)
+    assert list(table.among(np.ones(3, bool)).texts) == ["flu", "fever", "β"]  # the empty one stands for no concept

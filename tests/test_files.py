@@ -422,3 +422,15 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
         file.write("new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "target").read_text() == "new"
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8")
+def test_a_folder_has_a_path_in_utf_8(tmp_path: Path) -> None:
+    for name in (b"plain", "β".encode(), b"\xff"):
+        folder = tmp_path / os.fsdecode(name)
+        folder.mkdir()
+        (folder / "inside").write_text(str(name))
+        with files.utf8_path(folder) as path:
+            assert str(path).encode().decode() == str(path)
+            assert (path / "inside").read_text() == str(name)
+            assert (path == folder) == (name != b"\xff")

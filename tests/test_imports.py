@@ -43,7 +43,7 @@ def test_training_and_linking_load_neither_torch_nor_scikit_learn(model: Path) -
 
 
 def test_help_loads_no_arrays() -> None:
-    code = f"from linker.cli import cli; cli.main(['--help'], standalone_mode=False); {REPORT}"
+    code = f"from linker.cli.commands import cli; cli.main(['--help'], standalone_mode=False); {REPORT}"
     *text, modules = run("-c", code).splitlines()
     assert text[0].startswith("Usage:")
     assert set(modules.split()).isdisjoint(HEAVY | {"numpy", "scipy", "bioc", "obonet"})

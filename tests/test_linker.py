@@ -167,6 +167,18 @@ def test_k_concepts_each_once_best_first(model: Linker) -> None:
         assert candidates == lists[50][:k]
 
 
+def test_a_k_beyond_the_dictionary_is_the_whole_of_it(model: Linker) -> None:
+    text = document("Leukaemia and cancer", "Leukaemia", "cancer")
+    agreeing = Linker(model.dictionary, model.generator, changed(model.options, {"text": {"document_weight": 0.5}}), model.seen, {})
+    for linker in (model, agreeing):
+        every, more = (list(linker.link([text], k=k)) for k in (len(model.dictionary), 10**20))
+        assert every == more
+        assert len(every[0].parts[0].candidates) > 50
+    normal = model.normalize("leukaemia")
+    rows = [next(model.names([[(normal, "")]], k))[0][0].tolist() for k in (len(model.generator.table), 10**20)]
+    assert rows[0] == rows[1]
+
+
 def test_k_below_one_is_refused(model: Linker) -> None:
     with pytest.raises(LinkerError, match="k is 0 and batch_size 1024; expected: 1 or more"):
         list(model.link(["cancer"], k=0))
@@ -346,3 +358,53 @@ def test_a_folder_that_is_signed_but_no_model_of_ours_is_refused(model: Linker, 
         persistence.save_json(folder / "seen.json", {"mentions": 1, "concepts": []})
     with pytest.raises(LinkerError, match=r"is not a model that linker wrote \(TypeError: .*; train again"):
         Linker.load(tmp_path / "signed")
+
+
+# ---------------------------------------------------------------------------------------------- several dictionaries in one
+
+SEVERAL = (
+    "id\tname\tsynonyms",
+    "A:1\theart attack\tinfarction",
+    "B:1\tInfarction of the heart\theart attack",
+    "B:2\theart and kidney disease\t",
+    "b:3\tkidney disease\t",
+    "A:2\theart disease\t",
+    "A:3\tkidney disease\t",
+)
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Linker:
+    path = tmp_path_factory.mktemp("several") / "d.tsv"
+    path.write_text("\n".join(SEVERAL) + "\n")
+    return Linker.train(Dictionary.read(path))
+
+
+def found(linker: Linker, text: str, k: int = 1) -> list[list[str]]:
+    return [[c.concept_id for c in part.candidates] for p in linker.link([text], k=k) for part in p.parts]
+
+
+def test_namespaces_restrict_before_the_ranking_is_cut(several: Linker) -> None:
+    assert found(several, "heart attack") == [["A:1"]]
+    assert found(several.restricted(["B"]), "heart attack") == [["B:1"]]
+    assert found(several.restricted(["b:"]), "kidney disease", 2)[0][0] == "b:3"
+    assert found(several.restricted(["A", "B"]), "heart attack", 2) == found(several, "heart attack", 2)
+    assert several.restricted([]) is several
+
+
+def test_composites_are_split_by_the_names_of_the_namespaces(several: Linker) -> None:
+    assert found(several, "heart and kidney disease") == [["B:2"]]
+    assert found(several.restricted(["A"]), "heart and kidney disease") == [["A:2"], ["A:3"]]
+
+
+def test_prefixes_that_are_not_there(several: Linker) -> None:
+    with pytest.raises(LinkerError, match=r"^the model has no concept with the prefix C, D; it has: A 3, B 2, b 1$"):
+        several.restricted(["D:", "A", "c"])
+
+
+def test_a_restricted_model_can_be_saved(several: Linker, tmp_path: Path) -> None:
+    several.restricted(["B"]).save(tmp_path / "model")
+    loaded = Linker.load(tmp_path / "model")
+    assert found(loaded, "heart attack") == [["B:1"]]
+    with pytest.raises(LinkerError, match="no concept with the prefix A; it has: B 2, b 1"):
+        loaded.restricted(["A"])

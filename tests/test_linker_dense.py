@@ -526,6 +526,16 @@ def test_a_second_stage_reads_the_sentence(reranking: Linker, documents: list[Do
     assert [text.count("[SEP]") for text in read] == [1] * 10
 
 
+def test_a_second_stage_reads_no_concept_that_may_not_be_answered(reranking: Linker, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = np.arange(len(reranking.dictionary)) % 2 == 0
+    some, read = reranking._with(reranking.generator.among(wanted)), []
+    monkeypatch.setattr(some.reranker, "read", lambda query, context, concept, entry: read.append(concept) or "text")
+    found = {c.concept_id for c in next(iter(some.link(["breast cancer"], k=4))).parts[0].candidates}
+    assert found <= {reranking.dictionary.ids[row] for row in np.flatnonzero(wanted)}
+    assert read
+    assert all(wanted[concept] for concept in read)
+
+
 def test_both_protocols_judge_the_second_stage(reranking: Linker, documents: list[Document]) -> None:
     """A stage that turns its candidates round is seen by both."""
     plain = Linker(reranking.dictionary, reranking.generator, reranking.options, reranking.seen, {}, "transformer")

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from linker.cli import cli
+from linker.cli.commands import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "dictionaries/README.md")

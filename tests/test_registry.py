@@ -11,6 +11,7 @@ import pytest
 from linker import registry
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
+from linker.extras import install_hint
 
 
 def plug_in(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
@@ -41,7 +42,10 @@ def test_third_parties_add_encoders_but_replace_none(monkeypatch: pytest.MonkeyP
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     plug_in(monkeypatch, mine="no_such_package_anywhere:Encoder")
-    with pytest.raises(LinkerError, match="encoder 'mine' needs no_such_package_anywhere, which is not installed"):
+    with pytest.raises(
+        LinkerError,
+        match="encoder 'mine' needs no_such_package_anywhere, which is not installed: install what no_such_package_anywhere asks for",
+    ):
         registry.load("mine")
 
 
@@ -51,4 +55,4 @@ def test_the_best_encoder_of_those_that_can_be_had(monkeypatch: pytest.MonkeyPat
     name, why = registry.best()
     assert name == ("tfidf" if missing else "dan")
     assert all(package in why for package in missing)
-    assert ("pip install 'linker[dense]'" in why) == bool(missing)
+    assert (install_hint("dense") in why) == bool(missing)

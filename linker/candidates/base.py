@@ -72,6 +72,10 @@ class Generator(ABC):
         """Find the k best names of each query, in any order; fewer where there are no more."""
 
     @abstractmethod
+    def among(self, concepts: NDArray[np.bool_]) -> Generator:
+        """The generator that ranks some concepts only, given which ones (concepts of the dictionary,), with the scores of this one."""
+
+    @abstractmethod
     def save(self, folder: Path) -> None:
         """Write what it ranks with into a folder that is being saved."""
 
@@ -87,6 +91,7 @@ class Generator(ABC):
 
     def concepts(self, queries: Sequence[str], k: int) -> list[Ranked]:
         """Rank the k best concepts of each query, each by its best name; equal scores by kind of name, then by id."""
+        k = min(k, len(self._id_rank))  # a larger one is more than arrays can count to
         result: dict[int, Ranked] = {}
         for todo, hits in self._widening(queries, _OVERFETCH * k, concepts=k):
             indptr, ranked = self._group(hits)

@@ -63,6 +63,10 @@ class HybridGenerator(Generator):
         indptr = np.searchsorted(query, np.arange(len(queries) + 1))
         return Hits(indptr, rows, near + self.sparse_weight * alike + self.bias[rows], alike, near)
 
+    def among(self, concepts: NDArray[np.bool_]) -> HybridGenerator:
+        rows = self.table.naming(concepts)
+        return HybridGenerator(self.sparse.among(concepts), self.encoder, self.vectors[rows], self.sparse_weight, self.bias[rows])
+
     def _best(self, vectors: Floats, weights: csr_matrix, k: int) -> tuple[Integers, Integers]:
         """The queries and rows of the hits, in the order of queries."""
         found = [(np.empty(0, np.int32), np.empty(0, np.int32))]

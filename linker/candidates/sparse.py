@@ -46,6 +46,10 @@ class SparseGenerator(Generator):
         found = sp_matmul_topn(self.encoder.encode(queries), self._postings, k, n_threads=self._threads)
         return Hits(found.indptr.astype(np.int64), found.indices.astype(np.int32), found.data, sparse=found.data)
 
+    def among(self, concepts: NDArray[np.bool_]) -> SparseGenerator:
+        postings = csr_matrix(self.by_name[self.table.naming(concepts)].T)
+        return SparseGenerator(self.table.among(concepts), self._id_rank, self._kind_rank, self.encoder, postings, self._threads)
+
     @cached_property
     def by_name(self) -> csr_matrix:
         """The vectors of the names, csr_matrix (names, terms), made of the postings when first asked for."""

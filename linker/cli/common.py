@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from linker.errors import LinkerError, OnError, Skip, stop
+from linker.errors import LinkerError, OnError, Skip, shown, stop
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
@@ -21,6 +21,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 DEFAULT_MODEL = "linker-model"
 DICTIONARY_FORMATS = ("medic", "obo", "rrf", "biosyn", "table")  # as in linker.readers, which --help need not import
+MOST = 1_000_000  # of what a command shows, or holds at once
 MENTION_FORMATS = ("txt", "tsv", "jsonl", "pubtator", "bioc", "concept")
 
 
@@ -61,7 +62,7 @@ def has_bars() -> bool:
 def say(message: str) -> None:
     """Tell the user something on stderr, unless -q was given."""
     if not is_quiet():
-        click.echo(message, err=True)
+        click.echo("\n".join(map(shown, message.split("\n"))), err=True)
 
 
 def model_option(command: _Command) -> _Command:
@@ -108,6 +109,11 @@ def _lists(command: _Command, options: dict[str, str]) -> _Command:
     for flag, text in options.items():
         command = click.option(flag, callback=listed, metavar="A,B", help=text)(command)
     return command
+
+
+def namespaces_option(command: _Command) -> _Command:
+    """Add --namespaces, of what may be answered."""
+    return _lists(command, {"--namespaces": "Answer with concepts of these id prefixes only, e.g. MESH,OMIM."})
 
 
 def umls_options(command: _Command) -> _Command:
@@ -165,3 +171,10 @@ def stdout() -> Iterator[TextIO]:
     with files.writing("standard output"):
         yield sys.stdout
         sys.stdout.flush()
+
+
+def writing(output: str) -> contextlib.AbstractContextManager[TextIO]:
+    """The file to write to: `output`, or standard output, whose own name serves too (what stands in a file behind it must stay)."""
+    from linker import files
+
+    return stdout() if output in ("-", "/dev/stdout") else files.write_aside(output)

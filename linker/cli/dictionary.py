@@ -74,7 +74,6 @@ def convert(
     on_error: str,
 ) -> None:
     """Write dictionaries of any format as one table (tsv with a header)."""
-    from linker import files
     from linker.readers import dictionaries, table
 
     handle = common.handler(on_error)
@@ -87,7 +86,7 @@ def convert(
         return dictionaries.read(path, dict_format or dictionaries.detect(path), on_error=handle, **filters)
 
     concepts = itertools.chain.from_iterable(map(read, paths))
-    with files.write_aside(output) if output != "-" else common.stdout() as file:
+    with common.writing(output) as file:
         table.write(concepts, file)
     common.say_skipped(handle)
 
@@ -100,16 +99,17 @@ def convert(
 def diff(old: str, new: str, on_error: str) -> None:
     """Print which concepts, names, parents and ids came, went or moved from OLD to NEW, one change a line."""
     from linker import inspection
+    from linker.outputs.tsv import row_writer
 
     handle = common.handler(on_error)
     before, after = (common.read_dictionary((path,), handle) for path in (old, new))
     counts: Counter[str] = Counter()
     with common.stdout() as file:
-        file.write("change\tconcept_id\tname\tdetails\n")
+        write_row = row_writer(file)
+        write_row(("change", "concept_id", "name", "details"))
         for change in inspection.diff(before, after):
             counts[change.what] += 1
-            cells = (change.what, change.concept_id, change.name, "|".join(change.details))
-            file.write("\t".join(" ".join(cell.split()) for cell in cells) + "\n")
+            write_row((change.what, change.concept_id, change.name, "|".join(change.details)))
     common.say_skipped(handle)
     common.say("\n".join(f"{what:26}{count:,} concepts" for what, count in sorted(counts.items())) or "no difference")
 
@@ -117,7 +117,7 @@ def diff(old: str, new: str, on_error: str) -> None:
 @dictionary.command()
 @click.argument("path", metavar="PATH")
 @click.argument("text", metavar="TEXT")
-@click.option("-n", "limit", default=10, show_default=True, type=click.IntRange(min=1), help="Concepts to show.")
+@click.option("-n", "limit", default=10, show_default=True, type=click.IntRange(1, common.MOST), help="Concepts to show.")
 @common.on_error_option
 @common.logs
 def search(path: str, text: str, limit: int, on_error: str) -> None:

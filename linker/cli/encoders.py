@@ -14,9 +14,10 @@ def encoders() -> None:
     from linker import registry
     from linker.errors import LinkerError
 
-    for name in sorted(registry.encoders()):
-        try:
-            line = (registry.load(name).__doc__ or "").strip().splitlines()[0]
-        except LinkerError as error:
-            line = f"({error})"
-        click.echo(f"{name:14}{line}")
+    with common.stdout() as file:
+        for name in sorted(registry.encoders()):
+            try:
+                line = (registry.load(name).__doc__ or "").strip().splitlines()[0]
+            except LinkerError as error:
+                line = f"({error})"
+            file.write(f"{name:14}{line}\n")

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("source", metavar="INPUT")
 @common.model_option
-@click.option("-k", default=5, show_default=True, type=click.IntRange(min=1), help="Concepts to return for each part of a mention.")
+@click.option(
+    "-k", default=5, show_default=True, type=click.IntRange(1, common.MOST), help="Concepts to return for each part of a mention."
+)
 @click.option("-o", "--output", metavar="PATH", default="-", help="Where to write; .gz compresses. [default: standard output]")
 @click.option("--format", "form", type=click.Choice(["tsv", "jsonl", "pubtator", "bioc"]), default="tsv", show_default=True)
 @click.option("--input-format", type=click.Choice(["auto", *common.MENTION_FORMATS]), default="auto", show_default=True)
@@ -28,9 +30,10 @@ if TYPE_CHECKING:
     "--batch-size",
     default=1024,
     show_default=True,
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, common.MOST),
     help="Mentions linked together; 1 answers each line at once.",
 )
+@common.namespaces_option
 @click.option("--threshold", type=float, metavar="X", help="Leave out candidates with a lower score.")
 @common.on_error_option
 @common.logs
@@ -44,17 +47,19 @@ def link(
     mention_type: str | None,
     batch_size: int,
     threshold: float | None,
+    namespaces: tuple[str, ...],
     on_error: str,
 ) -> None:
     """Link the mentions of INPUT ("-": standard input, one mention a line unless --input-format says otherwise)."""
-    from linker import files, outputs
+    from linker import outputs
     from linker.linker import Linker
     from linker.readers import mentions as readers
 
     handle = common.handler(on_error)
-    linker = Linker.load(model)
+    linker = Linker.load(model).restricted(namespaces)
     writer = importlib.import_module(outputs.FORMATS[form])
-    items = readers.read(source, None if input_format == "auto" else input_format, on_error=handle)
+    kind = readers.detect(source) if input_format == "auto" else input_format
+    items = readers.read(source, kind, on_error=handle)
     wanted = readers.of_type(mention_type) if mention_type else None  # documents keep their other mentions
     shown = output == "-" and sys.stdout.isatty()
     if source == "-" and sys.stdin.isatty():
@@ -63,8 +68,11 @@ def link(
     linked = _progress(found if mention_type is None else _some(found, source, mention_type), hidden=shown or common.is_quiet())
     if batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
-    with files.write_aside(output) if output != "-" else common.stdout() as file:
-        writer.write(linked, file)
+    with common.writing(output) as file:
+        if form == "tsv":  # of which the columns cannot wait for the first mention with a document
+            writer.write(linked, file, documents=kind not in ("txt", "tsv"))
+        else:
+            writer.write(linked, file)
     common.say_skipped(handle)
 
 

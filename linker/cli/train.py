@@ -17,6 +17,7 @@ import click
 
 from linker.cli import common, progress, settings
 from linker.errors import LinkerError, OnError
+from linker.extras import install_hint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -265,7 +266,7 @@ def _check_dense(encoder: str, options: LinkerOptions) -> str:
     from linker import registry
 
     if missing := [name for name in ("accelerate", "matplotlib") if importlib.util.find_spec(name) is None]:
-        raise LinkerError(f"training needs {missing[0]}, which is not installed: pip install 'linker[dense]'")
+        raise LinkerError(f"training needs {missing[0]}, which is not installed: {install_hint('dense')}")
     device = importlib.import_module("linker.encoders.trainable").pick_device(options.training.device)  # so as not to know torch here
     if encoder == "transformer":
         registry.load(encoder).create(options.transformer)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load, save_file
 from torch import Tensor, nn
 
 from linker.encoders.options import TransformerOptions
@@ -62,7 +62,7 @@ class CrossEncoder(TransformerEncoder):
         encoder = super().load(folder)
         assert isinstance(encoder, CrossEncoder)  # noqa: S101 - what `_open` of this class makes
         try:
-            encoder.head.load_state_dict(load_file(folder / _HEAD))
+            encoder.head.load_state_dict(load((folder / _HEAD).read_bytes()))
         except (SafetensorError, OSError, RuntimeError) as error:
             raise LinkerError(f"{folder / _HEAD}: does not fit the transformer ({error}); train again") from None
         if not all(torch.isfinite(tensor).all() for tensor in encoder.head.parameters()):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load, save_file
 
 from linker import persistence
 from linker.encoders.trainable import TrainableEncoder, pick_device
@@ -69,7 +69,7 @@ class GroundedEncoder(TrainableEncoder):
         """
         try:
             encoder = cls._read(folder, persistence.load_json(folder / "options.json"))
-            weights = load_file(folder / _WEIGHTS)
+            weights = load((folder / _WEIGHTS).read_bytes())  # by its path safetensors takes UTF-8 names only
             for name, own in encoder.state_dict().items():
                 if (shape := weights[name].shape) != own.shape:
                     other = f"{name} is {'×'.join(map(str, shape))}, expected: {'×'.join(map(str, own.shape))}"

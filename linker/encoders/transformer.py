@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from linker import persistence
+from linker import files, persistence
 from linker.dictionary import NameTable
 from linker.encoders import pretrained
 from linker.encoders.options import TransformerOptions
@@ -59,7 +59,8 @@ class TransformerEncoder(TrainableEncoder):
 
     @classmethod
     def _open(cls, folder: Path, options: TransformerOptions, name: str) -> TransformerEncoder:
-        model, tokenizer = pretrained.load(folder, name)
+        with files.utf8_path(folder) as plain:
+            model, tokenizer = pretrained.load(plain, name)
         limit = getattr(model.config, "max_position_embeddings", None) or 0
         if 0 < limit < options.max_length:
             raise LinkerError(
@@ -104,10 +105,10 @@ class TransformerEncoder(TrainableEncoder):
 
     def save(self, folder: Path) -> None:
         """Write the options, and in `model` what transformers itself can load: weights as safetensors, configuration, tokenizer."""
-        folder.mkdir(parents=True, exist_ok=True)
-        with pretrained.quiet():
-            self.model.save_pretrained(folder / "model")
-            self.tokenizer.save_pretrained(folder / "model")
+        (folder / "model").mkdir(parents=True, exist_ok=True)
+        with pretrained.quiet(), files.utf8_path(folder / "model") as inside:
+            self.model.save_pretrained(inside)
+            self.tokenizer.save_pretrained(inside)
         persistence.save_json(folder / "options.json", dataclasses.asdict(self.options))
 
     @classmethod

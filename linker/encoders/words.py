@@ -19,6 +19,7 @@ from linker import files, persistence
 from linker.dictionary import Dictionary
 from linker.encoders.options import WordsOptions
 from linker.errors import InputError, LinkerError, OnError, stop
+from linker.extras import install_hint
 from linker.persistence import Strings
 from linker.text.gazetteer import Gazetteer
 from linker.text.normalize import normalize
@@ -326,7 +327,7 @@ def _gensim() -> Any:
     try:
         import gensim.models
     except ModuleNotFoundError:
-        raise LinkerError("word vectors are trained and converted by gensim, which is not installed: pip install 'linker[dense]'") from None
+        raise LinkerError(f"word vectors are trained and converted by gensim, which is not installed: {install_hint('dense')}") from None
     return gensim.models
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from linker import matching
 from linker.dictionary import Dictionary
+from linker.errors import LinkerError
 from linker.evaluation.protocols import Outcome
+from linker.ids import counted, namespace
 from linker.linker import Linker
+from linker.types import Mention
 
 ERRORS = {
     "no_candidate": "nothing was returned",
@@ -39,6 +42,28 @@ def groups(linker: Linker, outcomes: Sequence[Outcome]) -> dict[str, list[Outcom
         for what, test in tests.items()
         for sign in ("seen", "unseen")
     }
+
+
+def unknown(linker: Linker, mentions: Iterable[Mention]) -> str:
+    """Tell how many annotated ids a linker can never answer with, and which types of mentions have no others; empty where there are none.
+
+    Raises:
+        LinkerError: it can answer with none of them.
+    """
+    linkable, dictionary = set(linker.linkable.tolist()), linker.dictionary
+    ids: dict[str, bool] = {}  # whether it is one of the linker's
+    types: dict[str, bool] = {}  # whether one of its ids is
+    for mention in mentions:
+        for identifier in (i for group in mention.gold or () for i in group.ids):
+            known = ids.setdefault(identifier, not linkable.isdisjoint(dictionary.rows(identifier)))
+            types[mention.type] = types.get(mention.type, False) or known
+    missing = [identifier for identifier, known in ids.items() if not known]
+    prefixes = f"{counted(map(namespace, missing))}; it has {counted(namespace(dictionary.ids[row]) for row in linkable)}"
+    if missing and len(missing) == len(ids):
+        raise LinkerError(f"the model has none of the {len(ids):,} annotated ids ({prefixes}); judge one whose dictionary they are from")
+    foreign = [name for name, known in types.items() if name and not known]
+    hint = f", and none of type {', '.join(foreign)}: choose others with --type" if foreign else ""
+    return f"the model does not have {len(missing):,} of the {len(ids):,} annotated ids ({prefixes}){hint}" if missing else ""
 
 
 def error(outcome: Outcome, dictionary: Dictionary, normalize: Callable[[str], str]) -> str:

@@ -19,7 +19,7 @@ FORMATS = {
 }
 """The module of each format."""
 
-BREAKS = str.maketrans("\t\r\n", "   ")  # what cannot stand inside a column
+BREAKS = str.maketrans("\t\r\n\0", "    ")  # what cannot stand inside a column
 
 
 def best(part: Part) -> Candidate | None:

@@ -1,8 +1,13 @@
-"""Tab-separated predictions: one row a candidate."""
+"""Tab-separated predictions: one row a candidate.
+
+All our tables follow one rule, the one of Python's dialect excel-tab and of pandas: a field that holds a double quote is put into
+double quotes, and the quotes inside are doubled. Tabs, line ends and NUL become blanks, so that lines can be cut at their tabs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import csv
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TextIO
 
@@ -13,22 +18,39 @@ COLUMNS = ("mention", "part", "concept_id", "name", "score", "matched_name", "ra
 DOCUMENT_COLUMNS = ("document_id", "spans")
 
 
-def write(items: Iterable[tuple[Document | None, Sequence[Prediction]]], file: TextIO) -> None:
+def row_writer(file: TextIO) -> Callable[[Iterable[str]], None]:
+    """Make what writes a row of fields to a table."""
+    writer = csv.writer(file, "excel-tab", lineterminator="\n")
+
+    def write_row(fields: Iterable[str]) -> None:
+        writer.writerow([field.translate(BREAKS) for field in fields])
+
+    return write_row
+
+
+def write(items: Iterable[tuple[Document | None, Sequence[Prediction]]], file: TextIO, *, documents: bool | None = None) -> None:
     """Write a header, and a row for each candidate of each part of each mention, best first.
 
     A part without a concept has one row, of which the columns from `concept_id` to `rank` are empty. Scores have 4
-    decimals. The columns `document_id` and `spans` (`0-5;9-12`) are there when the first item is a document or a
-    mention with a document id. Tabs and line breaks inside a field become blanks.
+    decimals.
+
+    Args:
+        items: documents with their predictions, as in all formats.
+        file: where to write.
+        documents: whether there are the columns `document_id` and `spans` (`0-5;9-12`); where None, they are there when the first
+            item is a document or a mention with a document id.
     """
     items = iter(items)
     first = next(items, None)
-    documents = first is not None and _has_documents(*first)
-    file.write("\t".join(COLUMNS + DOCUMENT_COLUMNS * documents) + "\n")
+    if documents is None:
+        documents = first is not None and _has_documents(*first)
+    write_row = row_writer(file)
+    write_row(COLUMNS + DOCUMENT_COLUMNS * documents)
     for document, predictions in chain([] if first is None else [first], items):
         for prediction in predictions:
             where = _where(document, prediction) if documents else ()
             for row in _rows(prediction):
-                file.write("\t".join(field.translate(BREAKS) for field in (*row, *where)) + "\n")
+                write_row((*row, *where))
 
 
 def _has_documents(document: Document | None, predictions: Sequence[Prediction]) -> bool:

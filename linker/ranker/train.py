@@ -26,7 +26,7 @@ from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import Encoder
 from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.trainable import Precision, TrainableEncoder, checksum, pick_device, settle
-from linker.errors import LinkerError
+from linker.errors import LinkerError, shown
 from linker.ranker.ground import Grounding, drawn
 from linker.ranker.lists import ListMaker, Lists, Query, dictionary_queries, with_synonyms
 from linker.ranker.model import PROBE, ListwiseRanker, is_unit, scale_of, spread
@@ -366,6 +366,7 @@ def _cut(lists: Lists, rows: Any) -> Lists:
 
 
 def flat(options: object, *groups: str) -> dict[str, object]:
-    """The options of some groups, those that there are, as `group.field`."""
-    found = ((group, getattr(options, group, None)) for group in groups)
-    return {f"{group}.{name}": value for group, record in found if record is not None for name, value in dataclasses.asdict(record).items()}
+    """The options of some groups, those that there are, as `group.field`; texts, which may be paths, as files can hold them."""
+    records = {group: record for group in groups if (record := getattr(options, group, None)) is not None}
+    fields = ((f"{group}.{name}", value) for group, record in records.items() for name, value in dataclasses.asdict(record).items())
+    return {name: shown(value) if isinstance(value, str) else value for name, value in fields}

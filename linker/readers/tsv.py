@@ -1,7 +1,12 @@
-"""Mentions with their ids in columns: `mention<TAB>id`, or any tsv or csv whose header names these columns."""
+"""Mentions with their ids in columns: `mention<TAB>id`, or any tsv or csv whose header names these columns.
+
+Between tabs a field is unquoted where it is quoted as a whole, with the quotes inside doubled, as in our own tables and those of
+pandas and spreadsheets; any other double quote is part of the text.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,6 +17,7 @@ from linker.readers.checks import check_mention
 from linker.readers.records import split_csv
 from linker.types import Mention
 
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 _ID_COLUMNS = ("id", "concept_id", "gold")
 
 
@@ -57,7 +63,7 @@ def _header(path: Pathlike, line: str) -> _Columns | None:
 
 def _mention(path: Pathlike, number: int, line: str, where: _Columns | None) -> Mention:
     named, where = where is not None, where or _Columns()
-    cells = line.split("\t") if where.delimiter == "\t" else split_csv(path, number, line, where.delimiter)
+    cells = _unquoted(line.split("\t")) if where.delimiter == "\t" else split_csv(path, number, line, where.delimiter)
     if len(cells) <= max(where.mention, where.ids):
         problem = f"the line has {len(cells)} column{'s' * (len(cells) > 1)}"
         remedy = "add the id (-1 for no concept), or read the file as txt"
@@ -66,3 +72,7 @@ def _mention(path: Pathlike, number: int, line: str, where: _Columns | None) -> 
         remedy = "put a header line that names the columns, such as document<TAB>mention<TAB>id"
         raise InputError(path, "the mention is a number", line=number, value=cells[0], expected="mention<TAB>id", remedy=remedy)
     return Mention(check_mention(path, number, cells[where.mention]), gold=parse_gold(cells[where.ids]))
+
+
+def _unquoted(cells: list[str]) -> list[str]:
+    return [quoted[1].replace('""', '"') if (quoted := _QUOTED.fullmatch(cell)) else cell for cell in cells]

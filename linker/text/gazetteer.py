@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from linker.errors import LinkerError
+from linker.extras import install_hint
 
 
 class Gazetteer:
@@ -21,7 +22,7 @@ class Gazetteer:
         try:
             from ahocorasick_rs import AhoCorasick, MatchKind
         except ModuleNotFoundError:
-            raise LinkerError("names are found in text by ahocorasick_rs, which is not installed: pip install 'linker[dense]'") from None
+            raise LinkerError(f"names are found in text by ahocorasick_rs, which is not installed: {install_hint('dense')}") from None
         self.names = [name for name in names if name]
         self._search = AhoCorasick([_fenced(name.split()) for name in self.names], matchkind=MatchKind.LeftmostLongest)
 

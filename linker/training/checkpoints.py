@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load, save_file
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -123,7 +123,7 @@ def _write(path: Path, tensors: Tensors) -> None:
 
 def _read(folder: Path) -> dict[str, dict[str, Tensor]]:
     try:
-        return {file.stem: copied(load_file(file)) for file in folder.glob("*" + _SUFFIX)}  # not mapped: the file goes
+        return {file.stem: load(file.read_bytes()) for file in folder.glob("*" + _SUFFIX)}
     except SafetensorError as error:
         raise LinkerError(f"{folder}: the checkpoint cannot be read ({error}); train again") from None
 

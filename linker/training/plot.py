@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from linker import files
 from linker.errors import LinkerError
+from linker.extras import install_hint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +52,7 @@ def plot(history: History, path: Path) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise LinkerError(f"{path}: a plot needs matplotlib, which is not installed; pip install 'linker[dense]'") from None
+        raise LinkerError(f"{path}: a plot needs matplotlib, which is not installed: {install_hint('dense')}") from None
     shown = {title: kept for title, labels in _PANELS.items() if (kept := _present(labels, history))} or {"no epochs": {}}
     figure = Figure(figsize=(5 * len(shown), 3.6), layout="constrained")
     for axes, (title, labels) in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown.items(), strict=True):

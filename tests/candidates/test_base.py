@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from linker.candidates import base
 from linker.candidates.base import Generator, Hits
@@ -48,6 +49,9 @@ class Fixed(Generator):
         indptr = np.cumsum([0, *map(len, rows)]).astype(np.int64)
         hits = np.array([r for r, _ in found], np.int32)
         return Hits(indptr, hits, np.array([s for _, s in found], np.float32), hits.astype(np.float32), -hits.astype(np.float32))
+
+    def among(self, concepts: NDArray[np.bool_]) -> Fixed:
+        raise NotImplementedError
 
     def save(self, folder: Path) -> None:
         raise NotImplementedError

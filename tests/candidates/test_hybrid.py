@@ -326,3 +326,29 @@ def test_loading_says_what_is_wrong_with_the_sparse_part(four: Dictionary, saved
     np.save(saved / "postings" / "data.npy", np.zeros(1, np.float32))
     with pytest.raises(LinkerError, match="the names and their vectors do not fit together"):
         HybridGenerator.load(saved, four, TfidfEncoder, Endings)
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=30)
+def test_some_concepts_rank_as_all_do_without_the_others(data: st.DataObject) -> None:
+    names = data.draw(st.lists(WORD, min_size=1, max_size=25, unique=True))
+    number = data.draw(st.integers(1, 6))
+    concepts = data.draw(st.lists(st.sets(st.integers(0, number - 1), min_size=1).map(sorted), min_size=len(names), max_size=len(names)))
+    entries = sum(map(len, concepts))
+    kinds = data.draw(st.lists(st.integers(0, 2), min_size=entries, max_size=entries))
+    queries = data.draw(st.lists(WORD | QUERY, min_size=1, max_size=4))
+    made = generator(names, concepts, data.draw(st.sampled_from([0.0, 0.5, -1.0])), kinds, np.arange(len(names), dtype=np.float32) % 3)
+    wanted = data.draw(st.sets(st.sampled_from(sorted({c for some in concepts for c in some})), min_size=1))
+    k = data.draw(st.integers(1, 6))
+    some = made.among(np.isin(np.arange(len(made._id_rank)), sorted(wanted)))
+    for every, ranked in zip(made.concepts(queries, number), some.concepts(queries, k), strict=True):
+        kept = [row for row in zip(every.concepts.tolist(), every.entries.tolist(), every.scores.tolist(), strict=True) if row[0] in wanted]
+        assert list(zip(ranked.concepts.tolist(), ranked.entries.tolist(), ranked.scores.tolist(), strict=True)) == kept[:k]
+    for every_name, (rows, scores) in zip(made.names(queries, len(names)), some.names(queries, k), strict=True):
+        own = [
+            (row, score) for row, score in zip(every_name[0].tolist(), every_name[1].tolist(), strict=True) if wanted & set(concepts[row])
+        ]
+        own.sort(key=lambda hit: (-hit[1], min(made._id_rank[c] for c in wanted & set(concepts[hit[0]])), hit[0]))
+        assert [(some.table.texts[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)] == [
+            (names[row], score) for row, score in own[:k]
+        ]

@@ -260,3 +260,29 @@ def test_loading_refuses_arrays_that_do_not_fit(
 def test_loading_refuses_another_dictionary(tmp_path: Path, saved: Path) -> None:
     with pytest.raises(LinkerError, match="a name stands for a concept that is not there"):
         SparseGenerator.load(saved, read(tmp_path, "A:1\tfever", "A:2\tflu"), TfidfEncoder)
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=30)
+def test_some_concepts_rank_as_all_do_without_the_others(data: st.DataObject) -> None:
+    names = data.draw(st.lists(WORD, min_size=1, max_size=25, unique=True))
+    number = data.draw(st.integers(1, 6))
+    concepts = data.draw(st.lists(st.sets(st.integers(0, number - 1), min_size=1).map(sorted), min_size=len(names), max_size=len(names)))
+    entries = sum(map(len, concepts))
+    kinds = data.draw(st.lists(st.integers(0, 2), min_size=entries, max_size=entries))
+    queries = data.draw(st.lists(WORD | UNKNOWN, min_size=1, max_size=4))
+    made = generator(names, concepts, data.draw(st.permutations(range(number))), 1, kinds)
+    wanted = data.draw(st.sets(st.sampled_from(sorted({c for some in concepts for c in some})), min_size=1))
+    k = data.draw(st.integers(1, 6))
+    some = made.among(np.isin(np.arange(number), sorted(wanted)))
+    for every, ranked in zip(made.concepts(queries, number), some.concepts(queries, k), strict=True):
+        kept = [row for row in zip(every.concepts.tolist(), every.entries.tolist(), every.scores.tolist(), strict=True) if row[0] in wanted]
+        assert list(zip(ranked.concepts.tolist(), ranked.entries.tolist(), ranked.scores.tolist(), strict=True)) == kept[:k]
+    for every_name, (rows, scores) in zip(made.names(queries, len(names)), some.names(queries, k), strict=True):
+        own = [
+            (row, score) for row, score in zip(every_name[0].tolist(), every_name[1].tolist(), strict=True) if wanted & set(concepts[row])
+        ]
+        own.sort(key=lambda hit: (-hit[1], min(made._id_rank[c] for c in wanted & set(concepts[hit[0]])), hit[0]))
+        assert [(some.table.texts[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)] == [
+            (names[row], score) for row, score in own[:k]
+        ]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from linker import Dictionary, Linker, registry
-from linker.cli import _run
+from linker.cli import commands
 
 HEADER = "# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings\n"
 
@@ -33,12 +33,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     def call(*args: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["linker", *map(str, args)])
         root, handler = logging.getLogger(), logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("linker: %(message)s"))
+        handler.setFormatter(commands._Formatter("linker: %(message)s"))
         root.addHandler(handler)
         root.setLevel(logging.WARNING)
         capsys.readouterr()
         try:
-            code = _run("--debug" in args)
+            code = commands.run()
         finally:
             root.removeHandler(handler)
             root.setLevel(logging.WARNING)

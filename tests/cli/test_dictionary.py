@@ -92,6 +92,12 @@ def test_diff(run: Run, old: Path, medic: Callable[..., Path]) -> None:
     assert run("dictionary", "diff", old, new, "-q").err == ""
 
 
+def test_differences_are_quoted_where_that_is_needed(run: Run, old: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.tsv").write_text('id\tname\nMESH:D9\t"5"" scar"\n')
+    lines = run("dictionary", "diff", old, tmp_path / "new.tsv").out.splitlines()
+    assert 'concept added\tMESH:D9\t"5"" scar"\t' in lines
+
+
 def test_search(run: Run, old: Path, sample: Path) -> None:
     assert run("dictionary", "search", old, "COUGHING").out == ("MESH:D000002\tCough\n  also: tussis | coughing\n  parents: MESH:D000001\n")
     assert run("dictionary", "search", sample, "OMIM:300100").out.startswith("MESH:D000326\tAdrenoleukodystrophy\n")  # an alternative id

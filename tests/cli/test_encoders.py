@@ -21,7 +21,7 @@ def test_a_plug_in_that_cannot_be_loaded_says_why(run: Run, monkeypatch: pytest.
     point = importlib.metadata.EntryPoint("theirs", "no_such_package.encoder:Encoder", "linker.encoders")
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [point])
     lines = run("encoders").out.splitlines()
-    assert "theirs        (encoder 'theirs' needs no_such_package, which is not installed: pip install no_such_package)" in lines
+    assert "theirs        (encoder 'theirs' needs no_such_package, which is not installed: install what no_such_package asks for)" in lines
 
 
 def test_each_has_a_line_of_its_own(run: Run) -> None:

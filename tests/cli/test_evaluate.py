@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import re
@@ -62,10 +63,19 @@ def test_the_table_and_the_files(run: Run, trained: Path, mentions: Path, tmp_pa
     assert [line.rpartition("\t")[2] for line in outcomes[1:]] == ["", "", "hyponym", "", "concept_not_in_dictionary"]
 
 
+def test_outcomes_are_quoted_where_that_is_needed(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "gold.tsv").write_text('"breast" cancer\tD001943\n')
+    assert run("evaluate", tmp_path / "gold.tsv", "--model", trained, "-o", tmp_path / "out").code == 0
+    with open(tmp_path / "out" / "outcomes.tsv", encoding="utf-8", newline="") as file:
+        assert next(csv.DictReader(file, dialect="excel-tab"))["mention"] == '"breast" cancer'
+
+
 def test_biosyn_leaves_out_mentions_without_a_concept(run: Run, trained: Path, mentions: Path) -> None:
     result = run("evaluate", mentions, "--model", trained, "--protocol", "biosyn", "--k", "1")
     assert rows(result.out)["all"][:2] == ["4", "0.5000"]
-    assert result.err == "1 of 5 mentions were left out: without annotated concept\n"
+    unknown, left_out = result.err.splitlines()
+    assert re.fullmatch(r"the model does not have 1 of the 3 annotated ids \(MESH 1; it has MESH \d+, OMIM \d+\)", unknown)
+    assert left_out == "1 of 5 mentions were left out: without annotated concept"
     assert run("evaluate", mentions, "--model", trained, "--protocol", "biosyn", "--k", "1", "-q").err == ""
 
 
@@ -104,10 +114,38 @@ def test_types(run: Run, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "d.txt").write_text(text)
     result = run("evaluate", tmp_path / "d.txt", "--model", trained, "--type", "Disease", "--k", "1")
     assert rows(result.out)["all"][:2] == ["1", "1.0000"]
-    assert "all types were judged" not in result.err
+    assert result.err == ""
     result = run("evaluate", tmp_path / "d.txt", "--model", trained, "-k", "1")
     assert rows(result.out)["all"][:2] == ["2", "0.5000"]  # the sample has no drugs
-    assert "all types were judged: Disease 1, Chemical 1; choose one with --type\n" in result.err
+    assert result.err.startswith("the model does not have 1 of the 2 annotated ids (MESH 1; it has MESH ")
+    assert result.err.endswith("), and none of type Chemical: choose others with --type\n")
+
+
+def test_types_that_are_all_known_are_not_mentioned(run: Run, trained: Path, tmp_path: Path) -> None:
+    text = "1|t|Asthma and asthma\n1|a|\n1\t0\t6\tAsthma\tDisease\tD001249\n1\t11\t17\tasthma\tModifier\tD001249\n"
+    (tmp_path / "d.txt").write_text(text)
+    assert run("evaluate", tmp_path / "d.txt", "--model", trained).err == ""
+
+
+def test_a_model_of_another_dictionary_is_not_judged(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "gold.tsv").write_text("asthma\tHP:0002099\ngout\tHP:0001997|DOID:999\ngouts\tHP:0001997\nx\t-1\n")
+    for options in ((), ("--protocol", "biosyn")):
+        result = run("evaluate", tmp_path / "gold.tsv", "--model", trained, *options)
+        assert (result.code, result.out) == (1, "")
+        message = r"linker: the model has none of the 3 annotated ids \(HP 2, DOID 1; it has MESH \d+, OMIM \d+\); judge .*\n"
+        assert re.fullmatch(message, result.err)
+    assert run("link", tmp_path / "gold.tsv", "--model", trained, "--format", "jsonl", "-o", tmp_path / "p.jsonl").code == 0
+    assert run("evaluate", tmp_path / "gold.tsv", "--predictions", tmp_path / "p.jsonl").code == 0
+
+
+def test_namespaces(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "gold.tsv").write_text("breast cancer\tD001943\ncomplement 2 deficiency\tOMIM:217000\n")
+    result = run("evaluate", tmp_path / "gold.tsv", "--model", trained, "-k", "1", "--namespaces", "omim", "-o", tmp_path / "out")
+    assert (result.code, rows(result.out)["all"][:2]) == (0, ["2", "0.5000"])
+    assert re.match(r"the model does not have 1 of the 2 annotated ids \(MESH 1; it has OMIM \d+\)\n", result.err)
+    assert json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))["namespaces"] == ["omim"]
+    result = run("evaluate", tmp_path / "gold.tsv", "--predictions", "x", "--namespaces", "OMIM")
+    assert (result.code, "--namespaces is for a model, not for --predictions; leave it out" in result.err) == (2, True)
 
 
 def test_a_threshold_leaves_out_candidates_with_a_lower_score(run: Run, trained: Path, tmp_path: Path) -> None:
@@ -132,11 +170,13 @@ def test_a_file_in_the_way(run: Run, trained: Path, mentions: Path) -> None:
     assert result.err == f"linker: {mentions}: cannot be written: File exists; name another output with -o\n"
 
 
-@pytest.mark.parametrize("ks", ["0", "1,x", "-1", ",", "1.5"])
+@pytest.mark.parametrize("ks", ["0", "1,x", "-1", ",", "1.5", "1,1000001", "99999999999999999999"])
 def test_wrong_ks(run: Run, trained: Path, mentions: Path, ks: str) -> None:
     result = run("evaluate", mentions, "--model", trained, "--k", ks)
     assert result.code == 2
-    assert f"Invalid value for '-k' / '--k': '{ks}'; expected whole numbers from 1, e.g. 1,5,10,20" in " ".join(result.err.split())
+    assert f"Invalid value for '-k' / '--k': '{ks}'; expected whole numbers from 1 to 1000000, e.g. 1,5,10,20" in " ".join(
+        result.err.split()
+    )
 
 
 @pytest.mark.data

@@ -19,10 +19,11 @@ from typing import Any
 import pytest
 
 from linker import Linker
-from linker import cli as package
+from linker.cli import commands
 from linker.version import VERSION
 
 Run = Callable[..., Any]
+HUGE = "99999999999999999999"
 
 
 @pytest.fixture
@@ -58,7 +59,9 @@ def test_version(run: Run) -> None:
         (("lnik",), "No such command 'lnik'"),
         (("link",), "Missing argument 'INPUT'"),
         (("link", "x", "--modle", "y"), "No such option"),
-        (("link", "x", "-k", "0"), "Invalid value for '-k': 0 is not in the range x>=1"),
+        (("link", "x", "-k", "0"), "Invalid value for '-k': 0 is not in the range 1<=x<=1000000"),
+        (("link", "x", "-k", HUGE), f"Invalid value for '-k': {HUGE} is not in the range 1<=x<=1000000"),
+        (("link", "x", "--batch-size", HUGE), f"'--batch-size': {HUGE} is not in the range 1<=x<=1000000"),
         (("link", "x", "-k", "many"), "Invalid value for '-k': 'many' is not a valid integer"),
         (("link", "x", "--threshold", "high"), "Invalid value for '--threshold': 'high' is not a valid float"),
         (("link", "x", "--format", "xml"), "Invalid value for '--format': 'xml' is not one of 'tsv', 'jsonl', 'pubtator', 'bioc'"),
@@ -66,7 +69,8 @@ def test_version(run: Run) -> None:
         (("train",), "Missing option '--dict'"),
         (("train", "--dict", "x", "--on-error", "ignore"), "'ignore' is not one of 'stop', 'skip'"),
         (("evaluate", "x", "--protocol", "lenient"), "'lenient' is not one of 'strict', 'biosyn'"),
-        (("dictionary", "search", "x", "y", "-n", "0"), "0 is not in the range x>=1"),
+        (("dictionary", "search", "x", "y", "-n", "0"), "0 is not in the range 1<=x<=1000000"),
+        (("dictionary", "search", "x", "y", "-n", HUGE), f"{HUGE} is not in the range 1<=x<=1000000"),
     ],
 )
 def test_wrong_command_lines(run: Run, arguments: tuple[str, ...], message: str) -> None:
@@ -123,8 +127,9 @@ def test_failures_of_other_kinds_are_one_sentence(
     def fail(**_: object) -> None:
         raise error
 
-    monkeypatch.setattr(package.cli, "main", fail)
-    assert package._run(debug=False) == 1
+    monkeypatch.setattr(commands.cli, "main", fail)
+    monkeypatch.setattr(sys, "argv", ["linker"])
+    assert commands.run() == 1
     assert capsys.readouterr().err == message + "\n"
 
 
@@ -250,3 +255,85 @@ def test_signals_leave_nothing_behind(trained: Path, tmp_path: Path, number: sig
     assert message.strip() == ("linker: interrupted" if number == signal.SIGINT else "")
     assert [path.name for path in tmp_path.iterdir()] == ["out.tsv"]
     assert (tmp_path / "out.tsv").read_text() == "old\n"
+
+
+IMPORT = """
+import signal, sys
+class Finder:
+    left = {place}
+    def find_spec(self, name, *_):
+        if name == "linker.cli.commands" or self.left != {place}:
+            self.left -= 1
+            if not self.left:
+                signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+sys.argv = ["linker", "encoders"]
+from linker.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("place", [1, 2, 10, 50, 100, 150, 200, 250])
+def test_ctrl_c_at_any_import(place: int) -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORT.format(place=place)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "linker: interrupted")
+
+
+def test_ctrl_c_behind_the_work_changes_nothing() -> None:
+    code = "import atexit, signal, sys; atexit.register(signal.raise_signal, signal.SIGINT); sys.argv = ['linker', '--version']\n"
+    done = subprocess.run([sys.executable, "-c", code + "from linker.cli import main; main()"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"linker, version {VERSION}\n", "")
+
+
+def test_ctrl_c_is_left_ignored_in_the_background() -> None:
+    code = "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.argv = ['linker', '--version']\n"
+    code += "from linker import cli; cli.sys.exit = lambda code: print(signal.getsignal(signal.SIGINT).name, code); cli.main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "SIG_IGN 0"
+
+
+# ----------------------------------------------------------------------------------------------------- closed descriptors
+
+
+def closed(*descriptors: int) -> Callable[[], None]:
+    def close() -> None:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+    return close
+
+
+def test_closed_standard_errors_do_not_matter(process: Run, sample: Path, tmp_path: Path) -> None:
+    command = ("train", "--dict", sample, "--encoder", "tfidf")
+    for name, descriptors in {"open": (), "err": (2,), "both": (1, 2), "all": (0, 1, 2)}.items():
+        assert process(*command, "-o", tmp_path / name, preexec_fn=closed(*descriptors)).code == 0
+        assert contents(tmp_path / name) == contents(tmp_path / "open")
+    mentions = sample.with_name("sample_mentions.txt")
+    result = process("link", mentions, "--model", tmp_path / "open", "-o", tmp_path / "out", preexec_fn=closed(0, 1, 2))
+    assert result == (0, "", "")
+    assert (tmp_path / "out").read_text("utf-8") == process("link", mentions, "--model", tmp_path / "open").out
+    result = process("link", tmp_path / "nowhere", "--model", tmp_path / "open", preexec_fn=closed(2))
+    assert result == (1, "", "")
+
+
+def test_closed_standard_input(process: Run, trained: Path) -> None:
+    result = process("link", "-", "--model", trained, preexec_fn=closed(0))
+    assert (result.code, result.err) == (1, "linker: standard input: cannot be read: Bad file descriptor\n")
+
+
+@pytest.mark.parametrize("command", ["link", "evaluate", "dictionary stats", "dictionary convert", "dictionary search", "encoders"])
+def test_closed_standard_output(process: Run, sample: Path, trained: Path, command: str) -> None:
+    arguments = {
+        "link": (sample.with_name("sample_mentions.txt"), "--model", trained),
+        "evaluate": (sample.with_name("sample_mentions.tsv"), "--model", trained),
+        "dictionary stats": (sample, "--json"),
+        "dictionary convert": (sample,),
+        "dictionary search": (sample, "asthma"),
+        "encoders": (),
+    }[command]
+    result = process(*command.split(), *arguments, preexec_fn=closed(1))
+    assert result == (1, "", "linker: standard output: cannot be written: Bad file descriptor; name another output with -o\n")
+
+
+def test_help_into_closed_standard_output(process: Run) -> None:
+    assert process("--help", preexec_fn=closed(1)) == (1, "", "linker: input or output: Bad file descriptor\n")

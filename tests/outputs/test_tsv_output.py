@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from collections.abc import Sequence
+from pathlib import Path
 
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from linker.ids import parse_gold
 from linker.outputs import tsv
+from linker.readers import tsv as reader
 from linker.types import Candidate, Document, Mention, Part, Prediction
 
 GOUT = Candidate("MESH:D006073", "Gout", "gouts", 0.98765)
@@ -50,3 +58,66 @@ def test_nil_part_with_candidates_has_no_concept() -> None:
 
 def test_nothing_gives_a_header() -> None:
     assert written() == ["\t".join(tsv.COLUMNS), ""]
+
+
+def test_the_columns_of_documents_can_be_asked_for() -> None:
+    def head(documents: bool | None, *items: Prediction) -> list[str]:
+        file = io.StringIO()
+        tsv.write([(None, [item]) for item in items], file, documents=documents)
+        return file.getvalue().splitlines()
+
+    loose, of_document = Prediction(Mention("x"), (Part("x"),)), Prediction(Mention("y", ((0, 1),), document_id="7"), (Part("y"),))
+    assert head(True, loose, of_document)[1:] == ["x\tx\t\t\t\t\t\t\t", "y\ty\t\t\t\t\t\t7\t0-1"]
+    assert head(False, of_document) == ["\t".join(tsv.COLUMNS), "y\ty\t\t\t\t\t"]
+    assert head(True) == ["\t".join(tsv.COLUMNS + tsv.DOCUMENT_COLUMNS)]
+
+
+def test_quotes() -> None:
+    part = Part('5" scar', candidates=(Candidate("A:1", '"Scar"', "it's", 1),))
+    assert written((None, [Prediction(Mention('"'), (part,))]))[1] == '""""\t"5"" scar"\tA:1\t"""Scar"""\t1.0000\tit\'s\t1'
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("\"\t\r\n\0 '\\,|#"), max_size=8)
+PREDICTIONS = st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=4)
+
+
+def table(texts: list[tuple[str, str, str]]) -> tuple[str, list[list[str]]]:
+    """A table of predictions with these mentions, names and documents; and its rows as others should read them."""
+    items = [
+        (None, [Prediction(Mention(mention, document_id=document), (Part(mention, candidates=(Candidate("A:1", name, name, 1),)),))])
+        for mention, name, document in texts
+    ]
+    file = io.StringIO()
+    tsv.write(items, file, documents=True)
+    plain = [["".join(" " if sign in "\t\r\n\0" else sign for sign in text) for text in row] for row in texts]
+    return file.getvalue(), [[mention, mention, "A:1", name, "1.0000", name, "1", document, ""] for mention, name, document in plain]
+
+
+@given(PREDICTIONS)
+@settings(deadline=None)
+@example([('"', '""', 'a"b')])
+def test_csv_reads_what_was_written(texts: list[tuple[str, str, str]]) -> None:
+    written, rows = table(texts)
+    assert list(csv.reader(io.StringIO(written, newline=""), "excel-tab")) == [[*tsv.COLUMNS, *tsv.DOCUMENT_COLUMNS], *rows]
+    assert all(line.count("\t") == 8 for line in written.split("\n")[:-1])  # also for cut
+
+
+@given(PREDICTIONS)
+@settings(deadline=None)
+@example([('"', '""', 'a"b')])
+def test_pandas_reads_what_was_written(texts: list[tuple[str, str, str]]) -> None:
+    pandas = pytest.importorskip("pandas")
+    written, rows = table(texts)
+    frame = pandas.read_csv(io.BytesIO(written.encode()), sep="\t", dtype=str, keep_default_na=False)
+    assert frame.values.tolist() == rows
+    assert list(frame) == [*tsv.COLUMNS, *tsv.DOCUMENT_COLUMNS]
+
+
+@given(PREDICTIONS)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example([('"', '""', 'a"b')])
+def test_linker_reads_what_was_written(tmp_path: Path, texts: list[tuple[str, str, str]]) -> None:
+    texts = [row for row in texts if row[0].translate({0: " "}).strip()]
+    written, rows = table(texts)
+    (tmp_path / "x.tsv").write_bytes(written.encode())
+    assert list(reader.read(tmp_path / "x.tsv")) == [Mention(row[0].strip(), gold=parse_gold("A:1")) for row in rows]

@@ -95,3 +95,23 @@ def test_numbers_are_mentions_of_a_list_or_where_the_header_says_so(tmp_path: Pa
     assert [mention.text for mention in read(tmp_path, "47\tD006073\n")] == ["47"]
     assert [mention.text for mention in read(tmp_path, "mention\tid\tnote\n47\tD006073\tx\n")] == ["47"]
     assert [mention.text for mention in read(tmp_path, "type 2\tD006073\tx\n")] == ["type 2"]
+
+
+@pytest.mark.parametrize("header", ["", "mention\tid\n", '"mention"\t"id"\n'])
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        ('"gout"', "gout"),
+        ('"5"" scar"', '5" scar'),
+        ('""""', '"'),
+        ('5" scar', '5" scar'),
+        ('"gout', '"gout'),
+        ('gout"', 'gout"'),
+        ('"', '"'),
+        ('"a" and "b"', '"a" and "b"'),
+        ("'gout'", "'gout'"),
+    ],
+)
+def test_quotes_between_tabs(tmp_path: Path, header: str, cell: str, text: str) -> None:
+    (mention,) = read(tmp_path, f'{header}{cell}\t"D006073"\n')
+    assert (mention.text, mention.gold) == (text, GOUT.gold)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
 from linker.errors import LinkerError
+from linker.extras import install_hint
 from linker.training.plot import jsonl, plot
 
 HISTORY = [
@@ -59,7 +61,7 @@ def test_phases_follow_each_other_and_have_lines_of_their_own(tmp_path: Path, mo
 
 def test_without_matplotlib_the_message_is_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(LinkerError, match=r"needs matplotlib, which is not installed; pip install 'linker\[dense\]'"):
+    with pytest.raises(LinkerError, match="needs matplotlib, which is not installed: " + re.escape(install_hint("dense"))):
         plot(HISTORY, tmp_path / "training.png")
 
 

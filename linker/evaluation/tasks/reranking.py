@@ -13,6 +13,7 @@ from linker import metrics
 from linker.dictionary import NameTable
 from linker.encoders.words import WordVectors, tokens, unit
 from linker.errors import LinkerError
+from linker.extras import install_hint
 
 CONCEPTS = 20
 _NAMES = 400  # names that are looked through for so many concepts at first
@@ -42,7 +43,7 @@ def questions(queries: Sequence[tuple[str, frozenset[int]]], table: NameTable, c
     try:
         import bm25s
     except ModuleNotFoundError:
-        raise LinkerError("candidates are found by bm25s, which is not installed: pip install 'linker[tasks]'") from None
+        raise LinkerError(f"candidates are found by bm25s, which is not installed: {install_hint('tasks')}") from None
     of_name = np.split(table.concepts, table.indptr[1:-1])
     names_of: dict[int, list[int]] = {}
     for row, own in enumerate(of_name):
@@ -106,7 +107,7 @@ def word_mover(words: WordVectors) -> Similarity:
     try:
         import ot
     except ModuleNotFoundError:
-        raise LinkerError("the word mover's distance is computed by POT, which is not installed: pip install 'linker[tasks]'") from None
+        raise LinkerError(f"the word mover's distance is computed by POT, which is not installed: {install_hint('tasks')}") from None
 
     def bag(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         known = [word for word in tokens(name) if word in words.row]

@@ -1,0 +1,90 @@
+"""The group of commands, and what becomes of their failures."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import sys
+import traceback
+from typing import Any
+
+import click
+
+from linker.cli.dictionary import dictionary
+from linker.cli.encoders import encoders
+from linker.cli.evaluate import evaluate
+from linker.cli.link import link
+from linker.cli.train import train
+from linker.cli.words import words
+from linker.errors import LinkerError, shown
+from linker.version import VERSION
+
+
+class _Commands(click.Group):
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # the reader of our output has seen enough, which click would make exit code 1
+            with contextlib.suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return 0
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(VERSION, prog_name="linker")
+def cli() -> None:
+    """Map names of diseases and other concepts, as people write them, to the identifiers of a dictionary.
+
+    \b
+    linker train --dict CTD_diseases.tsv.gz      makes ./linker-model
+    linker link mentions.txt                     prints the concepts of each mention
+    """
+
+
+for _command in (train, link, evaluate, dictionary, encoders, words):
+    cli.add_command(_command)
+
+
+def prepare() -> None:
+    """Set up the streams and the log."""
+    for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors, newline="\n")  # whatever the locale
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Formatter("linker: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
+def run() -> int:
+    """Run the command line of `sys.argv`, and return its exit code; a failure becomes one sentence on stderr."""
+    try:
+        result: Any = cli.main(prog_name="linker", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return _say("interrupted", 130)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except Exception as error:
+        if "--debug" in sys.argv:
+            traceback.print_exc()
+        if isinstance(error, LinkerError):
+            return _say(str(error), 1)
+        if isinstance(error, OSError):
+            return _say(f"{error.filename or 'input or output'}: {error.strerror or error}", 1)
+        if isinstance(error, MemoryError):
+            return _say("out of memory; link fewer names, or take a machine with more", 1)
+        return _say(f"a bug in linker: {type(error).__name__}: {error}; run again with --debug and report what it prints", 1)
+
+
+class _Formatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return shown(super().format(record))
+
+
+def _say(message: str, code: int) -> int:
+    with contextlib.suppress(OSError):
+        click.echo(f"linker: {shown(message)}", err=True)
+    return code
