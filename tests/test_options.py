@@ -67,7 +67,7 @@ GROUPS = "normalize, text, sparse, transformer, words, dan, fewshot, bne, align,
         ({"sparse": {"ngram_max": [2]}}, "sparse.ngram_max is [2]; expected: a whole number"),
         ({"ground": {"loss": "cosine"}}, "ground.loss is 'cosine'; choose one of: contrast, triplet, logistic"),
         ({"ground": {"batch_size": 1}}, "ground.batch_size is 1; expected: 2 or more"),
-        ({"sparse": {"ngram_min": 0}}, "sparse.ngram_min 0 and ngram_max 2: 1 <= ngram_min <= ngram_max is wanted"),
+        ({"sparse": {"ngram_min": 0}}, "sparse.ngram_min is 0; expected: 1 or more"),
         ({"sparse": {"ngram_min": 3}}, "sparse.ngram_min 3 and ngram_max 2: 1 <= ngram_min <= ngram_max is wanted"),
     ],
 )

@@ -46,7 +46,7 @@ class Subwords:
         """The bucket of each n-gram of `<word>`, counted in characters; boundaries alone are none."""
         marked = f"<{word}>"
         ends = range(len(marked) + 1)
-        spans = ((a, a + n) for a in ends for n in range(max(1, self.min_n), self.max_n + 1) if a + n in ends)
+        spans = ((a, b) for a in ends for b in range(a + max(1, self.min_n), min(a + self.max_n, len(marked)) + 1))
         return [_fnv(marked[a:b]) % self.buckets for a, b in spans if not (b - a == 1 and (a == 0 or b == len(marked)))]
 
 
