@@ -127,6 +127,16 @@ class TrainingOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the work, as it begins and from time to time while it goes on."""
+
+    what: str  # a phase, or what is being done
+    share: float | None = 0.0  # of it that is done; 0: it begins; None: nobody knows
+    at: str = ""  # where it is
+    epochs: int = 0  # of a phase, at most: its steps tell where it is
+
+
+@dataclass(frozen=True, slots=True)
 class Work:
     """How the training of a dense encoder goes on and what it tells."""
 
@@ -135,4 +145,5 @@ class Work:
     phase: str = "rank"  # name of the list-wise phase: another one trains anew, from the same alignment
     judged_by: str = ""  # what tells the development mentions of `validate` from others, for `resume`
     on_event: Callable[[Any], None] = lambda event: None  # is told each step (`training.loop.Step`) and the record of each epoch
+    on_part: Callable[[Part], None] = lambda part: None  # is told what begins, and how far what has no steps is
     progress: bool = False  # show a bar while the names of the dictionary are encoded
