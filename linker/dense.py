@@ -57,7 +57,7 @@ def train(
     fingerprint = _fingerprint(material) | {"encoder": name, "development": work.judged_by}
     group = getattr(options, kind.group) if kind.group else None
     if kind.needs_words(group):
-        words = words or WordVectors.of_names(texts, options.words)
+        words = words or WordVectors.of_names(texts, options.words, work.on_part)
         fingerprint["words"] = words.pruned(texts).checksum  # without the mentions, which a refit has more of
         words = words.pruned(material.indexed.table.texts).halved()
     encoder = kind.create(group, material.table, words, options.training.seed)
@@ -71,6 +71,7 @@ def train(
         phase=work.phase,
         fingerprint=fingerprint | flat(options, kind.group, "sparse", "text"),
         on_event=work.on_event,
+        on_part=work.on_part,
         progress=work.progress,
         rerank=options.rerank,
         ground=options.ground,

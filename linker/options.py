@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 from linker.encoders.options import BneOptions, DanOptions, FewShotOptions, TransformerOptions, WordsOptions
 from linker.encoders.tfidf import TfidfOptions
-from linker.errors import LinkerError
+from linker.errors import LinkerError, shorten
+from linker.ranges import Weight, check, choices
 from linker.text.normalize import PRESETS as NORMALIZE
 from linker.text.normalize import NormalizeOptions
 from linker.training.options import AlignOptions, GroundOptions, RerankOptions, TrainingOptions
@@ -24,11 +25,10 @@ class TextOptions:
     compounds: bool = True  # also the parts of compound ones: "HPT-JT" defines HPT and JT
     composites: bool = True  # split "breast and ovarian cancer" in two; never looks at the gold
     training_composites: Literal["skip", "join"] = "skip"  # annotated composites as names: left out, or joined as BioSyn does
-    document_weight: float = 0.0  # of the score with which a concept stands first for another mention of the document, added to its own
+    document_weight: Weight = 0.0  # of the score with which a concept stands first for another mention of the document, added to its own
 
     def __post_init__(self) -> None:
-        if not 0 <= self.document_weight < float("inf"):
-            raise LinkerError(f"text.document_weight is {self.document_weight}; expected: a number, 0 or more")
+        check("text", self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,14 +198,18 @@ def changed(options: LinkerOptions, values: Mapping[str, Mapping[str, Any]]) -> 
 
 
 def _read(option: str, value: Any, kind: Any) -> Any:
-    """A value as the type of its field."""
-    choices = get_args(kind) if get_origin(kind) is Literal else (True, False) if kind is bool else ()
-    for choice in choices:
-        if value == choice or str(value).lower() == str(choice).lower():
-            return choice
-    if choices:
-        raise LinkerError(f"{option} is {value!r}; choose one of: {', '.join(str(c).lower() for c in choices)}")
+    """A value as the type of its field. Whether it is one that the field may have, its record checks."""
     try:
-        return kind(str(value))  # as text, so that 2.5 is no whole number
+        text = str(value)
+    except ValueError:  # a hexadecimal number of more digits than Python writes in decimal
+        raise LinkerError(f"{option} is a number of thousands of digits, which no option may be") from None
+    some = choices(kind)
+    for choice in some:
+        if value == choice or text.lower() == str(choice).lower():
+            return choice
+    if some:
+        return value
+    try:
+        return kind(text)  # so that 2.5 is no whole number
     except ValueError:
-        raise LinkerError(f"{option} is {value!r}; expected: {_KINDS[kind]}") from None
+        raise LinkerError(f"{option} is {shorten(repr(value))}; expected: {_KINDS[kind]}") from None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import json
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,7 +70,19 @@ GROUPS = "normalize, text, sparse, transformer, words, dan, fewshot, bne, align,
         ({"sparse": {"ngram_max": [2]}}, "sparse.ngram_max is [2]; expected: a whole number"),
         ({"ground": {"loss": "cosine"}}, "ground.loss is 'cosine'; choose one of: contrast, triplet, logistic"),
         ({"ground": {"batch_size": 1}}, "ground.batch_size is 1; expected: 2 or more"),
-        ({"sparse": {"ngram_min": 0}}, "sparse.ngram_min 0 and ngram_max 2: 1 <= ngram_min <= ngram_max is wanted"),
+        ({"sparse": {"ngram_min": 0}}, "sparse.ngram_min is 0; expected: 1 or more"),
+        ({"sparse": {"ngram_max": 100_000_000}}, "sparse.ngram_max is 100000000; expected: 1 to 30"),
+        ({"words": {"max_n": 10**9}}, "words.max_n is 1000000000; expected: 1 to 50"),
+        ({"words": {"min_n": 4, "max_n": 3}}, "words.max_n is 3; expected: 4 (words.min_n) or more"),
+        ({"words": {"negative": 10**9}}, "words.negative is 1000000000; expected: 1 to 1000"),
+        ({"words": {"buckets": 3_000_000, "dim": 300}}, "words.buckets is 3000000; expected: 2000000 or less where words.dim is 300"),
+        ({"bne": {"hidden": 2001}}, "bne.hidden is 2001; expected: 1 to 2000, or bne.characters=false"),
+        ({"align": {"warmup": -1}}, "align.warmup is -1.0; expected: 0 or more"),
+        ({"align": {"warmup": "nan"}}, "align.warmup is nan; expected: 0 or more"),
+        ({"align": {"warmup": "inf"}}, "align.warmup is inf; expected: 0 to 1"),
+        ({"training": {"learning_rate": 1e9}}, "training.learning_rate is 1000000000.0; expected: a number above 0, at most 100"),
+        ({"sparse": {"ngram_max": 16**5000}}, "sparse.ngram_max is a number of thousands of digits, which no option may be"),
+        ({"sparse": {"ngram_max": "9" * 4000}}, f"sparse.ngram_max is {'9' * 80}…; expected: 1 to 30"),
         ({"sparse": {"ngram_min": 3}}, "sparse.ngram_min 3 and ngram_max 2: 1 <= ngram_min <= ngram_max is wanted"),
     ],
 )
@@ -81,3 +96,51 @@ def test_defaults_of_an_encoder() -> None:
     dan = preset("default", "dan")
     assert (dan.align.epochs, dan.words.min_count) == (0, 1)
     assert preset("paper-dan", "dan") == preset("paper-dan")
+
+
+# ------------------------------------------------------------------------------------------------------ every numeric option
+
+
+@pytest.fixture(scope="module")
+def attack() -> Any:
+    """The module of the attacks on options."""
+    spec = importlib.util.spec_from_file_location("attack_options", Path(__file__).parent / "attacks" / "options.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_number_has_a_range_and_a_value_in_it(attack: Any) -> None:
+    ranges = attack.numeric()
+    assert {"sparse.ngram_max", "words.seed", "text.document_weight", "rerank.words", "training.sparse_weight"} <= set(ranges)
+    for options in PRESETS.values():
+        for option, limits in ranges.items():
+            group, _, field = option.partition(".")
+            assert limits.holds(getattr(getattr(options, group), field)), option
+
+
+def test_what_nobody_means_is_refused_everywhere_by_the_name_of_the_option(attack: Any) -> None:
+    refused = {case: attack.read(*case) for case in attack.cases()}
+    for (option, value), said in refused.items():
+        assert len({bool(refusal) for refusal in said}) == 1, (option, value, said)  # by --set, TOML and JSON alike
+        assert all(option in refusal for refusal in said if refusal), (option, value, said)
+    never = ("nan", "inf", "-inf", "1e400", "100000000000000000000", "many")
+    assert [case for case, said in refused.items() if case[1] in never and not all(said)] == []
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("text.document_weight", "sparse.ngram_max", "words.window", "words.negative", "words.max_n", "align.warmup", "ground.level"),
+        *("ground.negatives", "ground.pool", "ground.triplets", "training.top_k", "training.max_hypernyms", "training.height"),
+    ],
+)
+def test_the_upper_end_of_a_range_trains_a_tiny_dictionary(attack: Any, option: str) -> None:
+    """Of those whose cost grew with the number, or grows; `attacks/options.py` tries all."""
+    for package in ("torch", "transformers", "accelerate", "gensim"):
+        pytest.importorskip(package)
+    assert (
+        attack.trained(option, str(attack.numeric()[option].most), "tfidf" if option[0] == "s" or option[:4] == "text" else "dan") is None
+    )

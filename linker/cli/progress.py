@@ -1,13 +1,20 @@
-"""How a training shows what it does: a line for each epoch, and on a terminal a bar."""
+"""How a training shows what it does: a line for each epoch and each minute, or on a terminal a bar."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linker.cli import common
+
+if TYPE_CHECKING:
+    from linker.training.options import Part
+
+_EVERY = 60  # seconds after which something is said of what goes on
 
 _LABELS = {
     "loss": "loss",
@@ -30,9 +37,9 @@ _LABELS = {
 
 
 @contextlib.contextmanager
-def shown(checkpoints: Path) -> Iterator[_Progress]:
+def shown(checkpoints: Path) -> Iterator[Progress]:
     """Show the progress of a training; where it is interrupted, say how to go on."""
-    progress = _Progress()
+    progress = Progress()
     try:
         yield progress
     except KeyboardInterrupt:
@@ -44,10 +51,15 @@ def shown(checkpoints: Path) -> Iterator[_Progress]:
         progress.close()
 
 
-class _Progress:
-    """Says how each epoch came out, once; on a terminal also how far it is."""
+class Progress:
+    """Says how each epoch came out, once; and how far it is, on a terminal by a bar, elsewhere by a line a minute."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._spoke = clock, clock()
+        self._began: dict[str, float] = {}  # when each part did
+        self._phase, self._epochs = "", 0
+        self._first = self._done = 0  # steps of the phase: those before this run, and those until now
+        self._steps = 0  # of an epoch
         self._bar: Any = None
         self._said: set[tuple[str, int]] = set()
 
@@ -55,12 +67,23 @@ class _Progress:
         if not isinstance(event, Mapping):
             self._step(event)
             return
-        self.close()
         epoch = event["phase"], event["epoch"]
         if epoch not in self._said:  # that of an alignment comes again with the refit
             self._said.add(epoch)
-            numbers = (f"{_LABELS.get(name, name)} {value:.4f}" for name, value in event.items() if name not in ("phase", "epoch"))
-            common.say(f"{epoch[0]}, epoch {epoch[1]}: {', '.join(numbers)}")
+            numbers = [f"{_LABELS.get(name, name)} {value:.4f}" for name, value in event.items() if name not in ("phase", "epoch")]
+            self._say(f"{epoch[0]}, epoch {epoch[1]} of {self._epochs}: {', '.join(numbers + self._times())}")
+        self.close()
+
+    def on_part(self, part: Part) -> None:
+        """Take note of a part that begins; say how far one is that has no steps, once a minute."""
+        if part.epochs:
+            self._phase, self._epochs, self._first, self._done = part.what, part.epochs, 0, 0
+        if part.share == 0:
+            self._began[part.what] = self._clock()
+        elif self._is_time():
+            so_far = self._clock() - self._began[part.what]
+            left = [f"about {_duration(so_far * (1 / part.share - 1))} left"] if part.share else []
+            self._say(", ".join([part.what, part.at, f"{_duration(so_far)} so far", *left]))
 
     def close(self) -> None:
         """Take the bar away."""
@@ -69,6 +92,11 @@ class _Progress:
             self._bar = None
 
     def _step(self, step: Any) -> None:
+        done = (step.epoch - 1) * step.steps + step.step
+        self._first, self._done, self._steps = self._first if self._done else done - 1, done, step.steps
+        if self._is_time() and not common.has_bars():
+            place = f"{self._phase}, epoch {step.epoch} of {self._epochs}, step {step.step:,} of {step.steps:,}"
+            self._say(f"{place}: {', '.join([f'loss {step.loss:.4f}', *self._times()])}")
         if self._bar is None:
             from tqdm import tqdm
 
@@ -81,3 +109,24 @@ class _Progress:
                 disable=not common.has_bars(),
             )
         self._bar.update()
+
+    def _times(self) -> list[str]:
+        """How long the phase has taken, and what it still may: less, where it ends because nothing gets better."""
+        if not self._done:
+            return []
+        so_far, total = self._clock() - self._began[self._phase], self._epochs * self._steps
+        left = so_far / (self._done - self._first) * (total - self._done)
+        return [f"{_duration(so_far)} so far", *[f"at most {_duration(left)} left"] * (total > self._done)]
+
+    def _is_time(self) -> bool:
+        return self._clock() - self._spoke >= _EVERY
+
+    def _say(self, text: str) -> None:
+        self.close()
+        self._spoke = self._clock()
+        common.say(text)
+
+
+def _duration(seconds: float) -> str:
+    """Seconds as 0:07, 12:40 or 1:02:40."""
+    return str(timedelta(seconds=round(seconds))).removeprefix("0:").removeprefix("0")

@@ -90,5 +90,5 @@ def _toml(path: str) -> dict[str, Any]:
         import tomli as tomllib
     try:
         return tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits, and thousands of brackets
         raise LinkerError(f"{path}: not TOML: {error}; expected tables such as [sparse] with ngram_max = 3") from None

@@ -149,8 +149,9 @@ def train(
     choices["corrections"] = read(spelling, handle) if spelling else {}
     choices["words"] = _words(words, texts, dictionary, options, checkpoints / _WORDS, is_main, handle) if words or texts else None
     development = annotated(dev) if dev else []
-    with progress.shown(checkpoints) as on_event:
-        work = Work(checkpoints, resume, judged_by=_checksum(dev) if dev else "", on_event=on_event, progress=common.has_bars())
+    with progress.shown(checkpoints) as shown:
+        judged_by = _checksum(dev) if dev else ""
+        work = Work(checkpoints, resume, judged_by=judged_by, on_event=shown, on_part=shown.on_part, progress=common.has_bars())
         if is_open:
             model = _chosen_by_trial(dictionary, training, development, work, choices, refit)
         else:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import click
 
-from linker.cli import common, settings
+from linker.cli import common, progress, settings
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
@@ -87,10 +87,25 @@ def trained(texts: Iterable[str], dictionary: Dictionary | None, options: WordsO
     """Train on text files, and on the names of a dictionary where there is one."""
     from linker.encoders.words import WordVectors, dictionary_names, marked, read_texts, tokens
 
-    sentences = list(read_texts(texts, on_error))
+    shown = progress.Progress()
+    sentences = [words for path in texts for words in _counted(read_texts([path], on_error), f"reading {path}", shown)]
     if dictionary is not None:
         names = dictionary_names(dictionary)
         if options.tokens != "words":
-            sentences = list(marked(sentences, names, options.tokens))
+            told = _counted(sentences, "finding names of the dictionary in the texts", shown)
+            sentences = list(marked(told, names, options.tokens))
         sentences += map(tokens, names)
-    return WordVectors.train(sentences, options)
+    common.say(f"training word vectors on {len(sentences):,} lines")
+    return WordVectors.train(sentences, options, shown.on_part)
+
+
+def _counted(sentences: Iterable[list[str]], what: str, shown: progress.Progress) -> Iterator[list[str]]:
+    """Pass sentences on, and say what is done with them, and each minute how many there were."""
+    from linker.training.options import Part
+
+    common.say(what)
+    shown.on_part(Part(what))
+    for number, words in enumerate(sentences, 1):
+        if number % 1000 == 0:
+            shown.on_part(Part(what, None, f"{number:,} lines"))
+        yield words

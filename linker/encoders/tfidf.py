@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,9 @@ from scipy.sparse import csr_matrix
 from linker import persistence
 from linker.encoders.base import SparseEncoder
 from linker.errors import LinkerError
+from linker.ranges import Range, check
 
+_DIGITS = 30  # of an n-gram as a number below 2^62, of two characters and what stands for unknown ones and none
 _BATCH = 100_000  # names whose n-grams are held at once while fitting
 
 
@@ -24,14 +26,13 @@ class TfidfOptions:
     """What a term is and how it counts. The defaults had the best MRR on development data (benchmarks/ncbi_disease.py)."""
 
     analyzer: Literal["char", "char_wb"] = "char_wb"  # char_wb: n-grams within words, each word between two blanks; BioSyn char
-    ngram_min: int = 3  # shortest n-gram, characters; BioSyn 1
-    ngram_max: int = 3  # longest n-gram, characters; BioSyn 2
+    ngram_min: Annotated[int, Range(1, _DIGITS)] = 3  # shortest n-gram, characters; BioSyn 1
+    ngram_max: Annotated[int, Range(1, _DIGITS)] = 3  # longest n-gram, characters; BioSyn 2
     sublinear: bool = True  # 1 + ln(tf) instead of tf; BioSyn not
 
     def __post_init__(self) -> None:
-        if self.analyzer not in ("char", "char_wb"):
-            raise LinkerError(f"sparse.analyzer is {self.analyzer!r}; choose char or char_wb")
-        if not 1 <= self.ngram_min <= self.ngram_max:
+        check("sparse", self)
+        if self.ngram_min > self.ngram_max:
             raise LinkerError(f"sparse.ngram_min {self.ngram_min} and ngram_max {self.ngram_max}: 1 <= ngram_min <= ngram_max is wanted")
 
 

@@ -7,7 +7,7 @@ import hashlib
 import logging
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, ClassVar, Literal
 
@@ -116,14 +116,16 @@ class TrainableEncoder(Encoder, nn.Module):
         rows = np.argsort(order)[places]  # where each name is among the pieces
         return functional.embedding(torch.from_numpy(rows).to(self.device), torch.cat(pieces))  # adds up gradients in a fixed order
 
-    def encode(self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False) -> NDArray[np.float32]:
+    def encode(
+        self, names: Sequence[str], *, batch_size: int = 256, progress: bool | Callable[[int, int], object] = False
+    ) -> NDArray[np.float32]:
         """Encode names to float32 (len(names), dim), without dropout and gradients, each distinct name once.
 
         Args:
             names: as many as wanted; only the result and the tokens of all of them are held.
             batch_size: names at once, at most: a CPU takes fewer, and where the memory of the GPU does not hold a batch,
                 that batch and those after it are halved.
-            progress: whether to show a bar.
+            progress: whether to show a bar; or what is told, from time to time, how many distinct names are encoded, and of how many.
 
         Raises:
             LinkerError: the batch size is below 1, or not even one name fits into the memory of the GPU.
@@ -135,8 +137,11 @@ class TrainableEncoder(Encoder, nn.Module):
         batch_size = min(batch_size, self.step) if self.device.type == "cpu" else batch_size
         vectors = np.empty((len(distinct), self.dim), np.float32)
         todo = _longest_first(tokens)  # so that memory trouble shows at once
-        with self._evaluating(), tqdm(total=len(distinct), unit=" names", leave=False, disable=not progress) as bar:
+        tell = progress if callable(progress) else None
+        with self._evaluating(), tqdm(total=len(distinct), unit=" names", leave=False, disable=progress is not True) as bar:
             while len(todo):
+                if tell:
+                    tell(len(distinct) - len(todo), len(distinct))
                 rows = todo[:batch_size]
                 found = self._attempt(tokens, rows)
                 if found is None:

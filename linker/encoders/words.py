@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
+import logging
 import math
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,7 @@ from linker.extras import install_hint
 from linker.persistence import Strings
 from linker.text.gazetteer import Gazetteer
 from linker.text.normalize import normalize
+from linker.training.options import Part
 
 Floats = NDArray[np.float32]
 Pieces = tuple[
@@ -47,7 +50,7 @@ class Subwords:
         """The bucket of each n-gram of `<word>`, counted in characters; boundaries alone are none."""
         marked = f"<{word}>"
         ends = range(len(marked) + 1)
-        spans = ((a, a + n) for a in ends for n in range(max(1, self.min_n), self.max_n + 1) if a + n in ends)
+        spans = ((a, b) for a in ends for b in range(a + max(1, self.min_n), min(a + self.max_n, len(marked)) + 1))
         return [_fnv(marked[a:b]) % self.buckets for a, b in spans if not (b - a == 1 and (a == 0 or b == len(marked)))]
 
 
@@ -220,19 +223,26 @@ class WordVectors:
             raise LinkerError(f"{path}: cannot be read as word vectors ({error}); expected: a word2vec file, or a fastText .bin") from None
 
     @classmethod
-    def of_names(cls, names: Iterable[str], options: WordsOptions) -> WordVectors:
-        """Train vectors on nothing but names.
+    def of_names(cls, names: Iterable[str], options: WordsOptions, on_part: Callable[[Part], None] = lambda part: None) -> WordVectors:
+        """Train vectors on nothing but names; see `train`.
 
         Raises:
             LinkerError: the options want what only texts have, or as for `train`.
         """
         if options.tokens != "words":
             raise LinkerError(f"words.tokens={options.tokens} finds names in texts, and there are none; give some with --text")
-        return cls.train(map(tokens, names), options)
+        return cls.train(map(tokens, names), options, on_part)
 
     @classmethod
-    def train(cls, sentences: Iterable[Sequence[str]], options: WordsOptions) -> WordVectors:
+    def train(
+        cls, sentences: Iterable[Sequence[str]], options: WordsOptions, on_part: Callable[[Part], None] = lambda part: None
+    ) -> WordVectors:
         """Train vectors on tokenised sentences; the same for the same seed.
+
+        Args:
+            sentences: their words.
+            options: how.
+            on_part: is told every second how far it is.
 
         Raises:
             LinkerError: gensim is not installed, or no word is frequent enough.
@@ -250,10 +260,12 @@ class WordVectors:
         how = {"sg": 1, "epochs": options.epochs, "seed": options.seed, "workers": 1}  # one worker: the same result every time
         gensim = _gensim()
         if not options.subwords or options.tokens != "words":
-            model = gensim.Word2Vec(sentences, **common, **how)
+            with _listening(options.epochs, on_part):
+                model = gensim.Word2Vec(sentences, **common, **how)
             return cls(list(model.wv.index_to_key), np.ascontiguousarray(model.wv.vectors, np.float32))
         cut = Subwords(options.min_n, options.max_n, options.buckets)
-        model = gensim.FastText(sentences, **common, **how, min_n=cut.min_n, max_n=cut.max_n, bucket=cut.buckets)
+        with _listening(options.epochs, on_part):
+            model = gensim.FastText(sentences, **common, **how, min_n=cut.min_n, max_n=cut.max_n, bucket=cut.buckets)
         return _of_fasttext(model.wv)
 
 
@@ -329,6 +341,28 @@ def _gensim() -> Any:
     except ModuleNotFoundError:
         raise LinkerError(f"word vectors are trained and converted by gensim, which is not installed: {install_hint('dense')}") from None
     return gensim.models
+
+
+@contextlib.contextmanager
+def _listening(epochs: int, on_part: Callable[[Part], None]) -> Iterator[None]:
+    """Hand on how far gensim logs that it is, which it tells in no other way; the rest of its log is as it was."""
+    log = logging.getLogger("gensim.models.word2vec")
+    own, shown = log.level, log.getEffectiveLevel()
+
+    def heard(record: logging.LogRecord) -> bool:
+        if str(record.msg).startswith("EPOCH %i - PROGRESS: at %.2f%%") and isinstance(record.args, tuple):
+            epoch, percent = cast(tuple[int, float], record.args[:2])  # from 0, and of this epoch
+            on_part(Part("training word vectors", (epoch + percent / 100) / epochs, f"epoch {epoch + 1} of {epochs}"))
+        return record.levelno >= shown
+
+    on_part(Part("training word vectors", at=f"epoch 1 of {epochs}"))
+    log.addFilter(heard)
+    log.setLevel(min(logging.INFO, shown))
+    try:
+        yield
+    finally:
+        log.removeFilter(heard)
+        log.setLevel(own)
 
 
 def _of_fasttext(vectors: Any) -> WordVectors:

@@ -160,7 +160,7 @@ class Grounding:
         vectors = unit(self._encode(self.names.texts))
         size = min(options.pool or total, total)
         pool = np.sort(np.random.default_rng((self.seed, epoch, _POOL)).choice(total, size, replace=False))
-        count = max(1, round(options.negatives * size / total))
+        count = min(max(1, round(options.negatives * size / total)), size)
 
         def near(rows: Rows) -> tuple[Rows, Floats]:
             found, cosines = np.repeat(rows[:, None], count, axis=1), np.full((len(rows), count), -1, np.float32)

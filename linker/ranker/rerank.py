@@ -35,7 +35,7 @@ from linker.ranker.train import Material, Record, Run, flat
 from linker.training import losses
 from linker.training.checkpoints import Checkpoints
 from linker.training.loop import Batch, Epoch, Loss, Plan, run
-from linker.training.options import RerankOptions
+from linker.training.options import Part, RerankOptions
 
 logger = logging.getLogger(__name__)
 
@@ -206,6 +206,7 @@ def fit(
     phase = f"{how.phase}-rerank"
     seen = json.dumps([[query.text, *sorted(query.right), *around] for query, around in contexts.items()])
     made_of = {"first_stage": checksum(start), "contexts": hashlib.sha256(seen.encode()).hexdigest()}
+    how.on_part(Part(phase, epochs=plan.epochs))
     for event in run(encoder, groups, make, plan, accelerator, after_epoch=probe, checkpoints=_checkpoints(how, phase, made_of)):
         if isinstance(event, Epoch):
             history.append({"phase": phase, **event.record})

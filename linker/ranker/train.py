@@ -33,7 +33,7 @@ from linker.ranker.model import PROBE, ListwiseRanker, is_unit, scale_of, spread
 from linker.training import losses, sampling
 from linker.training.checkpoints import Checkpoints
 from linker.training.loop import Batch, Epoch, Loss, Plan, Step, run
-from linker.training.options import AlignOptions, GroundOptions, RerankOptions, TrainingOptions
+from linker.training.options import AlignOptions, GroundOptions, Part, RerankOptions, TrainingOptions
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +79,7 @@ class Run:
     phase: str = "rank"  # name of the list-wise phase
     fingerprint: Mapping[str, object] = field(default_factory=dict)  # what is trained on, by checksum
     on_event: Callable[[Step | Record], None] = lambda event: None  # is told each step and each epoch
+    on_part: Callable[[Part], None] = lambda part: None  # is told each phase as it begins, and how far the encoding of names is
     progress: bool = False  # show a bar while the names of the dictionary are encoded
     rerank: RerankOptions = field(default_factory=RerankOptions)
     ground: GroundOptions = field(default_factory=GroundOptions)
@@ -201,6 +202,7 @@ class _Trainer:
         after_epoch: Callable[[int], Mapping[str, float]],
     ) -> None:
         checkpoints = self._checkpoints(phase)
+        self.how.on_part(Part(phase, epochs=plan.epochs))
         for event in run(self.ranker, groups, make_batches, plan, self.accelerator, after_epoch=after_epoch, checkpoints=checkpoints):
             if isinstance(event, Epoch):
                 self.history.append({"phase": phase, **event.record})
@@ -239,7 +241,8 @@ class _Trainer:
         Raises:
             LinkerError: the vectors are not finite.
         """
-        shares = gather_object([self.ranker.encoder.encode(names[self._share], progress=progress)])
+        tell = lambda done, count: self.how.on_part(Part("encoding names", done / count, f"{done:,} of {count:,}"))  # noqa: E731
+        shares = gather_object([self.ranker.encoder.encode(names[self._share], progress=progress or tell)])
         vectors = np.empty((len(names), self.ranker.encoder.dim), np.float32)
         for i, share in enumerate(shares):
             vectors[i :: len(shares)] = share

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from linker.ranges import check
+
 _COMBINING = dict.fromkeys(range(768, 880))
 _HYPHENS = dict.fromkeys((8208, 8209, 8210, 8211, 8212, 8213, 8722, 65123, 65293), "-")
 
@@ -22,6 +24,9 @@ class NormalizeOptions:
     dashes: bool = True  # all dashes and the minus sign become "-"
     ligatures: bool = True  # compatibility forms (NFKC): "ﬁ" -> "fi", "²" -> "2", full width -> ASCII
     accents: bool = True  # "Sjögren" -> "Sjogren"
+
+    def __post_init__(self) -> None:
+        check("normalize", self)
 
 
 PRESETS = {

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from linker.errors import LinkerError
+from linker.ranges import BatchSize, Count, Decay, Epochs, LearningRate, Range, Seed, Share, Temperature, Weight, check
 
 
 @dataclass(frozen=True, slots=True)
 class AlignOptions:
     """Self-alignment: synonyms of the dictionary are drawn together before the list-wise phase (after SapBERT, Liu et al. 2021)."""
 
-    epochs: int = 1  # passes over the synonyms, of which each is paired once; 0 leaves the phase out
-    batch_size: int = 128  # pairs; the other pairs of a batch are the negatives
-    learning_rate: float = 2e-5
-    temperature: float = 0.05  # of InfoNCE: cosines are divided by it
+    epochs: Epochs = 1  # passes over the synonyms, of which each is paired once; 0 leaves the phase out
+    batch_size: Annotated[int, Range(2, 65_536)] = 128  # pairs; the other pairs of a batch are the negatives
+    learning_rate: LearningRate = 2e-5
+    temperature: Temperature = 0.05  # of InfoNCE: cosines are divided by it
     hard_negatives: bool = True  # pairs with similar vectors share a batch
-    warmup: float = 0.05  # share of the steps with a rising learning rate; it falls linearly afterwards
+    warmup: Share = 0.05  # share of the steps with a rising learning rate; it falls linearly afterwards
 
     def __post_init__(self) -> None:
-        _at_least("align", self, epochs=0, batch_size=2)
-        _above_zero("align", self, "learning_rate", "temperature")
+        check("align", self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,70 +35,60 @@ class GroundOptions:
     """
 
     classes: Literal["concepts", "level", "parts"] = "concepts"  # what names are drawn together by: see `level` and `parts`
-    level: int = 4  # level: the concepts that many steps below the root, by the longest way; names below them are trained on, and no others
-    parts: int = 21  # parts: the largest children of the root, at most so many
+    level: Annotated[int, Range(1, 100)] = 4  # level: concepts so many steps below the root, by the longest way; names below are trained on
+    parts: Annotated[int, Range(2, 1_000_000_000)] = 21  # parts: the largest children of the root, at most so many
     root: str = ""  # id of the concept that levels and parts are below; empty: the root of the hierarchy
-    shots: int = 0  # names of each class that are trained on, and as many others that are judged by; 0: all
+    shots: Count = 0  # names of each class that are trained on, and as many others that are judged by; 0: all
     loss: Literal["contrast", "triplet", "logistic"] = "contrast"  # L_syn: InfoNCE in a batch, Fivez's triplets, or BNE's pairs
-    temperature: float = 0.05  # contrast and logistic: dot products (contrast: cosines) are divided by it; 1 in BNE
-    epochs: int = 6  # passes over the names, at most; 0 leaves the phase out
-    patience: int = 2  # epochs without a better one before it stops; 1 in 2021a, 10 in 2021b and c; 0 never stops
+    temperature: Temperature = 0.05  # contrast and logistic: dot products (contrast: cosines) are divided by it; 1 in BNE
+    epochs: Epochs = 6  # passes over the names, at most; 0 leaves the phase out
+    patience: Count = 2  # epochs without a better one before it stops; 1 in 2021a, 10 in 2021b and c; 0 never stops
     stop_by: Literal["map", "loss"] = "map"  # what the best epoch is told by: mAP of held-out names, or the loss on them
-    held_out: int = 1000  # names, of as many classes where there are, that are not trained on but judged by; fewer of few names; 0: none
-    triplets: int = 2  # of each name in an epoch, or pairs; 0: one for each other name of its class, as in 2021a
-    negatives: int = 200  # nearest names, those of other classes among which one is drawn from
-    pool: int = 10_000  # names, drawn anew each epoch, that negatives come from, the nearest in proportion; 0: all names, as in the papers
+    held_out: Count = 1000  # names, of as many classes where there are, that are not trained on but judged by; fewer of few names; 0: none
+    triplets: Annotated[int, Range(0, 1000)] = 2  # of each name in an epoch, or pairs; 0: one for each other name of its class, as in 2021a
+    negatives: Annotated[int, Range(1, 1_000_000_000)] = 200  # nearest names, those of other classes among which one is drawn from
+    pool: Count = 10_000  # names, drawn anew each epoch, that negatives come from, the nearest in proportion; 0: all, as in the papers
     weighting: Literal["inverse", "wu"] = "inverse"  # how likely: 1 / (1 - cosine) (published code), or 1 / density (Wu et al. 2017)
-    margin: float = 0.1  # by which the cosine distance of a negative must exceed that of a positive
-    synonym_dropout: float = 0.5  # share of a class's names that its prototype leaves out in a step
-    prototype_names: int = 4  # of a class in a step, at most; 0: no limit, as in the paper
+    margin: Annotated[float, Range(0, 2)] = 0.1  # by which the cosine distance of a negative must exceed that of a positive
+    synonym_dropout: Annotated[float, Range(0, 0.999)] = 0.5  # share of a class's names that its prototype leaves out in a step
+    prototype_names: Count = 4  # of a class in a step, at most; 0: no limit, as in the paper
     target: Literal["projected", "plain"] = "projected"  # what a prototype is drawn to: CCA(u_c) (paper), or u_c (published code)
-    triplet_weight: float = 1.0  # of L_syn
-    prototype_weight: float = 5.0  # of L_proto, the mean f of a class's names to its target; 1 in 2021a, whose L_syn is smaller
-    context_weight: float = 0.0  # of L_cont or L_ctx, f(n) to u_n; 1 in 2021b and BNE
-    concept_weight: float = 0.0  # of L_def, f(n) to u_c; 1 in BNE
-    between_weight: float = 0.0  # of L_ground, f(n) to half way between u_c and u_n, of length 1; 1 in 2021b and c
-    weight_decay: float = 0.0  # as L2 in the gradient; 0 in the papers
-    batch_size: int = 256  # triplets or pairs; 64 in 2021a, 2021b and BNE, 16 in 2021c
-    learning_rate: float = 3e-3  # 1e-3 in the papers
-    clip: float = 0.0  # largest norm of the gradient; 0: no clipping; 5 in BNE
-    warmup: float = 0.05  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant, as in the papers
+    triplet_weight: Weight = 1.0  # of L_syn
+    prototype_weight: Weight = 5.0  # of L_proto, the mean f of a class's names to its target; 1 in 2021a, whose L_syn is smaller
+    context_weight: Weight = 0.0  # of L_cont or L_ctx, f(n) to u_n; 1 in 2021b and BNE
+    concept_weight: Weight = 0.0  # of L_def, f(n) to u_c; 1 in BNE
+    between_weight: Weight = 0.0  # of L_ground, f(n) to half way between u_c and u_n, of length 1; 1 in 2021b and c
+    weight_decay: Decay = 0.0  # as L2 in the gradient; 0 in the papers
+    batch_size: BatchSize = 256  # triplets or pairs; 64 in 2021a, 2021b and BNE, 16 in 2021c
+    learning_rate: LearningRate = 3e-3  # 1e-3 in the papers
+    clip: Weight = 0.0  # largest norm of the gradient; 0: no clipping; 5 in BNE
+    warmup: Share = 0.05  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant, as in the papers
 
     def __post_init__(self) -> None:
-        _at_least("ground", self, epochs=0, patience=0, held_out=0, triplets=0, negatives=1, pool=0, margin=0, prototype_names=0, shots=0)
-        _at_least("ground", self, triplet_weight=0, prototype_weight=0, context_weight=0, concept_weight=0, between_weight=0, warmup=0)
-        _at_least("ground", self, level=1, parts=2, clip=0, weight_decay=0, batch_size=1 if self.loss == "triplet" else 2)
-        _above_zero("ground", self, "learning_rate", "temperature")
-        choices = {"classes": ("concepts", "level", "parts"), "loss": ("contrast", "triplet", "logistic"), "stop_by": ("map", "loss")}
-        for name, some in choices.items():
-            if getattr(self, name) not in some:
-                raise LinkerError(f"ground.{name} is {getattr(self, name)!r}; expected: {', '.join(some[:-1])} or {some[-1]}")
+        check("ground", self)
+        if self.batch_size < 2 and self.loss != "triplet":
+            raise LinkerError(f"ground.batch_size is {self.batch_size}; expected: 2 or more")
         if self.classes != "concepts" and not (self.triplets or self.shots):
             raise LinkerError("ground.triplets is 0, all pairs, which are too many of large classes; expected: 1 or more, or ground.shots")
-        if not 0 <= self.synonym_dropout < 1:
-            raise LinkerError(f"ground.synonym_dropout is {self.synonym_dropout}; expected: 0 or more, and below 1")
 
 
 @dataclass(frozen=True, slots=True)
 class RerankOptions:
     """The second stage: a cross-encoder reads a mention, the words around it and a candidate together, and reorders the candidates."""
 
-    epochs: int = 0  # passes over the annotated mentions; 0 leaves the stage out
-    candidates: int = 10  # concepts of a mention that are read
-    words: int = 8  # of the text that are read on either side of a mention
-    parents: int = 3  # direct parents of a candidate that are read, the root left out
-    weight: float = 0.1  # of its score beside the first stage's, in the units of training (see `score_scale`)
-    max_length: int = 96  # tokens of all that is read together
-    batch_size: int = 8  # mentions
-    learning_rate: float = 3e-5  # of the transformer, which starts from the first stage's
-    head_learning_rate: float = 1e-3  # of the layer that turns its vector into a score
-    warmup: float = 0.1  # share of the steps with a rising learning rate; it falls linearly afterwards
+    epochs: Epochs = 0  # passes over the annotated mentions; 0 leaves the stage out
+    candidates: Annotated[int, Range(2, 1000)] = 10  # concepts of a mention that are read
+    words: Annotated[int, Range(0, 1000)] = 8  # of the text that are read on either side of a mention
+    parents: Annotated[int, Range(0, 1000)] = 3  # direct parents of a candidate that are read, the root left out
+    weight: Weight = 0.1  # of its score beside the first stage's, in the units of training (see `score_scale`)
+    max_length: Annotated[int, Range(16, 8192)] = 96  # tokens of all that is read together
+    batch_size: BatchSize = 8  # mentions
+    learning_rate: LearningRate = 3e-5  # of the transformer, which starts from the first stage's
+    head_learning_rate: LearningRate = 1e-3  # of the layer that turns its vector into a score
+    warmup: Share = 0.1  # share of the steps with a rising learning rate; it falls linearly afterwards
 
     def __post_init__(self) -> None:
-        _at_least("rerank", self, epochs=0, candidates=2, words=0, parents=0, weight=0, max_length=16, batch_size=1, warmup=0)
-        _above_zero("rerank", self, "learning_rate", "head_learning_rate")
-        if self.weight == float("inf"):
-            raise LinkerError("rerank.weight is inf; expected: a finite number")
+        check("rerank", self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,43 +97,43 @@ class TrainingOptions:
 
     loss: Literal["listwise", "marginal"] = "listwise"  # BCNH eq. 5, or BioSyn's marginal likelihood
     hypernym_norm: bool = False  # add the norm loss (BCNH eq. 7); embeddings should not be normalised then
-    norm_weight: float = 1.0  # weight of the norm loss beside the mean list loss
-    score_scale: float = 0.0  # the dense score is the dot product times this, 1 in the papers; 0: 20 for unit vectors, else 1
-    relevance_temperature: float = 0.3  # the target is softmax(relevance / this); 1 in BCNH
-    top_k: int = 20  # candidates in a list (k1), names
-    dense_ratio: float = 0.5  # share of the list that the dense ranking fills, after the sparse one
-    max_hypernyms: int = 10  # hypernym names drawn for the norm loss of a mention (k2)
-    height: int = 1  # how many steps up a concept still counts as hypernym; 1: direct parents
+    norm_weight: Weight = 1.0  # weight of the norm loss beside the mean list loss
+    score_scale: Weight = 0.0  # the dense score is the dot product times this, 1 in the papers; 0: 20 for unit vectors, else 1
+    relevance_temperature: Temperature = 0.3  # the target is softmax(relevance / this); 1 in BCNH
+    top_k: Annotated[int, Range(2, 1000)] = 20  # candidates in a list (k1), names
+    dense_ratio: Share = 0.5  # share of the list that the dense ranking fills, after the sparse one
+    max_hypernyms: Annotated[int, Range(1, 1000)] = 10  # hypernym names drawn for the norm loss of a mention (k2)
+    height: Annotated[int, Range(1, 100)] = 1  # how many steps up a concept still counts as hypernym; 1: direct parents
     keep_unjudged: bool = False  # whether lists without any relevant candidate stay in the loss, as in the published code
-    epochs: int = 3  # the most
+    epochs: Epochs = 3  # the most
     keep_best: bool = True  # keep the epoch with the best development Acc@1; the papers keep the last
-    patience: int = 2  # with keep_best: epochs without a better development Acc@1 before training stops; 0 never stops
-    batch_size: int = 16  # mentions
+    patience: Count = 2  # with keep_best: epochs without a better development Acc@1 before training stops; 0 never stops
+    batch_size: BatchSize = 16  # mentions
     optimizer: Literal["adamw", "adam"] = "adamw"  # adam: weight decay is part of the gradient, as in the papers
-    learning_rate: float = 2e-5
-    weight_decay: float = 0.01
-    sparse_weight: float = 0.0  # where λ, the weight of the sparse score, starts
-    sparse_learning_rate: float = 0.01  # of λ, without decay
-    frequency_weight: float = 0.1  # of log(1 + annotations of a concept), added to the score of its names when linking; 0 in the papers
-    warmup: float = 0.1  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant
-    clip: float = 1.0  # largest norm of the gradient; 0: no clipping
-    dictionary_queries: int = 2000  # without mentions: names drawn each epoch as queries against their synonyms; 0: no list-wise phase then
-    seed: int = 0
+    learning_rate: LearningRate = 2e-5
+    weight_decay: Decay = 0.01
+    sparse_weight: Annotated[float, Range(-1_000_000, 1_000_000)] = 0.0  # where λ, the weight of the sparse score, starts
+    sparse_learning_rate: Annotated[float, Range(0, 100)] = 0.01  # of λ, without decay
+    frequency_weight: Weight = 0.1  # of log(1 + annotations of a concept), added to the score of its names when linking; 0 in the papers
+    warmup: Share = 0.1  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant
+    clip: Weight = 1.0  # largest norm of the gradient; 0: no clipping
+    dictionary_queries: Count = 2000  # without mentions: names that are queries against their synonyms in an epoch; 0: no such phase then
+    seed: Seed = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"  # auto: a GPU where there is one
     precision: Literal["auto", "fp32", "bf16"] = "auto"  # auto: bf16 autocast where the processor computes it natively
 
     def __post_init__(self) -> None:
-        _at_least("training", self, top_k=2, max_hypernyms=1, height=1, batch_size=1, dictionary_queries=0, epochs=0, patience=0, seed=0)
-        _at_least("training", self, score_scale=0, norm_weight=0, weight_decay=0, sparse_learning_rate=0, warmup=0, clip=0)
-        _at_least("training", self, frequency_weight=0)
-        for name in ("sparse_weight", "score_scale", "sparse_learning_rate", "norm_weight", "frequency_weight", "weight_decay", "clip"):
-            if not math.isfinite(getattr(self, name)):
-                raise LinkerError(f"training.{name} is {getattr(self, name)}; expected: a finite number")
-        if self.seed >= 2**32:
-            raise LinkerError(f"training.seed is {self.seed}; expected: a number below 2^32")
-        _above_zero("training", self, "learning_rate", "relevance_temperature")
-        if not 0 <= self.dense_ratio <= 1:
-            raise LinkerError(f"training.dense_ratio is {self.dense_ratio}; expected: 0 to 1")
+        check("training", self)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the work, as it begins and from time to time while it goes on."""
+
+    what: str  # a phase, or what is being done
+    share: float | None = 0.0  # of it that is done; 0: it begins; None: nobody knows
+    at: str = ""  # where it is
+    epochs: int = 0  # of a phase, at most: its steps tell where it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,16 +145,5 @@ class Work:
     phase: str = "rank"  # name of the list-wise phase: another one trains anew, from the same alignment
     judged_by: str = ""  # what tells the development mentions of `validate` from others, for `resume`
     on_event: Callable[[Any], None] = lambda event: None  # is told each step (`training.loop.Step`) and the record of each epoch
+    on_part: Callable[[Part], None] = lambda part: None  # is told what begins, and how far what has no steps is
     progress: bool = False  # show a bar while the names of the dictionary are encoded
-
-
-def _at_least(group: str, options: object, **least: float) -> None:
-    for name, low in least.items():
-        if not getattr(options, name) >= low:
-            raise LinkerError(f"{group}.{name} is {getattr(options, name)}; expected: {low} or more")
-
-
-def _above_zero(group: str, options: object, *names: str) -> None:
-    for name in names:
-        if not 0 < getattr(options, name) < float("inf"):
-            raise LinkerError(f"{group}.{name} is {getattr(options, name)}; expected: a number above 0")

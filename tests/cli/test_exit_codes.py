@@ -187,7 +187,7 @@ def test_a_model_with_a_file_less_or_more(run: Run, mentions: Path, model: Path)
         (model / name).write_bytes(content)
     shutil.copy(model / "postings" / "data.npy", model / "names" / "more.npy")
     result = run("link", mentions, "--model", model)
-    reason = "is not in manifest.json; the folder was changed, train or save it again"
+    reason = "is not in manifest.json; move the file away if it is yours, else train or save the folder again"
     assert result == (1, "", f"linker: {model / 'names' / 'more.npy'}: {reason}\n")
 
 

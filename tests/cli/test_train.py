@@ -147,7 +147,11 @@ def test_options_come_from_the_preset_then_the_file_then_the_command_line(run: R
         ("ngram_max = 3\n", r"o\.toml: there is no option group 'ngram_max'; choose one of: normalize, text, sparse"),
         ("[sparse]\nngrams = 3\n", r"o\.toml: there is no option sparse\.ngrams; sparse has: analyzer, ngram_min, ngram_max, sublinear"),
         ("[sparse]\nngram_max = 2.5\n", r"o\.toml: sparse\.ngram_max is 2\.5; expected: a whole number"),
-        ("[sparse]\nngram_max = 0\n", r"o\.toml: sparse\.ngram_min \d and ngram_max 0: 1 <= ngram_min <= ngram_max is wanted"),
+        ("[sparse]\nngram_max = 1\n", r"o\.toml: sparse\.ngram_min \d and ngram_max 1: 1 <= ngram_min <= ngram_max is wanted"),
+        ("[sparse]\nngram_max = " + "9" * 5000, r"o\.toml: not TOML: .*; expected tables such as \[sparse\] with ngram_max = 3"),
+        ("[sparse]\nngram_max = 0x" + "f" * 5000, r"o\.toml: sparse\.ngram_max is a number of thousands of digits"),
+        ("[sparse]\nngram_max = " + "[" * 5000, r"o\.toml: not TOML: .*; expected tables such as \[sparse\] with ngram_max = 3"),
+        ("[sparse]\nngram_max = 0\n", r"o\.toml: sparse\.ngram_max is 0; expected: 1 or more"),
     ],
 )
 def test_a_broken_file_of_options(run: Run, sample: Path, tmp_path: Path, content: str, message: str) -> None:

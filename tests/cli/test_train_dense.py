@@ -277,6 +277,8 @@ def test_checkpoints_do_not_go_where_others_have_files(run: Run, tiny_bert: Path
 # ---------------------------------------------------------------------------------------------------------- a training
 
 NUMBER = r"-?\d+\.\d{4}"
+SO_FAR = r"\d:\d\d so far"
+LEFT = rf"{SO_FAR}, at most \d:\d\d left"
 
 
 def test_names_alone_are_enough_and_the_model_links(run: Run, folder: Path, tiny_bert: Path, tmp_path: Path) -> None:
@@ -287,9 +289,9 @@ def test_names_alone_are_enough_and_the_model_links(run: Run, folder: Path, tiny
     assert re.fullmatch(
         rf"dictionary: names\.tsv \(table\): 8 concepts\n"
         rf"encoder: transformer, trained on cpu\n"
-        rf"align, epoch 1: loss {NUMBER}\n"
-        rf"rank, epoch 1: loss {NUMBER}, lists with gold {NUMBER}, λ {NUMBER}\n"
-        rf"rank, epoch 2: loss {NUMBER}, lists with gold {NUMBER}, λ {NUMBER}\n"
+        rf"align, epoch 1 of 1: loss {NUMBER}, {SO_FAR}\n"
+        rf"rank, epoch 1 of 2: loss {NUMBER}, lists with gold {NUMBER}, λ {NUMBER}, {LEFT}\n"
+        rf"rank, epoch 2 of 2: loss {NUMBER}, lists with gold {NUMBER}, λ {NUMBER}, {SO_FAR}\n"
         rf"model: {re.escape(str(tmp_path))}/model \(8 concepts, 20 distinct names\)\n",
         result.err,
     )
@@ -312,13 +314,13 @@ def test_development_mentions_choose_the_epoch_that_refit_repeats(
     epoch = rf"loss {NUMBER}, lists with gold {NUMBER}, λ {NUMBER}"
     judgement = rf"Acc@5 {NUMBER}, candidate recall@20 {NUMBER}"
     assert re.fullmatch(
-        rf"align, epoch 1: loss {NUMBER}\n"
-        rf"rank, epoch 1: {epoch}, development Acc@1 0\.1000, {judgement}\n"
-        rf"rank, epoch 2: {epoch}, development Acc@1 0\.9000, {judgement}\n"
-        rf"rank, epoch 3: {epoch}, development Acc@1 0\.5000, {judgement}\n"
+        rf"align, epoch 1 of 1: loss {NUMBER}, {SO_FAR}\n"
+        rf"rank, epoch 1 of 3: {epoch}, development Acc@1 0\.1000, {judgement}, {LEFT}\n"
+        rf"rank, epoch 2 of 3: {epoch}, development Acc@1 0\.9000, {judgement}, {LEFT}\n"
+        rf"rank, epoch 3 of 3: {epoch}, development Acc@1 0\.5000, {judgement}, {SO_FAR}\n"
         rf"development mentions, protocol strict, with the weights of epoch 2:\n(.*\n)+"
         rf"refit: 2 epochs on the training and the development mentions\n"
-        rf"refit, epoch 1: {epoch}\nrefit, epoch 2: {epoch}\n"
+        rf"refit, epoch 1 of 2: {epoch}, {LEFT}\nrefit, epoch 2 of 2: {epoch}, {SO_FAR}\n"
         rf"model: .*\n",
         said,
     )
@@ -338,7 +340,7 @@ def test_refit_trains_the_second_stage_again(run: Run, common: tuple[object, ...
     arguments = (*common, *stage, "--epochs", "1", "--dev", folder / "dev.tsv", "--refit", "-o", tmp_path / "model")
     result = run("train", *arguments)
     assert result.code == 0
-    assert re.search(rf"\nrank-rerank, epoch 1: loss {NUMBER}, lists with gold first {NUMBER}\n", result.err)
+    assert re.search(rf"\nrank-rerank, epoch 1 of 1: loss {NUMBER}, lists with gold first {NUMBER}, {SO_FAR}\n", result.err)
     phases = ["align", "rank", "rank-rerank", "refit", "refit-rerank"]
     assert [(record["phase"], record["epoch"]) for record in records(tmp_path / "model")] == [(phase, 1) for phase in phases]
     assert [path.name for path in tmp_path.iterdir()] == ["model"]  # the checkpoints are gone
@@ -407,7 +409,7 @@ def stopped(arguments: Iterable[object], folder: Path, number: signal.Signals) -
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, encoding="utf-8", env=environment) as child:
         assert child.stderr is not None
         for line in child.stderr:
-            if line.startswith("rank, epoch 1:"):
+            if line.startswith("rank, epoch 1 of 8:"):
                 break
         child.send_signal(number)
         said = child.stderr.read()
@@ -440,13 +442,13 @@ def test_a_stopped_training_goes_on_to_the_same_model(
     arguments = (*common, "--epochs", "8", "-o", tmp_path / "model")
     found, said = stopped(arguments, tmp_path, number)
     assert found == code, said
-    assert re.fullmatch(rf"(rank, epoch \d: .*\n)*{message}", said)
+    assert re.fullmatch(rf"(rank, epoch \d of 8: .*\n)*{message}", said)
     assert [path.name for path in tmp_path.iterdir()] == ["model.training"]  # no model yet
     checkpoint = max(path.name for path in (tmp_path / "model.training" / "rank").iterdir())
     epochs, steps = map(int, checkpoint.split("-"))
     assert 1 <= epochs < 8
     made: list[tuple[int, int]] = []
-    progress = importlib.import_module("linker.cli.progress")._Progress
+    progress = importlib.import_module("linker.cli.progress").Progress
     monkeypatch.setattr(progress, "_step", lambda self, step: made.append((step.epoch, step.step)))
     assert run("train", *arguments, "--resume").code == 0
     every = [(epoch, step) for epoch in range(1, 9) for step in (1, 2)]  # 6 mentions, 4 at once

@@ -39,7 +39,9 @@ def folder(tmp_path: Path) -> Path:
 def test_training_on_text(run: Run, folder: Path) -> None:
     done = run("words", "train", folder / "text.txt", *SMALL, "-o", folder / "w")
     assert (done.code, done.out) == (0, "")
-    assert done.err == f"words: {folder / 'w'} (7 words, 8 components)\n"
+    said = f"reading {folder / 'text.txt'}\ntraining word vectors on 10 lines\nwords: {folder / 'w'} (7 words, 8 components)\n"
+    assert done.err == said
+    assert run("words", "train", folder / "text.txt", *SMALL, "-o", folder / "w", "-q") == (0, "", "")
     assert set(WordVectors.read(folder / "w").words) == {"a", "high", "fever", "breast", "cancer", "and", "no"}
 
 
@@ -113,7 +115,7 @@ def test_training_with_words(run: Run, folder: Path, words: str) -> None:
     )
     assert done.code == 0, done.err
     assert "encoder: dan, trained on cpu" in done.err
-    assert "ground, epoch 1: loss" in done.err
+    assert "ground, epoch 1 of 1: loss" in done.err
     encoder = Linker.load(folder / "m").generator.encoder  # type: ignore[attr-defined]
     assert encoder.dim == (2 if words in ("file", "folder") else 8)
     assert ("and" in encoder.words.words) == (words == "text")

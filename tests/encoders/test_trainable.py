@@ -149,6 +149,10 @@ def test_progress_is_shown_when_asked(capfd: pytest.CaptureFixture[str]) -> None
     assert capfd.readouterr() == ("", "")
     Sums().encode(NAMES, progress=True)
     assert "/4 [" in capfd.readouterr().err
+    told: list[tuple[int, int]] = []
+    Sums().encode(["a" * n for n in range(150)], progress=lambda done, count: told.append((done, count)))
+    assert told == [(0, 150), (64, 150), (128, 150)]
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(("precision", "outer", "expected"), [("fp32", False, False), ("fp32", True, False), ("bf16", False, True)])

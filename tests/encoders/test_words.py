@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
+import itertools
+import logging
 import pickle
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from hypothesis import strategies as st
 from linker.encoders.options import WordsOptions
 from linker.encoders.words import CONCEPT, NAME, Subwords, WordVectors, marked, read_texts, tokens
 from linker.errors import LinkerError, Skip
+from linker.training.options import Part
 
 gensim = pytest.importorskip("gensim")
 
@@ -189,6 +193,22 @@ def test_the_seed_decides() -> None:
     np.testing.assert_array_equal(one.vectors, same.vectors)
     other = WordVectors.train(TEXT * 20, WordsOptions(dim=4, min_count=1, epochs=1, buckets=50, seed=1))
     assert not np.array_equal(one.vectors, other.vectors)
+
+
+@pytest.mark.parametrize("subwords", [True, False])
+def test_training_tells_how_far_it_is_and_gives_the_same(subwords: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = dataclasses.replace(TINY, epochs=2, subwords=subwords)
+    expected, log = WordVectors.train(TEXT * 3000, options), logging.getLogger("gensim.models.word2vec")
+    before, seconds, told = (log.level, log.filters[:]), itertools.count(), list[Part]()
+    monkeypatch.setattr("gensim.models.word2vec.default_timer", lambda: float(next(seconds)))  # it reports once a second
+    made = WordVectors.train(TEXT * 3000, options, told.append)
+    np.testing.assert_array_equal(made.vectors, expected.vectors)
+    assert told[0] == Part("training word vectors", 0.0, "epoch 1 of 2")
+    assert {part.at for part in told} == {"epoch 1 of 2", "epoch 2 of 2"}
+    shares = [part.share or 0.0 for part in told]
+    assert shares == sorted(shares)
+    assert all((share > 0.5) == (part.at == "epoch 2 of 2") for share, part in zip(shares, told, strict=True))
+    assert (log.level, log.filters) == before
 
 
 def test_no_word_is_frequent_enough() -> None:
