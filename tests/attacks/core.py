@@ -94,7 +94,6 @@ def run(name: str, prepared: Prepared, seed: int, cases: range, seconds: float =
     Processes are forked, so that what called this must have no threads, and must not have linked (OpenMP then hangs in the forks).
     """
     tally, end = Tally(), time.monotonic() + seconds
-    os.fsync = lambda _: None  # processes die here, not machines
     logging.getLogger().setLevel(logging.CRITICAL)  # thousands of refusals
     with tempfile.TemporaryDirectory(prefix="attacks-") as place, prepared(Path(place) / "shared") as attack:
         at = cases.start
@@ -145,7 +144,7 @@ def _work(name: str, attack: Attack, seed: int, cases: range, folder: Path, end:
             attack(random.Random(f"{name} {seed} {case}"), case, folder)
         except (LinkerError, click.UsageError) as error:
             refused += 1
-            failure = "too long a message: " + str(error)[:200] if len(str(error)) > LONGEST else None
+            failure = _fault(error)
         except BaseException as error:
             failure = describe(error)
             if os.environ.get(SHOWN):
@@ -155,6 +154,16 @@ def _work(name: str, attack: Attack, seed: int, cases: range, folder: Path, end:
         if failure:
             os.write(sender, json.dumps([case, failure]).encode() + b"\n")
         state[:] = struct.pack("qq", case + 1, refused)
+
+
+def _fault(refusal: BaseException) -> str | None:
+    """What is wrong with a refusal, where something is."""
+    cause: BaseException | None = refusal
+    while cause is not None:
+        if isinstance(cause, MemoryError):
+            return f"out of memory, before it was refused: {str(refusal)[:200]}"
+        cause = cause.__cause__ or cause.__context__
+    return f"too long a message: {str(refusal)[:200]}" if len(str(refusal)) > LONGEST else None
 
 
 def _limit() -> None:

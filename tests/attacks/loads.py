@@ -6,13 +6,12 @@ import contextlib
 import dataclasses
 import os
 import random
-import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from linker import Dictionary, Linker, LinkerError, Mention, files
+from linker import Dictionary, Linker, LinkerError, Mention
 from linker.types import GoldGroup
 
 from .commands import check, process
@@ -61,13 +60,14 @@ def _replaced(shared: Path) -> Iterator[tuple[Path, list[Path]]]:
     """A folder that a process fills with two models in turn, and these two; they differ in every part."""
     shared.mkdir()
     models, path = [shared / "A", shared / "B"], shared / "model"
-    for number, model in enumerate(models):
-        _linker(shared / "dict.tsv", number).save(model)
-    shutil.copytree(models[0], path)
+    linkers = [_linker(shared / "dict.tsv", number) for number in (0, 1)]
+    for linker, model in zip(linkers, models, strict=True):
+        linker.save(model)
+    linkers[0].save(path)
     writer = os.fork()
     if not writer:
         with contextlib.suppress(BaseException):
-            _write(models, path)
+            _write(linkers, path)
         os._exit(1)
     try:
         yield path, models
@@ -79,12 +79,11 @@ def _replaced(shared: Path) -> Iterator[tuple[Path, list[Path]]]:
         os.waitpid(writer, 0)
 
 
-def _write(models: list[Path], path: Path) -> None:
-    """Replace the model as `Linker.save` does, but for its making, until this process is killed."""
+def _write(linkers: list[Linker], path: Path) -> None:
+    """Replace the model without pause, until this process is killed."""
     while True:
-        for model in models[::-1]:
-            with files.write_folder(path) as aside:
-                shutil.copytree(model, aside, dirs_exist_ok=True)
+        for linker in linkers[::-1]:
+            linker.save(path)
 
 
 def _linker(table: Path, number: int) -> Linker:
