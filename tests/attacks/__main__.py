@@ -10,9 +10,9 @@ import sys
 if __name__ == "__main__":
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")  # before numpy
 
-    from .core import load, run
+    from .core import run
     from .kinds import KINDS
 
     kind, (seed, first, count), seconds = sys.argv[1], map(int, sys.argv[2:5]), float(sys.argv[5])
-    tally = run(kind, load(KINDS[kind].prepared), seed, range(first, first + count), seconds)
+    tally = run(kind, KINDS[kind], seed, range(first, first + count), seconds)
     print(json.dumps(dataclasses.asdict(tally)))

@@ -28,7 +28,7 @@ import click
 
 from linker.errors import LinkerError
 
-CPU, WALL = 10, 120  # seconds of a case
+CPU = 10  # seconds of a case
 MEMORY = 1 << 30  # bytes that a process may take beyond what it has at its start
 CHUNK = 250  # cases of a process
 LONGEST = 2_000  # characters of a message of linker's
@@ -51,12 +51,14 @@ class Kind:
         what: what is attacked, and how.
         quick: the cases of the quick share.
         long: those of the long run.
+        wall: seconds that a case may last, with the processes that it waits for.
     """
 
     prepared: str
     what: str
     quick: int
     long: int
+    wall: int = 120
 
 
 @dataclass(slots=True)
@@ -84,25 +86,26 @@ def apart(name: str, seed: int, first: int, count: int, seconds: float) -> Tally
     if os.environ.get(SHOWN):
         sys.stderr.buffer.write(done.stderr)
     if done.returncode:
-        return Tally(failures=[(first, f"the attack could not be made: {done.stderr.decode(errors='replace')[-1000:]}")])
+        return Tally(failures=[[first, f"the attack could not be made: {done.stderr.decode(errors='replace')[-1000:]}"]])
     return Tally(**json.loads(done.stdout))
 
 
-def run(name: str, prepared: Prepared, seed: int, cases: range, seconds: float = float("inf")) -> Tally:
+def run(name: str, kind: Kind, seed: int, cases: range, seconds: float) -> Tally:
     """Try some cases of a kind of attack, and stop where the time is over.
 
     Processes are forked, so that what called this must have no threads, and must not have linked (OpenMP then hangs in the forks).
     """
     tally, end = Tally(), time.monotonic() + seconds
     logging.getLogger().setLevel(logging.CRITICAL)  # thousands of refusals
-    with tempfile.TemporaryDirectory(prefix="attacks-") as place, prepared(Path(place) / "shared") as attack:
-        at = cases.start
+    with tempfile.TemporaryDirectory(prefix="attacks-") as place, load(kind.prepared)(Path(place) / "shared") as attack:
+        at, folder = cases.start, Path(place) / "case"
         while at < cases.stop and time.monotonic() < end:
-            at = _process(name, attack, seed, range(at, min(at + CHUNK, cases.stop)), Path(place) / "case", end, tally)
+            some = range(at, min(at + CHUNK, cases.stop))
+            at = _process(lambda case: attack(random.Random(f"{name} {seed} {case}"), case, folder), kind.wall, some, folder, end, tally)
     return tally
 
 
-def _process(name: str, attack: Attack, seed: int, cases: range, folder: Path, end: float, tally: Tally) -> int:
+def _process(attack: Callable[[int], None], wall: int, cases: range, folder: Path, end: float, tally: Tally) -> int:
     """Try cases in one process, and return the case to go on with."""
     state = mmap.mmap(-1, 16)  # the case under way, and how many were refused
     state[:] = struct.pack("qq", cases.start, 0)
@@ -113,7 +116,7 @@ def _process(name: str, attack: Attack, seed: int, cases: range, folder: Path, e
         with contextlib.suppress(BaseException):
             os.setsid()
             _limit()
-            _work(name, attack, seed, cases, folder, end, state, sender)
+            _work(attack, wall, cases, folder, end, state, sender)
             os._exit(0)
         os._exit(1)
     os.close(sender)
@@ -124,24 +127,24 @@ def _process(name: str, attack: Attack, seed: int, cases: range, folder: Path, e
         os.killpg(pid, signal.SIGKILL)  # what a process that died has left
     case, refused = struct.unpack("qq", state[:])
     if status:
-        tally.failures.append((case, _death(os.waitstatus_to_exitcode(status))))
+        tally.failures.append([case, _death(os.waitstatus_to_exitcode(status), wall)])
         case += 1
     tally.tried += case - cases.start
     tally.refused += refused
     return case
 
 
-def _work(name: str, attack: Attack, seed: int, cases: range, folder: Path, end: float, state: mmap.mmap, sender: int) -> None:
+def _work(attack: Callable[[int], None], wall: int, cases: range, folder: Path, end: float, state: mmap.mmap, sender: int) -> None:
     refused = 0
     for case in cases:
         if time.monotonic() > end:
             return
         signal.setitimer(signal.ITIMER_PROF, CPU)
-        signal.setitimer(signal.ITIMER_REAL, WALL)
+        signal.setitimer(signal.ITIMER_REAL, wall)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         try:
-            attack(random.Random(f"{name} {seed} {case}"), case, folder)
+            attack(case)
         except (LinkerError, click.UsageError) as error:
             refused += 1
             failure = _fault(error)
@@ -173,7 +176,7 @@ def _limit() -> None:
     for number in (signal.SIGPROF, signal.SIGALRM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     limit = _size() + MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -182,11 +185,11 @@ def _size() -> int:
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
-def _death(code: int) -> str:
+def _death(code: int, wall: int) -> str:
     if code == -signal.SIGPROF:
         return f"out of time: more than {CPU} s of CPU"
     if code == -signal.SIGALRM:
-        return f"out of time: more than {WALL} s"
+        return f"out of time: more than {wall} s"
     return f"died: of {signal.Signals(-code).name}" if code < 0 else f"died: with exit code {code}"
 
 
