@@ -96,6 +96,7 @@ def run(name: str, kind: Kind, seed: int, cases: range, seconds: float) -> Tally
     Processes are forked, so that what called this must have no threads, and must not have linked (OpenMP then hangs in the forks).
     """
     tally, end = Tally(), time.monotonic() + seconds
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-2:])  # a thread for each of many cores takes address space
     logging.getLogger().setLevel(logging.CRITICAL)  # thousands of refusals
     with tempfile.TemporaryDirectory(prefix="attacks-") as place, load(kind.prepared)(Path(place) / "shared") as attack:
         at, folder = cases.start, Path(place) / "case"

@@ -37,20 +37,20 @@ def _materials(shared: Path) -> None:
     (shared / "many.txt").write_text("".join(f"illness {n}\n" for n in range(20_000)))
 
 
-def _words(command: str, shared: Path) -> list[str]:
-    return [*LINKER, *command.replace("{shared}", str(shared)).split()]
+def _arguments(command: str, shared: Path) -> list[str]:
+    return command.replace("{shared}", str(shared)).split()
 
 
 @contextlib.contextmanager
 def prepared(shared: Path) -> Iterator[Attack]:
-    """SIGKILL while something is replaced: what stood is there, or the new; the same command then succeeds and leaves nothing else."""
+    """A kill while something is replaced: what stood is there, or the new; the same command then succeeds and leaves nothing else."""
     _materials(shared)
     names = [name for name in _COMMANDS if name != "words" or _has_gensim()]
     seconds: dict[str, float] = {}  # of a whole run
     (shared / "whole").mkdir()
 
     def run(name: str, folder: Path) -> None:
-        check(process(_COMMANDS[name].replace("{shared}", str(shared)).split(), folder=folder), 0)
+        check(process(_arguments(_COMMANDS[name], shared), folder=folder), 0)
 
     def attack(rng: random.Random, case: int, folder: Path) -> None:
         name = names[case % len(names)]
@@ -60,11 +60,15 @@ def prepared(shared: Path) -> Iterator[Attack]:
             seconds[name] = time.monotonic() - start
         old, new = _old(name, shared, folder), shared / "whole" / name
         moment = rng.uniform(0.5, 1.05) * seconds[name]  # before that Python is starting
-        running = subprocess.Popen(_words(_COMMANDS[name], shared), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        command = [*LINKER, *_arguments(_COMMANDS[name], shared)]
+        running = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             running.wait(moment)
-        running.kill()
-        running.wait()
+        deadly = rng.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGKILL, signal.SIGTERM))
+        running.send_signal(deadly)
+        code = running.wait(60)
+        if code not in (0, -deadly, 143):
+            raise Failed(f"exit code {code} after {deadly.name}: {name} after {moment:.3f} s")
         found = _contents(folder / name)
         if name == "evaluation":  # each of its files for itself
             ok = all(found.get(file) in (old[file], _contents(new)[file]) for file in old)
@@ -119,7 +123,7 @@ def interrupts(shared: Path) -> Iterator[Attack]:
     def attack(rng: random.Random, case: int, folder: Path) -> None:
         name = list(_STARTS)[case % len(_STARTS)]
         moment = rng.uniform(0.02, 0.8)
-        command = _words(_STARTS[name], shared)
+        command = [*LINKER, *_arguments(_STARTS[name], shared)]
         with open(folder / "err", "wb") as err:
             running = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=err)
             time.sleep(moment)

@@ -17,7 +17,7 @@ KINDS = {
     "writers": Kind("writers:prepared", "hostile texts in every format that is written, read again", 600, 18_000),
     "sparse models": Kind("models:sparse", "damaged and signed again: sparse models, dictionaries, word vectors", 150, 1_200, wall=20),
     "dense models": Kind("models:dense", "damaged and signed again: models with a dan or a transformer", 0, 800, wall=30),
-    "kills": Kind("kills:prepared", "SIGKILL while something is replaced, at random moments", 2, 100),
+    "kills": Kind("kills:prepared", "SIGKILL or SIGTERM while something is replaced, at random moments", 2, 140),
     "interrupts": Kind("kills:interrupts", "Ctrl-C at random moments, most of them early", 2, 100),
     "swaps": Kind("swaps:prepared", "a death at every line of the code that replaces files and folders", 60, POINTS + 200),
     "loads": Kind("loads:prepared", "models that are loaded while they are replaced", 120, 10_000),

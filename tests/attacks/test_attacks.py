@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from .core import apart
 from .kinds import KINDS
 
 SEED = 0
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and signals are those of Linux")
 
 
 @pytest.mark.parametrize("kind", [name for name in KINDS if KINDS[name].quick])
