@@ -194,13 +194,12 @@ def prepared(shared: Path) -> Iterator[Attack]:
     for module in _LATE:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
-    inputs = {name: data for target in readers.TARGETS.values() for name, data in target.files.items()}
+    inputs = [file for target in readers.TARGETS.values() for file in target.files.items()]
 
     def attack(rng: random.Random, case: int, folder: Path) -> None:
         command = list(_COMMANDS)[case % len(_COMMANDS)]
-        name = rng.choice(list(inputs))
-        data = mutated(rng, inputs[name]) if rng.random() < 0.7 else inputs[name]
-        data, _ = packed(rng, data)
+        name, data = rng.choice(inputs)
+        data, _ = packed(rng, mutated(rng, data) if rng.random() < 0.7 else data)
         (folder / name).write_bytes(data)
         options = _COMMANDS[command]
         arguments = command.split()
