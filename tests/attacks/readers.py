@@ -1,0 +1,242 @@
+"""Mutated files of each format that linker reads, and what decompresses to far more than it is."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from linker import Dictionary, Linker, LinkerError, inspection
+from linker.cli import settings
+from linker.errors import InputError, OnError, Skip, stop
+from linker.evaluation import predictions
+from linker.outputs import bioc, jsonl, pubtator, tsv
+from linker.readers import mentions, table
+from linker.text import spelling
+from linker.types import Candidate, Document, Mention, Part, Prediction
+
+from . import seeds
+from .core import Attack, Failed
+from .mutate import mutated, packed
+
+Read = Callable[[Path, OnError, random.Random], int | None]
+"""Reads a file, does with it what a command would, and returns its records where each line is one, or is skipped."""
+
+BOMB = 1_200_000_000  # bytes
+_MEMBER = 10_000_000  # bytes of a gzip member
+_OTHER_ENCODINGS = (b"\xff\xfe", b"\xfe\xff", b"%PDF", b"PK\x03\x04", b"\x1f\x8b")  # starts of what is no text, and stops the reading
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A format: its files by name (the first is what is named to linker; "." for their folder), and how it is read."""
+
+    files: dict[str, bytes]
+    read: Read
+    named: str = ""
+
+
+def encoded() -> io.TextIOWrapper:
+    """A file in memory that takes what an output file takes."""
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n")
+
+
+def _mentions(format: str) -> Read:
+    def read(path: Path, on_error: OnError, rng: random.Random) -> int | None:
+        lines = 0
+        chosen = format if rng.random() < 0.9 else None
+        for item in mentions.read(path, chosen, on_error=on_error):
+            document, found = (item, item.mentions) if isinstance(item, Document) else (None, (item,))
+            lines += len(found)
+            linked = [(document, [_predicted(mention) for mention in found])]
+            for writer in (tsv, jsonl, *((bioc, pubtator) if document and document.passages else ())):
+                with contextlib.suppress(LinkerError), encoded() as file:
+                    writer.write(linked, file)
+        return lines if chosen in ("txt", "tsv", "jsonl", "concept") else None
+
+    return read
+
+
+def _predicted(mention: Mention) -> Prediction:
+    candidates = (Candidate("MESH:D001943", "Breast Neoplasms", "breast cancer", 0.9, 0.9),) if len(mention.text) % 2 else ()
+    return Prediction(mention, (Part(mention.text, None, mention.spans, candidates, nil=not candidates),))
+
+
+def _dictionary(format: str) -> Read:
+    def read(path: Path, on_error: OnError, rng: random.Random) -> None:
+        found = Dictionary.read(path, format=format if rng.random() < 0.9 else None, on_error=on_error)
+        with encoded() as file:
+            table.write(map(found.concept, range(len(found))), file)
+        inspection.stats(found)
+        if rng.random() < 0.1:
+            list(Linker.train(found).link(["breast cancer", "x"]))
+
+    return read
+
+
+def _predictions(path: Path, on_error: OnError, rng: random.Random) -> int | None:
+    if isinstance(on_error, Skip):
+        return sum(1 for _ in jsonl.read(path, on_error=on_error))
+    _judged(path, "strict")
+    return None
+
+
+def _biosyn(path: Path, on_error: OnError, rng: random.Random) -> None:
+    _judged(path, "biosyn")
+
+
+def _judged(path: Path, protocol: str) -> None:
+    gold = path.with_name("gold.tsv")
+    gold.write_bytes(seeds.TSV_PLAIN)
+    annotated = [mention for mention, _ in mentions.flatten(mentions.read(gold))]
+    list(predictions.outcomes(path, annotated, protocol, lambda identifier: frozenset((identifier,))))
+
+
+def _spelling(path: Path, on_error: OnError, rng: random.Random) -> None:
+    spelling.correct("a tumour of haemo philia", spelling.read(path, on_error))
+
+
+def _config(path: Path, on_error: OnError, rng: random.Random) -> None:
+    settings.read("default", str(path), [], [])
+
+
+def _words(path: Path, on_error: OnError, rng: random.Random) -> None:
+    from linker.encoders.words import WordVectors
+
+    WordVectors.read(path).means(["breast cancer", "feverish"])
+
+
+def _texts(path: Path, on_error: OnError, rng: random.Random) -> None:
+    from linker.encoders.words import read_texts
+
+    for _ in read_texts([path]):
+        pass
+
+
+RRF = {"MRCONSO.RRF": seeds.MRCONSO, "MRREL.RRF": seeds.MRREL, "MRSTY.RRF": seeds.MRSTY}
+TARGETS = {
+    "txt": Target({"a.txt": seeds.TXT}, _mentions("txt")),
+    "tsv": Target({"a.tsv": seeds.TSV}, _mentions("tsv")),
+    "tsv without header": Target({"a.tsv": seeds.TSV_PLAIN}, _mentions("tsv")),
+    "csv": Target({"a.csv": seeds.CSV}, _mentions("tsv")),
+    "jsonl": Target({"a.jsonl": seeds.JSONL}, _mentions("jsonl")),
+    "pubtator": Target({"a.txt": seeds.PUBTATOR}, _mentions("pubtator")),
+    "bioc xml": Target({"a.xml": seeds.BIOC_XML}, _mentions("bioc")),
+    "bioc json": Target({"a.json": seeds.BIOC_JSON}, _mentions("bioc")),
+    "concept": Target({"a.concept": seeds.CONCEPT}, _mentions("concept")),
+    "predictions": Target({"a.jsonl": seeds.PREDICTIONS}, _predictions),
+    "predictions of BioSyn": Target({"a.json": seeds.BIOSYN}, _biosyn),
+    "table": Target({"a.tsv": seeds.TABLE}, _dictionary("table")),
+    "table csv": Target({"a.csv": seeds.TABLE_CSV}, _dictionary("table")),
+    "medic": Target({"a.tsv": seeds.MEDIC}, _dictionary("medic")),
+    "medic csv": Target({"a.csv": seeds.MEDIC_CSV}, _dictionary("medic")),
+    "obo": Target({"a.obo": seeds.OBO}, _dictionary("obo")),
+    "id||name": Target({"a.txt": seeds.NAMES}, _dictionary("biosyn")),
+    "rrf": Target(RRF, _dictionary("rrf"), named="."),
+    "spelling list": Target({"a.txt": seeds.SPELLING}, _spelling),
+    "toml": Target({"a.toml": seeds.TOML}, _config),
+    "text": Target({"a.txt": seeds.TEXT}, _texts),
+    "word2vec text": Target({"a.txt": seeds.WORD2VEC_TEXT}, _words),
+}
+
+
+def _with_gensim(folder: Path) -> dict[str, Target]:
+    """The formats that gensim reads; none where it is not installed."""
+    try:
+        from gensim.models import FastText
+        from gensim.models.fasttext import save_facebook_model
+    except ImportError:
+        return {}
+    sentences = [line.split() for line in seeds.TEXT.decode().splitlines()]
+    made = FastText(sentences, vector_size=4, min_count=1, min_n=3, max_n=3, bucket=50, epochs=1, workers=1, seed=0)
+    save_facebook_model(made, str(folder / "a.bin"))
+    return {
+        "fasttext": Target({"a.bin": (folder / "a.bin").read_bytes()}, _words),
+        "word2vec binary": Target({"a.bin": seeds.WORD2VEC_BINARY}, _words),
+    }
+
+
+@contextlib.contextmanager
+def prepared(folder: Path) -> Iterator[Attack]:
+    """Mutated files, one format after the other; every second is read with --on-error skip."""
+    folder.mkdir()
+    targets = list((TARGETS | _with_gensim(folder)).items())
+
+    def attack(rng: random.Random, case: int, folder: Path) -> None:
+        name, target = targets[case % len(targets)]
+        files = dict(target.files)
+        file = rng.choice(list(files))
+        plain = mutated(rng, files[file])
+        files[file], whole = packed(rng, plain)
+        for other, data in files.items():
+            (folder / other).write_bytes(data)
+        on_error = Skip() if rng.random() < 0.5 else stop
+        try:
+            records = target.read(folder / (target.named or file), on_error, rng)
+        except InputError as error:
+            stopped = isinstance(on_error, Skip) and name in ("txt", "tsv", "jsonl", "concept") and (error.line or 0) > 1
+            if stopped and whole and error.path.endswith(file):
+                raise Failed(f"a bad record stopped the reading with skip ({name}): {error}") from error
+            raise
+        if isinstance(on_error, Skip) and records is not None and whole and not plain.startswith(_OTHER_ENCODINGS):
+            _check_none_lost(name, plain, records, on_error.count)
+
+    yield attack
+
+
+def _check_none_lost(name: str, data: bytes, records: int, skipped: int) -> None:
+    """Check that each line is a record or was skipped, but for a header."""
+    lines = data.count(b"\n") + (not data.endswith(b"\n") and data not in (b"", b"\xef\xbb\xbf"))
+    headers = (0, 1) if name in ("tsv", "csv", "tsv without header") and b"mention" in data.partition(b"\n")[0].lower() else (0,)
+    if lines - records - skipped not in headers:
+        raise Failed(f"lines were lost ({name}): {lines} lines, {records} records, {skipped} skipped")
+
+
+BOMBS = {  # a format, and what stands before, in and behind the endless text
+    "jsonl": (b'{"mention": "', b"a", b'"}\n'),
+    "txt": (b"cancer\n", b"a", b"\n"),
+    "tsv": (b"cancer\t", b"D1|", b"\n"),
+    "pubtator": (b"1|t|", b"a ", b"\n"),
+    "bioc xml": (b"<collection><document><id>1</id><passage><offset>0</offset><text>", b"a", b"</text></passage></document></collection>"),
+    "bioc json": (b'{"documents": [{"id": "', b"a", b'"}]}'),
+    "concept": (b"1||0|1||Disease||", b"a", b"||D1\n"),
+    "predictions": (b'{"schema": 1, "mention": "', b"a", b'"}\n'),
+    "predictions of BioSyn": (b'{"queries": "', b"a", b'"}'),
+    "table": (b"id\tname\nX:1\t", b"a", b"\n"),
+    "medic": (seeds.MEDIC, b"a", b"\n"),
+    "obo": (seeds.OBO + b"\n[Term]\nid: X:9\nname: ", b"a", b"\n"),
+    "id||name": (b"X:1||", b"a", b"\n"),
+    "spelling list": (b"a||", b"a", b"\n"),
+    "toml": (b"[sparse]\na = '", b"a", b"'\n"),
+    "text": (b"", b"a ", b"\n"),
+    "word2vec text": (b"1 4\na", b" 0", b"\n"),
+}
+
+
+@contextlib.contextmanager
+def bombs(folder: Path) -> Iterator[Attack]:
+    """A megabyte of gzip that holds one line of more than a gigabyte, format by format, with and without skipping."""
+
+    def attack(rng: random.Random, case: int, folder: Path) -> None:
+        name = list(BOMBS)[case // 2 % len(BOMBS)]
+        target = TARGETS[name]
+        start, endless, end = BOMBS[name]
+        path = folder / f"{next(iter(target.files))}.gz"
+        member = gzip.compress(endless * (_MEMBER // len(endless)))
+        with open(path, "wb") as file:
+            file.write(gzip.compress(start))
+            for _ in range(BOMB // _MEMBER):
+                file.write(member)
+            file.write(gzip.compress(end))
+        try:
+            target.read(path, Skip() if case % 2 else stop, rng)
+        except LinkerError:
+            raise
+        except MemoryError as error:
+            raise Failed(f"out of memory over a line that is too long ({name})") from error
+
+    yield attack

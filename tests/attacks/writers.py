@@ -1,0 +1,214 @@
+"""Predictions and concepts full of what is hard to write: what was written is read again, by others' readers and by linker's."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import random
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+
+from linker.errors import LinkerError
+from linker.outputs import bioc, joined_ids, jsonl, pubtator, tsv
+from linker.readers import mentions, table
+from linker.types import Candidate, Concept, Document, Mention, Name, Part, Passage, Prediction
+
+from .core import Attack, Failed
+
+_PIECES = (
+    *("cancer", "breast", "β-", "ß", "é", "e\u0301", "😀", "中", "ﬁ", "a", "1", "-1", "=1+1", "@x", "NULL", "None"),
+    *(" ", " ", " ", "\t", "\n", "\r", "\r\n", "\x0b", "\x0c", "\x00", "\x01", "\x1a", "\x1f", "\x7f", "\x85", "\xa0", "\u2028", "\u2029"),
+    *("\ufeff", "\ufffe", "\uffff", "\ufdd0", "\U0010ffff", "\u202e", "\u200b", "\xad"),
+    *(
+        '"',
+        '""',
+        "'",
+        "`",
+        ",",
+        ";",
+        ":",
+        "|",
+        "||",
+        "\\",
+        "\\n",
+        "\\t",
+        "\\|",
+        "/",
+        "<",
+        ">",
+        "&",
+        "&amp;",
+        "]]>",
+        "<!--",
+        "{",
+        "}",
+        "#",
+        "!",
+    ),
+)
+_BROKEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")  # what a writer may put a blank for
+Linked = list[tuple[Document | None, list[Prediction]]]
+
+
+def text(rng: random.Random, most: int = 12) -> str:
+    """A text that is not blank."""
+    made = "".join(rng.choices(_PIECES, k=rng.randint(0, most)))
+    return made if made.strip() and _blank(made).strip() else made + "x"
+
+
+def _blank(text: str) -> str:
+    """A text as it may be read again: what cannot stand there is a blank."""
+    return _BROKEN.sub(" ", text)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
+
+
+def _prediction(rng: random.Random, mention: Mention) -> Prediction:
+    parts = []
+    for _ in range(rng.choice((1, 1, 2))):
+        candidates = tuple(
+            Candidate(f"MESH:D{rng.randrange(9)}", text(rng), text(rng), rng.choice((0.5, -1.0, 0.0, 1e-9)), 0.5, rng.choice((None, 0.1)))
+            for _ in range(rng.randrange(3))
+        )
+        parts.append(Part(text(rng), rng.choice((None, text(rng))), mention.spans, candidates, nil=not candidates))
+    return Prediction(mention, tuple(parts))
+
+
+def _loose(rng: random.Random) -> Linked:
+    owners = (None, None, text(rng))
+    found = [Mention(text(rng), document_id=rng.choice(owners), spans=rng.choice(((), ((0, 4), (6, 9))))) for _ in range(rng.randint(1, 4))]
+    return [(None, [_prediction(rng, mention)]) for mention in found]
+
+
+def _document(rng: random.Random, number: int) -> tuple[Document, list[Prediction]]:
+    """A document with mentions, as BioC can hold it."""
+    passages, offset = [], 0
+    for kind in ("title", "abstract")[: rng.choice((1, 2, 2))]:
+        passages.append(Passage(text(rng, 30), offset, {"type": kind}))
+        offset += len(passages[-1].text) + 1
+    whole = Document("", tuple(passages)).text
+    identifier = f"{number}{rng.choice(('', '', text(rng, 3)))}"
+    found = []
+    for _ in range(rng.randrange(3)):
+        start = rng.randrange(len(whole))
+        end = rng.randint(start + 1, min(len(whole), start + 12))
+        if _blank(whole[start:end]).strip():
+            found.append(Mention(whole[start:end], ((start, end),), type=rng.choice(("Disease", text(rng, 3))), document_id=identifier))
+    return Document(identifier, tuple(passages), tuple(found)), [_prediction(rng, mention) for mention in found]
+
+
+def _written(writer: ModuleType, linked: Linked, path: Path) -> str:
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        writer.write(linked, file)
+    return path.read_bytes().decode()
+
+
+@contextlib.contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Take it for a failure where linker refuses what it wrote itself."""
+    try:
+        yield
+    except LinkerError as error:
+        raise Failed(f"{what}, refused: {error}") from error
+
+
+def _check(what: str, found: object, expected: object) -> None:
+    if found != expected:
+        raise Failed(f"{what}: found {found!r}"[:500] + f", expected {expected!r}"[:500])
+
+
+def _tsv(rng: random.Random, folder: Path) -> None:
+    """Rows and cells come back by csv.excel_tab, and the mentions by our reader; tabs and line breaks inside cells are blanks."""
+    linked = _loose(rng) if rng.random() < 0.5 else [_document(rng, number) for number in range(rng.randint(1, 3))]
+    written = _written(tsv, linked, folder / "a.tsv")
+    header, *rows = csv.reader(io.StringIO(written, newline=""), csv.excel_tab)
+    expected = [(document, prediction, row) for document, found in linked for prediction in found for row in _rows(prediction)]
+    _check("tsv by csv.excel_tab, number of rows", len(rows), len(expected))
+    for cells, (document, prediction, row) in zip(rows, expected, strict=True):
+        _check("tsv by csv.excel_tab, number of cells", len(cells), len(header))
+        named = dict(zip(header, map(_blank, cells), strict=True))
+        _check("tsv by csv.excel_tab, cells", [named[name] for name in ("mention", "part", "name", "matched_name")], [*map(_blank, row)])
+        owner = document.id if document else prediction.mention.document_id
+        _check("tsv by csv.excel_tab, document_id", named.get("document_id", ""), _blank(owner or ""))
+    if rows:
+        with _reading("tsv by our reader"):
+            read = [_blank(mention.text).strip() for mention, _ in mentions.flatten(mentions.read(folder / "a.tsv", "tsv"))]
+        _check("tsv by our reader", read, [_blank(prediction.mention.text).strip() for _, prediction, _ in expected])
+
+
+def _rows(prediction: Prediction) -> Iterator[tuple[str, str, str, str]]:
+    for part in prediction.parts:
+        for candidate in part.candidates or [None]:
+            names = (candidate.name, candidate.matched_name) if candidate else ("", "")
+            yield prediction.mention.text, part.text, *names
+
+
+def _jsonl(rng: random.Random, folder: Path) -> None:
+    """Every line is the prediction as it was, by json and by our reader of predictions; mentions come back by that of mentions."""
+    linked = _loose(rng)
+    written = _written(jsonl, linked, folder / "a.jsonl")
+    expected = [jsonl.to_json(prediction) for _, found in linked for prediction in found]
+    _check("jsonl by json", [json.loads(line) for line in written.split("\n")[:-1]], expected)
+    with _reading("jsonl by our readers"):
+        _check("jsonl by our reader of predictions", [jsonl.to_json(one) for one in jsonl.read(folder / "a.jsonl")], expected)
+        read = [mention.text for mention, _ in mentions.flatten(mentions.read(folder / "a.jsonl"))]
+    _check("jsonl by our reader of mentions", read, [one["mention"].strip() for one in expected])
+
+
+def _documents(name: str, writer: ModuleType) -> Callable[[random.Random, Path], None]:
+    def check(rng: random.Random, folder: Path) -> None:
+        """Documents, texts, mentions and their ids come back by our reader."""
+        linked = [_document(rng, number) for number in range(rng.randint(1, 3))]
+        _written(writer, linked, folder / "a.txt")
+        with _reading(name):
+            read = [item for item in mentions.read(folder / "a.txt", name) if isinstance(item, Document)]
+        _check(f"{name}, documents", [_letters(one.id) for one in read], [_letters(one.id) for one, _ in linked])
+        for one, (document, predictions) in zip(read, linked, strict=True):
+            _check(f"{name}, text", _blank(one.text), _blank(document.text))
+            key = "identifier" if writer is bioc else "pubtator:id"
+            found = sorted((mention.spans, mention.metadata[key]) for mention in one.mentions)
+            _check(f"{name}, mentions", found, sorted((made.mention.spans, joined_ids(made)) for made in predictions))
+
+    return check
+
+
+def _table(rng: random.Random, folder: Path) -> None:
+    """Concepts come back by our reader."""
+    concepts = []
+    for number in range(rng.randint(1, 3)):
+        identifier, names = f"X:{number}", list(dict.fromkeys(_name(rng) for _ in range(rng.randint(1, 3))))
+        kinds = ("preferred", *["exact"] * (len(names) - 1))
+        made = tuple(Name(name, identifier, kind) for name, kind in zip(names, kinds, strict=True))  # type: ignore[arg-type]
+        concepts.append(Concept(identifier, names[0], made, definition=_name(rng), namespace="X"))
+    with open(folder / "a.tsv", "w", encoding="utf-8", newline="\n") as file:
+        table.write(concepts, file)
+    with _reading("table"):
+        _check("table", _shown(table.read(folder / "a.tsv")), _shown(concepts))
+
+
+def _name(rng: random.Random) -> str:
+    """A text as a dictionary can hold it: no reader lets a NUL through."""
+    return text(rng).replace("\0", "").strip() or "x"
+
+
+def _shown(concepts: Iterable[Concept]) -> list[tuple[str, Sequence[str], str]]:
+    return [(one.id, [_blank(name.text).strip() for name in one.names], _blank(one.definition).strip()) for one in concepts]
+
+
+_CHECKS = (_tsv, _tsv, _jsonl, _documents("pubtator", pubtator), _documents("bioc", bioc), _table)
+
+
+@contextlib.contextmanager
+def prepared(_: Path) -> Iterator[Attack]:
+    """Hostile predictions and concepts, one format after the other."""
+
+    def attack(rng: random.Random, case: int, folder: Path) -> None:
+        _CHECKS[case % len(_CHECKS)](rng, folder)
+
+    yield attack
