@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from linker.errors import LinkerError, OnError, stop
 from linker.hierarchy import Hierarchy
 from linker.persistence import Strings
 from linker.readers import dictionaries
-from linker.types import NAME_KINDS, Concept, Name, Source
+from linker.types import NAME_KINDS, Concept, Name, Source, Status
 
 _FIRST = ("training", "preferred", "exact")  # of names with equal scores; what annotators meant by a name beats what it is called
 _KIND_RANK = np.array([_FIRST.index(kind) if kind in _FIRST else len(_FIRST) for kind in NAME_KINDS], np.int32)
@@ -283,8 +283,35 @@ class Dictionary:
     @classmethod
     def open(cls, folder: Path) -> Dictionary:
         """Memory-map the arrays of a folder that was checked already."""
-        sources = [Source(**s) for s in persistence.load_json(folder / "sources.json")]
-        return cls(persistence.load_arrays(folder), persistence.load_json(folder / "labels.json"), sources)
+        columns, labels = persistence.load_arrays(folder), persistence.load_json(folder / "labels.json")
+        try:  # what was signed is as its maker wrote it, and may be no dictionary
+            _check(columns, labels)
+            return cls(columns, labels, [Source(**source) for source in persistence.load_json(folder / "sources.json")])
+        except (KeyError, TypeError, ValueError) as error:
+            raise LinkerError(f"{folder}: holds no dictionary as linker writes it ({error}); make it again") from None
+
+
+def _check(columns: Mapping[str, NDArray[Any]], labels: Any) -> None:
+    """Raise KeyError or ValueError where columns do not fit together, or name rows that are not there."""
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+        raise ValueError("the labels are no list of texts")
+    texts = {name: Strings.from_arrays(columns, name) for name in ("id", "name", "definition", "xrefs", "old")}
+    for column in texts.values():
+        column.check()
+    concepts, names, old = (len(texts[name]) for name in ("id", "name", "old"))
+    limits = {"name.concept": concepts, "name.kind": len(NAME_KINDS), "name.source": len(labels), "name.language": len(labels)}
+    rows = {name: (names, limit) for name, limit in limits.items()}
+    rows |= {"preferred": (concepts, names), "id.rank": (concepts, concepts), "old.status": (old, len(get_args(Status)))}
+    for name, (count, limit) in rows.items():
+        persistence.check_lists(np.array([0, count]), columns[name], 1, limit)
+    for name, (count, limit) in {"types": (concepts, len(labels)), "parents": (concepts, concepts), "old": (old, concepts)}.items():
+        persistence.check_lists(columns[f"{name}.indptr"], columns[f"{name}.indices"], count, limit)
+    flags = {"name.case": "b", _ANNOTATED: "i"}
+    for name, kind in flags.items():
+        if name in columns and (columns[name].shape != (names,) or columns[name].dtype.kind != kind):
+            raise ValueError(f"{name} does not fit the names")
+    if columns["name.case"].shape != (names,) or any(len(texts[name]) != concepts for name in ("definition", "xrefs")):
+        raise ValueError("there are not as many texts as concepts")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -305,14 +332,11 @@ class NameTable:
 
     def check(self, concepts: int, names: int) -> None:
         """Raise ValueError where the rows do not fit together, or stand for a concept or name beyond these numbers."""
-        integers = all(a.ndim == 1 and a.dtype.kind == "i" for a in (self.indptr, self.concepts, self.entries))
-        if not integers or not len(self.concepts) or self.texts.offsets[-1] != len(self.texts.data):
-            raise ValueError("the names are no lists of rows")
-        ends_fit = self.indptr[0] == 0 and self.indptr[-1] == len(self.concepts) == len(self.entries)
-        if len(self.indptr) != len(self) + 1 or not ends_fit or (np.diff(self.indptr) < 0).any():
-            raise ValueError("the rows of the names overlap or leave gaps")
-        if min(self.concepts.min(), self.entries.min()) < 0 or self.concepts.max() >= concepts or self.entries.max() >= names:
-            raise ValueError("a name stands for a concept that is not there")
+        self.texts.check()
+        persistence.check_lists(self.indptr, self.concepts, len(self), concepts)
+        persistence.check_lists(self.indptr, self.entries, len(self), names)
+        if not len(self.concepts):
+            raise ValueError("no name stands for a concept")
 
     def naming(self, concepts: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The rows of the names of some concepts, given which ones (concepts of the dictionary,)."""

@@ -353,6 +353,8 @@ class Linker:
 
                 reranker = Reranker.load(path / _RERANK, generator, dictionary, options.rerank)
             corrections = persistence.load_json(path / "spelling.json")
+            if not isinstance(corrections, dict) or not all(isinstance(text, str) for pair in corrections.items() for text in pair):
+                raise ValueError("spelling.json holds no texts")
             return cls(dictionary, generator, options, known, corrections, config["encoder"], history, reranker)
         except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
             # as its maker wrote it, and no model of ours

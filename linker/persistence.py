@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import itertools
 import json
 import math
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +24,10 @@ from linker.version import VERSION
 FORMAT_VERSION = 1
 CONFIG, MANIFEST = "config.json", "manifest.json"
 
+_BLOCK = 1 << 20  # bytes that are checked at a time
 _ATTEMPTS = 1000  # to read a folder that others replace again and again
+_HEADER = re.compile(rb"\{'descr': '([<>|][a-zA-Z]\d+)', 'fortran_order': (?:False|True), 'shape': \(([\d, ]*)\), \} *\n")  # of npy
+_HEADER_LIMIT = 10_000  # bytes, as in numpy
 _CHANGED = "the folder was changed, train or save it again"
 
 _Value = TypeVar("_Value")
@@ -72,10 +77,37 @@ class Strings(Sequence[str]):
         """The arrays to save under `name`."""
         return {f"{name}.data": self.data, f"{name}.offsets": self.offsets}
 
+    def check(self) -> None:
+        """Raise ValueError where the offsets do not cut the bytes into texts."""
+        data, offsets = self.data, self.offsets
+        if data.ndim != 1 or data.dtype != np.uint8 or len(offsets) == 0:
+            raise ValueError("a column of texts has no bytes or no offsets")
+        check_lists(offsets, data, len(offsets) - 1, 256)
+        if (data[offsets[:-1][offsets[:-1] < len(data)]] & 0xC0 == 0x80).any():
+            raise ValueError("an offset is inside a character")
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        for start in range(0, len(data), _BLOCK):
+            decoder.decode(data[start : start + _BLOCK].tobytes())
+        decoder.decode(b"", final=True)
+
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Strings:
         """The column saved under `name`."""
         return cls(arrays[f"{name}.data"], arrays[f"{name}.offsets"])
+
+
+def check_lists(indptr: NDArray[Any], values: NDArray[Any], count: int, limit: int) -> None:
+    """Check lists that stand one behind another: list i is `values[indptr[i]:indptr[i + 1]]`.
+
+    Raises:
+        ValueError: they are not `count` lists of whole numbers from 0 to below `limit`.
+    """
+    if any(column.ndim != 1 or column.dtype.kind not in "iu" for column in (indptr, values)):
+        raise ValueError("a list of rows is no list of whole numbers")
+    if len(indptr) != count + 1 or indptr[0] != 0 or indptr[-1] != len(values) or (np.diff(indptr) < 0).any():
+        raise ValueError("lists of rows overlap or leave gaps")
+    if len(values) and not (values.min() >= 0 and values.max() < limit):
+        raise ValueError("a list names a row that is not there")
 
 
 class StringsBuilder:
@@ -128,17 +160,17 @@ def load_arrays(folder: Path) -> dict[str, NDArray[Any]]:
 def _load_array(path: Path) -> NDArray[Any]:
     try:
         with open(path, "rb") as file:
-            read_header = npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
-            shape, _, kind = read_header(file)
+            width = 2 if npy.read_magic(file) == (1, 0) else 4
+            header = _HEADER.fullmatch(file.read(min(_HEADER_LIMIT, int.from_bytes(file.read(width), "little"))))
             size = path.stat().st_size - file.tell()
-        if kind.hasobject or kind.itemsize * math.prod(shape) != size:
-            raise ValueError(f"its header says {kind} {shape}, and {size:,} bytes follow")
+        if header is None:
+            raise ValueError("its header is not as numpy writes it")
+        shape = tuple(map(int, header[2].replace(b",", b" ").split()))
+        if np.dtype(header[1].decode()).itemsize * math.prod(shape) != size:
+            raise ValueError(f"{size:,} bytes are not what its header says")
         return cast(NDArray[Any], np.load(path, mmap_mode="c" if size else None, allow_pickle=False))
-    except OSError:
-        raise
-    except Exception as error:  # a header is Python, and a damaged one fails in many ways
-        reason = shorten(str(error) or type(error).__name__, 200)
-        raise LinkerError(f"{path}: is no array of plain values ({reason}); {_CHANGED}") from None
+    except (ValueError, TypeError) as error:
+        raise LinkerError(f"{path}: is no array of plain values ({error}); {_CHANGED}") from None
 
 
 def save_json(path: Path, value: object) -> None:

@@ -246,10 +246,10 @@ def test_a_table_that_fits_passes_the_check() -> None:
 @pytest.mark.parametrize(
     ("table", "concepts", "names", "message"),
     [
-        (named([0, 1, 3], [0, 1, 2], [0, 1, 4]), 2, 5, "a name stands for a concept that is not there"),
-        (named([0, 1, 3], [0, 1, 2], [0, 1, 4]), 3, 4, "a name stands for a concept that is not there"),
-        (named([0, 1, 3], [0, -1, 2], [0, 1, 4]), 3, 5, "a name stands for a concept that is not there"),
-        (named([0, 1, 3], [0, 1, 2], [0, -1, 4]), 3, 5, "a name stands for a concept that is not there"),
+        (named([0, 1, 3], [0, 1, 2], [0, 1, 4]), 2, 5, "a list names a row that is not there"),
+        (named([0, 1, 3], [0, 1, 2], [0, 1, 4]), 3, 4, "a list names a row that is not there"),
+        (named([0, 1, 3], [0, -1, 2], [0, 1, 4]), 3, 5, "a list names a row that is not there"),
+        (named([0, 1, 3], [0, 1, 2], [0, -1, 4]), 3, 5, "a list names a row that is not there"),
         (named([0, 1], [0], [0]), 3, 5, "overlap or leave gaps"),
         (named([1, 1, 3], [0, 1, 2], [0, 1, 4]), 3, 5, "overlap or leave gaps"),
         (named([0, 1, 2], [0, 1, 2], [0, 1, 4]), 3, 5, "overlap or leave gaps"),
@@ -343,3 +343,30 @@ def test_a_table_of_some_concepts() -> None:
     assert (some.indptr.tolist(), some.concepts.tolist(), some.entries.tolist()) == ([0, 1, 2], [1, 1], [1, 3])
     some.check(3, 5)
     assert list(table.among(np.ones(3, bool)).texts) == ["flu", "fever", "β"]  # the empty one stands for no concept
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("name.concept", [0, 9, 0, 1, 1, 1, 2, 2, 2, 3], "a list names a row that is not there"),
+        ("name.concept", [0], "lists of rows overlap or leave gaps"),
+        ("preferred", [0, 3, 6, -1], "a list names a row that is not there"),
+        ("name.kind", [200] * 10, "a list names a row that is not there"),
+        ("id.offsets", [0, 9, 3, 3, 3], "lists of rows overlap or leave gaps"),
+        ("name.data", [255] * 45, "can't decode byte 0xff"),
+        ("parents.indices", [77], "lists of rows overlap or leave gaps"),
+        ("name.case", [False], "name.case does not fit the names"),
+        ("old.indptr", [0.5], "a list of rows is no list of whole numbers"),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused_though_signed(tmp_path: Path, column: str, value: list[object], reason: str) -> None:
+    dictionary = read(tmp_path)
+    old = dictionary.columns[column]
+    new = np.array(value, old.dtype if column not in ("preferred", "old.indptr") else None)
+    if column == "name.data":
+        new = np.full(len(old), 255, np.uint8)
+    Dictionary(dictionary.columns | {column: new}, dictionary.labels, dictionary.sources).save(tmp_path / "saved")
+    with pytest.raises(LinkerError) as caught:
+        Dictionary.load(tmp_path / "saved")
+    assert str(caught.value).startswith(f"{tmp_path / 'saved'}: holds no dictionary as linker writes it (")
+    assert reason in str(caught.value)

@@ -258,7 +258,7 @@ def test_loading_refuses_arrays_that_do_not_fit(
 
 
 def test_loading_refuses_another_dictionary(tmp_path: Path, saved: Path) -> None:
-    with pytest.raises(LinkerError, match="a name stands for a concept that is not there"):
+    with pytest.raises(LinkerError, match="a list names a row that is not there"):
         SparseGenerator.load(saved, read(tmp_path, "A:1\tfever", "A:2\tflu"), TfidfEncoder)
 
 
