@@ -188,10 +188,12 @@ def changed(options: LinkerOptions, values: Mapping[str, Mapping[str, Any]]) -> 
     for group, fields in values.items():
         record = getattr(options, group, None) if group in LinkerOptions.__dataclass_fields__ else None
         if record is None or not isinstance(fields, Mapping):
-            raise LinkerError(f"there is no option group {group!r}; choose one of: {', '.join(LinkerOptions.__dataclass_fields__)}")
+            raise LinkerError(
+                f"there is no option group {shorten(str(group))!r}; choose one of: {', '.join(LinkerOptions.__dataclass_fields__)}"
+            )
         hints = get_type_hints(type(record))
         if unknown := [name for name in fields if name not in hints]:
-            raise LinkerError(f"there is no option {group}.{unknown[0]}; {group} has: {', '.join(hints)}")
+            raise LinkerError(f"there is no option {group}.{shorten(unknown[0])}; {group} has: {', '.join(hints)}")
         read = {name: _read(f"{group}.{name}", value, hints[name]) for name, value in fields.items()}
         options = dataclasses.replace(options, **{group: dataclasses.replace(record, **read)})
     return options

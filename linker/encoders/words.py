@@ -7,7 +7,9 @@ import hashlib
 import itertools
 import logging
 import math
+import mmap
 import re
+import struct
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ from numpy.typing import NDArray
 from linker import files, persistence
 from linker.dictionary import Dictionary
 from linker.encoders.options import WordsOptions
-from linker.errors import InputError, LinkerError, OnError, stop
+from linker.errors import InputError, LinkerError, OnError, shorten, stop
 from linker.extras import install_hint
 from linker.persistence import Strings
 from linker.text.gazetteer import Gazetteer
@@ -36,6 +38,9 @@ KIND = "words"  # of the folder
 FREQUENT = 20_000  # words that a model keeps beside those of its names, since mentions hold them too
 NAME, CONCEPT = "NAME ", "CONCEPT "  # what tokens that are no words begin with; words are lower case, without spaces
 _FASTTEXT = (793712314).to_bytes(4, "little")
+_FASTTEXT_HEAD = struct.Struct("<4xi12id3i2q")  # version; dim and other options; words, of them words and labels, tokens, pruned n-grams
+_FASTTEXT_COUNT = 9  # bytes behind a word: how often it occurs, and its kind
+_FASTTEXT_MATRIX = struct.Struct("<?2q")  # whether it is quantised, rows, columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +225,8 @@ class WordVectors:
         except LinkerError:
             raise
         except Exception as error:  # what a damaged file does to gensim has many names
-            raise LinkerError(f"{path}: cannot be read as word vectors ({error}); expected: a word2vec file, or a fastText .bin") from None
+            reason = shorten(str(error) or type(error).__name__, 200)
+            raise LinkerError(f"{path}: cannot be read as word vectors ({reason}); expected: a word2vec file, or a fastText .bin") from None
 
     @classmethod
     def of_names(cls, names: Iterable[str], options: WordsOptions, on_part: Callable[[Part], None] = lambda part: None) -> WordVectors:
@@ -375,7 +381,28 @@ def _of_fasttext(vectors: Any) -> WordVectors:
     return WordVectors([word.lower() for word in vectors.index_to_key], stacked, cut, used)
 
 
+def _check_fasttext(path: files.Pathlike) -> None:
+    """Raise ValueError where a fastText .bin holds fewer numbers than it says: gensim would make room for all, or read for ever."""
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        try:
+            numbers = _FASTTEXT_HEAD.unpack_from(data)
+            (dim, *_), (words, _, _, _, pruned), at = numbers[1:], numbers[-5:], _FASTTEXT_HEAD.size
+            for _ in range(words):
+                at = (end := data.find(b"\0", at)) + 1 + _FASTTEXT_COUNT
+                if end < 0:
+                    raise ValueError
+            _, rows, columns = _FASTTEXT_MATRIX.unpack_from(data, at + 8 * max(0, pruned))
+        except (struct.error, ValueError):
+            raise ValueError("its vocabulary is broken off") from None
+        if columns != dim or not 0 <= 4 * rows * columns <= len(data) - at:
+            raise ValueError(f"it does not hold {rows:,} vectors of {columns:,} components")
+
+
 def _read_fasttext(path: files.Pathlike) -> WordVectors:
+    with open(path, "rb") as file:
+        is_packed = file.read(2) == b"\x1f\x8b"
+    if not is_packed:
+        _check_fasttext(path)
     return _of_fasttext(_gensim().fasttext.load_facebook_vectors(str(path)))
 
 

@@ -10,15 +10,15 @@ from linker.ids import format_gold
 from linker.outputs import BREAKS, joined_ids, paired, with_text
 from linker.types import Document, Mention, Prediction, Relation
 
-_LINE_BREAKS = str.maketrans("\r\n", "  ")
+_LINE_BREAKS = str.maketrans("\r\n\0", "   ")  # what cannot stand in a text
 
 
 def write(items: Iterable[tuple[Document | None, Sequence[Prediction]]], file: TextIO) -> None:
     """Write each document with the best id of each part of a mention, joined by `|`; no concept is -1.
 
     A seventh column has the texts of the parts where there are several. Mentions without a prediction, relations and
-    lines that were not understood stand as they were read. Line breaks in a text become blanks; a discontinuous mention
-    is written as the stretch of text that covers it.
+    lines that were not understood stand as they were read. Line breaks and NUL in a text, and bars in an id, become
+    blanks; a discontinuous mention is written as the stretch of text that covers it.
 
     Raises:
         LinkerError: an item has no document, or a document no text, or a mention no span.
@@ -30,17 +30,17 @@ def write(items: Iterable[tuple[Document | None, Sequence[Prediction]]], file: T
 
 
 def _lines(document: Document, predictions: Sequence[Prediction]) -> Iterator[str]:
-    text = document.text.translate(_LINE_BREAKS)
-    yield from _text_lines(document, text)
+    text, owner = document.text.translate(_LINE_BREAKS), document.id.translate(BREAKS).replace("|", " ")
+    yield from _text_lines(document, owner, text)
     for mention, prediction in paired(document, predictions):
-        yield "\t".join(_annotation(document.id, mention, prediction, text))
+        yield "\t".join(_annotation(owner, mention, prediction, text))
     for relation in document.relations:
-        yield "\t".join(_relation(document.id, relation))
+        yield "\t".join(_relation(owner, relation))
     if "pubtator:lines" in document.metadata:
         yield document.metadata["pubtator:lines"]
 
 
-def _text_lines(document: Document, text: str) -> Iterator[str]:
+def _text_lines(document: Document, owner: str, text: str) -> Iterator[str]:
     """The first passage, and the rest behind the one character that the format puts between them."""
     passages = document.passages
     kinds = [passage.metadata.get("type") for passage in passages]
@@ -48,9 +48,9 @@ def _text_lines(document: Document, text: str) -> Iterator[str]:
     end = len(text)  # passages that touch go on one line, so that the offsets hold
     if len(passages) > 1 and passages[1].offset > passages[0].offset + len(passages[0].text):
         end = passages[1].offset - 1
-    yield f"{document.id}|{first}|{text[:end]}"
+    yield f"{owner}|{first}|{text[:end]}"
     if end < len(text):
-        yield f"{document.id}|{second}|{text[end + 1 :]}"
+        yield f"{owner}|{second}|{text[end + 1 :]}"
 
 
 def _annotation(owner: str, mention: Mention, prediction: Prediction | None, text: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import io
 import json
 import random
@@ -11,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import TextIO
 
 from linker.errors import LinkerError
 from linker.outputs import bioc, joined_ids, jsonl, pubtator, tsv
@@ -103,9 +105,9 @@ def _document(rng: random.Random, number: int) -> tuple[Document, list[Predictio
     return Document(identifier, tuple(passages), tuple(found)), [_prediction(rng, mention) for mention in found]
 
 
-def _written(writer: ModuleType, linked: Linked, path: Path) -> str:
+def _written(write: Callable[[Linked, TextIO], None], linked: Linked, path: Path) -> str:
     with open(path, "w", encoding="utf-8", newline="\n") as file:
-        writer.write(linked, file)
+        write(linked, file)
     return path.read_bytes().decode()
 
 
@@ -126,7 +128,7 @@ def _check(what: str, found: object, expected: object) -> None:
 def _tsv(rng: random.Random, folder: Path) -> None:
     """Rows and cells come back by csv.excel_tab, and the mentions by our reader; tabs and line breaks inside cells are blanks."""
     linked = _loose(rng) if rng.random() < 0.5 else [_document(rng, number) for number in range(rng.randint(1, 3))]
-    written = _written(tsv, linked, folder / "a.tsv")
+    written = _written(functools.partial(tsv.write, documents=True), linked, folder / "a.tsv")
     header, *rows = csv.reader(io.StringIO(written, newline=""), csv.excel_tab)
     expected = [(document, prediction, row) for document, found in linked for prediction in found for row in _rows(prediction)]
     _check("tsv by csv.excel_tab, number of rows", len(rows), len(expected))
@@ -152,7 +154,7 @@ def _rows(prediction: Prediction) -> Iterator[tuple[str, str, str, str]]:
 def _jsonl(rng: random.Random, folder: Path) -> None:
     """Every line is the prediction as it was, by json and by our reader of predictions; mentions come back by that of mentions."""
     linked = _loose(rng)
-    written = _written(jsonl, linked, folder / "a.jsonl")
+    written = _written(jsonl.write, linked, folder / "a.jsonl")
     expected = [jsonl.to_json(prediction) for _, found in linked for prediction in found]
     _check("jsonl by json", [json.loads(line) for line in written.split("\n")[:-1]], expected)
     with _reading("jsonl by our readers"):
@@ -165,7 +167,7 @@ def _documents(name: str, writer: ModuleType) -> Callable[[random.Random, Path],
     def check(rng: random.Random, folder: Path) -> None:
         """Documents, texts, mentions and their ids come back by our reader."""
         linked = [_document(rng, number) for number in range(rng.randint(1, 3))]
-        _written(writer, linked, folder / "a.txt")
+        _written(writer.write, linked, folder / "a.txt")
         with _reading(name):
             read = [item for item in mentions.read(folder / "a.txt", name) if isinstance(item, Document)]
         _check(f"{name}, documents", [_letters(one.id) for one in read], [_letters(one.id) for one, _ in linked])

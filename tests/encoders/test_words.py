@@ -147,6 +147,17 @@ def test_a_fasttext_file(tmp_path: Path) -> None:
     known = {h for word in model.wv.index_to_key for h in read.subwords.hashes(word)}
     hashes = [h for h in read.subwords.hashes("cancers") if h in known]
     np.testing.assert_allclose(read.means(["cancers"])[0], model.wv.vectors_ngrams[hashes].mean(0), rtol=1e-4)
+    data = (tmp_path / "m.bin").read_bytes()
+    rows = len(model.wv.vectors_vocab) + 40
+    place = data.index(rows.to_bytes(8, "little") + (4).to_bytes(8, "little"))
+    broken = {
+        data[: place - 30]: "its vocabulary is broken off",
+        data[:place] + (10**12).to_bytes(8, "little") + data[place + 8 :]: "it does not hold 1,000,000,000,000 vectors of 4 components",
+    }
+    for content, problem in broken.items():
+        (tmp_path / "m.bin").write_bytes(content)
+        with pytest.raises(LinkerError, match=rf"m.bin: cannot be read as word vectors \({problem}\)"):
+            WordVectors.read(tmp_path / "m.bin")
 
 
 @pytest.mark.parametrize(

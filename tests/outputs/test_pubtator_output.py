@@ -17,6 +17,13 @@ from linker.types import Candidate, Document, Mention, Part, Passage, Prediction
 DATA = Path(__file__).parent.parent / "data"
 
 
+def test_what_cannot_stand_in_an_id_or_a_text_becomes_a_blank() -> None:
+    document = Document("1|2\t3", (Passage("a\0b\ncd"),), (Mention("a\0b", ((0, 3),), type="Disease"),))
+    file = io.StringIO()
+    pubtator.write([(document, [])], file)
+    assert file.getvalue() == "1 2 3|t|a b cd\n1 2 3\t0\t3\ta b\tDisease\n\n"
+
+
 def written(*items: tuple[Document | None, Sequence[Prediction]]) -> str:
     file = io.StringIO()
     pubtator.write(items, file)
