@@ -40,6 +40,7 @@ NAME, CONCEPT = "NAME ", "CONCEPT "  # what tokens that are no words begin with;
 _FASTTEXT = (793712314).to_bytes(4, "little")
 _FASTTEXT_HEAD = struct.Struct("<4xi12id3i2q")  # version; dim and other options; words, of them words and labels, tokens, pruned n-grams
 _FASTTEXT_COUNT = 9  # bytes behind a word: how often it occurs, and its kind
+_GZIP_RATIO = 1032  # by which gzip shortens at most
 _FASTTEXT_MATRIX = struct.Struct("<?2q")  # whether it is quantised, rows, columns
 
 
@@ -221,7 +222,7 @@ class WordVectors:
         if start[:4] != _FASTTEXT and not _is_binary(start):
             return _read_text(path)
         try:
-            return _read_fasttext(path) if start[:4] == _FASTTEXT else _read_binary(path)
+            return _read_fasttext(path) if start[:4] == _FASTTEXT else _read_binary(path, start.partition(b"\n")[0])
         except LinkerError:
             raise
         except Exception as error:  # what a damaged file does to gensim has many names
@@ -398,15 +399,23 @@ def _check_fasttext(path: files.Pathlike) -> None:
             raise ValueError(f"it does not hold {rows:,} vectors of {columns:,} components")
 
 
-def _read_fasttext(path: files.Pathlike) -> WordVectors:
+def _is_packed(path: files.Pathlike) -> bool:
     with open(path, "rb") as file:
-        is_packed = file.read(2) == b"\x1f\x8b"
-    if not is_packed:
-        _check_fasttext(path)
+        return file.read(2) == b"\x1f\x8b"
+
+
+def _read_fasttext(path: files.Pathlike) -> WordVectors:
+    if _is_packed(path):
+        raise LinkerError(f"{path}: is a fastText .bin packed by gzip; unpack it first: gunzip")
+    _check_fasttext(path)
     return _of_fasttext(_gensim().fasttext.load_facebook_vectors(str(path)))
 
 
-def _read_binary(path: files.Pathlike) -> WordVectors:
+def _read_binary(path: files.Pathlike, header: bytes) -> WordVectors:
+    count, dim = map(int, header.split())
+    most = Path(path).stat().st_size * (_GZIP_RATIO if _is_packed(path) else 1)
+    if not 0 <= 4 * count * dim <= most:
+        raise ValueError(f"it does not hold {count:,} vectors of {dim:,} components")
     vectors = _gensim().KeyedVectors.load_word2vec_format(str(path), binary=True, unicode_errors="replace")
     return WordVectors([word.lower() for word in vectors.index_to_key], np.ascontiguousarray(vectors.vectors, np.float32))
 

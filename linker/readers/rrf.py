@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from array import array
 from collections.abc import Collection, Iterator
 from itertools import groupby
@@ -150,7 +151,7 @@ def _types(folder: Path, on_error: OnError, kept: NDArray[np.int64]) -> Pairs:
     pairs = array("q")
     if (path := _beside(folder, "MRSTY", "semantic types")) is not None:
         for number, cells in _rows(path, "MRSTY", on_error):
-            if not (cells[1][:1] == "T" and cells[1][1:].isdecimal()):
+            if not re.fullmatch("T[0-9]{3}", cells[1]):
                 on_error(InputError(path, "the semantic type is not a TUI", line=number, value=cells[1], expected="T and three digits"))
             else:
                 pairs.append(int(cells[0][1:]) << 32 | int(cells[1][1:]))

@@ -158,6 +158,9 @@ def test_a_fasttext_file(tmp_path: Path) -> None:
         (tmp_path / "m.bin").write_bytes(content)
         with pytest.raises(LinkerError, match=rf"m.bin: cannot be read as word vectors \({problem}\)"):
             WordVectors.read(tmp_path / "m.bin")
+    (tmp_path / "m.bin").write_bytes(gzip.compress(data))
+    with pytest.raises(LinkerError, match=r"m\.bin: is a fastText \.bin packed by gzip; unpack it first: gunzip"):
+        WordVectors.read(tmp_path / "m.bin")
 
 
 @pytest.mark.parametrize(
@@ -177,6 +180,7 @@ def test_a_fasttext_file(tmp_path: Path) -> None:
         (b"1 2\na 1 1e39\n", "v.txt, line 2: the line is no word vector"),
         (gzip.compress(b"1 2\na 1 2\n", mtime=0)[:-9], "v.txt: the gzip data is broken .*; fetch the file again"),
         (b"2 2\na \x00\x00\x80\x3f", "cannot be read as word vectors"),
+        (b"2147483648 4\na \x00\x00\x80\x3f", r"\(it does not hold 2,147,483,648 vectors of 4 components\)"),
         ((793712314).to_bytes(4, "little") + b"\x0c\x00", "cannot be read as word vectors"),
     ],
 )
