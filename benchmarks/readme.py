@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import name_tables
+import other_tables
 from tables import RESULTS, ROOT, result, runs, table
 
-PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("dense", "names", "classes", "encoders"))]
+PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("dense", "names", "classes", "encoders", "robustness"))]
 
 
 def accuracy() -> str:
@@ -305,6 +306,7 @@ BLOCKS: tuple[Callable[[], str], ...] = (
     *OF_DENSE,
     word_levers,
     *name_tables.BLOCKS,
+    *other_tables.BLOCKS,
 )
 
 

@@ -67,7 +67,7 @@ def judge(name: str, dictionary: Dictionary, training: list[Any], development: l
     kinds = np.array([KINDS.get(NAME_KINDS[kind], len(KINDS)) for kind in linker.dictionary.name_kind], np.int32)
     right: dict[str, NDArray[np.float64]] = {}
     for order, keys in ORDERS.items():
-        linker.generator._kind_rank = ranks(keys(kinds, times))
+        linker.generator._entry_rank = ranks(keys(kinds, times))
         linker._cache.clear()
         outcomes = list(protocols.strict(linker, development, 5))
         right[order] = np.array([outcome.rank == 1 for outcome in outcomes], float)

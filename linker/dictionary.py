@@ -23,7 +23,7 @@ from linker.readers import dictionaries
 from linker.types import NAME_KINDS, Concept, Name, Source, Status
 
 _FIRST = ("training", "preferred", "exact")  # of names with equal scores; what annotators meant by a name beats what it is called
-_KIND_RANK = np.array([_FIRST.index(kind) if kind in _FIRST else len(_FIRST) for kind in NAME_KINDS], np.int32)
+_KIND_ORDER = np.array([_FIRST.index(kind) if kind in _FIRST else len(_FIRST) for kind in NAME_KINDS], np.int32)
 
 _ANNOTATED = "name.annotated"  # column: how often mentions of a name's form were annotated with its concept; absent where none were added
 _NAME_COLUMNS = frozenset({"name.concept", "name.kind", "name.source", "name.language", "name.case", _ANNOTATED})
@@ -121,9 +121,9 @@ class Dictionary:
         return self.columns["id.rank"]
 
     @cached_property
-    def kind_rank(self) -> NDArray[np.int32]:
+    def entry_rank(self) -> NDArray[np.int32]:
         """How names rank where scores are equal, (names,), lower first: by how often they were annotated, then by kind."""
-        kinds = _KIND_RANK[self.name_kind]
+        kinds = _KIND_ORDER[self.name_kind]
         if (times := self.columns.get(_ANNOTATED)) is None:
             return kinds
         return np.unique(np.stack([-times, kinds.astype(times.dtype)]), axis=1, return_inverse=True)[1].astype(np.int32)
@@ -257,7 +257,7 @@ class Dictionary:
         empty = row_of.get("", -1)
         if empty >= 0:
             logger.warning("%d names are empty once normalised and cannot be found", int((rows == empty).sum()))
-        order = np.argsort(self.kind_rank, kind="stable")  # of a concept's names with one form, the first by kind is its entry
+        order = np.argsort(self.entry_rank, kind="stable")  # of a concept's names with one form, the first by kind is its entry
         key, found = np.unique((rows * len(self) + self.name_concept)[order], return_index=True)
         kept = key // len(self) != empty
         concepts, entries = (key % len(self))[kept].astype(np.int32), order[found[kept]].astype(np.int32)

@@ -58,11 +58,11 @@ class Generator(ABC):
     Args:
         table: the normalised names of the dictionary.
         id_rank: (concepts,) the place of each concept in the order of ids.
-        kind_rank: (names of the dictionary,) how the kinds of names rank; equal scores are ordered by it, then by id.
+        entry_rank: (names of the dictionary,) how names rank where scores are equal; then by id.
     """
 
-    def __init__(self, table: NameTable, id_rank: Integers, kind_rank: Integers) -> None:
-        self.table, self._id_rank, self._kind_rank = table, id_rank, kind_rank
+    def __init__(self, table: NameTable, id_rank: Integers, entry_rank: Integers) -> None:
+        self.table, self._id_rank, self._entry_rank = table, id_rank, entry_rank
         self._name_rank = np.zeros(len(table), np.int32)  # of a name's first concept
         named = np.diff(table.indptr) > 0
         self._name_rank[named] = np.minimum.reduceat(id_rank[table.concepts], table.indptr[:-1][named])
@@ -90,7 +90,7 @@ class Generator(ABC):
         return [result[i] for i in range(len(queries))]
 
     def concepts(self, queries: Sequence[str], k: int) -> list[Ranked]:
-        """Rank the k best concepts of each query, each by its best name; equal scores by kind of name, then by id."""
+        """Rank the k best concepts of each query, each by its best name; equal scores by rank of the name, then by id."""
         k = min(k, len(self._id_rank))  # a larger one is more than arrays can count to
         result: dict[int, Ranked] = {}
         for todo, hits in self._widening(queries, _OVERFETCH * k, concepts=k):
@@ -135,12 +135,12 @@ class Generator(ABC):
         pick = (starts - np.cumsum(counts) + counts)[hit] + np.arange(len(hit))
         concepts, entries, scores = self.table.concepts[pick], self.table.entries[pick], hits.scores[hit]
         query = np.repeat(np.arange(len(hits.indptr) - 1), np.diff(hits.indptr))[hit]
-        kinds = self._kind_rank[entries]
-        order = np.lexsort((entries, kinds, -scores, concepts, query))
+        ranks = self._entry_rank[entries]
+        order = np.lexsort((entries, ranks, -scores, concepts, query))
         new = np.ones(len(order), bool)
         new[1:] = (np.diff(query[order]) != 0) | (np.diff(concepts[order]) != 0)
         first = order[new]
-        first = first[np.lexsort((self._id_rank[concepts[first]], kinds[first], -scores[first], query[first]))]
+        first = first[np.lexsort((self._id_rank[concepts[first]], ranks[first], -scores[first], query[first]))]
         indptr = np.searchsorted(query[first], np.arange(len(hits.indptr)))
         sparse, dense = _at(hits.sparse, hit[first]), _at(hits.dense, hit[first])
         return indptr, Ranked(concepts[first], entries[first], scores[first], sparse, dense)

@@ -39,7 +39,7 @@ class HybridGenerator(Generator):
     def __init__(
         self, sparse: SparseGenerator, encoder: Encoder, vectors: Floats, sparse_weight: float, bias: Floats | None = None
     ) -> None:
-        super().__init__(sparse.table, sparse._id_rank, sparse._kind_rank)
+        super().__init__(sparse.table, sparse._id_rank, sparse._entry_rank)
         self.bias = np.zeros(len(sparse.table), np.float32) if bias is None else np.asarray(bias)
         _check(vectors, (len(sparse.table), encoder.dim))
         _check(self.bias, (len(sparse.table),))

@@ -31,16 +31,16 @@ class SparseGenerator(Generator):
     """
 
     def __init__(
-        self, table: NameTable, id_rank: Integers, kind_rank: Integers, encoder: SparseEncoder, postings: csr_matrix, threads: int = 0
+        self, table: NameTable, id_rank: Integers, entry_rank: Integers, encoder: SparseEncoder, postings: csr_matrix, threads: int = 0
     ) -> None:
-        super().__init__(table, id_rank, kind_rank)
+        super().__init__(table, id_rank, entry_rank)
         self.encoder, self._postings = encoder, postings
         self._threads = threads or _usable_cores()
 
     @classmethod
     def index(cls, table: NameTable, dictionary: Dictionary, encoder: SparseEncoder) -> SparseGenerator:
         """Encode the names of a dictionary with a fitted encoder."""
-        return cls(table, dictionary.id_rank, dictionary.kind_rank, encoder, csr_matrix(encoder.encode(list(table.texts)).T))
+        return cls(table, dictionary.id_rank, dictionary.entry_rank, encoder, csr_matrix(encoder.encode(list(table.texts)).T))
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
         found = sp_matmul_topn(self.encoder.encode(queries), self._postings, k, n_threads=self._threads)
@@ -48,7 +48,7 @@ class SparseGenerator(Generator):
 
     def among(self, concepts: NDArray[np.bool_]) -> SparseGenerator:
         postings = csr_matrix(self.by_name[self.table.naming(concepts)].T)
-        return SparseGenerator(self.table.among(concepts), self._id_rank, self._kind_rank, self.encoder, postings, self._threads)
+        return SparseGenerator(self.table.among(concepts), self._id_rank, self._entry_rank, self.encoder, postings, self._threads)
 
     @cached_property
     def by_name(self) -> csr_matrix:
@@ -98,7 +98,7 @@ class SparseGenerator(Generator):
             postings.check_format(full_check=True)
         except (KeyError, ValueError, IndexError, TypeError) as error:
             raise LinkerError(f"{folder}: the names and their vectors do not fit together ({error}); train again") from None
-        return cls(table, dictionary.id_rank, dictionary.kind_rank, sparse, postings)
+        return cls(table, dictionary.id_rank, dictionary.entry_rank, sparse, postings)
 
 
 def _usable_cores() -> int:

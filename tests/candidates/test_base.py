@@ -70,7 +70,7 @@ def brute_concepts(generator: Fixed, query: int, k: int) -> list[tuple[int, int,
     for row, score in enumerate(generator.scores[query]):
         for at in range(names.indptr[row], names.indptr[row + 1]) if score > 0 else ():
             concept, entry = int(names.concepts[at]), int(names.entries[at])
-            best[concept] = min(best.get(concept, (0.0, 0, 0)), (-float(score), int(generator._kind_rank[entry]), entry))
+            best[concept] = min(best.get(concept, (0.0, 0, 0)), (-float(score), int(generator._entry_rank[entry]), entry))
     order = sorted(best, key=lambda c: (*best[c][:2], generator._id_rank[c]))
     return [(c, best[c][2], -best[c][0]) for c in order[:k]]
 

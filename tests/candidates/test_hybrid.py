@@ -76,8 +76,8 @@ def table(names: Sequence[str], concepts: Sequence[Sequence[int]]) -> NameTable:
 def generator(names: Sequence[str], concepts: Sequence[Sequence[int]], weight: float, kinds: Any = 0, bias: Any = None) -> HybridGenerator:
     encoder, made = Letters(), table(names, concepts)
     number = 1 + max(c for some in concepts for c in some)
-    kind_rank = np.broadcast_to(np.array(kinds, np.int32), len(made.entries))
-    sparse = SparseGenerator(made, np.arange(number, dtype=np.int32)[::-1], kind_rank, encoder, csr_matrix(encoder.encode(names).T))
+    entry_rank = np.broadcast_to(np.array(kinds, np.int32), len(made.entries))
+    sparse = SparseGenerator(made, np.arange(number, dtype=np.int32)[::-1], entry_rank, encoder, csr_matrix(encoder.encode(names).T))
     return HybridGenerator.index(sparse, Endings(), weight, bias)
 
 
@@ -106,7 +106,7 @@ def check(made: HybridGenerator, queries: list[str], k: int) -> None:
         assert scores.tolist() == [parts[r][0] for r in order]
         best: dict[int, tuple[float, int, int]] = {}
         for entry, (r, c) in enumerate(owned if query else ()):
-            rank = (-parts[r][0], int(made._kind_rank[entry]), entry)
+            rank = (-parts[r][0], int(made._entry_rank[entry]), entry)
             best[c] = min(best.get(c, rank), rank)
         first = sorted(best, key=lambda c: (*best[c][:2], made._id_rank[c]))[:k]
         assert ranked.concepts.tolist() == first

@@ -35,8 +35,8 @@ def generator(
     table = NameTable(Strings.of(names), indptr, rows, np.arange(len(rows), dtype=np.int32))
     encoder = TfidfEncoder(TfidfOptions("char", 1, 2))
     encoder.fit(names)
-    kind_rank = np.array(kinds or [0] * len(rows), np.int32)
-    return SparseGenerator(table, np.array(id_rank, np.int32), kind_rank, encoder, csr_matrix(encoder.encode(names).T), threads)
+    entry_rank = np.array(kinds or [0] * len(rows), np.int32)
+    return SparseGenerator(table, np.array(id_rank, np.int32), entry_rank, encoder, csr_matrix(encoder.encode(names).T), threads)
 
 
 def indexed(dictionary: Dictionary) -> SparseGenerator:
@@ -166,7 +166,7 @@ def test_the_number_of_threads_changes_nothing(sample: Path) -> None:
     encoder = TfidfEncoder()
     encoder.fit(list(table.texts))
     one = SparseGenerator.index(table, dictionary, encoder)
-    ranks = dictionary.id_rank, dictionary.kind_rank
+    ranks = dictionary.id_rank, dictionary.entry_rank
     two, four = (SparseGenerator(table, *ranks, encoder, one._postings, threads) for threads in (1, 4))
     queries = list(table.texts)[:200]
     for a, b, c in zip(one.concepts(queries, 5), two.concepts(queries, 5), four.concepts(queries, 5), strict=True):

@@ -41,7 +41,7 @@ class Fixed(SparseGenerator):
     """Knows the sparse scores of each query; names that are not among them have none."""
 
     def __init__(self, table: NameTable, dictionary: Dictionary, scores: Scores) -> None:
-        Generator.__init__(self, table, dictionary.id_rank, dictionary.kind_rank)
+        Generator.__init__(self, table, dictionary.id_rank, dictionary.entry_rank)
         self.scores, self.asked = scores, 0
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
