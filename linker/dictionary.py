@@ -126,7 +126,7 @@ class Dictionary:
         kinds = _KIND_ORDER[self.name_kind]
         if (times := self.columns.get(_ANNOTATED)) is None:
             return kinds
-        return np.unique(np.stack([-times, kinds.astype(times.dtype)]), axis=1, return_inverse=True)[1].astype(np.int32)
+        return np.asarray(kinds - times * np.int32(len(_FIRST) + 1), np.int32)
 
     @cached_property
     def _names_by_concept(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -46,11 +46,17 @@ def open_binary(path: Pathlike) -> BinaryIO:
         raise LinkerError(f"{named}: cannot be read: {error.strerror}") from None
     try:
         with reading(path):
-            is_packed = file.peek(2)[:2] == _GZIP
+            has_sign = file.peek(2)[:2] == _GZIP
     except InputError:
         file.close()
         raise
-    return cast(BinaryIO, io.BufferedReader(_ClosingGzip(file))) if is_packed else file
+    return cast(BinaryIO, io.BufferedReader(_ClosingGzip(file))) if has_sign else file
+
+
+def is_packed(path: Pathlike) -> bool:
+    """Whether a file is packed by gzip."""
+    with open(path, "rb") as file:
+        return file.read(2) == _GZIP
 
 
 class _ClosingGzip(gzip.GzipFile):

@@ -32,7 +32,7 @@ def best() -> tuple[str, str]:
     missing = [package for package in ("torch", "accelerate", "gensim") if importlib.util.find_spec(package) is None]
     if missing:
         return "tfidf", f"sparse; dan is more accurate, but {', '.join(missing)} is not installed: {install_hint('dense')}"
-    return "dan", "needs no download; is compared with characters at the end; --encoder tfidf takes seconds"
+    return "dan", "needs no download; --encoder tfidf takes seconds"
 
 
 def load(name: str) -> Any:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-
 from .commands import DESCRIPTORS
 from .core import Kind
+from .options import cases
 from .swaps import POINTS
 
 KINDS = {
@@ -21,11 +20,5 @@ KINDS = {
     "interrupts": Kind("kills:interrupts", "Ctrl-C at random moments, most of them early", 2, 100),
     "swaps": Kind("swaps:prepared", "a death at every line of the code that replaces files and folders", 60, POINTS + 200),
     "loads": Kind("loads:prepared", "models that are loaded while they are replaced", 100, 10_000),
+    "options": Kind("option_values:prepared", "every option of a training with hostile values", 0, sum(1 for _ in cases()), wall=900),
 }
-
-with contextlib.suppress(ImportError):
-    from .options import cases
-
-    KINDS["options"] = Kind(
-        "option_values:prepared", "every option of a training with hostile values", 0, sum(1 for _ in cases()), wall=900
-    )
