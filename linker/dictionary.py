@@ -78,8 +78,9 @@ class Dictionary:
             LinkerError: a file cannot be read, is no dictionary, or holds a bad record and `on_error` raises.
         """
         builder = Builder(frozenset(namespaces), frozenset(types), on_error)
-        if "-" in map(str, paths):
-            raise LinkerError("a dictionary cannot be read from standard input; name a file")
+        if pipe := next((path for path in paths if str(path) == "-" or Path(path).is_fifo()), None):
+            named = "standard input" if str(pipe) == "-" else f"a pipe ({pipe})"
+            raise LinkerError(f"a dictionary cannot be read from {named}; name a file")
         kinds = [format or dictionaries.detect(path) for path in paths]
         for path, kind in zip(paths, kinds, strict=True):
             filters = {"languages": languages, "sources": sources} if kind == "rrf" or "rrf" not in kinds else {}

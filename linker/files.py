@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -297,7 +298,7 @@ def write_aside(path: Pathlike) -> Iterator[TextIO]:
                         packed.close()
                     raw.flush()
                     os.fsync(raw.fileno())
-            new.chmod(0o666 & ~_umask())
+            new.chmod(stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask())
             replacing.put(new, path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 
 import numpy as np
@@ -378,3 +379,12 @@ def test_columns_that_do_not_fit_are_refused_though_signed(tmp_path: Path, colum
         Dictionary.load(tmp_path / "saved")
     assert str(caught.value).startswith(f"{tmp_path / 'saved'}: holds no dictionary as linker writes it (")
     assert reason in str(caught.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_a_dictionary_is_not_read_from_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, named in ((tmp_path / "pipe", f"a pipe ({tmp_path / 'pipe'})"), ("-", "standard input")):
+        with pytest.raises(LinkerError) as caught:
+            Dictionary.read(path)
+        assert str(caught.value) == f"a dictionary cannot be read from {named}; name a file"

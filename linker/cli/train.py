@@ -150,6 +150,9 @@ def train(
     choices["corrections"] = read(spelling, handle) if spelling else {}
     choices["words"] = _words(words, texts, dictionary, options, checkpoints / _WORDS, is_main, handle) if words or texts else None
     development = annotated(dev) if dev else []
+    ids = {i for mention, _ in readers.flatten(development) for group in mention.gold or () for i in group.ids}
+    if ids and not any(map(dictionary.rows, ids)):
+        raise LinkerError(f"{dev}: the dictionary has none of its {len(ids):,} annotated ids ({min(ids)}; its own: {dictionary.ids[0]})")
     with progress.shown(checkpoints) as shown:
         judged_by = _checksum(dev) if dev else ""
         work = Work(checkpoints, resume, judged_by=judged_by, on_event=shown, on_part=shown.on_part, progress=common.has_bars())
