@@ -2,7 +2,7 @@
 
     python benchmarks/attacks.py                                    all of them, an hour at most -> results/attacks.json
     python benchmarks/attacks.py --share 0.01                       a hundredth of each kind, to try it
-    python benchmarks/attacks.py --only loads --seed 1              one kind with another seed
+    python benchmarks/attacks.py --only loads --seed 1              one kind with another seed; the others of the result stay
     python benchmarks/attacks.py --only readers --case 2017         one case again, with its traceback
 
 The exit code is 1 where anything failed. A case is repeated by its kind, seed and number; kills, interrupts and loads depend on
@@ -12,6 +12,7 @@ the moment too. The test suite runs the first cases of each kind.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import time
@@ -32,19 +33,18 @@ def main(arguments: argparse.Namespace) -> int:
     """Run the attacks that are asked for; the exit code."""
     if arguments.case is not None:
         return repeat(arguments)
-    whole = arguments.share == 1 and not arguments.only
-    if whole:
-        from common import save  # now, since it may miss its data
+    if arguments.share == 1:
+        from common import RESULTS, save  # now, since it may miss its data
     print(f"seed {arguments.seed}", flush=True)
     end = time.monotonic() + 60 * arguments.minutes
     rows = {}
     with ThreadPoolExecutor(arguments.processes) as pool:
         for kind in arguments.only or KINDS:
             rows[kind] = attacked(pool, kind, arguments, end)
-            print(line(kind, rows[kind]), flush=True)
-    print("\n".join(failures(rows, arguments.seed)))
-    if whole:
-        save("attacks", rows, seed=arguments.seed)
+            print("\n".join([line(kind, rows[kind]), *failures(kind, rows[kind], arguments.seed)]), flush=True)
+    if arguments.share == 1:
+        kept = json.loads((RESULTS / "attacks.json").read_text("utf-8"))["figures"] if arguments.only else {}
+        save("attacks", {kind: rows.get(kind) or kept[kind] for kind in KINDS}, seed=arguments.seed)
     return int(any(row["failures"] or row["tried"] < row["planned"] for row in rows.values()))
 
 
@@ -90,13 +90,12 @@ def line(kind: str, row: dict[str, Any]) -> str:
     return f"{kind:15} {tried:>16} tried {row['refused']:8,} refused {row['failed']:6,} failed {row['seconds']:6,} s   {row['what']}"
 
 
-def failures(rows: dict[str, Any], seed: int) -> Iterable[str]:
+def failures(kind: str, row: dict[str, Any], seed: int) -> Iterable[str]:
     """The causes of failures, each with the command that repeats its first case."""
-    for kind, row in rows.items():
-        for cause, cases in row["failures"].items():
-            first = cases["first"][0]
-            yield f'\n{cases["count"]:,} x {cause}\n  python benchmarks/attacks.py --only "{kind}" --seed {seed} --case {first["case"]}'
-            yield f"  {first['failure']}"
+    for cause, cases in row["failures"].items():
+        first = cases["first"][0]
+        yield f'  {cases["count"]:,} x {cause}: python benchmarks/attacks.py --only "{kind}" --seed {seed} --case {first["case"]}'
+        yield f"    {first['failure']}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Which of two linkers finds more of the names that neither was trained on, and with which λ."""
+"""Whether an encoder finds more of the names that it was not trained on than characters do, and with which λ."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class HeldOut:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How many of `asked` mentions each linker puts in the right place, and what follows."""
+    """How many of `asked` mentions characters and an encoder put in the right place, and what follows."""
 
-    linker: Linker  # the better one, the sparse one where they are alike
+    linker: Linker  # what is to be taken
     asked: int
-    sparse: int
-    dense: int  # with the best λ
-    factor: float  # what the dense linker's λ was multiplied by
+    sparse: int  # right by characters
+    dense: int  # right by the encoder with the best λ
+    factor: float  # what its λ is multiplied by then
 
 
 def hold_out(dictionary: Dictionary, form: Callable[[str], str], seed: int) -> HeldOut | None:
@@ -66,10 +66,16 @@ def hold_out(dictionary: Dictionary, form: Callable[[str], str], seed: int) -> H
     return HeldOut(smaller, [table.texts[row] for row in out.tolist()], table.concepts[table.indptr[out]])
 
 
-def compare(sparse: Linker, dense: Linker, right: Right) -> Comparison:
-    """Try the dense linker with several λ, and take it where it is right more often than the sparse one."""
+def compare(dense: Linker, right: Right) -> Comparison:
+    """Compare an encoder with characters over the same names, and take it where it wins by more than chance may give.
+
+    The factor of λ is the one with most mentions right, of equal ones the largest. The encoder costs more, and so it must win by more than
+    one standard error of the difference: the root of the number of mentions that only one of the two gets right.
+    """
+    sparse = dense.by_characters()
     base = right(sparse)
-    tried = {factor: int(right(dense.weighted(factor)).sum()) for factor in FACTORS}
-    factor = max(tried, key=lambda factor: (tried[factor], factor))
-    is_better = tried[factor] > base.sum()
-    return Comparison(dense.weighted(factor) if is_better else sparse, len(base), int(base.sum()), tried[factor], factor)
+    tried = {factor: right(dense.weighted(factor)) for factor in FACTORS}
+    factor = max(tried, key=lambda factor: (tried[factor].sum(), factor))
+    best = tried[factor]
+    wins = int(best.sum()) - int(base.sum()) > np.sqrt((best != base).sum())
+    return Comparison(dense.weighted(factor) if wins else sparse, len(base), int(base.sum()), int(best.sum()), factor)

@@ -78,8 +78,9 @@ class Dictionary:
             LinkerError: a file cannot be read, is no dictionary, or holds a bad record and `on_error` raises.
         """
         builder = Builder(frozenset(namespaces), frozenset(types), on_error)
-        if "-" in map(str, paths):
-            raise LinkerError("a dictionary cannot be read from standard input; name a file")
+        if pipe := next((path for path in paths if str(path) == "-" or Path(path).is_fifo()), None):
+            named = "standard input" if str(pipe) == "-" else f"a pipe ({pipe})"
+            raise LinkerError(f"a dictionary cannot be read from {named}; name a file")
         kinds = [format or dictionaries.detect(path) for path in paths]
         for path, kind in zip(paths, kinds, strict=True):
             filters = {"languages": languages, "sources": sources} if kind == "rrf" or "rrf" not in kinds else {}
@@ -126,7 +127,7 @@ class Dictionary:
         kinds = _KIND_ORDER[self.name_kind]
         if (times := self.columns.get(_ANNOTATED)) is None:
             return kinds
-        return np.unique(np.stack([-times, kinds.astype(times.dtype)]), axis=1, return_inverse=True)[1].astype(np.int32)
+        return np.asarray(kinds - times * np.int32(len(_FIRST) + 1), np.int32)
 
     @cached_property
     def _names_by_concept(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -20,7 +20,8 @@ def install_hint(extra: str) -> str:
 
     root = Path(__file__).parent.parent
     if (root / "setup.cfg").is_file():  # a checkout
-        return f"pip install -e {shlex.quote(f'{root}[{extra}]')}"
+        pinned = f"-c {shlex.quote(str(root / 'constraints.txt'))} " if (root / "constraints.txt").is_file() else ""
+        return f"pip install {pinned}-e {shlex.quote(f'{root}[{extra}]')}"
     points = importlib.metadata.entry_points(group="console_scripts")
     found = next((point.dist for point in points if point.value == _COMMAND and point.dist), None)
     wanted = f"{found.metadata['Name'] if found else NAME}[{extra}]"

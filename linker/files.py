@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,11 +47,17 @@ def open_binary(path: Pathlike) -> BinaryIO:
         raise LinkerError(f"{named}: cannot be read: {error.strerror}") from None
     try:
         with reading(path):
-            is_packed = file.peek(2)[:2] == _GZIP
+            has_sign = file.peek(2)[:2] == _GZIP
     except InputError:
         file.close()
         raise
-    return cast(BinaryIO, io.BufferedReader(_ClosingGzip(file))) if is_packed else file
+    return cast(BinaryIO, io.BufferedReader(_ClosingGzip(file))) if has_sign else file
+
+
+def is_packed(path: Pathlike) -> bool:
+    """Whether a file is packed by gzip."""
+    with open(path, "rb") as file:
+        return file.read(2) == _GZIP
 
 
 class _ClosingGzip(gzip.GzipFile):
@@ -291,7 +298,7 @@ def write_aside(path: Pathlike) -> Iterator[TextIO]:
                         packed.close()
                     raw.flush()
                     os.fsync(raw.fileno())
-            new.chmod(0o666 & ~_umask())
+            new.chmod(stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask())
             replacing.put(new, path)
 
 

@@ -107,12 +107,13 @@ class Linker:
             LinkerError: no name of the dictionary is left once normalised, there is no such encoder, or its training fails.
         """
         options = options or preset("default", encoder)
-        corrections = {normalize(a, options.normalize): normalize(b, options.normalize) for a, b in (corrections or {}).items()}
+        corrections = _normalized(corrections or {}, options)
         kind = registry.load(encoder)
         is_sparse = issubclass(kind, SparseEncoder)
         if options.rerank.epochs and is_sparse:
             raise LinkerError(f"a second stage (rerank.epochs) needs a dense encoder, not {encoder}; take one, or leave the stage out")
         data = _data(dictionary, mentions, options, extend, corrections, kind)
+        annotated.report(data.known, dictionary)
         seen = _seen(data)
         if is_sparse:
             return cls(data.extended, data.indexed, options, seen, corrections, encoder)
@@ -149,6 +150,11 @@ class Linker:
         if not isinstance(one, HybridGenerator):
             return self
         return self._with(HybridGenerator(one.sparse, one.encoder, one.vectors, factor * one.sparse_weight, one.bias))
+
+    def by_characters(self) -> Linker:
+        """The linker that links to the same names by characters alone."""
+        sparse = self.generator.sparse if isinstance(self.generator, HybridGenerator) else self.generator
+        return Linker(self.dictionary, sparse, self.options, self.seen, self._corrections, "tfidf")
 
     def _with(self, generator: Generator, dictionary: Dictionary | None = None, seen: Seen | None = None) -> Linker:
         """The same linker with other candidates."""
@@ -219,7 +225,9 @@ class Linker:
             return self
         there = [namespace(self.dictionary.ids[row]) for row in self.linkable.tolist()]
         if unknown := sorted(wanted - prefixes(there)):
-            raise LinkerError(f"the model has no concept with the prefix {', '.join(unknown)}; it has: {counted(there)}")
+            raise LinkerError(
+                f"the model has no concept with the prefix {', '.join(prefix or 'none' for prefix in unknown)}; it has: {counted(there)}"
+            )
         concepts = np.zeros(len(self.dictionary), bool)
         concepts[self.linkable] = [prefix.upper() in wanted for prefix in there]
         return self._with(self.generator.among(concepts))
@@ -356,7 +364,7 @@ class Linker:
             if not isinstance(corrections, dict) or not all(isinstance(text, str) for pair in corrections.items() for text in pair):
                 raise ValueError("spelling.json holds no texts")
             return cls(dictionary, generator, options, known, corrections, config["encoder"], history, reranker)
-        except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             # as its maker wrote it, and no model of ours
             raise LinkerError(f"{path}: is not a model that linker wrote ({type(error).__name__}: {error}); train again") from None
 
@@ -377,6 +385,15 @@ def _rescored(candidates: Sequence[Candidate], order: NDArray[np.int64], scores:
     return tuple(dataclasses.replace(candidates[i], score=round(score, 6)) for i, score in pairs)
 
 
+def normal_form(options: LinkerOptions, corrections: Mapping[str, str]) -> Callable[[str], str]:
+    """What gives the form by which a linker with these options and corrections looks a name up."""
+    return partial(_normal_form, options=options, corrections=_normalized(corrections, options))
+
+
+def _normalized(corrections: Mapping[str, str], options: LinkerOptions) -> dict[str, str]:
+    return {normalize(a, options.normalize): normalize(b, options.normalize) for a, b in corrections.items()}
+
+
 def _normal_form(text: str, options: LinkerOptions, corrections: Mapping[str, str]) -> str:
     """The one form of a name for index and query."""
     text = normalize(text, options.normalize)
@@ -392,9 +409,7 @@ def _data(
     kind: Any,
 ) -> annotated.Data:
     """The names of a dictionary and of annotated mentions, with a sparse encoder that is fitted to them: `kind` where it is one."""
-    known = list(annotated.collect(mentions, options))
-    annotated.report(known, dictionary)
-    form = partial(_normal_form, options=options, corrections=corrections)
+    known, form = list(annotated.collect(mentions, options)), partial(_normal_form, options=options, corrections=corrections)
     extended = dictionary.add([(one.name, one.ids) for one in known if one.name], form) if extend else dictionary
     table = _table(dictionary, form)
     sparse = (kind if issubclass(kind, SparseEncoder) else TfidfEncoder)(options.sparse)

@@ -268,7 +268,7 @@ def _attempt(path: Path, kind: str, read: Callable[[Path, dict[str, Any]], _Valu
 
 
 def _is_there(folder: Path) -> bool:
-    """Whether no file of a folder was removed yet."""
+    """Whether every file of the manifest is still there."""
     names = _own_files(folder)
     return bool(names) and all((folder / name).is_file() for name in names)
 
@@ -309,6 +309,6 @@ def _unlisted(folder: Path, listed: set[str]) -> Iterator[str]:
     """The files that are not listed, but for what nothing reads: descriptions (.md), and hidden files of desktops and version control."""
     for path in folder.rglob("*"):
         name = path.relative_to(folder)
-        is_read = path.suffix != ".md" and not name.parts[0].startswith(".")
+        is_read = path.suffix != ".md" and not any(part.startswith(".") for part in name.parts)
         if name.as_posix() not in listed and is_read and (path.is_symlink() or not path.is_dir()):
             yield name.as_posix()

@@ -11,7 +11,7 @@ from linker.errors import LinkerError, shorten
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The numbers from `least` to `most`, with both ends; `above`: without the lower one. Neither nan nor an infinity is in any range."""
+    """The numbers from `least` to `most`, both included; `above`: `least` is excluded. Neither nan nor an infinity is in any range."""
 
     least: float
     most: float

@@ -31,8 +31,10 @@ def best() -> tuple[str, str]:
     """The encoder to take where none is asked for, of those that need neither a download nor an hour, and why (figures: docs/names.md)."""
     missing = [package for package in ("torch", "accelerate", "gensim") if importlib.util.find_spec(package) is None]
     if missing:
-        return "tfidf", f"sparse; dan is more accurate, but {', '.join(missing)} is not installed: {install_hint('dense')}"
-    return "dan", "needs no download; is compared with characters at the end; --encoder tfidf takes seconds"
+        verb = "is" if len(missing) == 1 else "are"
+        why = f"sparse; dan may be more accurate, but {' and '.join(missing)} {verb} not installed: {install_hint('dense')}"
+        return "tfidf", why
+    return "dan", "needs no download; --encoder tfidf takes seconds"
 
 
 def load(name: str) -> Any:

@@ -64,13 +64,25 @@ def put(new: Path, path: Path) -> None:
     if not path.is_dir():
         os.replace(new, path)
     elif not _exchange(new, path):
-        old = new.with_suffix(".old")
-        with _locking(path, wait=True):
-            os.replace(path, old)
-            try:
-                os.replace(new, path)
-            finally:  # also where Ctrl-C comes between the two
-                os.replace(old, new if path.exists() else path)
+        while not _renamed(new, path):
+            pass
+
+
+def _renamed(new: Path, path: Path) -> bool:
+    """Replace a folder by two renames; False where a reader put the old one back between them, which it does where there are no locks."""
+    old = new.with_suffix(".old")
+    with _locking(path, wait=True):
+        os.replace(path, old)
+        try:
+            os.replace(new, path)
+        except OSError:
+            if old.exists():
+                raise
+            return False
+        finally:  # also where Ctrl-C comes between the two
+            if old.exists():
+                os.replace(old, path if new.exists() else new)
+    return True
 
 
 def _exchange(one: Path, other: Path) -> bool:
@@ -81,22 +93,27 @@ def _exchange(one: Path, other: Path) -> bool:
 
 def clean(path: Path) -> None:
     """Remove what killed runs left beside `path`, or put it back where `path` is missing; what a running process writes stays."""
-    left = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.(tmp|old)")
-    with contextlib.suppress(OSError):  # the folder is not there, or cannot be listed
-        for name in os.listdir(path.parent):
-            if left.fullmatch(name):
-                _settle(path.with_name(name), path)
+    for left in _left(path, "tmp|old"):
+        _settle(left, path)
 
 
-def restore(path: Path) -> bool:
-    """Put a folder back that a killed run moved away and did not replace; whether there is one under the name now."""
+def restore(path: Path) -> None:
+    """Put a folder back that a killed run moved away and did not replace."""
     if not path.exists():
-        clean(path)
-    return path.exists()
+        for left in _left(path, "old"):
+            _settle(left, path)
+
+
+def _left(path: Path, suffixes: str) -> list[Path]:
+    pattern = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.({suffixes})")
+    try:
+        return [path.with_name(name) for name in os.listdir(path.parent) if pattern.fullmatch(name)]
+    except OSError:  # the folder is not there, or cannot be listed
+        return []
 
 
 def _settle(left: Path, path: Path) -> None:
-    """Give a folder its name back, or remove what no process has locked."""
+    """Rename an old folder back where its target is missing; else remove the leftover, unless a process has locked it."""
     with contextlib.suppress(OSError), _locking(left, wait=left.suffix == ".old") as is_locked:
         if left.suffix == ".old" and not path.exists():
             os.replace(left, path)

@@ -57,16 +57,31 @@ def test_what_is_right_is_the_concept_that_stands_first(dictionary: Dictionary) 
     [
         ({0.5: 9, 1.0: 5, 2.0: 5, 4.0: 5, 8.0: 5}, "dense × 0.5", 0.5),
         ({0.5: 6, 1.0: 8, 2.0: 8, 4.0: 7, 8.0: 7}, "dense × 2.0", 2.0),  # of equal ones that nearer to characters
-        ({0.5: 1, 1.0: 2, 2.0: 3, 4.0: 6, 8.0: 6}, "sparse", 8.0),  # alike: characters are enough
+        ({0.5: 1, 1.0: 2, 2.0: 3, 4.0: 7, 8.0: 6}, "sparse", 4.0),  # one more is no more than its standard error
         ({0.5: 1, 1.0: 2, 2.0: 3, 4.0: 4, 8.0: 5}, "sparse", 8.0),
     ],
 )
 def test_the_linker_that_is_right_more_often_is_taken(dense: dict[float, int], winner: str, factor: float) -> None:
+    """Characters get 6 of 10 right, and the others the first so many too: what differs is one standard error from 1 on, √4 from 4."""
+    sparse: Any = SimpleNamespace(name="sparse", count=6)
+
     def weighted(by: float) -> Any:
         return SimpleNamespace(name=f"dense × {by}", count=dense[by])
 
-    sparse: Any = SimpleNamespace(name="sparse", count=6)
-    trained: Any = SimpleNamespace(weighted=weighted)
-    found = choosing.compare(sparse, trained, lambda linker: np.arange(10) < linker.count)  # type: ignore[attr-defined]
+    trained: Any = SimpleNamespace(weighted=weighted, by_characters=lambda: sparse)
+    found = choosing.compare(trained, lambda linker: np.arange(10) < linker.count)  # type: ignore[attr-defined]
     assert found.linker.name == winner  # type: ignore[attr-defined]
     assert (found.asked, found.sparse, found.dense, found.factor) == (10, 6, dense[factor], factor)
+
+
+def test_wins_are_weighed_against_what_goes_either_way() -> None:
+    """Two more of 100 right: enough where nothing else differs (2 > √2), too little where 3 are lost and 5 won (2 < √8)."""
+    sparse: Any = SimpleNamespace(right=[*range(10, 60)])
+
+    def compared(right: list[int]) -> str:
+        dense: Any = SimpleNamespace(weighted=lambda by: SimpleNamespace(right=right, name="dense"), by_characters=lambda: sparse)
+        linker: Any = choosing.compare(dense, lambda linker: np.isin(np.arange(100), linker.right)).linker  # type: ignore[attr-defined]
+        return "sparse" if linker is sparse else "dense"
+
+    assert compared([*range(10, 62)]) == "dense"
+    assert compared([*range(13, 65)]) == "sparse"

@@ -434,3 +434,11 @@ def test_a_folder_has_a_path_in_utf_8(tmp_path: Path) -> None:
             assert str(path).encode().decode() == str(path)
             assert (path / "inside").read_text() == str(name)
             assert (path == folder) == (name != b"\xff")
+
+
+def test_the_rights_of_a_file_that_is_replaced_stay(path: Path) -> None:
+    path.write_text("old")
+    path.chmod(0o600)
+    with files.write_aside(path) as file:
+        file.write("new")
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new", 0o600)

@@ -144,7 +144,7 @@ def test_a_pipe_or_link_that_nobody_signed_is_refused(tmp_path: Path) -> None:
     assert "link: is not in manifest.json" in refusal(folder)
 
 
-@pytest.mark.parametrize("name", ["README.md", ".DS_Store", ".git/config", ".gitattributes"])
+@pytest.mark.parametrize("name", ["README.md", ".DS_Store", "deep/.DS_Store", ".git/config", ".gitattributes"])
 def test_what_hubs_and_desktops_put_beside_a_model_is_passed_over(tmp_path: Path, name: str) -> None:
     folder = save(tmp_path / "m")
     (folder / name).parent.mkdir(exist_ok=True)

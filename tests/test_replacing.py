@@ -43,12 +43,12 @@ with files.write_folder(sys.argv[1]) as folder:
 
 
 @posix
-@pytest.mark.parametrize(("call", "text", "left"), [(1, "old", 1), (2, "old", 0), (3, "new", 1)])
+@pytest.mark.parametrize(("call", "text", "left"), [(1, "old", 1), (2, "old", 1), (3, "new", 1)])
 def test_a_kill_before_each_rename_leaves_a_folder_to_read(tmp_path: Path, call: int, text: str, left: int) -> None:
     fill(tmp_path / "model", "old")
     assert run(KILLED.format(call=call), tmp_path / "model") == -signal.SIGKILL
     assert (tmp_path / "model").exists() == (call != 2)
-    assert replacing.restore(tmp_path / "model")
+    replacing.restore(tmp_path / "model")
     assert (tmp_path / "model" / "part").read_text() == text
     assert len(list(tmp_path.iterdir())) == 1 + left
     fill(tmp_path / "model", "newer")
@@ -106,6 +106,30 @@ def test_where_names_cannot_be_exchanged_the_old_folder_is_replaced_too(tmp_path
     fill(tmp_path / "model", "two")
     assert (tmp_path / "model" / "part").read_text() == "two"
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_reader_that_puts_the_old_folder_back_too_early_does_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replacing, "_exchange", lambda one, other: False)
+    monkeypatch.setattr(replacing, "fcntl", None)  # without locks it cannot know that the writer is at work
+    fill(tmp_path / "model", "old")
+    replace, calls = os.replace, []
+
+    def hurried(source: Path, target: Path) -> None:
+        replace(source, target)
+        calls.append(target)
+        if len(calls) == 1:
+            replacing.restore(tmp_path / "model")
+
+    monkeypatch.setattr(os, "replace", hurried)
+    fill(tmp_path / "model", "new")
+    assert (tmp_path / "model" / "part").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_reader_removes_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".model.abcdefgh.tmp").mkdir()
+    replacing.restore(tmp_path / "model")
+    assert [path.name for path in tmp_path.iterdir()] == [".model.abcdefgh.tmp"]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux is known to exchange names")

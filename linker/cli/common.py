@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -173,8 +173,16 @@ def stdout() -> Iterator[TextIO]:
         sys.stdout.flush()
 
 
-def writing(output: str) -> contextlib.AbstractContextManager[TextIO]:
-    """The file to write to: `output`, or standard output, whose own name serves too (what stands in a file behind it must stay)."""
+def writing(output: str, inputs: Iterable[str]) -> contextlib.AbstractContextManager[TextIO]:
+    """The file to write to: `output`, or standard output, whose own name serves too (what stands in a file behind it must stay).
+
+    Raises:
+        LinkerError: it is one of the inputs.
+    """
     from linker import files
 
+    for path in inputs:
+        with contextlib.suppress(OSError):
+            if Path(output).is_file() and Path(output).samefile(path):
+                raise LinkerError(f"{output}: is read and would be replaced; name another output with -o")
     return stdout() if output in ("-", "/dev/stdout") else files.write_aside(output)

@@ -86,7 +86,7 @@ def convert(
         return dictionaries.read(path, dict_format or dictionaries.detect(path), on_error=handle, **filters)
 
     concepts = itertools.chain.from_iterable(map(read, paths))
-    with common.writing(output) as file:
+    with common.writing(output, paths) as file:
         table.write(concepts, file)
     common.say_skipped(handle)
 

@@ -68,7 +68,7 @@ def link(
     linked = _progress(found if mention_type is None else _some(found, source, mention_type), hidden=shown or common.is_quiet())
     if batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
-    with common.writing(output) as file:
+    with common.writing(output, [source]) as file:
         if form == "tsv":  # of which the columns cannot wait for the first mention with a document
             writer.write(linked, file, documents=kind not in ("txt", "tsv"))
         else:

@@ -133,10 +133,11 @@ def train(
     handle = common.handler(on_error)
     dictionary = common.read_dictionary(dicts, handle, **others)
     _describe(dictionary)
-    is_asked = bool(words or texts or resume or any(value is not None for value in flags.values()) or _names_training(changes))
+    is_asked = bool(words or texts or any(value is not None for value in flags.values()) or _names_training(changes))
     is_open = bool(why) and preset == "default" and chosen == "dan" and not is_asked
     if device or why:
-        common.say(f"encoder: {chosen}{why and f' ({why})'}{device and f', trained on {device}'}")
+        compared = "; compared with characters at the end" if is_open else ""
+        common.say(f"encoder: {chosen}{why and f' ({why}{compared})'}{device and f', trained on {device}'}")
 
     def annotated(path: str) -> list[Document | Mention]:
         items = list(readers.read(path, mentions_format, type=mention_type, on_error=handle))
@@ -149,6 +150,9 @@ def train(
     choices["corrections"] = read(spelling, handle) if spelling else {}
     choices["words"] = _words(words, texts, dictionary, options, checkpoints / _WORDS, is_main, handle) if words or texts else None
     development = annotated(dev) if dev else []
+    ids = {i for mention, _ in readers.flatten(development) for group in mention.gold or () for i in group.ids}
+    if ids and not any(map(dictionary.rows, ids)):
+        raise LinkerError(f"{dev}: the dictionary has none of its {len(ids):,} annotated ids ({min(ids)}; its own: {dictionary.ids[0]})")
     with progress.shown(checkpoints) as shown:
         judged_by = _checksum(dev) if dev else ""
         work = Work(checkpoints, resume, judged_by=judged_by, on_event=shown, on_part=shown.on_part, progress=common.has_bars())
@@ -344,35 +348,35 @@ def _refitted(
 def _chosen_by_trial(
     dictionary: Dictionary, training: list[Document | Mention], development: list[Document | Mention], work: Work, choices: Any, refit: bool
 ) -> Linker:
-    """Train by characters and with the encoder, and take what is right more often, with the best λ.
+    """Train the encoder, compare it with characters, and take what is right more often, with the best λ.
 
-    Development mentions tell, or else names that are held out of the dictionary: they are not trained on, but linked to in the end.
+    Development mentions decide, or else names that are held out of the dictionary: they are not trained on, but linked to in the end.
     """
     from linker import choosing
-    from linker.linker import Linker
+    from linker.linker import Linker, normal_form
 
-    by_characters = {**choices, "encoder": "tfidf"}
-    sparse = Linker.train(dictionary, mentions=training, **by_characters)
-    held = None if development else choosing.hold_out(dictionary, sparse.normalize, choices["options"].training.seed)
+    options = choices["options"]
+    form = normal_form(options, choices["corrections"])
+    held = None if development else choosing.hold_out(dictionary, form, options.training.seed)
     if not (held or development):
-        common.say(f"encoder: tfidf; too few names have synonyms to train and try {choices['encoder']}, which --encoder does all the same")
-        return sparse
+        few = f"fewer than {choosing.LEAST} names can be held out to compare it with dan; --encoder dan trains dan anyway"
+        common.say(f"encoder: tfidf ({few})")
+        return Linker.train(dictionary, mentions=training, **{**choices, "encoder": "tfidf"})
     learnt = held.dictionary if held else dictionary
-    sparse = Linker.train(learnt, mentions=training, **by_characters) if held else sparse
-    dense = _trained(learnt, training, development, work, choices, refit=False)
-    right = held.right if held else lambda model: _right(model, development)
-    found = choosing.compare(sparse, dense, right)
+    validate = (lambda model: _judged(model, development)) if development else None
+    dense = Linker.train(learnt, mentions=training, validate=validate, work=work, **choices)
+    comparison = choosing.compare(dense, held.right if held else lambda model: _right(model, development))
     what = "names held out of the dictionary" if held else "development mentions"
-    by_dense = f"{dense.encoder} {found.dense:,} (its λ times {found.factor:g})"
-    common.say(f"{what}: {found.asked:,}; characters get {found.sparse:,} right, {by_dense}")
-    common.say(f"encoder: {found.linker.encoder}")
+    by_dense = f"{dense.encoder} {comparison.dense:,} (with λ multiplied by {comparison.factor:g})"
+    common.say(f"{what}: {comparison.asked:,}; characters get {comparison.sparse:,} right, {by_dense}")
+    common.say(f"encoder: {comparison.linker.encoder}")
+    model = comparison.linker
+    if development:
+        _report(model, development)
     mentions = training + development if refit else training
-    if found.linker is sparse:
-        return Linker.train(dictionary, mentions=mentions, **by_characters)
-    model = found.linker
-    if refit:
-        model = _refitted(dense.history, dense.best_epoch, learnt, mentions, work, choices).weighted(found.factor)
-    return model.over(dictionary, mentions, extend=choices["extend"]) if held else model
+    if refit and model.encoder == dense.encoder:
+        model = _refitted(dense.history, dense.best_epoch, learnt, mentions, work, choices).weighted(comparison.factor)
+    return model.over(dictionary, mentions, extend=choices["extend"]) if held or refit else model
 
 
 def _right(model: Linker, items: list[Document | Mention]) -> NDArray[np.bool_]:

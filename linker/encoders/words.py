@@ -399,13 +399,8 @@ def _check_fasttext(path: files.Pathlike) -> None:
             raise ValueError(f"it does not hold {rows:,} vectors of {columns:,} components")
 
 
-def _is_packed(path: files.Pathlike) -> bool:
-    with open(path, "rb") as file:
-        return file.read(2) == b"\x1f\x8b"
-
-
 def _read_fasttext(path: files.Pathlike) -> WordVectors:
-    if _is_packed(path):
+    if files.is_packed(path):
         raise LinkerError(f"{path}: is a fastText .bin packed by gzip; unpack it first: gunzip")
     _check_fasttext(path)
     return _of_fasttext(_gensim().fasttext.load_facebook_vectors(str(path)))
@@ -413,7 +408,7 @@ def _read_fasttext(path: files.Pathlike) -> WordVectors:
 
 def _read_binary(path: files.Pathlike, header: bytes) -> WordVectors:
     count, dim = map(int, header.split())
-    most = Path(path).stat().st_size * (_GZIP_RATIO if _is_packed(path) else 1)
+    most = Path(path).stat().st_size * (_GZIP_RATIO if files.is_packed(path) else 1)
     if not 0 <= 4 * count * dim <= most:
         raise ValueError(f"it does not hold {count:,} vectors of {dim:,} components")
     vectors = _gensim().KeyedVectors.load_word2vec_format(str(path), binary=True, unicode_errors="replace")

@@ -60,7 +60,9 @@ def unknown(linker: Linker, mentions: Iterable[Mention]) -> str:
     missing = [identifier for identifier, known in ids.items() if not known]
     prefixes = f"{counted(map(namespace, missing))}; it has {counted(namespace(dictionary.ids[row]) for row in linkable)}"
     if missing and len(missing) == len(ids):
-        raise LinkerError(f"the model has none of the {len(ids):,} annotated ids ({prefixes}); judge one whose dictionary they are from")
+        raise LinkerError(
+            f"the model has none of the {len(ids):,} annotated ids ({prefixes}); name a model that has them, or other --namespaces"
+        )
     foreign = [name for name, known in types.items() if name and not known]
     hint = f", and none of type {', '.join(foreign)}: choose others with --type" if foreign else ""
     return f"the model does not have {len(missing):,} of the {len(ids):,} annotated ids ({prefixes}){hint}" if missing else ""

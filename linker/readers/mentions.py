@@ -39,12 +39,12 @@ _SIGNS = (  # order matters
 def detect(path: Pathlike) -> str:
     """Tell the format of a file (plain or gzip) or folder from its first 64 KiB; `txt` for what nothing else claims.
 
-    Standard input ("-") cannot be looked at before it is read and counts as `txt`.
+    Standard input ("-") and other pipes cannot be looked at before they are read and count as `txt`.
 
     Raises:
         LinkerError: the path is not there or cannot be read, or is a folder without `.concept` files.
     """
-    if str(path) == "-":
+    if str(path) == "-" or Path(path).is_fifo():
         return "txt"
     if Path(path).is_dir():
         concept_files(path)

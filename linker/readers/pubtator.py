@@ -72,6 +72,9 @@ def _document(path: Pathlike, block: list[_Line], on_error: OnError) -> Document
                 raise _foreign(path, number, line, owner.id)
             if len(columns) > 1 and _OFFSET.fullmatch(columns[1]):
                 mentions.append(_mention(path, number, columns, text))
+            elif len(columns) > 4 and _OFFSET.fullmatch(columns[2]) and re.search("[0-9]", columns[1]):
+                expected = "id, start, end, mention, type and ids"
+                raise InputError(path, "the start of the annotation is not a number", line=number, value=line, expected=expected)
             elif len(columns) > 3:
                 relations.append(_relation(columns))
             else:

@@ -48,8 +48,10 @@ _NAME_KINDS: dict[str, NameKind] = {
     "synonym": "exact",
     "preferred term": "preferred",
     "preferred name": "preferred",
+    **dict.fromkeys(("fully specified name", "fsn", "pt"), "preferred"),
     "acronym": "abbreviation",
 }
+_REMEDY = "rename the column if it says something else"
 _YES_NO = {"": False, **dict.fromkeys(("n", "no", "false", "0"), False), **dict.fromkeys(("y", "yes", "true", "1"), True)}
 
 _ESCAPES = {"\\": "\\\\", "|": "\\|", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
@@ -218,10 +220,11 @@ def _kind(path: Pathlike, number: int, row: Row) -> NameKind:
     kind = _NAME_KINDS.get(row["kind"].lower().removesuffix(" synonym"))
     if kind is None:
         expected = ", ".join(filter(None, _NAME_KINDS))
-        raise InputError(path, "the kind of the name is not known", line=number, value=row["kind"], expected=expected)
+        raise InputError(path, "the kind of the name is not known", line=number, value=row["kind"], expected=expected, remedy=_REMEDY)
     is_preferred = _YES_NO.get(row["preferred"].lower())
     if is_preferred is None:
-        raise InputError(path, "'preferred' is neither yes nor no", line=number, value=row["preferred"], expected="yes or no, or 1 or 0")
+        expected = "yes or no, or 1 or 0"
+        raise InputError(path, "'preferred' is neither yes nor no", line=number, value=row["preferred"], expected=expected, remedy=_REMEDY)
     return "preferred" if is_preferred else kind
 
 

@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import random
+import re
 import shlex
 import signal
 import subprocess
@@ -29,7 +30,7 @@ _VALUES = (
     *("2147483648", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "text", "", " ", "٣", "²", "0x10", "1_0", " 5 "),
     *("1,5", "1,,5", ",", "\t", "\n", "a\nb", "é", "\udce9", "-", "--", "-k", "@x", "{}", "%s", "~", "."),
 )
-_WRONG = ("Traceback", "a bug in linker", "Exception ignored", "out of memory", "Fatal Python error", "Segmentation")
+_WRONG = re.compile(r"a bug in linker: \w+|Traceback|Exception ignored|out of memory|Fatal Python error|Segmentation")
 CODES = (0, 1, 2, 130)
 
 
@@ -44,8 +45,8 @@ class Result(NamedTuple):
 def check(result: Result, *codes: int, silent: bool = False) -> Result:
     """Take a command for a failure of linker that ends otherwise than it may, or says nothing of its failure."""
     shown = result.err[-300:]
-    if wrong := next((text for text in _WRONG if text in result.err), None):
-        raise Failed(f"{wrong}: {shown}")
+    if wrong := _WRONG.search(result.err):
+        raise Failed(f"{wrong[0].replace(':', ',')}: {shown}")
     if result.code not in (codes or CODES):
         raise Failed(f"exit code {result.code}: {shown}")
     if result.code and not result.err.strip() and not silent:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-
 from .commands import DESCRIPTORS
 from .core import Kind
+from .options import cases
 from .swaps import POINTS
 
 KINDS = {
-    "readers": Kind("readers:prepared", "mutated files of every format that is read", 1_000, 80_000),
-    "bombs": Kind("readers:bombs", "a small gzip file that holds a line of a gigabyte", 2, 34),
-    "commands": Kind("commands:prepared", "command lines with hostile values of options and mutated inputs", 60, 6_000),
+    "readers": Kind("readers:prepared", "mutated files of every format that is read", 800, 80_000),
+    "bombs": Kind("readers:bombs", "a small gzip file that holds a line of a gigabyte", 1, 34),
+    "commands": Kind("commands:prepared", "command lines with hostile values of options and mutated inputs", 40, 6_000),
     "names": Kind("commands:names", "hostile names of files, in four locales", 4, 400),
     "descriptors": Kind("commands:descriptors", "closed descriptors, devices and pipes", 4, DESCRIPTORS),
     "writers": Kind("writers:prepared", "hostile texts in every format that is written, read again", 600, 18_000),
@@ -20,12 +19,6 @@ KINDS = {
     "kills": Kind("kills:prepared", "SIGKILL or SIGTERM while something is replaced, at random moments", 2, 140),
     "interrupts": Kind("kills:interrupts", "Ctrl-C at random moments, most of them early", 2, 100),
     "swaps": Kind("swaps:prepared", "a death at every line of the code that replaces files and folders", 60, POINTS + 200),
-    "loads": Kind("loads:prepared", "models that are loaded while they are replaced", 120, 10_000),
+    "loads": Kind("loads:prepared", "models that are loaded while they are replaced", 100, 10_000),
+    "options": Kind("option_values:prepared", "every option of a training with hostile values", 0, sum(1 for _ in cases()), wall=900),
 }
-
-with contextlib.suppress(ImportError):
-    from .options import cases
-
-    KINDS["options"] = Kind(
-        "option_values:prepared", "every option of a training with hostile values", 0, sum(1 for _ in cases()), wall=900
-    )

@@ -13,14 +13,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from linker import Dictionary, Linker, files, persistence
+from linker import Dictionary, Linker, files, persistence, replacing
 from linker.errors import LinkerError
 
 from . import seeds
 from .core import Attack, Failed
 
 POINTS = 2_000  # more than there are lines in the four runs together
-_TRACED = {files.__file__, persistence.__file__}
+_TRACED = {files.__file__, persistence.__file__, replacing.__file__}
 _OLD, _NEW = "old\n" * 3, "new\n" * 5
 
 

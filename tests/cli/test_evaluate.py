@@ -132,7 +132,10 @@ def test_a_model_of_another_dictionary_is_not_judged(run: Run, trained: Path, tm
     for options in ((), ("--protocol", "biosyn")):
         result = run("evaluate", tmp_path / "gold.tsv", "--model", trained, *options)
         assert (result.code, result.out) == (1, "")
-        message = r"linker: the model has none of the 3 annotated ids \(HP 2, DOID 1; it has MESH \d+, OMIM \d+\); judge .*\n"
+        message = (
+            r"linker: the model has none of the 3 annotated ids \(HP 2, DOID 1; it has MESH \d+, OMIM \d+"
+            r"\); name a model that has them, .*\n"
+        )
         assert re.fullmatch(message, result.err)
     assert run("link", tmp_path / "gold.tsv", "--model", trained, "--format", "jsonl", "-o", tmp_path / "p.jsonl").code == 0
     assert run("evaluate", tmp_path / "gold.tsv", "--predictions", tmp_path / "p.jsonl").code == 0

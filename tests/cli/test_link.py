@@ -263,3 +263,11 @@ def test_namespaces(run: Run, trained: Path, tmp_path: Path) -> None:
     result = run("link", *options, "--namespaces", "MESH,HP")
     assert (result.code, result.out) == (1, "")
     assert re.fullmatch(r"linker: the model has no concept with the prefix HP; it has: MESH \d+, OMIM \d+\n", result.err)
+
+
+def test_the_input_is_not_replaced_by_the_output(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.txt").write_text("asthma\n")
+    (tmp_path / "same.txt").symlink_to(tmp_path / "m.txt")
+    result = run("link", tmp_path / "m.txt", "--model", trained, "-o", tmp_path / "same.txt")
+    assert result == (1, "", f"linker: {tmp_path / 'same.txt'}: is read and would be replaced; name another output with -o\n")
+    assert (tmp_path / "m.txt").read_text() == "asthma\n"

@@ -265,3 +265,11 @@ def test_a_cycle_is_told(run: Run, medic: Callable[..., Path], tmp_path: Path) -
     result = run("train", "--dict", path, "-o", tmp_path / "model")
     assert result.code == 0
     assert re.search(r"the hierarchy has a cycle of 2 concepts \(MESH:D00000\d, MESH:D00000\d\); each is the others' ancestor", result.err)
+
+
+def test_development_mentions_of_another_dictionary_are_refused(run: Run, sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "dev.tsv").write_text("seizure\tHP:0001250\n")
+    result = run("train", "--dict", sample, "--dev", tmp_path / "dev.tsv", "-o", tmp_path / "model")
+    assert result.code == 1
+    assert "dev.tsv: the dictionary has none of its 1 annotated ids (HP:0001250; its own: MESH:" in result.err
+    assert not (tmp_path / "model").exists()

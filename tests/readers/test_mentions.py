@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -172,3 +174,12 @@ def test_standard_input_streams() -> None:
         assert process.stdout.readline() == b"gout\n"  # before the input ends
         process.stdin.close()
     assert process.returncode == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_a_named_pipe_is_read_from_its_beginning(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text("gout\nfever\n"))
+    writer.start()
+    assert [item.text for item in mentions.read(tmp_path / "pipe") if isinstance(item, Mention)] == ["gout", "fever"]
+    writer.join()

@@ -167,3 +167,13 @@ def test_real_files_are_written_as_they_were(data: Path, name: str, documents: i
     assert (len(read), sum(len(d.mentions) for d in read)) == (documents, mentions)
     with gzip.open(data / name, "rt", encoding="utf-8", newline="") as file:
         assert written(read).strip() == file.read().strip()
+
+
+def test_an_annotation_whose_start_is_no_number_is_not_taken_for_a_relation(tmp_path: Path) -> None:
+    text = "1|t|Asthma\n1\tx0\t6\tAsthma\tDisease\tD001249\n1\tAssociation\t6514\t7124\tNovel\n"
+    with pytest.raises(InputError, match=r"line 2: the start of the annotation is not a number"):
+        read(tmp_path, text)
+    (document,) = read(tmp_path, text, on_error=Skip())
+    assert [(relation.type, relation.arguments) for relation in document.relations] == [
+        ("Association", (("arg1", "6514"), ("arg2", "7124")))
+    ]

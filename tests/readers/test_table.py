@@ -255,9 +255,14 @@ def test_rows_of_other_status_stay_records_of_their_own(tmp_path: Path) -> None:
         (
             "X:1,a,disease,",
             "line 2: the kind of the name is not known: 'disease'; expected preferred, exact, narrow, broad, related, abbreviation, "
-            "training, synonym, preferred term, preferred name, acronym",
+            "training, synonym, preferred term, preferred name, fully specified name, fsn, pt, acronym; "
+            "rename the column if it says something else",
         ),
-        ("X:1,a,,maybe", "line 2: 'preferred' is neither yes nor no: 'maybe'; expected yes or no, or 1 or 0"),
+        (
+            "X:1,a,,maybe",
+            "line 2: 'preferred' is neither yes nor no: 'maybe'; expected yes or no, or 1 or 0; "
+            "rename the column if it says something else",
+        ),
     ],
 )
 def test_words_that_say_nothing_of_a_name(tmp_path: Path, row: str, message: str) -> None:
