@@ -9,6 +9,7 @@ from collections.abc import Callable
 from os import PathLike
 
 _LONGEST_VALUE = 80  # characters of an offending value that a message repeats
+_LONGEST_CLAUSE = 500  # of a clause of a message, which may quote the file
 _BYTES = re.compile("[\udc80-\udcff]+")  # how Python writes the bytes of a file name that it cannot decode
 
 logger = logging.getLogger(__name__)
@@ -42,11 +43,11 @@ class InputError(LinkerError):
     ) -> None:
         self.path, self.line, self.problem = "standard input" if str(path) == "-" else shown(path), line, problem
         where = self.path if line is None else f"{self.path}, line {line}"
-        text = f"{where}: {problem}"
+        text = f"{where}: {shorten(problem, _LONGEST_CLAUSE)}"
         if value is not None:
             text += f": {shorten(value)!r}"
         if expected:
-            text += f"; expected {expected}"
+            text += f"; expected {shorten(expected, _LONGEST_CLAUSE)}"
         if remedy:
             text += f"; {remedy}"
         super().__init__(text)

@@ -34,5 +34,10 @@ def test_whatever_is_shown_can_be_written_and_shown_again(text: str) -> None:
     assert shown(once) == once
 
 
+def test_a_clause_that_quotes_a_file_at_length_is_cut() -> None:
+    text = str(InputError("a.tsv", "p" * 5000, line=3, value="v" * 5000, expected="e" * 5000))
+    assert text == f"a.tsv, line 3: {'p' * 500}…: {'v' * 80 + '…'!r}; expected {'e' * 500}…"
+
+
 def test_an_input_error_shows_its_path() -> None:
     assert str(InputError("a\udcff", "is empty", line=1)) == r"a\xff, line 1: is empty"

@@ -7,7 +7,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from linker.errors import InputError, OnError, ignore, shorten, stop
+from linker.errors import InputError, OnError, ignore, stop
 from linker.files import Pathlike, read_lines
 from linker.ids import curie, namespace
 from linker.readers.records import fault, make_names, split_csv, split_list
@@ -93,5 +93,5 @@ def _no_columns(path: Pathlike, number: int, line: str) -> InputError:
 
 
 def _wrong_width(path: Pathlike, number: int, line: str, width: int, columns: list[str]) -> InputError:
-    expected = f"{len(columns)}: {shorten(', '.join(columns), 200)}"
+    expected = f"{len(columns)}: {', '.join(columns)}"
     return InputError(path, f"{width} columns", line=number, value=line, expected=expected, remedy="fetch the file again")
