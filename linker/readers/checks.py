@@ -53,7 +53,7 @@ def check_spans(path: Pathlike, line: int | None, text: str, spans: Sequence[Spa
         pieces = [whole[start:end] for start, end in spans]
         if pieces[0].split() == text.split() if len(pieces) == 1 else _letters("".join(pieces)) == _letters(text):
             return
-    where = ", ".join(f"{start}-{end}" for start, end in spans)
+    where = shorten(", ".join(f"{start}-{end}" for start, end in spans))
     found = " … ".join(shorten(whole[start:end]) for start, end in spans)
     raise InputError(
         path,
