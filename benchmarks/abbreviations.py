@@ -25,11 +25,17 @@ def main() -> None:
     for corpus, file in FILES.items():
         documents = read(DATA / "abbreviations" / file)
         mended = [(texts, {mend(pair) for pair in gold}) for texts, gold in documents]
-        figures[corpus] = {"documents": len(documents), "pairs": sum(len(gold) for _, gold in documents)}
+        figures[corpus] = {
+            "documents": len(documents),
+            "pairs": sum(len(gold) for _, gold in documents),
+        }
         for name, finder in finders().items():
             as_stored = score(documents, finder)
             figures[corpus][name] = as_stored | {"gold_mended": score(mended, finder)}
-            print(f"{corpus:5} {name:16} " + " ".join(f"{k} {v:.4f}" for k, v in as_stored.items() if isinstance(v, float)))
+            print(
+                f"{corpus:5} {name:16} "
+                + " ".join(f"{k} {v:.4f}" for k, v in as_stored.items() if isinstance(v, float))
+            )
     save("abbreviations", figures)
 
 
@@ -59,7 +65,11 @@ def score(documents: list[tuple[list[str], set[Pair]]], finder: Finder) -> dict[
     right = found = gold_pairs = 0
     for texts, gold in documents:
         pairs = set().union(*map(finder, texts))
-        right, found, gold_pairs = right + len(pairs & gold), found + len(pairs), gold_pairs + len(gold)
+        right, found, gold_pairs = (
+            right + len(pairs & gold),
+            found + len(pairs),
+            gold_pairs + len(gold),
+        )
     precision, recall = right / found, right / gold_pairs
     f1 = 2 * precision * recall / (precision + recall)
     return {"precision": precision, "recall": recall, "f1": f1, "right": right, "found": found}
@@ -67,13 +77,18 @@ def score(documents: list[tuple[list[str], set[Pair]]], finder: Finder) -> dict[
 
 def finders() -> dict[str, Finder]:
     """Ours, a plain Schwartz and Hearst, and Ab3P where pyab3p is installed."""
-    table: dict[str, Finder] = {"linker": lambda text: {(d.short, d.long) for d in find(text)}, "schwartz_hearst": schwartz_hearst}
+    table: dict[str, Finder] = {
+        "linker": lambda text: {(d.short, d.long) for d in find(text)},
+        "schwartz_hearst": schwartz_hearst,
+    }
     try:
         import pyab3p
     except ImportError:
         return table
     ab3p = pyab3p.Ab3p()
-    return table | {"pyab3p": lambda text: {(a.short_form, a.long_form) for a in ab3p.get_abbrs(text)}}
+    return table | {
+        "pyab3p": lambda text: {(a.short_form, a.long_form) for a in ab3p.get_abbrs(text)}
+    }
 
 
 def schwartz_hearst(text: str) -> set[Pair]:
@@ -81,7 +96,12 @@ def schwartz_hearst(text: str) -> set[Pair]:
     pairs = set()
     for match in re.finditer(r"\(([^()]*)\)", text):
         short = re.split(r"[,;]", match[1])[0].strip()
-        if not (2 <= len(short) <= 10 and len(short.split()) <= 2 and re.search("[A-Za-z]", short) and short[0].isalnum()):
+        if not (
+            2 <= len(short) <= 10
+            and len(short.split()) <= 2
+            and re.search("[A-Za-z]", short)
+            and short[0].isalnum()
+        ):
             continue
         words = re.split(r"[.!?]\s", text[: match.start()])[-1].split()
         before = " ".join(words[-min(len(short) + 5, 2 * len(short)) :])
@@ -97,7 +117,9 @@ def from_the_right(short: str, before: str) -> int | None:
         if not short[i].isalnum():
             continue
         at -= 1
-        while at >= 0 and (before[at] != short[i] or (i == 0 and at > 0 and before[at - 1].isalnum())):
+        while at >= 0 and (
+            before[at] != short[i] or (i == 0 and at > 0 and before[at - 1].isalnum())
+        ):
             at -= 1
         if at < 0:
             return None

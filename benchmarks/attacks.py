@@ -21,7 +21,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))  # its package `attacks`, not this file
+sys.path.insert(
+    0, str(Path(__file__).resolve().parent.parent / "tests")
+)  # its package `attacks`, not this file
 
 from attacks.core import SHOWN, Tally, apart, signature
 from attacks.kinds import KINDS
@@ -41,9 +43,16 @@ def main(arguments: argparse.Namespace) -> int:
     with ThreadPoolExecutor(arguments.processes) as pool:
         for kind in arguments.only or KINDS:
             rows[kind] = attacked(pool, kind, arguments, end)
-            print("\n".join([line(kind, rows[kind]), *failures(kind, rows[kind], arguments.seed)]), flush=True)
+            print(
+                "\n".join([line(kind, rows[kind]), *failures(kind, rows[kind], arguments.seed)]),
+                flush=True,
+            )
     if arguments.share == 1:
-        kept = json.loads((RESULTS / "attacks.json").read_text("utf-8"))["figures"] if arguments.only else {}
+        kept = (
+            json.loads((RESULTS / "attacks.json").read_text("utf-8"))["figures"]
+            if arguments.only
+            else {}
+        )
         save("attacks", {kind: rows.get(kind) or kept[kind] for kind in KINDS}, seed=arguments.seed)
     return int(any(row["failures"] or row["tried"] < row["planned"] for row in rows.values()))
 
@@ -53,16 +62,26 @@ def repeat(arguments: argparse.Namespace) -> int:
     os.environ[SHOWN] = "1"
     (kind,) = arguments.only
     tally = apart(kind, arguments.seed, arguments.case, 1, 60 * arguments.minutes)
-    print(tally.failures[0][1] if tally.failures else "refused, as it should be" if tally.refused else "no failure")
+    print(
+        tally.failures[0][1]
+        if tally.failures
+        else "refused, as it should be"
+        if tally.refused
+        else "no failure"
+    )
     return int(bool(tally.failures))
 
 
-def attacked(pool: ThreadPoolExecutor, kind: str, arguments: argparse.Namespace, end: float) -> dict[str, Any]:
+def attacked(
+    pool: ThreadPoolExecutor, kind: str, arguments: argparse.Namespace, end: float
+) -> dict[str, Any]:
     """Run the cases of a kind in some processes: how many were tried, refused, and failed, by what failed."""
     planned = max(1, round(KINDS[kind].long * arguments.share))
     start, share = time.monotonic(), -(-planned // arguments.processes)
     shares = [(first, min(share, planned - first)) for first in range(0, planned, share)]
-    tallies = list(pool.map(lambda cases: apart(kind, arguments.seed, *cases, max(0, end - start)), shares))
+    tallies = list(
+        pool.map(lambda cases: apart(kind, arguments.seed, *cases, max(0, end - start)), shares)
+    )
     return {
         "what": KINDS[kind].what,
         "planned": planned,
@@ -99,8 +118,16 @@ def failures(kind: str, row: dict[str, Any], seed: int) -> Iterable[str]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=KINDS, metavar="KIND", help=f"one of: {', '.join(KINDS)}; may be given again")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=KINDS,
+        metavar="KIND",
+        help=f"one of: {', '.join(KINDS)}; may be given again",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--case", type=int, help="repeat this case of the kind of --only")
     parser.add_argument("--share", type=float, default=1, help="of the cases of the long run")

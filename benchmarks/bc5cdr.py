@@ -13,15 +13,27 @@ import dense_accuracy
 from linker import LinkerOptions
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=5, help="runs of each configuration")
-    parser.add_argument("--seed", type=int, action="append", help="run this one; may be given again")
-    parser.add_argument("--only", action="append", metavar="NAME", help="run this configuration; may be given again")
+    parser.add_argument(
+        "--seed", type=int, action="append", help="run this one; may be given again"
+    )
+    parser.add_argument(
+        "--only", action="append", metavar="NAME", help="run this configuration; may be given again"
+    )
     parser.add_argument("--medic", metavar="YEAR", help="run those with this release")
-    parser.add_argument("--table", action="store_true", help="run nothing, put together what is kept")
+    parser.add_argument(
+        "--table", action="store_true", help="run nothing, put together what is kept"
+    )
     default = dense_accuracy.fixed(LinkerOptions())
     configurations = [
-        *dense_accuracy.both(dense_accuracy.Configuration("default", "2017", default, over=("sparse only",))),
+        *dense_accuracy.both(
+            dense_accuracy.Configuration("default", "2017", default, over=("sparse only",))
+        ),
         dense_accuracy.Configuration("sparse only", "2017", default, encoder="tfidf"),
     ]
-    dense_accuracy.main(parser.parse_args(), configurations, dense_accuracy.Task("bc5cdr", "devel"), {})
+    dense_accuracy.main(
+        parser.parse_args(), configurations, dense_accuracy.Task("bc5cdr", "devel"), {}
+    )

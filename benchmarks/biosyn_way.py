@@ -23,7 +23,11 @@ MAX_LENGTH = 25  # tokens, to which every name is padded
 ENCODED = 1024  # names that are encoded together
 TOP = 20  # names in a list, in linking and in training
 MENTIONS = 16  # in a batch of training
-LEARNING_RATE, WEIGHT_LEARNING_RATE, DECAY = 1e-5, 0.01, 0.01  # of the encoder and of λ; decay of the encoder's weights
+LEARNING_RATE, WEIGHT_LEARNING_RATE, DECAY = (
+    1e-5,
+    0.01,
+    0.01,
+)  # of the encoder and of λ; decay of the encoder's weights
 
 
 class PaddedEncoder:
@@ -35,7 +39,13 @@ class PaddedEncoder:
 
     def tokenize(self, names: Sequence[str]) -> dict[str, Tensor]:
         """Names as tensors (len(names), MAX_LENGTH)."""
-        tokens = self._tokenizer(list(names), padding="max_length", max_length=MAX_LENGTH, truncation=True, return_tensors="pt")
+        tokens = self._tokenizer(
+            list(names),
+            padding="max_length",
+            max_length=MAX_LENGTH,
+            truncation=True,
+            return_tensors="pt",
+        )
         return dict(tokens)
 
     def forward(self, batch: dict[str, Tensor]) -> Tensor:
@@ -47,7 +57,10 @@ class PaddedEncoder:
         """Vectors (len(names), dim) without gradients."""
         self.model.eval()
         with torch.no_grad():
-            parts = [self.forward(self.tokenize(names[i : i + batch_size])).numpy() for i in range(0, len(names), batch_size)]
+            parts = [
+                self.forward(self.tokenize(names[i : i + batch_size])).numpy()
+                for i in range(0, len(names), batch_size)
+            ]
         return np.concatenate(parts)
 
 
@@ -72,7 +85,9 @@ class Linking:
         full: bool,
     ) -> None:
         self._encoder, self._vectors, self._weight, self._full = encoder, vectors, weight, full
-        self._sparse = TfidfVectorizer(analyzer="char", ngram_range=(1, 2), dtype=np.float32).fit(fitted)
+        self._sparse = TfidfVectorizer(analyzer="char", ngram_range=(1, 2), dtype=np.float32).fit(
+            fitted
+        )
         found = self._sparse.transform(names)
         self._terms = found.toarray() if full else found.T.tocsr()
 
@@ -86,7 +101,11 @@ class Linking:
 
     def _sparse_scores(self, name: str) -> Any:
         terms = self._sparse.transform([name])
-        return np.matmul(terms.toarray(), self._terms.T)[0] if self._full else (terms @ self._terms).toarray()[0]
+        return (
+            np.matmul(terms.toarray(), self._terms.T)[0]
+            if self._full
+            else (terms @ self._terms).toarray()[0]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +122,10 @@ def made_up_queries(count: int, names: Sequence[str], seed: int) -> list[Query]:
     """Mentions and lists drawn at random from names: to the clock one is as good as another, since all have MAX_LENGTH tokens."""
     draw = random.Random(seed)
     right = [True, *[False] * (TOP - 1)]
-    return [Query(draw.choice(names), draw.sample(names, TOP), [draw.random() for _ in right], right) for _ in range(count)]
+    return [
+        Query(draw.choice(names), draw.sample(names, TOP), [draw.random() for _ in right], right)
+        for _ in range(count)
+    ]
 
 
 class Training:
@@ -127,9 +149,15 @@ class Training:
         return loss.item()
 
     def _loss(self, queries: Sequence[Query]) -> Tensor:
-        tokens = [(self._encoder.tokenize([q.mention]), self._encoder.tokenize(q.names)) for q in queries]
-        mentions, names = (self._encoder.forward(_joined([pair[side] for pair in tokens])) for side in (0, 1))
-        dense = torch.bmm(names.view(len(queries), -1, names.shape[-1]), mentions[:, :, None])[:, :, 0]
+        tokens = [
+            (self._encoder.tokenize([q.mention]), self._encoder.tokenize(q.names)) for q in queries
+        ]
+        mentions, names = (
+            self._encoder.forward(_joined([pair[side] for pair in tokens])) for side in (0, 1)
+        )
+        dense = torch.bmm(names.view(len(queries), -1, names.shape[-1]), mentions[:, :, None])[
+            :, :, 0
+        ]
         scores = dense + self._weight * torch.tensor([q.sparse for q in queries])
         right = torch.tensor([q.right for q in queries])
         return -(scores.softmax(1) * right).sum(1).clamp(1e-9, 1).log().mean()

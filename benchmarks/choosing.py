@@ -39,12 +39,17 @@ SEED = 0
 def strict(path: Path) -> Callable[[Linker], NDArray[np.bool_]]:
     """Which development mentions of diseases are right under the protocol strict."""
     items = list(mentions.read(path, type="Disease"))
-    return lambda linker: np.array([outcome.rank == 1 for outcome in protocols.strict(linker, items, 1)], bool)
+    return lambda linker: np.array(
+        [outcome.rank == 1 for outcome in protocols.strict(linker, items, 1)], bool
+    )
 
 
 def diseases() -> tuple[Dictionary, Judged]:
     """MEDIC, with two corpora."""
-    paths = {"NCBI Disease": "ncbi-disease/NCBI_devel.pubtator.txt.gz", "BC5CDR": "bc5cdr/CDR_DevelopmentSet.PubTator.txt.gz"}
+    paths = {
+        "NCBI Disease": "ncbi-disease/NCBI_devel.pubtator.txt.gz",
+        "BC5CDR": "bc5cdr/CDR_DevelopmentSet.PubTator.txt.gz",
+    }
     return medic("2017"), {name: strict(DATA / path) for name, path in paths.items()}
 
 
@@ -59,7 +64,10 @@ def phenotypes(concepts: int = 0, share: float = 1.0) -> tuple[Dictionary, Judge
             if found := re.match(r'synonym: "(.*)" \w+ layperson', line):
                 lay.add((identifier, found[1]))
     whole = Dictionary.read(path)
-    names = [(whole.ids[row], text) for row, text in zip(whole.name_concept.tolist(), whole.names, strict=True)]
+    names = [
+        (whole.ids[row], text)
+        for row, text in zip(whole.name_concept.tolist(), whole.names, strict=True)
+    ]
     is_lay = np.array([name in lay for name in names], bool)
     is_lay[whole.preferred] = False
     random = np.random.default_rng(SEED)
@@ -72,7 +80,10 @@ def phenotypes(concepts: int = 0, share: float = 1.0) -> tuple[Dictionary, Judge
     dictionary = whole.without(np.flatnonzero(out))
     if concepts:
         with tempfile.NamedTemporaryFile("w", suffix=".tsv", encoding="utf-8") as small:
-            table.write((dataclasses.replace(dictionary.concept(row), parents=()) for row in some.tolist()), small.file)
+            table.write(
+                (dataclasses.replace(dictionary.concept(row), parents=()) for row in some.tolist()),
+                small.file,
+            )
             small.flush()
             dictionary = Dictionary.read(small.name)
     wanted = [whole.ids[row] for row in whole.name_concept[asked].tolist()]
@@ -80,7 +91,13 @@ def phenotypes(concepts: int = 0, share: float = 1.0) -> tuple[Dictionary, Judge
 
     def right(linker: Linker) -> NDArray[np.bool_]:
         found = linker.link(texts, k=1)
-        return np.array([w in {p.best.concept_id for p in f.parts if p.best} for w, f in zip(wanted, found, strict=True)], bool)
+        return np.array(
+            [
+                w in {p.best.concept_id for p in f.parts if p.best}
+                for w, f in zip(wanted, found, strict=True)
+            ],
+            bool,
+        )
 
     return dictionary, {"layperson synonyms": right}
 
@@ -101,35 +118,77 @@ def run(name: str) -> dict[str, Any]:
     linkers, seconds = {}, {}
     for encoder in ("tfidf", "dan"):
         start = time.perf_counter()
-        linkers[encoder] = Linker.train(learnt, encoder=encoder).over(dictionary) if encoder == "dan" else Linker.train(dictionary)
+        linkers[encoder] = (
+            Linker.train(learnt, encoder=encoder).over(dictionary)
+            if encoder == "dan"
+            else Linker.train(dictionary)
+        )
         seconds[encoder] = round(time.perf_counter() - start, 1)
-    row: dict[str, Any] = {"concepts": len(dictionary), "names": len(dictionary.names), "seconds": seconds}
+    row: dict[str, Any] = {
+        "concepts": len(dictionary),
+        "names": len(dictionary.names),
+        "seconds": seconds,
+    }
     factor = 1.0
     if held:
         found = choosing.compare(linkers["dan"].over(learnt), held.right)
         factor = found.factor
-        row |= {"held_out": {"names": found.asked, "tfidf": found.sparse, "dan": found.dense, "factor": factor}}
+        row |= {
+            "held_out": {
+                "names": found.asked,
+                "tfidf": found.sparse,
+                "dan": found.dense,
+                "factor": factor,
+            }
+        }
     row["taken"] = "dan" if held and found.linker.encoder == "dan" else "tfidf"
     row["mentions"] = {}
     for corpus, right in judged.items():
-        each = {factor: right(linkers["dan"].weighted(factor)) for factor in sorted({factor, *choosing.FACTORS})}
+        each = {
+            factor: right(linkers["dan"].weighted(factor))
+            for factor in sorted({factor, *choosing.FACTORS})
+        }
         characters = right(linkers["tfidf"])
-        values = {"tfidf": characters, "dan as trained": each[1.0], "dan with λ chosen": each[factor]}
-        shown: dict[str, Any] = {"n": len(characters), "by factor": {str(f): round(float(v.mean()), 4) for f, v in each.items()}}
+        values = {
+            "tfidf": characters,
+            "dan as trained": each[1.0],
+            "dan with λ chosen": each[factor],
+        }
+        shown: dict[str, Any] = {
+            "n": len(characters),
+            "by factor": {str(f): round(float(v.mean()), 4) for f, v in each.items()},
+        }
         for system, some in values.items():
             difference = paired_difference(some[None].astype(float), characters[None].astype(float))
-            shown[system] = {"acc1": round(float(some.mean()), 4), "gain": difference[0], "interval": difference[1:]}
+            shown[system] = {
+                "acc1": round(float(some.mean()), 4),
+                "gain": difference[0],
+                "interval": difference[1:],
+            }
         row["mentions"][corpus] = shown
     print(name, json.dumps(row, indent=1, ensure_ascii=False), flush=True)
     return row
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=TASKS, action="append", help="run this one; may be given again")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--only", choices=TASKS, action="append", help="run this one; may be given again"
+    )
     given = parser.parse_args()
     logging.getLogger("linker").setLevel(logging.ERROR)
     kept = (
-        json.loads((RESULTS / "choosing.json").read_text("utf-8"))["figures"] if given.only and (RESULTS / "choosing.json").exists() else {}
+        json.loads((RESULTS / "choosing.json").read_text("utf-8"))["figures"]
+        if given.only and (RESULTS / "choosing.json").exists()
+        else {}
     )
-    save("choosing", {name: run(name) if not given.only or name in given.only else kept.get(name) for name in TASKS}, seed=SEED)
+    save(
+        "choosing",
+        {
+            name: run(name) if not given.only or name in given.only else kept.get(name)
+            for name in TASKS
+        },
+        seed=SEED,
+    )

@@ -17,7 +17,9 @@ from linker import Dictionary
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("LINKER_DATA", ROOT.parent / "shared" / "data"))
 if not DATA.is_dir():
-    sys.exit(f"the data is not at {DATA}; set LINKER_DATA to the folder that holds medic/, ncbi-disease/ and the others")
+    sys.exit(
+        f"the data is not at {DATA}; set LINKER_DATA to the folder that holds medic/, ncbi-disease/ and the others"
+    )
 RESULTS = ROOT / "benchmarks" / "results"
 MEDIC = {
     "2012": DATA / "medic" / "medic_06Jul2012.txt.gz",
@@ -25,7 +27,15 @@ MEDIC = {
     "2026": DATA / "medic" / "CTD_diseases_2026-04-30.csv.gz",
 }
 _DENSE = ("torch", "transformers", "tokenizers", "accelerate")
-_PACKAGES = ("concept-linker", "numpy", "scipy", "scikit-learn", "sparse-dot-topn", "pyab3p", *_DENSE)
+_PACKAGES = (
+    "concept-linker",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "sparse-dot-topn",
+    "pyab3p",
+    *_DENSE,
+)
 
 
 def medic(year: str) -> Dictionary:
@@ -62,8 +72,12 @@ def _version(package: str) -> str | None:
 def _commit() -> str:
     """The commit, marked where the code has changed since."""
     git = ["git", "-C", str(ROOT)]
-    commit = subprocess.run([*git, "describe", "--always"], capture_output=True, text=True, check=False).stdout.strip()
-    changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "linker", "benchmarks/*.py"], check=False).returncode
+    commit = subprocess.run(
+        [*git, "describe", "--always"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    changed = subprocess.run(
+        [*git, "diff", "--quiet", "HEAD", "--", "linker", "benchmarks/*.py"], check=False
+    ).returncode
     return commit + "-dirty" * bool(changed)
 
 
@@ -72,4 +86,7 @@ def _cpu() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor())
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
+        platform.processor(),
+    )

@@ -16,11 +16,12 @@ from typing import Any
 from common import DATA, save
 
 from linker import LinkerOptions
-from linker.annotated import collect, definitions_of
 from linker.readers import medic, pubtator
 from linker.text.abbreviations import expand
 from linker.text.composites import split
+from linker.text.mentions import TextOptions, definitions_of
 from linker.text.normalize import normalize
+from linker.training.supervision import collect
 
 FILES = {"train": "NCBI_train", "dev": "NCBI_devel", "test": "NCBI_test"}
 DICTIONARY = DATA / "medic" / "CTD_diseases_2017-06-06.tsv.gz"
@@ -29,7 +30,9 @@ DICTIONARY = DATA / "medic" / "CTD_diseases_2017-06-06.tsv.gz"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--split", nargs="+", choices=FILES, default=["train", "dev"])
-    parser.add_argument("--show", action="store_true", help="print the wrong splits and the composites left whole")
+    parser.add_argument(
+        "--show", action="store_true", help="print the wrong splits and the composites left whole"
+    )
     options = parser.parse_args()
     names = {normalize(name.text) for concept in medic.read(DICTIONARY) for name in concept.names}
     mentions = [m for name in options.split for m in read(name)]
@@ -37,7 +40,10 @@ def main() -> None:
     parts = [split(text, lambda name: normalize(name) in names) for text, _ in mentions]
     seconds = time.perf_counter() - start
     figures = score(mentions, parts) | {"dev_trained_on_train": trained(names)}
-    figures |= {"dictionary": DICTIONARY.name, "mentions_per_second": round(len(mentions) / seconds)}
+    figures |= {
+        "dictionary": DICTIONARY.name,
+        "mentions_per_second": round(len(mentions) / seconds),
+    }
     for key, value in figures.items():
         print(f"{key:40} {value}")
     if options.show:
@@ -50,23 +56,33 @@ def trained(names: set[str]) -> dict[str, Any]:
     documents = pubtator.read(DATA / "ncbi-disease" / f"{FILES['train']}.pubtator.txt.gz")
     known = names | {normalize(one.name) for one in collect(documents, LinkerOptions())}
     mentions = list(read("dev"))
-    return score(mentions, [split(text, lambda name: normalize(name) in known) for text, _ in mentions])
+    return score(
+        mentions, [split(text, lambda name: normalize(name) in known) for text, _ in mentions]
+    )
 
 
 def read(name: str) -> Iterator[tuple[str, int]]:
     """Each mention, its short forms expanded, and how many parts its gold has."""
     for document in pubtator.read(DATA / "ncbi-disease" / f"{FILES[name]}.pubtator.txt.gz"):
-        definitions = definitions_of(document, LinkerOptions())
+        definitions = definitions_of(document, TextOptions())
         for mention in document.mentions:
             yield expand(mention.text, definitions), len(mention.gold or ())
 
 
 def score(mentions: list[tuple[str, int]], parts: list[list[str]]) -> dict[str, Any]:
-    composite = [(text, gold, len(p)) for (text, gold), p in zip(mentions, parts, strict=True) if gold > 1]
+    composite = [
+        (text, gold, len(p)) for (text, gold), p in zip(mentions, parts, strict=True) if gold > 1
+    ]
     single = [(text, len(p)) for (text, gold), p in zip(mentions, parts, strict=True) if gold < 2]
     both_ways = {text for text, *_ in composite} & {text for text, _ in single}
-    one_way = [row for row in composite if row[0] not in both_ways], [row for row in single if row[0] not in both_ways]
-    return count(composite, single) | {"texts_annotated_both_ways": len(both_ways), "of_texts_annotated_one_way": count(*one_way)}
+    one_way = (
+        [row for row in composite if row[0] not in both_ways],
+        [row for row in single if row[0] not in both_ways],
+    )
+    return count(composite, single) | {
+        "texts_annotated_both_ways": len(both_ways),
+        "of_texts_annotated_one_way": count(*one_way),
+    }
 
 
 def count(composite: list[tuple[str, int, int]], single: list[tuple[str, int]]) -> dict[str, Any]:
@@ -91,7 +107,10 @@ def show(mentions: list[tuple[str, int]], parts: list[list[str]]) -> None:
             wrong[f"{text!r} -> {names}"] += 1
         elif gold > 1 and len(names) != gold:
             whole[f"{text!r} -> {names}, gold {gold}"] += 1
-    for title, lines in (("single mentions that were split", wrong), ("composites that were not split right", whole)):
+    for title, lines in (
+        ("single mentions that were split", wrong),
+        ("composites that were not split right", whole),
+    ):
         print(f"{title}:")
         for line, count in lines.most_common():
             print(f"  {count} × {line}")

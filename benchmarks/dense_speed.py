@@ -30,17 +30,19 @@ from speed import peak
 from transformers.utils import logging
 
 from linker import Dictionary, Linker
-from linker.annotated import grouped
 from linker.candidates.hybrid import HybridGenerator
 from linker.encoders.trainable import Precision, pays, pick_device
 from linker.encoders.transformer import TransformerEncoder
 from linker.evaluation.protocols import biosyn_queries
 from linker.options import PRESETS
 from linker.readers import mentions
-from linker.training.options import Work
+from linker.text.mentions import grouped
+from linker.training.settings import RunSettings
 
 MEDIC = DATA / "medic" / "medic_06Jul2012.txt.gz"
-TRAIN, DEV, TEST = (DATA / "ncbi-disease" / f"NCBI_{split}.pubtator.txt.gz" for split in ("train", "devel", "test"))
+TRAIN, DEV, TEST = (
+    DATA / "ncbi-disease" / f"NCBI_{split}.pubtator.txt.gz" for split in ("train", "devel", "test")
+)
 PRESET = PRESETS["paper-biosyn"]
 OPTIONS = PRESET.transformer
 WEIGHT = 1.0  # λ
@@ -84,9 +86,20 @@ class Setting:
         dictionary = Dictionary.read(MEDIC, namespaces=sizes.namespaces)
         fitted = list(Linker.train(dictionary, options=PRESET).generator.table.texts)
         linker = Linker.train(dictionary, mentions=known(), options=PRESET)
-        groups = grouped(mentions.read(TEST), PRESET)
-        queries = [biosyn_queries(linker, m, definitions) for _, found, definitions in groups for m in found if m.gold]
-        return cls(fitted, linker, list(linker.generator.table.texts), queries, PaddedEncoder(get_model_path()))
+        groups = grouped(mentions.read(TEST), PRESET.text)
+        queries = [
+            biosyn_queries(linker, m, definitions)
+            for _, found, definitions in groups
+            for m in found
+            if m.gold
+        ]
+        return cls(
+            fitted,
+            linker,
+            list(linker.generator.table.texts),
+            queries,
+            PaddedEncoder(get_model_path()),
+        )
 
 
 def known() -> list[Any]:
@@ -101,27 +114,41 @@ def encoding(setting: Setting, sizes: Sizes) -> dict[str, Any]:
     bf16, in which training encodes, where the processor computes it.
     """
     draw = random.Random(sizes.seed)
-    precisions: dict[str, Precision] = {"ours": "fp32"} | ({"bf16": "bf16"} if pays(pick_device("auto")) else {})
+    precisions: dict[str, Precision] = {"ours": "fp32"} | (
+        {"bf16": "bf16"} if pays(pick_device("auto")) else {}
+    )
     speeds: dict[str, list[float]] = {name: [] for name in ("published", "small", *precisions)}
     apart = 0.0
     for _ in range(sizes.rounds):
         sample = draw.sample(range(len(setting.names)), sizes.sample)
         found = {}
         for name, precision in precisions.items():
-            encoder = TransformerEncoder.create(OPTIONS)  # a new one each time: it keeps the tokens of names that it has seen
+            encoder = TransformerEncoder.create(
+                OPTIONS
+            )  # a new one each time: it keeps the tokens of names that it has seen
             encoder.precision = precision
             seconds, found[name] = timed(lambda encoder=encoder: encoder.encode(setting.names))
             speeds[name].append(len(setting.names) / seconds)
         texts = [setting.names[row] for row in sample]
         for name, size in (("published", ENCODED), ("small", SMALL)):
-            seconds, padded = timed(lambda texts=texts, size=size: setting.theirs.encode(texts, size))
+            seconds, padded = timed(
+                lambda texts=texts, size=size: setting.theirs.encode(texts, size)
+            )
             speeds[name].append(len(texts) / seconds)
             apart = max(apart, float(np.abs(padded - found["ours"][sample]).max()))
-    about = {"names": len(setting.names), "sampled_for_theirs": sizes.sample, "largest_difference_of_a_component": apart}
+    about = {
+        "names": len(setting.names),
+        "sampled_for_theirs": sizes.sample,
+        "largest_difference_of_a_component": apart,
+    }
     small = {"batch_size": SMALL} | compared("names_per_second", speeds["small"], speeds["ours"])
     if "bf16" in speeds:
         about["in_bf16"] = compared("names_per_second", speeds["published"], speeds["bf16"])
-    return about | compared("names_per_second", speeds["published"], speeds["ours"]) | {"if_theirs_took_small_batches": small}
+    return (
+        about
+        | compared("names_per_second", speeds["published"], speeds["ours"])
+        | {"if_theirs_took_small_batches": small}
+    )
 
 
 def linking(setting: Setting, sizes: Sizes) -> dict[str, Any]:
@@ -132,7 +159,10 @@ def linking(setting: Setting, sizes: Sizes) -> dict[str, Any]:
     """
     sparse = setting.linker.generator
     vectors = TransformerEncoder.create(OPTIONS).encode(setting.names)
-    full, lean = (Linking(setting.theirs, setting.fitted, setting.names, vectors, WEIGHT, full=full) for full in (True, False))
+    full, lean = (
+        Linking(setting.theirs, setting.fitted, setting.names, vectors, WEIGHT, full=full)
+        for full in (True, False)
+    )
     draw = random.Random(sizes.seed)
     speeds: dict[str, list[float]] = {"full": [], "lean": [], "ours": []}
     same: dict[str, bool] = {}
@@ -143,13 +173,28 @@ def linking(setting: Setting, sizes: Sizes) -> dict[str, Any]:
         seconds, mine = timed(lambda generator=generator: ranked(generator, setting.queries))
         speeds["ours"].append(len(setting.queries) / seconds)
         for name, way in (("full", full), ("lean", lean)):
-            seconds, tops = timed(lambda way=way, sample=sample: {q: way.top(q) for q in itertools.chain(*sample)})
+            seconds, tops = timed(
+                lambda way=way, sample=sample: {q: way.top(q) for q in itertools.chain(*sample)}
+            )
             speeds[name].append(len(sample) / seconds)
             same |= {q: same_top(top, mine[q]) and same.get(q, True) for q, top in tops.items()}
-    about = {"mentions": len(setting.queries), "sampled_for_theirs": sizes.mentions, "names": len(setting.names), "weight": WEIGHT}
-    about |= {"distinct_parts": len(mine), "parts_compared": len(same), "same_top_20": sum(same.values())}
+    about = {
+        "mentions": len(setting.queries),
+        "sampled_for_theirs": sizes.mentions,
+        "names": len(setting.names),
+        "weight": WEIGHT,
+    }
+    about |= {
+        "distinct_parts": len(mine),
+        "parts_compared": len(same),
+        "same_top_20": sum(same.values()),
+    }
     by_nonzeros = compared("mentions_per_second", speeds["lean"], speeds["ours"])
-    return about | compared("mentions_per_second", speeds["full"], speeds["ours"]) | {"if_theirs_held_nonzeros_alone": by_nonzeros}
+    return (
+        about
+        | compared("mentions_per_second", speeds["full"], speeds["ours"])
+        | {"if_theirs_held_nonzeros_alone": by_nonzeros}
+    )
 
 
 def training(setting: Setting, sizes: Sizes, names_per_second: float) -> dict[str, Any]:
@@ -166,9 +211,17 @@ def training(setting: Setting, sizes: Sizes, names_per_second: float) -> dict[st
     seconds += [timed(lambda batch=batch: way.step(batch))[0] for batch in batches[1::2]]
     encoded = (len(setting.fitted) + ours["steps"] * MENTIONS) / names_per_second
     theirs = ours["steps"] * statistics.median(seconds) + encoded
-    about = {"steps": ours["steps"], "mentions_a_step": MENTIONS, "steps_measured_for_theirs": len(seconds)}
+    about = {
+        "steps": ours["steps"],
+        "mentions_a_step": MENTIONS,
+        "steps_measured_for_theirs": len(seconds),
+    }
     sides = {
-        "theirs": {"seconds": round(theirs, 1), "of_encoding": round(encoded, 1), "of_each_step": [round(s, 2) for s in seconds]},
+        "theirs": {
+            "seconds": round(theirs, 1),
+            "of_encoding": round(encoded, 1),
+            "of_each_step": [round(s, 2) for s in seconds],
+        },
         "ours": {key: round(value, 1) for key, value in ours.items() if key != "steps"},
     }
     return about | sides | {"times_faster_median": round(theirs / ours["seconds"], 2)}
@@ -177,7 +230,9 @@ def training(setting: Setting, sizes: Sizes, names_per_second: float) -> dict[st
 def child(sizes: Sizes) -> dict[str, float]:
     """Run `one_epoch` in a process of its own."""
     command = [sys.executable, __file__, "--one-epoch", *sizes.namespaces]
-    result: dict[str, float] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    result: dict[str, float] = json.loads(
+        subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+    )
     return result
 
 
@@ -187,20 +242,29 @@ def one_epoch(namespaces: Sequence[str]) -> dict[str, float]:
     dictionary, items = Dictionary.read(MEDIC, namespaces=namespaces), known()
     times: list[float] = []
     start = time.perf_counter()
-    work = Work(on_event=lambda event: times.append(time.perf_counter() - start))
+    work = RunSettings(on_event=lambda event: times.append(time.perf_counter() - start))
     Linker.train(dictionary, encoder="transformer", mentions=items, options=options, work=work)
-    return {"steps": len(times) - 1, "seconds": times[-1], "peak_mb": peak()}  # the last event is the epoch's
+    return {
+        "steps": len(times) - 1,
+        "seconds": times[-1],
+        "peak_mb": peak(),
+    }  # the last event is the epoch's
 
 
 def ranked(generator: HybridGenerator, queries: list[list[str]]) -> dict[str, Top]:
     """Our TOP names of each distinct query."""
     distinct = list(dict.fromkeys(itertools.chain(*queries)))
-    return {q: (rows.tolist(), scores.tolist()) for q, (rows, scores) in zip(distinct, generator.names(distinct, TOP), strict=True)}
+    return {
+        q: (rows.tolist(), scores.tolist())
+        for q, (rows, scores) in zip(distinct, generator.names(distinct, TOP), strict=True)
+    }
 
 
 def same_top(theirs: Top, ours: Top) -> bool:
     """Whether two rankings have the same scores, place by place, and the same names but for ties with the last."""
-    if len(theirs[0]) != len(ours[0]) or any(abs(a - b) > SAME for a, b in zip(theirs[1], ours[1], strict=True)):
+    if len(theirs[0]) != len(ours[0]) or any(
+        abs(a - b) > SAME for a, b in zip(theirs[1], ours[1], strict=True)
+    ):
         return False
     score = dict(zip(*ours, strict=True)) | dict(zip(*theirs, strict=True))
     return all(score[row] - theirs[1][-1] <= SAME for row in set(theirs[0]) ^ set(ours[0]))
@@ -216,8 +280,14 @@ def timed(work: Callable[[], Result]) -> tuple[float, Result]:
 def compared(unit: str, theirs: Sequence[float], ours: Sequence[float]) -> dict[str, Any]:
     """Speeds of each round, and how many times faster ours is."""
     ratios = [b / a for a, b in zip(theirs, ours, strict=True)]
-    speeds = {name: {unit: [round(speed, 1) for speed in side]} for name, side in (("theirs", theirs), ("ours", ours))}
-    return speeds | {"times_faster": [round(r, 2) for r in ratios], "times_faster_median": round(statistics.median(ratios), 2)}
+    speeds = {
+        name: {unit: [round(speed, 1) for speed in side]}
+        for name, side in (("theirs", theirs), ("ours", ours))
+    }
+    return speeds | {
+        "times_faster": [round(r, 2) for r in ratios],
+        "times_faster_median": round(statistics.median(ratios), 2),
+    }
 
 
 def row(name: str, figures: dict[str, Any], unit: str) -> str:
@@ -238,16 +308,29 @@ def main(sizes: Sizes) -> dict[str, Any]:
         print(row("encoding", encoded["in_bf16"], "the same in bf16"), flush=True)
     linked = linking(setting, sizes)
     print(row("linking", linked, "mentions a second"), flush=True)
-    print(f"{'  the same top 20':<32}{linked['same_top_20']:>20} of {linked['parts_compared']}", flush=True)
+    print(
+        f"{'  the same top 20':<32}{linked['same_top_20']:>20} of {linked['parts_compared']}",
+        flush=True,
+    )
     trained = training(setting, sizes, statistics.median(encoded["theirs"]["names_per_second"]))
     print(row("training", trained, "seconds an epoch"), flush=True)
-    print(f"{'  peak memory, MB':<32}{trained['ours']['peak_mb']:>20.0f}{'':>10}{MOST_MB:>8}", flush=True)
+    print(
+        f"{'  peak memory, MB':<32}{trained['ours']['peak_mb']:>20.0f}{'':>10}{MOST_MB:>8}",
+        flush=True,
+    )
     about = {"sizes": asdict(sizes), "encoder": asdict(OPTIONS), "threads": torch.get_num_threads()}
-    return about | {"targets": TARGETS | {"peak_mb": MOST_MB}, "encoding": encoded, "linking": linked, "training": trained}
+    return about | {
+        "targets": TARGETS | {"peak_mb": MOST_MB},
+        "encoding": encoded,
+        "linking": linked,
+        "training": trained,
+    }
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="a small trial, printed and not saved")
     parser.add_argument("--rounds", type=int, help="theirs and ours in turn, so many times")
     parser.add_argument("--sample", type=int, help="names that theirs encodes a round")
@@ -259,7 +342,10 @@ if __name__ == "__main__":
     if namespaces is not None:
         print(json.dumps(one_epoch(namespaces)))
         sys.exit()
-    chosen = replace(QUICK if quick else Sizes(), **{name: value for name, value in given.items() if value is not None})
+    chosen = replace(
+        QUICK if quick else Sizes(),
+        **{name: value for name, value in given.items() if value is not None},
+    )
     found = main(chosen)
     print(json.dumps(found, indent=1))
     if not quick:

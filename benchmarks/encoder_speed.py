@@ -31,13 +31,13 @@ from name_encoders import kept, vectors
 from speed import peak
 
 from linker import Linker, registry
+from linker.dictionary import classes
 from linker.encoders.dan import DanEncoder
 from linker.encoders.trainable import TrainableEncoder
-from linker.options import changed, preset
-from linker.ranker.ground import Grounding
+from linker.options import GroundOptions, changed, preset
 from linker.text.normalize import normalize
-from linker.training import classes
-from linker.training.options import GroundOptions, Work
+from linker.training.ground import Grounding
+from linker.training.settings import RunSettings
 
 YEAR = "2017"
 STEPS = 50  # of an epoch that are measured
@@ -68,9 +68,13 @@ def encoding(sizes: Sizes) -> dict[str, Any]:
     made: dict[str, TrainableEncoder] = {}
     for name in ENCODERS:
         kind = registry.load(name)
-        made[name] = kind.create(getattr(preset("default", name), kind.group), table, words, sizes.seed).eval()
+        made[name] = kind.create(
+            getattr(preset("default", name), kind.group), table, words, sizes.seed
+        ).eval()
     speeds: dict[str, list[float]] = {name: [] for name in made}
-    drawn = random.Random(sizes.seed).sample(names, sizes.rounds * sizes.sample)  # no name twice: encoders keep tokens
+    drawn = random.Random(sizes.seed).sample(
+        names, sizes.rounds * sizes.sample
+    )  # no name twice: encoders keep tokens
     for i in range(sizes.rounds):
         sample = drawn[i * sizes.sample : (i + 1) * sizes.sample]
         for name, encoder in made.items():
@@ -79,12 +83,16 @@ def encoding(sizes: Sizes) -> dict[str, Any]:
             speeds[name].append(len(sample) / (time.perf_counter() - start))
     found = {}
     for name, encoder in made.items():
-        ratios = [own / other for own, other in zip(speeds[name], speeds["transformer"], strict=True)]
+        ratios = [
+            own / other for own, other in zip(speeds[name], speeds["transformer"], strict=True)
+        ]
         found[name] = {
             "names_per_second": [round(speed) for speed in speeds[name]],
             "times_faster_median": round(statistics.median(ratios), 2),
             "encoder_mb": round(megabytes(encoder), 1),
-            "vectors_mb": round(len(names) * encoder.dim * 2 / 1e6, 1),  # of the names, in half precision
+            "vectors_mb": round(
+                len(names) * encoder.dim * 2 / 1e6, 1
+            ),  # of the names, in half precision
         }
     return {"names": len(names), "encoders": found}
 
@@ -112,12 +120,16 @@ def training(sizes: Sizes) -> dict[str, Any]:
         mentions=Task("ncbi", "test").known,
         options=changed(preset("default", "dan"), {"training": {"seed": sizes.seed}}),
         words=vectors("fastText"),
-        work=Work(on_event=keep),
+        work=RunSettings(on_event=keep),
     )
     seconds = time.perf_counter() - start
     with tempfile.TemporaryDirectory() as folder:
         linker.save(Path(folder) / "model")
-        files = {f.relative_to(folder).as_posix(): f.stat().st_size for f in Path(folder).rglob("*") if f.is_file()}
+        files = {
+            f.relative_to(folder).as_posix(): f.stat().st_size
+            for f in Path(folder).rglob("*")
+            if f.is_file()
+        }
     large = {name: round(size / 1e6, 1) for name, size in files.items() if size > 1e6}
     names = len(linker.generator.table)
     return {
@@ -135,13 +147,20 @@ def drawing(sizes: Sizes) -> dict[str, Any]:
     options, names = preset("default", "dan"), classes.of_concepts(medic(YEAR).table(normalize))
     words = vectors("fastText").pruned(names.texts)
     return {"names": len(names)} | {
-        way: drawn(DanEncoder.of(names, options.dan, words, sizes.seed), names, dataclasses.replace(options.ground, **fields), sizes.seed)
+        way: drawn(
+            DanEncoder.of(names, options.dan, words, sizes.seed),
+            names,
+            dataclasses.replace(options.ground, **fields),
+            sizes.seed,
+        )
         | {"peak_mb": round(peak())}
         for way, fields in DRAWN.items()
     }
 
 
-def drawn(encoder: DanEncoder, names: classes.Classes, options: GroundOptions, seed: int) -> dict[str, Any]:
+def drawn(
+    encoder: DanEncoder, names: classes.Classes, options: GroundOptions, seed: int
+) -> dict[str, Any]:
     """Seconds of an epoch: of drawing, and of its steps, of which some are measured."""
     grounding = Grounding(encoder, names, options, seed, encoder.encode)
     start = time.perf_counter()
@@ -155,24 +174,38 @@ def drawn(encoder: DanEncoder, names: classes.Classes, options: GroundOptions, s
         batch.loss(encoder.embed(batch.names)).value.backward()
         optimizer.step()
     steps = (time.perf_counter() - start) / len(batches[:STEPS]) * len(batches)
-    return {"steps": len(batches), "seconds_drawing": round(drawing, 1), "seconds_of_steps": round(steps, 1)} | {
-        "share": round(drawing / (drawing + steps), 3)
-    }
+    return {
+        "steps": len(batches),
+        "seconds_drawing": round(drawing, 1),
+        "seconds_of_steps": round(steps, 1),
+    } | {"share": round(drawing / (drawing + steps), 3)}
 
 
-PARTS: dict[str, Callable[[Sizes], dict[str, Any]]] = {"encoding": encoding, "drawing": drawing, "training": training}
+PARTS: dict[str, Callable[[Sizes], dict[str, Any]]] = {
+    "encoding": encoding,
+    "drawing": drawing,
+    "training": training,
+}
 
 
 def child(part: str, sizes: Sizes) -> dict[str, Any]:
     """Run a part in a process of its own."""
     command = [sys.executable, __file__, "--part", part, "--seed", str(sizes.seed)]
-    found: dict[str, Any] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(
+        subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.splitlines()[-1]
+    )
     return found | {"threads": torch.get_num_threads()}
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a small trial of encoding and drawing, printed and not saved")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="a small trial of encoding and drawing, printed and not saved",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -183,8 +216,14 @@ if __name__ == "__main__":
         print(encoding(chosen), drawing(chosen))
     else:
         figures: dict[str, Any] = {"sizes": dataclasses.asdict(chosen), "targets": TARGETS}
-        figures |= {part: kept(f"runs/speed/{part}", partial(child, part, chosen), chosen.seed) for part in PARTS}
+        figures |= {
+            part: kept(f"runs/speed/{part}", partial(child, part, chosen), chosen.seed)
+            for part in PARTS
+        }
         words = kept("runs/names/words-fasttext", dict)
-        figures["word_vectors"] = {"words": words["words"], "cpu_minutes": round(words["cpu_seconds"] / 60, 1)}
+        figures["word_vectors"] = {
+            "words": words["words"],
+            "cpu_minutes": round(words["cpu_seconds"] / 60, 1),
+        }
         save("encoder_speed", figures, seed=chosen.seed)
         print(figures)

@@ -56,11 +56,17 @@ def choose() -> None:
     for options in GRID:
         row: dict[str, Any] = dataclasses.asdict(options)
         for protocol, year in (("biosyn", "2012"), ("strict", "2017")):
-            linker = Linker.train(names[year], mentions=train, options=dataclasses.replace(BASE[protocol], sparse=options))
+            linker = Linker.train(
+                names[year],
+                mentions=train,
+                options=dataclasses.replace(BASE[protocol], sparse=options),
+            )
             row[protocol] = scores(linker, dev, protocol)
         rows.append(row)
         print(f"{options} biosyn {row['biosyn']}  strict {row['strict']}", flush=True)
-    best = {p: max(rows, key=lambda r: (r[p]["mrr"], r[p]["acc"]["1"])) for p in ("biosyn", "strict")}
+    best = {
+        p: max(rows, key=lambda r: (r[p]["mrr"], r[p]["acc"]["1"])) for p in ("biosyn", "strict")
+    }
     save(CHOICE, {"criterion": "MRR, then Acc@1", "best": best, "grid": rows})
 
 
@@ -72,8 +78,12 @@ def scores(linker: Linker, items: list[Any], protocol: str) -> dict[str, Any]:
 
 def chosen(protocol: str) -> LinkerOptions:
     """The options that development data chose for a protocol."""
-    best = json.loads((RESULTS / f"{CHOICE}.json").read_text(encoding="utf-8"))["figures"]["best"][protocol]
-    sparse = TfidfOptions(**{field.name: best[field.name] for field in dataclasses.fields(TfidfOptions)})
+    best = json.loads((RESULTS / f"{CHOICE}.json").read_text(encoding="utf-8"))["figures"]["best"][
+        protocol
+    ]
+    sparse = TfidfOptions(
+        **{field.name: best[field.name] for field in dataclasses.fields(TfidfOptions)}
+    )
     return dataclasses.replace(BASE[protocol], sparse=sparse)
 
 
@@ -84,10 +94,20 @@ def test() -> None:
     for name, year, protocol, options, training in configurations(known):
         linker = Linker.train(medic(year), mentions=training, options=options)
         outcomes = list(getattr(protocols, protocol)(linker, items, max(KS)))
-        row = {"configuration": name, "medic": year, "protocol": protocol, "names": len(linker.generator.table)}
-        rows.append(row | {"options": dataclasses.asdict(options)} | report.summary(outcomes, KS, linker))
+        row = {
+            "configuration": name,
+            "medic": year,
+            "protocol": protocol,
+            "names": len(linker.generator.table),
+        }
+        rows.append(
+            row | {"options": dataclasses.asdict(options)} | report.summary(outcomes, KS, linker)
+        )
         print(f"{name}, MEDIC {year}, {protocol}\n{report.table(rows[-1])}\n", flush=True)
-    rows.append({"configuration": "BioSyn's published predictions", "medic": "2012", "protocol": "biosyn"} | published())
+    rows.append(
+        {"configuration": "BioSyn's published predictions", "medic": "2012", "protocol": "biosyn"}
+        | published()
+    )
     save(RESULT, {"rows": rows})
 
 
@@ -104,12 +124,19 @@ def configurations(known: list[Any]) -> Iterator[tuple[str, str, str, LinkerOpti
 def published() -> dict[str, Any]:
     """BioSyn's own predictions, judged by our rule against its own test mentions."""
     folder = DATA / "biosyn-ncbi-disease"
-    with tempfile.TemporaryDirectory() as extracted, tarfile.open(folder / "ncbi-disease.tar.gz") as archive:
-        archive.extractall(extracted, [m for m in archive if "processed_test" in m.name], filter="data")
+    with (
+        tempfile.TemporaryDirectory() as extracted,
+        tarfile.open(folder / "ncbi-disease.tar.gz") as archive,
+    ):
+        archive.extractall(
+            extracted, [m for m in archive if "processed_test" in m.name], filter="data"
+        )
         items = mentions.read(Path(extracted) / "ncbi-disease" / "processed_test")
         gold = [mention for mention, _ in mentions.flatten(items)]
     path = folder / "biosyn_predictions_test.json.gz"
-    return report.summary(list(predictions.outcomes(path, gold, "biosyn", lambda i: frozenset((i,)))), KS)
+    return report.summary(
+        list(predictions.outcomes(path, gold, "biosyn", lambda i: frozenset((i,)))), KS
+    )
 
 
 PUBLISHED = {  # BCNH (Yan et al. 2021), Table 3: Acc@1 and Acc@5 with BioBERT, ten seeds
@@ -127,22 +154,44 @@ def dense(arguments: argparse.Namespace) -> None:
     task = dense_accuracy.Task("ncbi", arguments.on)
     if arguments.encoder == "dan":
         levers = dense_accuracy.word_levers(chosen("biosyn")) if arguments.on == "devel" else ()
-        return dense_accuracy.main(arguments, [*dense_accuracy.words(chosen("biosyn")), *levers], task, {}, "dan")
+        return dense_accuracy.main(
+            arguments, [*dense_accuracy.words(chosen("biosyn")), *levers], task, {}, "dan"
+        )
     studied = dense_accuracy.levers if arguments.on == "devel" else dense_accuracy.ours
     configurations = [*dense_accuracy.ablation(arguments.epochs), *studied(chosen("biosyn"))]
     dense_accuracy.main(arguments, configurations, task, PUBLISHED)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--choose", action="store_true", help="judge the sparse grid on development data")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--choose", action="store_true", help="judge the sparse grid on development data"
+    )
     parser.add_argument("--encoder", choices=("tfidf", "transformer", "dan"), default="tfidf")
-    parser.add_argument("--on", choices=("devel", "test"), default="test", help="dense: what is judged")
-    parser.add_argument("--epochs", type=int, default=3, help="transformer: of the papers' settings, 10 in the papers")
+    parser.add_argument(
+        "--on", choices=("devel", "test"), default="test", help="dense: what is judged"
+    )
+    parser.add_argument(
+        "--epochs",
+        type=int,
+        default=3,
+        help="transformer: of the papers' settings, 10 in the papers",
+    )
     parser.add_argument("--seeds", type=int, default=5, help="dense: runs of each configuration")
-    parser.add_argument("--seed", type=int, action="append", help="dense: run this one; may be given again")
-    parser.add_argument("--only", action="append", metavar="NAME", help="dense: run this configuration; may be given again")
+    parser.add_argument(
+        "--seed", type=int, action="append", help="dense: run this one; may be given again"
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="NAME",
+        help="dense: run this configuration; may be given again",
+    )
     parser.add_argument("--medic", metavar="YEAR", help="dense: run those with this release")
-    parser.add_argument("--table", action="store_true", help="dense: run nothing, put together what is kept")
+    parser.add_argument(
+        "--table", action="store_true", help="dense: run nothing, put together what is kept"
+    )
     given = parser.parse_args()
     dense(given) if given.encoder != "tfidf" else choose() if given.choose else test()

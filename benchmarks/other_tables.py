@@ -24,10 +24,20 @@ def ties() -> str:
     for corpus, figures in result("ties").items():
         for order, row in figures["orders"].items():
             low, high = row["interval"]
-            change = "" if order == "kind" else f"{row['difference']:+.4f} ({low:+.4f} to {high:+.4f})"
-            moved = (f"{row[way]['mentions']:,} ({row[way]['distinct']:,} distinct)" for way in ("better", "worse"))
-            rows.append([corpus, f"{figures['mentions']:,}", order, f"{row['acc1']:.4f}", change, *moved])
-    return table(["corpus", "mentions", "order", "Acc@1", "to kind alone (95% interval)", "better", "worse"], rows)
+            change = (
+                "" if order == "kind" else f"{row['difference']:+.4f} ({low:+.4f} to {high:+.4f})"
+            )
+            moved = (
+                f"{row[way]['mentions']:,} ({row[way]['distinct']:,} distinct)"
+                for way in ("better", "worse")
+            )
+            rows.append(
+                [corpus, f"{figures['mentions']:,}", order, f"{row['acc1']:.4f}", change, *moved]
+            )
+    return table(
+        ["corpus", "mentions", "order", "Acc@1", "to kind alone (95% interval)", "better", "worse"],
+        rows,
+    )
 
 
 def trial() -> str:
@@ -35,7 +45,11 @@ def trial() -> str:
     rows = []
     for name, row in result("choosing").items():
         held: dict[str, Any] | None = row.get("held_out")
-        told = f"{held['names']:,}: {held['tfidf']:,} / {held['dan']:,}, λ × {held['factor']:g}" if held else "too few"
+        told = (
+            f"{held['names']:,}: {held['tfidf']:,} / {held['dan']:,}, λ × {held['factor']:g}"
+            if held
+            else "too few"
+        )
         for corpus, found in row["mentions"].items():
             cells = [f"{found['tfidf']['acc1']:.4f}"]
             for system in ("dan as trained", "dan with λ chosen"):
@@ -44,7 +58,16 @@ def trial() -> str:
             seconds = " / ".join(f"{row['seconds'][encoder]:,.0f}" for encoder in ("tfidf", "dan"))
             rows.append([name, told, row["taken"], f"{corpus} ({found['n']:,})", *cells, seconds])
     head = ["dictionary", "names held out: right by characters / dan", "taken", "judged on"]
-    return table([*head, "Acc@1 characters", "dan as trained (difference)", "dan, λ chosen (difference)", "seconds"], rows)
+    return table(
+        [
+            *head,
+            "Acc@1 characters",
+            "dan as trained (difference)",
+            "dan, λ chosen (difference)",
+            "seconds",
+        ],
+        rows,
+    )
 
 
 BLOCKS = (attacked, ties, trial)

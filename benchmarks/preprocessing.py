@@ -39,13 +39,23 @@ def main() -> None:
 def compare(split: str, corrections: dict[str, str]) -> dict[str, Any]:
     published = read_published(split)
     ours, uncorrected = preprocess(split, corrections), preprocess(split, {})
-    differing = {key: reason(text, published.get(key), plain) for key, (_, text, plain) in ours.items() if text != published.get(key)}
+    differing = {
+        key: reason(text, published.get(key), plain)
+        for key, (_, text, plain) in ours.items()
+        if text != published.get(key)
+    }
     equal, total = len(ours) - len(differing), len(ours)
     without = sum(text == published.get(key) for key, (_, text, _) in uncorrected.items())
-    print(f"{split}: {equal} of {total} mentions equal ({equal / total:.4f}); without a spelling list {without / total:.4f}")
+    print(
+        f"{split}: {equal} of {total} mentions equal ({equal / total:.4f}); without a spelling list {without / total:.4f}"
+    )
     for why, count in Counter(differing.values()).most_common():
         print(f"  {count} by {why}")
-        lines = Counter(f"{ours[k][0]!r}: {ours[k][1]!r}, published {published.get(k)!r}" for k, w in differing.items() if w == why)
+        lines = Counter(
+            f"{ours[k][0]!r}: {ours[k][1]!r}, published {published.get(k)!r}"
+            for k, w in differing.items()
+            if w == why
+        )
         for line, times in lines.most_common():
             print(f"    {times} × {line}")
     return {
@@ -65,7 +75,9 @@ def preprocess(split: str, corrections: dict[str, str]) -> dict[Key, tuple[str, 
         definitions = table(find(document.text))
         for mention in document.mentions:
             ids = [i for group in mention.gold or () for i in group.ids]
-            texts = ("|".join(biosyn_parts(mention.text, d, ids, corrections)) for d in (definitions, {}))
+            texts = (
+                "|".join(biosyn_parts(mention.text, d, ids, corrections)) for d in (definitions, {})
+            )
             result[(document.id, *mention.spans[0])] = (mention.text, *texts)
     return result
 
@@ -77,7 +89,9 @@ def read_published(split: str) -> dict[Key, str]:
 def published_lines(split: str) -> Iterator[tuple[str, int, int, str]]:
     with tarfile.open(DATA / "biosyn-ncbi-disease" / "ncbi-disease.tar.gz") as archive:
         for member in archive:
-            file = archive.extractfile(member) if f"/processed_{split}/" in f"/{member.name}" else None
+            file = (
+                archive.extractfile(member) if f"/processed_{split}/" in f"/{member.name}" else None
+            )
             for line in file.read().decode().splitlines() if file else []:
                 pmid, place, _, text, _ = line.split("||")
                 start, end = place.split("|")

@@ -16,18 +16,37 @@ import name_tables
 import other_tables
 from tables import RESULTS, ROOT, result, runs, table
 
-PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("dense", "names", "classes", "encoders", "robustness"))]
+PAGES = [
+    ROOT / "README.md",
+    *(
+        ROOT / "docs" / f"{name}.md"
+        for name in ("dense", "names", "classes", "encoders", "robustness")
+    ),
+]
 
 
 def accuracy() -> str:
     """Acc@k on the test mentions."""
-    head = ["configuration", "MEDIC", "protocol", "Acc@1 (95% interval)", "Acc@5", "Acc@20", "MRR", "Acc@1 seen / unseen mentions"]
+    head = [
+        "configuration",
+        "MEDIC",
+        "protocol",
+        "Acc@1 (95% interval)",
+        "Acc@5",
+        "Acc@20",
+        "MRR",
+        "Acc@1 seen / unseen mentions",
+    ]
     return table(head, map(_accuracy_row, result("ncbi_disease")["rows"]))
 
 
 def _accuracy_row(row: dict[str, Any]) -> list[str]:
     acc, (low, high), groups = row["acc"], row["acc_interval"]["1"], row.get("groups")
-    apart = " / ".join(_share(groups[f"{sign}_mention"]) for sign in ("seen", "unseen")) if groups else ""
+    apart = (
+        " / ".join(_share(groups[f"{sign}_mention"]) for sign in ("seen", "unseen"))
+        if groups
+        else ""
+    )
     name = row["configuration"].replace("linker's default", "sparse default")
     cells = [name, row["medic"], row["protocol"], f"{acc['1']:.4f} ({low:.3f}-{high:.3f})"]
     return [*cells, f"{acc['5']:.4f}", f"{acc['20']:.4f}", f"{row['mrr']:.4f}", apart]
@@ -42,8 +61,12 @@ def choice() -> str:
     best = result("ncbi_disease_choice")["best"]
     rows = []
     for protocol, row in best.items():
-        setting = f"{row['analyzer']} {row['ngram_min']}-{row['ngram_max']}" + (", sublinear" if row["sublinear"] else "")
-        rows.append([protocol, setting, *(f"{row[protocol]['acc'][k]:.4f}" for k in ("1", "5", "20"))])
+        setting = f"{row['analyzer']} {row['ngram_min']}-{row['ngram_max']}" + (
+            ", sublinear" if row["sublinear"] else ""
+        )
+        rows.append(
+            [protocol, setting, *(f"{row[protocol]['acc'][k]:.4f}" for k in ("1", "5", "20"))]
+        )
     return table(["protocol", "n-grams chosen", "dev Acc@1", "dev Acc@5", "dev Acc@20"], rows)
 
 
@@ -52,7 +75,10 @@ def text() -> str:
     pairs, split = result("abbreviations"), result("composites")
     agreement = result("preprocessing") | result("preprocessing_test")
     rows = [
-        [f"abbreviation pairs, {name}", f"{TOOLS[tool]}: precision {figures['precision']:.3f}, recall {figures['recall']:.3f}"]
+        [
+            f"abbreviation pairs, {name}",
+            f"{TOOLS[tool]}: precision {figures['precision']:.3f}, recall {figures['recall']:.3f}",
+        ]
         for name, gold in (("Ab3P gold", pairs["ab3p"]), ("SH gold", pairs["sh"]))
         for tool, figures in ((t, gold[t]) for t in TOOLS if t in gold)
     ]
@@ -76,7 +102,9 @@ def speed() -> str:
     """Speed and memory."""
     figures = result("speed")
     pair, load = figures["against_biosyn"], figures["reading_medic_2026"]
-    rate = {name: statistics.median(pair[name]["mentions_per_second"]) for name in ("biosyn", "ours")}
+    rate = {
+        name: statistics.median(pair[name]["mentions_per_second"]) for name in ("biosyn", "ours")
+    }
     rows = [
         [
             f"top 20 names for {pair['queries']} queries ({pair['distinct_queries']} distinct) of the development mentions, 2012 MEDIC, "
@@ -87,31 +115,61 @@ def speed() -> str:
             f"the same top 20 for {pair['same_top_20']} of {pair['queries']} queries",
         ],
         ["`linker --help`", f"{figures['help_seconds']:.2f} s"],
-        ["reading the 2026 MEDIC from its csv.gz", f"{load['seconds']:.2f} s, {load['peak_mb']:.0f} MB peak, {load['names']:,} names"],
+        [
+            "reading the 2026 MEDIC from its csv.gz",
+            f"{load['seconds']:.2f} s, {load['peak_mb']:.0f} MB peak, {load['names']:,} names",
+        ],
     ]
     if many := figures.get("million_lines"):
         memory = many["peak_mb_after_each_tenth_of_the_time"]
         flat = f"peak memory {memory[0]} MB after a tenth of the time, {memory[-1]} MB at the end"
         rate = f"{many['seconds']:,} s ({many['lines_per_second']:,} a second)"
-        rows.append([f"{many['lines']:,} lines ({many['distinct']:,} distinct) through `linker link -`", f"{rate}, {flat}"])
+        rows.append(
+            [
+                f"{many['lines']:,} lines ({many['distinct']:,} distinct) through `linker link -`",
+                f"{rate}, {flat}",
+            ]
+        )
     return table(["what", "figure"], rows)
 
 
 def dense() -> str:
     """What a transformer gives on the test mentions."""
-    rows = (made for made in runs("ncbi_test_dense")["rows"] if made["configuration"] not in ABLATION)
+    rows = (
+        made for made in runs("ncbi_test_dense")["rows"] if made["configuration"] not in ABLATION
+    )
     return _dense_rows(made for made in rows if not made["configuration"].endswith(AGREE))
 
 
 def network() -> str:
     """What the network of word vectors gives on the test mentions: as in the papers' protocol, and as `linker train` makes it."""
-    wanted = ("CCA + DAN", "2012"), ("BNE", "2012"), ("CCA + DAN, no text", "2017"), ("CCA + DAN, no text, no mentions", "2017")
-    return _dense_rows(made for made in runs("ncbi_test_dan")["rows"] if (made["configuration"], made["medic"]) in wanted)
+    wanted = (
+        ("CCA + DAN", "2012"),
+        ("BNE", "2012"),
+        ("CCA + DAN, no text", "2017"),
+        ("CCA + DAN, no text, no mentions", "2017"),
+    )
+    return _dense_rows(
+        made
+        for made in runs("ncbi_test_dan")["rows"]
+        if (made["configuration"], made["medic"]) in wanted
+    )
 
 
 def _dense_rows(rows: Iterable[dict[str, Any]]) -> str:
-    head = ["configuration", "MEDIC", "protocol", "runs", "Acc@1 (95% interval)", "Acc@5", "Acc@20", "Acc@1 unseen mentions"]
-    return table(head, [_dense_row(made, "biosyn" if made["medic"] == "2012" else "strict") for made in rows])
+    head = [
+        "configuration",
+        "MEDIC",
+        "protocol",
+        "runs",
+        "Acc@1 (95% interval)",
+        "Acc@5",
+        "Acc@20",
+        "Acc@1 unseen mentions",
+    ]
+    return table(
+        head, [_dense_row(made, "biosyn" if made["medic"] == "2012" else "strict") for made in rows]
+    )
 
 
 def _dense_row(made: dict[str, Any], protocol: str) -> list[str]:
@@ -119,7 +177,16 @@ def _dense_row(made: dict[str, Any], protocol: str) -> list[str]:
     acc, unseen = judged["acc"], judged["unseen_acc1"][0]
     apart = f"{unseen:.3f} (n={judged['n_unseen']})" if unseen is not None else "-"
     interval = "{:.4f} ({:.3f}-{:.3f})".format(*acc["1"])
-    return [made["configuration"], made["medic"], protocol, str(made["runs"]), interval, f"{acc['5'][0]:.4f}", f"{acc['20'][0]:.4f}", apart]
+    return [
+        made["configuration"],
+        made["medic"],
+        protocol,
+        str(made["runs"]),
+        interval,
+        f"{acc['5'][0]:.4f}",
+        f"{acc['20'][0]:.4f}",
+        apart,
+    ]
 
 
 def ablation() -> str:
@@ -141,7 +208,12 @@ def ablation() -> str:
 def _ablation_row(made: dict[str, Any]) -> list[str]:
     judged, longer = made["biosyn"], made.get("hypernym_longer")
     interval = "{:.4f} ({:.3f}-{:.3f})".format(*judged["acc"]["1"])
-    cells = [made["configuration"], f"{made['runs']}, {made['epochs']}", interval, f"{judged['acc']['5'][0]:.4f}"]
+    cells = [
+        made["configuration"],
+        f"{made['runs']}, {made['epochs']}",
+        interval,
+        f"{judged['acc']['5'][0]:.4f}",
+    ]
     cells += [f"{judged['unseen_acc1'][0]:.4f}", f"{made['strict']['acc']['1'][0]:.4f}"]
     published = "{:.4f} / {:.4f}".format(*made["published"]) if made["published"] else "-"
     return [*cells, published, f"{statistics.mean(longer):.3f}" if longer else "-"]
@@ -149,12 +221,22 @@ def _ablation_row(made: dict[str, Any]) -> list[str]:
 
 def differences() -> str:
     """Differences to the first configuration of the same release, by paired bootstrap."""
-    rows = [pair for pair in runs("ncbi_test_dense")["differences"] if pair["protocol"] == "biosyn" and pair["of"] in ABLATION]
-    return table(["", "over", "Acc@1 (95% interval)", "Acc@5 (95% interval)"], map(_difference_row, rows))
+    rows = [
+        pair
+        for pair in runs("ncbi_test_dense")["differences"]
+        if pair["protocol"] == "biosyn" and pair["of"] in ABLATION
+    ]
+    return table(
+        ["", "over", "Acc@1 (95% interval)", "Acc@5 (95% interval)"], map(_difference_row, rows)
+    )
 
 
 def _difference_row(pair: dict[str, Any]) -> list[str]:
-    return [pair["of"], pair["over"], *("{:+.4f} ({:+.4f} to {:+.4f})".format(*pair[f"acc{k}"]) for k in (1, 5))]
+    return [
+        pair["of"],
+        pair["over"],
+        *("{:+.4f} ({:+.4f} to {:+.4f})".format(*pair[f"acc{k}"]) for k in (1, 5)),
+    ]
 
 
 def documents() -> str:
@@ -177,8 +259,13 @@ def _with_and_without(option: str) -> str:
         for pair in runs(name)["differences"]:
             if pair["of"] == pair["over"] + option:
                 cells = ("{:+.4f} ({:+.4f} to {:+.4f})".format(*pair[f"acc{k}"]) for k in (1, 5))
-                rows.append([judged, pair["over"], pair["protocol"], str(len(pair["seeds"])), *cells])
-    return table(["mentions", "model", "protocol", "runs", "Acc@1 (95% interval)", "Acc@5 (95% interval)"], rows)
+                rows.append(
+                    [judged, pair["over"], pair["protocol"], str(len(pair["seeds"])), *cells]
+                )
+    return table(
+        ["mentions", "model", "protocol", "runs", "Acc@1 (95% interval)", "Acc@5 (95% interval)"],
+        rows,
+    )
 
 
 def levers() -> str:
@@ -193,7 +280,11 @@ def word_levers() -> str:
 
 def _levers(name: str, *bases: str) -> str:
     found = runs(name)
-    gains = {pair["of"]: pair["acc1"] for pair in found["differences"] if pair["protocol"] == "biosyn" and pair["over"] in bases}
+    gains = {
+        pair["of"]: pair["acc1"]
+        for pair in found["differences"]
+        if pair["protocol"] == "biosyn" and pair["over"] in bases
+    }
     head = [
         "configuration",
         "MEDIC",
@@ -213,7 +304,11 @@ def _levers(name: str, *bases: str) -> str:
 
 def _lever_row(made: dict[str, Any], gain: list[float] | None) -> list[str]:
     judged = made["biosyn"]
-    figures = [*(judged["acc"][k][0] for k in ("1", "5", "20")), judged["unseen_acc1"][0], made["strict"]["acc"]["1"][0]]
+    figures = [
+        *(judged["acc"][k][0] for k in ("1", "5", "20")),
+        judged["unseen_acc1"][0],
+        made["strict"]["acc"]["1"][0],
+    ]
     slower = made.get("second_stage_times_slower")
     cost = f"{statistics.median(slower):.0f} times as long" if slower else ""
     acc, *others = (f"{value:.4f}" for value in figures)
@@ -224,8 +319,19 @@ def _lever_row(made: dict[str, Any], gain: list[float] | None) -> list[str]:
 def corpora() -> str:
     """Development mentions of BC5CDR."""
     rows = runs("bc5cdr_devel_dense")["rows"]
-    head = ["configuration", "MEDIC", "protocol", "runs", "Acc@1 (95% interval)", "Acc@5", "Acc@20", "Acc@1 unseen mentions"]
-    return table(head, [_dense_row(made, protocol) for made in rows for protocol in ("biosyn", "strict")])
+    head = [
+        "configuration",
+        "MEDIC",
+        "protocol",
+        "runs",
+        "Acc@1 (95% interval)",
+        "Acc@5",
+        "Acc@20",
+        "Acc@1 unseen mentions",
+    ]
+    return table(
+        head, [_dense_row(made, protocol) for made in rows for protocol in ("biosyn", "strict")]
+    )
 
 
 def dense_speed() -> str:
@@ -233,14 +339,24 @@ def dense_speed() -> str:
     if not (RESULTS / "dense_speed.json").exists():
         return table([], [])
     figures = result("dense_speed")
-    encoded, linked, trained, targets = (figures[name] for name in ("encoding", "linking", "training", "targets"))
+    encoded, linked, trained, targets = (
+        figures[name] for name in ("encoding", "linking", "training", "targets")
+    )
     small, lean = encoded["if_theirs_took_small_batches"], linked["if_theirs_held_nonzeros_alone"]
     names, mentions = "names_per_second", "mentions_per_second"
     also_small = f"; {small['times_faster_median']:g} if theirs took small batches"
     also_lean = f"; {lean['times_faster_median']:g} if theirs held non-zeros alone"
     pairs = [("encoding the names of 2012, fp32", encoded, names, targets["encoding"], also_small)]
     if "in_bf16" in encoded:
-        pairs.append(("encoding the names of 2012, ours in bf16", encoded["in_bf16"], names, targets["encoding"], ""))
+        pairs.append(
+            (
+                "encoding the names of 2012, ours in bf16",
+                encoded["in_bf16"],
+                names,
+                targets["encoding"],
+                "",
+            )
+        )
     pairs.append(("linking test mentions", linked, mentions, targets["linking"], also_lean))
     rows = []
     for what, pair, unit, target, also in pairs:
@@ -261,7 +377,15 @@ def dense_speed() -> str:
             f"below {targets['peak_mb']:,} MB",
         ]
     )
-    rows.append(["the same top 20", "", f"{linked['same_top_20']} of {linked['parts_compared']} queries", "", "all"])
+    rows.append(
+        [
+            "the same top 20",
+            "",
+            f"{linked['same_top_20']} of {linked['parts_compared']} queries",
+            "",
+            "all",
+        ]
+    )
     return table(["", "BioSyn's way", "linker", "times faster", "target"], rows)
 
 
@@ -269,11 +393,24 @@ def rescoring() -> str:
     """What is added to the scores of the aligned model, on development mentions."""
     rows = result("rescoring")["rows"]
     corpora = {"ncbi": "NCBI Disease", "bc5cdr": "BC5CDR"}
-    found = {(row["corpus"], row["lever"], row["weight"]): [f"{row[f'acc{k}']:.4f}" for k in (1, 5, 20)] for row in rows}
+    found = {
+        (row["corpus"], row["lever"], row["weight"]): [f"{row[f'acc{k}']:.4f}" for k in (1, 5, 20)]
+        for row in rows
+    }
     tried = dict.fromkeys((row["lever"], row["weight"]) for row in rows)
-    figures = ([lever, f"{weight:g}", *(" / ".join(found[c, lever, weight]) for c in corpora)] for lever, weight in tried)
+    figures = (
+        [lever, f"{weight:g}", *(" / ".join(found[c, lever, weight]) for c in corpora)]
+        for lever, weight in tried
+    )
     sizes = {row["corpus"]: row["mentions"] for row in rows}
-    return table(["added", "weight", *(f"{name}, Acc@1 / 5 / 20 (n={sizes[c]:,})" for c, name in corpora.items())], figures)
+    return table(
+        [
+            "added",
+            "weight",
+            *(f"{name}, Acc@1 / 5 / 20 (n={sizes[c]:,})" for c, name in corpora.items()),
+        ],
+        figures,
+    )
 
 
 def example() -> str:
@@ -281,12 +418,21 @@ def example() -> str:
     rows = [made for made in runs("ncbi_test_dense")["rows"] if made["medic"] == "2012"]
     rows = [made for made in rows if not made["configuration"].endswith((AGREE, SECOND))]
     signs = {2: " \\*", 1: " †", 0: ""}
-    columns = [[f"{name}{signs[relevance]}" for name, relevance in made["example"]] for made in rows]
+    columns = [
+        [f"{name}{signs[relevance]}" for name, relevance in made["example"]] for made in rows
+    ]
     return table([made["configuration"] for made in rows], zip(*columns, strict=True))
 
 
 TOOLS = {"linker": "linker", "pyab3p": "Ab3P (pyab3p)", "schwartz_hearst": "Schwartz-Hearst"}
-ABLATION = ("untrained", "BioSyn", "BioSyn + norm", "BCNH list-wise", "BCNH list-wise + norm", "BCNH list-wise + norm, as coded")
+ABLATION = (
+    "untrained",
+    "BioSyn",
+    "BioSyn + norm",
+    "BCNH list-wise",
+    "BCNH list-wise + norm",
+    "BCNH list-wise + norm, as coded",
+)
 AGREE, SECOND = ", mentions of a document agree", ", second stage"
 OF_DENSE = (corpora, dense_speed)
 BLOCKS: tuple[Callable[[], str], ...] = (
@@ -316,9 +462,19 @@ def filled(pages: list[str]) -> list[str]:
         pattern = rf"(<!-- {block.__name__} -->\n).*?(<!-- /{block.__name__} -->)"
         count = sum(len(re.findall(pattern, page, re.DOTALL)) for page in pages)
         if count != 1:
-            sys.exit(f"the markers of {block.__name__!r} stand in the pages {count} times; expected once")
+            sys.exit(
+                f"the markers of {block.__name__!r} stand in the pages {count} times; expected once"
+            )
         made = block()
-        pages = [re.sub(pattern, lambda match, made=made: f"{match[1]}{made}\n{match[2]}", page, flags=re.DOTALL) for page in pages]
+        pages = [
+            re.sub(
+                pattern,
+                lambda match, made=made: f"{match[1]}{made}\n{match[2]}",
+                page,
+                flags=re.DOTALL,
+            )
+            for page in pages
+        ]
     return pages
 
 
@@ -326,6 +482,10 @@ if __name__ == "__main__":
     old = [page.read_text(encoding="utf-8") for page in PAGES]
     new = filled(old)
     if "--check" in sys.argv:
-        sys.exit("the pages differ from benchmarks/results; run python benchmarks/readme.py" if old != new else 0)
+        sys.exit(
+            "the pages differ from benchmarks/results; run python benchmarks/readme.py"
+            if old != new
+            else 0
+        )
     for page, text_ in zip(PAGES, new, strict=True):
         page.write_text(text_, encoding="utf-8")

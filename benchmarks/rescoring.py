@@ -27,11 +27,11 @@ from ncbi_disease import chosen
 from numpy.typing import NDArray
 
 from linker import Linker, LinkerOptions, matching, metrics
-from linker.annotated import grouped
 from linker.candidates.hybrid import HybridGenerator
 from linker.evaluation.protocols import biosyn_queries
 from linker.options import changed
-from linker.training.options import Work
+from linker.text.mentions import grouped
+from linker.training.settings import RunSettings
 
 DEPTH = 60
 SCALE = 20  # what training multiplies cosines by; the weights are in these units
@@ -75,8 +75,14 @@ def model(corpus: str) -> Linker:
     options = changed(configuration.options, {"training": {"epochs": 0, "frequency_weight": 1}})
     folder = dense_accuracy.WORK / dense_accuracy.key(configuration, 0)
     known = dense_accuracy.Task(corpus, "devel").known
-    work = Work(folder, resume=True)
-    return Linker.train(medic(configuration.medic), encoder="transformer", mentions=known, options=options, work=work)
+    work = RunSettings(folder, resume=True)
+    return Linker.train(
+        medic(configuration.medic),
+        encoder="transformer",
+        mentions=known,
+        options=options,
+        work=work,
+    )
 
 
 def main() -> None:
@@ -93,8 +99,12 @@ def judged_rows(linker: Linker, corpus: str) -> list[dict[str, Any]]:
     """Accuracy on the development mentions of a corpus, by lever and weight."""
     task = dense_accuracy.Task(corpus, "devel")
     judged = [
-        Judged(document.id if document else "", biosyn_queries(linker, mention, definitions), mention.gold)
-        for document, mentions, definitions in grouped(task.judged, linker.options)
+        Judged(
+            document.id if document else "",
+            biosyn_queries(linker, mention, definitions),
+            mention.gold,
+        )
+        for document, mentions, definitions in grouped(task.judged, linker.options.text)
         for mention in mentions
         if mention.gold
     ]
@@ -102,20 +112,27 @@ def judged_rows(linker: Linker, corpus: str) -> list[dict[str, Any]]:
     together: dict[str, set[str]] = defaultdict(set)
     for mention in judged:
         together[mention.document].update(mention.queries)
-    around = {(i, query): support(query, some, found) for i, some in together.items() for query in some}
+    around = {
+        (i, query): support(query, some, found) for i, some in together.items() for query in some
+    }
     levers: dict[str, Callable[[float, str, str], Scores]] = {
         "none": lambda weight, _, query: np.zeros(1),
         "characters": lambda weight, _, query: weight * found[query].characters,
         "frequency": lambda weight, _, query: weight * found[query].frequency,
         "other names": lambda weight, _, query: weight * others(found[query]),
         "document": lambda weight, document, query: weight * around[document, query],
-        "both": lambda weight, document, query: weight * around[document, query] + FREQUENCY * found[query].frequency,
+        "both": lambda weight, document, query: (
+            weight * around[document, query] + FREQUENCY * found[query].frequency
+        ),
     }
     rows = []
     for name, add in levers.items():
         for weight in WEIGHTS[name]:
             figures = accuracy(linker, judged, found, partial(add, weight))
-            rows.append({"corpus": corpus, "mentions": len(judged), "lever": name, "weight": weight} | figures)
+            rows.append(
+                {"corpus": corpus, "mentions": len(judged), "lever": name, "weight": weight}
+                | figures
+            )
             print(rows[-1], flush=True)
     return rows
 
@@ -128,10 +145,21 @@ def queried(linker: Linker, queries: Sequence[str]) -> dict[str, Query]:
     found = {}
     weights = generator.sparse.encoder.encode(queries)
     for i, (rows, scores) in enumerate(generator.names(queries, DEPTH)):
-        concepts = [frozenset(ids[c] for c in table.concepts[table.indptr[r] : table.indptr[r + 1]]) for r in rows]
+        concepts = [
+            frozenset(ids[c] for c in table.concepts[table.indptr[r] : table.indptr[r + 1]])
+            for r in rows
+        ]
         frequency = SCALE * generator.bias[rows].astype(np.float64)
-        characters = generator.sparse.products(weights, np.full(len(rows), i, np.int32), rows).astype(np.float64)
-        found[queries[i]] = Query(table.texts[rows[0]], concepts, SCALE * scores.astype(np.float64) - frequency, characters, frequency)
+        characters = generator.sparse.products(
+            weights, np.full(len(rows), i, np.int32), rows
+        ).astype(np.float64)
+        found[queries[i]] = Query(
+            table.texts[rows[0]],
+            concepts,
+            SCALE * scores.astype(np.float64) - frequency,
+            characters,
+            frequency,
+        )
     return found
 
 
@@ -147,7 +175,10 @@ def others(query: Query) -> Scores:
         for i in some:
             scores[i].append(score)
     worst = query.scores.min(initial=0)
-    return best(query.ids, {i: float(np.mean([*sorted(values)[-2:], worst][:2])) for i, values in scores.items()})
+    return best(
+        query.ids,
+        {i: float(np.mean([*sorted(values)[-2:], worst][:2])) for i, values in scores.items()},
+    )
 
 
 def support(query: str, document: Collection[str], found: dict[str, Query]) -> Scores:
@@ -159,7 +190,12 @@ def support(query: str, document: Collection[str], found: dict[str, Query]) -> S
     return best(found[query].ids, values)
 
 
-def accuracy(linker: Linker, judged: Sequence[Judged], found: dict[str, Query], add: Callable[[str, str], Scores]) -> dict[str, float]:
+def accuracy(
+    linker: Linker,
+    judged: Sequence[Judged],
+    found: dict[str, Query],
+    add: Callable[[str, str], Scores],
+) -> dict[str, float]:
     """Acc@k by the protocol `biosyn`."""
     ranks = []
     for mention in judged:

@@ -24,7 +24,10 @@ from typing import Any
 from common import DATA, save
 
 K = 20
-MEDIC_2012, MEDIC_2026 = DATA / "medic" / "medic_06Jul2012.txt.gz", DATA / "medic" / "CTD_diseases_2026-04-30.csv.gz"
+MEDIC_2012, MEDIC_2026 = (
+    DATA / "medic" / "medic_06Jul2012.txt.gz",
+    DATA / "medic" / "CTD_diseases_2026-04-30.csv.gz",
+)
 CORPUS = [DATA / "ncbi-disease" / f"NCBI_{split}.pubtator.txt.gz" for split in ("train", "devel")]
 
 
@@ -64,10 +67,19 @@ def measure_ours(inputs: Path) -> dict[str, Any]:
     distinct = list(dict.fromkeys(data["queries"]))
     ranked = {}
     for at in range(0, len(distinct), 256):
-        ranked |= dict(zip(distinct[at : at + 256], linker.generator.names(distinct[at : at + 256], K), strict=True))
+        ranked |= dict(
+            zip(
+                distinct[at : at + 256],
+                linker.generator.names(distinct[at : at + 256], K),
+                strict=True,
+            )
+        )
     seconds = time.perf_counter() - start
     held = peak()
-    found = [[[place[texts[int(r)]] for r in ranked[q][0]], ranked[q][1].tolist()] for q in data["queries"]]
+    found = [
+        [[place[texts[int(r)]] for r in ranked[q][0]], ranked[q][1].tolist()]
+        for q in data["queries"]
+    ]
     return {"seconds": seconds, "peak_mb": held, "distinct": len(distinct), "found": found}
 
 
@@ -77,7 +89,12 @@ def measure_load(_: Path) -> dict[str, Any]:
 
     start = time.perf_counter()
     dictionary = Dictionary.read(MEDIC_2026)
-    return {"seconds": time.perf_counter() - start, "peak_mb": peak(), "concepts": len(dictionary), "names": len(dictionary.names)}
+    return {
+        "seconds": time.perf_counter() - start,
+        "peak_mb": peak(),
+        "concepts": len(dictionary),
+        "names": len(dictionary.names),
+    }
 
 
 MEASURES = {"biosyn": measure_biosyn, "ours": measure_ours, "load": measure_load}
@@ -85,7 +102,11 @@ MEASURES = {"biosyn": measure_biosyn, "ours": measure_ours, "load": measure_load
 
 def child(name: str, inputs: Path) -> dict[str, Any]:
     """Run one measurement in a process of its own."""
-    done = subprocess.run([sys.executable, __file__, "--measure", name, str(inputs)], stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(
+        [sys.executable, __file__, "--measure", name, str(inputs)],
+        stdout=subprocess.PIPE,
+        check=True,
+    )
     result: dict[str, Any] = json.loads(done.stdout)
     return result
 
@@ -93,21 +114,31 @@ def child(name: str, inputs: Path) -> dict[str, Any]:
 def compare(folder: Path) -> dict[str, Any]:
     """Ours and BioSyn's on the development mentions, after one another, three times; the same top 20 is checked."""
     from linker import Dictionary, Linker
-    from linker.annotated import grouped
     from linker.evaluation.protocols import biosyn_queries
     from linker.options import PRESETS
     from linker.readers import mentions
+    from linker.text.mentions import grouped
 
     options = PRESETS["paper-biosyn"]
     dictionary = Dictionary.read(MEDIC_2012)
     bare = Linker.train(dictionary, options=options)
     linker = Linker.train(dictionary, mentions=mentions.read(CORPUS[0]), options=options)
     linker.save(folder / "model")
-    groups = grouped(mentions.read(CORPUS[1]), options)
-    queries = [q for _, found, definitions in groups for m in found for q in biosyn_queries(linker, m, definitions)]
+    groups = grouped(mentions.read(CORPUS[1]), options.text)
+    queries = [
+        q
+        for _, found, definitions in groups
+        for m in found
+        for q in biosyn_queries(linker, m, definitions)
+    ]
     inputs = folder / "inputs.json"
-    tables = {"fitted": list(bare.generator.table.texts), "names": list(linker.generator.table.texts)}
-    inputs.write_text(json.dumps(tables | {"queries": queries, "model": str(folder / "model")}), encoding="utf-8")
+    tables = {
+        "fitted": list(bare.generator.table.texts),
+        "names": list(linker.generator.table.texts),
+    }
+    inputs.write_text(
+        json.dumps(tables | {"queries": queries, "model": str(folder / "model")}), encoding="utf-8"
+    )
     runs = [{name: child(name, inputs) for name in ("biosyn", "ours")} for _ in range(3)]
     same = sum(map(same_ranking, runs[0]["biosyn"]["found"], runs[0]["ours"]["found"]))
     ratios = [run["biosyn"]["seconds"] / run["ours"]["seconds"] for run in runs]
@@ -133,7 +164,10 @@ def same_ranking(theirs: list[list[float]], ours: list[list[float]]) -> bool:
     """Whether two rankings have the same scores, and the same names above the last score (at which either may choose)."""
     if any(abs(a - b) > 1e-5 for a, b in zip(theirs[1], ours[1], strict=False)):
         return False
-    above = [{row for row, score in zip(*side, strict=True) if score > theirs[1][-1] + 1e-5} for side in (theirs, ours)]
+    above = [
+        {row for row, score in zip(*side, strict=True) if score > theirs[1][-1] + 1e-5}
+        for side in (theirs, ours)
+    ]
     return above[0] == above[1]
 
 
@@ -144,9 +178,24 @@ def million(folder: Path, lines: int = 1_000_000) -> dict[str, Any]:
 
     Linker.train(Dictionary.read(MEDIC_2026)).save(folder / "medic2026")
     paths = [DATA / "medmentions" / f"{split}.txt.gz" for split in ("dev", "test")]
-    texts = [line.split("\t")[1] for path in paths for _, line in read_lines(path) if line.count("\t") >= 2]
+    texts = [
+        line.split("\t")[1]
+        for path in paths
+        for _, line in read_lines(path)
+        if line.count("\t") >= 2
+    ]
     drawn = random.Random(0).choices([t for t in texts if t.strip()], k=lines)
-    command = [sys.executable, "-m", "linker.cli", "link", "-", "--model", str(folder / "medic2026"), "-o", str(folder / "out.tsv")]
+    command = [
+        sys.executable,
+        "-m",
+        "linker.cli",
+        "link",
+        "-",
+        "--model",
+        str(folder / "medic2026"),
+        "-o",
+        str(folder / "out.tsv"),
+    ]
     start = time.perf_counter()
     process = subprocess.Popen(command, stdin=subprocess.PIPE)
     held: list[tuple[float, float]] = []
@@ -159,8 +208,17 @@ def million(folder: Path, lines: int = 1_000_000) -> dict[str, Any]:
     seconds = time.perf_counter() - start
     tenths = [round(max(mb for at, mb in held if at <= seconds * (i + 1) / 10)) for i in range(10)]
     rows = sum(1 for _ in read_lines(folder / "out.tsv"))
-    record = {"lines": lines, "distinct": len(set(drawn)), "exit_code": process.returncode, "rows_written": rows}
-    return record | {"seconds": round(seconds), "lines_per_second": round(lines / seconds), "peak_mb_after_each_tenth_of_the_time": tenths}
+    record = {
+        "lines": lines,
+        "distinct": len(set(drawn)),
+        "exit_code": process.returncode,
+        "rows_written": rows,
+    }
+    return record | {
+        "seconds": round(seconds),
+        "lines_per_second": round(lines / seconds),
+        "peak_mb_after_each_tenth_of_the_time": tenths,
+    }
 
 
 def feed(process: subprocess.Popen[bytes], lines: list[str]) -> None:
@@ -177,7 +235,9 @@ def memory(process: int | str, field: str) -> Iterator[float]:
         status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except OSError:
         return
-    yield from (int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith(field))
+    yield from (
+        int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith(field)
+    )
 
 
 def seconds(*command: str) -> float:
@@ -207,7 +267,9 @@ def main(with_million: bool) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--million", action="store_true")
     parser.add_argument("--measure", nargs=2, metavar=("NAME", "INPUTS"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -13,7 +13,9 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 def result(name: str) -> dict[str, Any]:
     """The figures of a benchmark."""
-    figures: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["figures"]
+    figures: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))[
+        "figures"
+    ]
     return figures
 
 

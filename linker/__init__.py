@@ -23,7 +23,10 @@ _PUBLIC = {
     "Linker": "linker.linker",
     "LinkerOptions": "linker.options",
     **dict.fromkeys(("InputError", "LinkerError"), "linker.errors"),
-    **dict.fromkeys(("Candidate", "Concept", "Document", "Mention", "Name", "Part", "Prediction"), "linker.types"),
+    **dict.fromkeys(
+        ("Candidate", "Concept", "Document", "Mention", "Name", "Part", "Prediction"),
+        "linker.types",
+    ),
 }
 
 __all__ = [  # noqa: RUF022 - in the order of use

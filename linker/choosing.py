@@ -12,7 +12,11 @@ from linker.dictionary import Dictionary
 from linker.linker import Linker
 
 FACTORS = (0.5, 1.0, 2.0, 4.0, 8.0)  # of λ; with more, characters decide alone
-LEAST, MOST, SHARE = 50, 1000, 0.2  # names that are held out: of fewer nothing can be told; more cost names to train on
+LEAST, MOST, SHARE = (
+    50,
+    1000,
+    0.2,
+)  # names that are held out: of fewer nothing can be told; more cost names to train on
 
 Right = Callable[[Linker], NDArray[np.bool_]]
 """Which of some mentions a linker puts in the right place, (mentions,)."""
@@ -29,7 +33,13 @@ class HeldOut:
     def right(self, linker: Linker) -> NDArray[np.bool_]:
         """Whether a linker over the smaller dictionary puts the concept of each name first."""
         ranked = linker.generator.concepts([linker.normalize(name) for name in self.names], 1)
-        return np.array([row in found.concepts for row, found in zip(self.concepts.tolist(), ranked, strict=True)], bool)
+        return np.array(
+            [
+                row in found.concepts
+                for row, found in zip(self.concepts.tolist(), ranked, strict=True)
+            ],
+            bool,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +73,9 @@ def hold_out(dictionary: Dictionary, form: Callable[[str], str], seed: int) -> H
     drawn = np.sort(first)[:count]  # the order of the permutation, a name for each concept
     out = spare[drawn]
     smaller = dictionary.without(np.flatnonzero(np.isin(rows, out)))
-    return HeldOut(smaller, [table.texts[row] for row in out.tolist()], table.concepts[table.indptr[out]])
+    return HeldOut(
+        smaller, [table.texts[row] for row in out.tolist()], table.concepts[table.indptr[out]]
+    )
 
 
 def compare(dense: Linker, right: Right) -> Comparison:
@@ -78,4 +90,10 @@ def compare(dense: Linker, right: Right) -> Comparison:
     factor = max(tried, key=lambda factor: (tried[factor].sum(), factor))
     best = tried[factor]
     wins = int(best.sum()) - int(base.sum()) > np.sqrt((best != base).sum())
-    return Comparison(dense.weighted(factor) if wins else sparse, len(base), int(base.sum()), int(best.sum()), factor)
+    return Comparison(
+        dense.weighted(factor) if wins else sparse,
+        len(base),
+        int(base.sum()),
+        int(best.sum()),
+        factor,
+    )

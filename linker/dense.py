@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linker import annotated, persistence
-from linker.annotated import Data
+from linker import persistence
 from linker.candidates.hybrid import HybridGenerator
 from linker.encoders.words import WordVectors
 from linker.options import LinkerOptions
 from linker.ranker.model import scale_of
-from linker.ranker.train import Material, Run, fit, flat
-from linker.training.options import Work
+from linker.training import supervision
+from linker.training.settings import RunSettings
+from linker.training.supervision import Data
+from linker.training.train import Material, Run, fit, flat
 
 if TYPE_CHECKING:
     from linker.ranker.rerank import Reranker
@@ -40,7 +41,7 @@ def train(
     data: Data,
     options: LinkerOptions,
     judge: Callable[[HybridGenerator], Mapping[str, float]] | None,
-    work: Work,
+    work: RunSettings,
     words: WordVectors | None,
 ) -> Trained:
     """Train an encoder, λ and, where the options want one, a second stage.
@@ -50,15 +51,23 @@ def train(
         judge: development data's word on each epoch.
         words: word vectors, for encoders that are made of them; None: they are trained on the names of the dictionary.
     """
-    queries = annotated.queries(data.known, data.dictionary, data.normalize)
-    frequency = annotated.frequency(data.known, data.dictionary, data.indexed.table)
-    material = Material(None if queries is None else list(queries), data.dictionary, data.base(), data.indexed, frequency)
+    queries = supervision.queries(data.known, data.dictionary, data.normalize)
+    frequency = supervision.frequency(data.known, data.dictionary, data.indexed.table)
+    material = Material(
+        None if queries is None else list(queries),
+        data.dictionary,
+        data.base(),
+        data.indexed,
+        frequency,
+    )
     texts = list(material.table.texts)
     fingerprint = _fingerprint(material) | {"encoder": name, "development": work.judged_by}
     group = getattr(options, kind.group) if kind.group else None
     if kind.needs_words(group):
-        words = words or WordVectors.of_names(texts, options.words, work.on_part)
-        fingerprint["words"] = words.pruned(texts).checksum  # without the mentions, which a refit has more of
+        words = words or WordVectors.of_names(texts, options.words, work.on_activity)
+        fingerprint["words"] = words.pruned(
+            texts
+        ).checksum  # without the mentions, which a refit has more of
         words = words.pruned(material.indexed.table.texts).halved()
     encoder = kind.create(group, material.table, words, options.training.seed)
     if encoder.made_of:
@@ -71,13 +80,13 @@ def train(
         phase=work.phase,
         fingerprint=fingerprint | flat(options, kind.group, "sparse", "text"),
         on_event=work.on_event,
-        on_part=work.on_part,
+        on_activity=work.on_activity,
         progress=work.progress,
         rerank=options.rerank,
         ground=options.ground,
     )
     if options.rerank.epochs:
-        from linker.ranker import rerank
+        from linker.training import rerank
 
         rerank.check(encoder, options.rerank, queries)  # before the first stage, not after it
     generator, history = fit(encoder, material, how, judge)
@@ -93,7 +102,7 @@ def train(
 def index(trained: HybridGenerator, data: Data, options: LinkerOptions) -> HybridGenerator:
     """Index the names of a dictionary with an encoder and a λ that were trained on another one."""
     scale = scale_of(trained.encoder, options.training)
-    frequency = annotated.frequency(data.known, data.dictionary, data.indexed.table)
+    frequency = supervision.frequency(data.known, data.dictionary, data.indexed.table)
     vectors = persistence.halved(trained.encoder.encode(list(data.indexed.table.texts)))
     bias = np.float32(options.training.frequency_weight / scale) * frequency
     return HybridGenerator(data.indexed, trained.encoder, vectors, trained.sparse_weight, bias)
@@ -103,8 +112,14 @@ def _fingerprint(material: Material) -> dict[str, object]:
     """What tells what is trained on from others: a checkpoint is of one."""
     table, indexed = material.table, material.indexed.table
     return {
-        "names": _checksum(list(table.texts), table.concepts.tolist(), *material.dictionary.hierarchy.arrays().values()),
-        "mentions": _checksum([(query.text, sorted(query.right)) for query in material.queries or ()]),
+        "names": _checksum(
+            list(table.texts),
+            table.concepts.tolist(),
+            *material.dictionary.hierarchy.arrays().values(),
+        ),
+        "mentions": _checksum(
+            [(query.text, sorted(query.right)) for query in material.queries or ()]
+        ),
         "indexed": _checksum(list(indexed.texts), indexed.concepts.tolist(), material.frequency),
     }
 

@@ -10,7 +10,9 @@ from os import PathLike
 
 _LONGEST_VALUE = 80  # characters of an offending value that a message repeats
 _LONGEST_CLAUSE = 500  # of a clause of a message, which may quote the file
-_BYTES = re.compile("[\udc80-\udcff]+")  # how Python writes the bytes of a file name that it cannot decode
+_BYTES = re.compile(
+    "[\udc80-\udcff]+"
+)  # how Python writes the bytes of a file name that it cannot decode
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +43,11 @@ class InputError(LinkerError):
         expected: str = "",
         remedy: str = "",
     ) -> None:
-        self.path, self.line, self.problem = "standard input" if str(path) == "-" else shown(path), line, problem
+        self.path, self.line, self.problem = (
+            "standard input" if str(path) == "-" else shown(path),
+            line,
+            problem,
+        )
         where = self.path if line is None else f"{self.path}, line {line}"
         text = f"{where}: {shorten(problem, _LONGEST_CLAUSE)}"
         if value is not None:
@@ -83,8 +89,15 @@ def shown(text: str | PathLike[str]) -> str:
     Bytes that the locale did not decode are read as UTF-8; what is not UTF-8 either, and what cannot be printed, is written as an
     escape such as `\xff` or `\n`.
     """
-    readable = _BYTES.sub(lambda found: found[0].encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"), os.fspath(text))
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in readable)
+    readable = _BYTES.sub(
+        lambda found: (
+            found[0].encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        ),
+        os.fspath(text),
+    )
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in readable
+    )
 
 
 def shorten(text: str, width: int = _LONGEST_VALUE) -> str:

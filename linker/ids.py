@@ -9,9 +9,19 @@ from functools import lru_cache
 
 from linker.types import Gold, GoldGroup
 
-NO_CONCEPT = frozenset({"", "-", "-1", "none", "null", "cui-less", "cuiless"})  # compared in lower case
+NO_CONCEPT = frozenset(
+    {"", "-", "-1", "none", "null", "cui-less", "cuiless"}
+)  # compared in lower case
 
-_PREFIXES = {"mesh": "MESH", "msh": "MESH", "omim": "OMIM", "mim": "OMIM", "umls": "UMLS", "umls_cui": "UMLS", "do": "DOID"}
+_PREFIXES = {
+    "mesh": "MESH",
+    "msh": "MESH",
+    "omim": "OMIM",
+    "mim": "OMIM",
+    "umls": "UMLS",
+    "umls_cui": "UMLS",
+    "do": "DOID",
+}
 _REPEATED = re.compile(r"\A(?:(?:[dD][oO]|DOID):\s*)+(?=[^:]*:)")  # "DO:" of "DO:DOID:1"
 _BARE = (  # order matters: MeSH supplements have 6 or 9 digits behind the C, UMLS concepts 7
     (re.compile(r"D\d{6}(\d{3})?"), "MESH"),
@@ -48,7 +58,9 @@ def prefixes(names: Iterable[str]) -> frozenset[str]:
 
 def counted(prefixes: Iterable[str] | Mapping[str, int]) -> str:
     """How often each prefix occurs, the ten most frequent first, for a message: "MESH 7, none 2"."""
-    return ", ".join(f"{prefix or 'none'} {count:,}" for prefix, count in Counter(prefixes).most_common(10))
+    return ", ".join(
+        f"{prefix or 'none'} {count:,}" for prefix, count in Counter(prefixes).most_common(10)
+    )
 
 
 def parse_gold(text: str) -> Gold:
@@ -59,7 +71,9 @@ def parse_gold(text: str) -> Gold:
     """
     groups = []
     for part in re.split(r"[|,;]", text):
-        ids = tuple(dict.fromkeys(curie(i) for i in part.split("+") if i.strip().lower() not in NO_CONCEPT))
+        ids = tuple(
+            dict.fromkeys(curie(i) for i in part.split("+") if i.strip().lower() not in NO_CONCEPT)
+        )
         if ids:
             groups.append(GoldGroup(ids, "all_of" if len(ids) > 1 else "one_of"))
     return tuple(groups)

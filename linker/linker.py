@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import agreement, annotated, files, persistence, registry
-from linker.annotated import Group, Item, grouped
+from linker import files, persistence, registry
+from linker.candidates import agreement
 from linker.candidates.base import Generator, Ranked
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
@@ -25,13 +25,15 @@ from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
-from linker.extras import install_hint
 from linker.ids import counted, namespace, prefixes
 from linker.options import LinkerOptions, changed, preset
 from linker.text import composites, spelling
+from linker.text.mentions import Group, Item, contexts, expanded, grouped
 from linker.text.normalize import normalize
-from linker.training.options import Work
+from linker.training import supervision
+from linker.training.settings import RunSettings
 from linker.types import Candidate, Document, Mention, Part, Prediction, Span
+from linker.version import install_hint
 
 if TYPE_CHECKING:
     from linker.encoders.words import WordVectors
@@ -40,7 +42,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _CACHE = 100_000  # candidates that are kept, for mentions that come again
-_CONCEPTS, _NAMES = 20, 60  # concepts, and names, that are fetched at least where the mentions of a document order them anew
+_CONCEPTS, _NAMES = (
+    20,
+    60,
+)  # concepts, and names, that are fetched at least where the mentions of a document order them anew
 _HISTORY, _RERANK = "training.jsonl", "rerank"
 
 Linked = tuple[Document | None, list[Prediction]]
@@ -68,7 +73,13 @@ class Linker:
         history: Sequence[Mapping[str, Any]] = (),
         reranker: Reranker | None = None,
     ) -> None:
-        self.dictionary, self.generator, self.options, self.seen, self.encoder = dictionary, generator, options, seen, encoder
+        self.dictionary, self.generator, self.options, self.seen, self.encoder = (
+            dictionary,
+            generator,
+            options,
+            seen,
+            encoder,
+        )
         self.history = list(history)  # a record of each epoch of the training
         self.reranker = reranker  # the second stage, where there is one
         self._corrections = corrections
@@ -85,7 +96,7 @@ class Linker:
         extend: bool = True,
         corrections: Mapping[str, str] | None = None,
         validate: Callable[[Linker], Mapping[str, float]] | None = None,
-        work: Work | None = None,
+        work: RunSettings | None = None,
         words: WordVectors | None = None,
     ) -> Linker:
         """Fit a linker to a dictionary and annotated mentions.
@@ -111,9 +122,11 @@ class Linker:
         kind = registry.load(encoder)
         is_sparse = issubclass(kind, SparseEncoder)
         if options.rerank.epochs and is_sparse:
-            raise LinkerError(f"a second stage (rerank.epochs) needs a dense encoder, not {encoder}; take one, or leave the stage out")
+            raise LinkerError(
+                f"a second stage (rerank.epochs) needs a dense encoder, not {encoder}; take one, or leave the stage out"
+            )
         data = _data(dictionary, mentions, options, extend, corrections, kind)
-        annotated.report(data.known, dictionary)
+        supervision.report(data.known, dictionary)
         seen = _seen(data)
         if is_sparse:
             return cls(data.extended, data.indexed, options, seen, corrections, encoder)
@@ -124,19 +137,45 @@ class Linker:
             assert validate  # noqa: S101 - handed on only where there is one
             metrics = validate(cls(data.extended, generator, options, seen, corrections, encoder))
             if "dev_acc1" not in metrics:
-                raise LinkerError(f"`validate` gives {', '.join(metrics) or 'nothing'}; expected: dev_acc1, and what else is to be logged")
+                raise LinkerError(
+                    f"`validate` gives {', '.join(metrics) or 'nothing'}; expected: dev_acc1, and what else is to be logged"
+                )
             return metrics
 
-        made = dense.train(kind, encoder, data, options, judge if validate else None, work or Work(), words)
-        return cls(data.extended, made.generator, made.options, seen, corrections, encoder, made.history, made.reranker)
+        made = dense.train(
+            kind, encoder, data, options, judge if validate else None, work or RunSettings(), words
+        )
+        return cls(
+            data.extended,
+            made.generator,
+            made.options,
+            seen,
+            corrections,
+            encoder,
+            made.history,
+            made.reranker,
+        )
 
-    def over(self, dictionary: Dictionary, mentions: Iterable[Mention | Document] = (), *, extend: bool = True) -> Linker:
+    def over(
+        self,
+        dictionary: Dictionary,
+        mentions: Iterable[Mention | Document] = (),
+        *,
+        extend: bool = True,
+    ) -> Linker:
         """Link to another dictionary with the encoder and λ of this linker; nothing is trained.
 
         Args:
             dictionary, mentions, extend: as for `train`.
         """
-        data = _data(dictionary, mentions, self.options, extend, self._corrections, registry.load(self.encoder))
+        data = _data(
+            dictionary,
+            mentions,
+            self.options,
+            extend,
+            self._corrections,
+            registry.load(self.encoder),
+        )
         generator: Generator = data.indexed
         if isinstance(self.generator, HybridGenerator):
             from linker import dense
@@ -149,30 +188,64 @@ class Linker:
         one = self.generator
         if not isinstance(one, HybridGenerator):
             return self
-        return self._with(HybridGenerator(one.sparse, one.encoder, one.vectors, factor * one.sparse_weight, one.bias))
+        return self._with(
+            HybridGenerator(
+                one.sparse, one.encoder, one.vectors, factor * one.sparse_weight, one.bias
+            )
+        )
 
     def by_characters(self) -> Linker:
         """The linker that links to the same names by characters alone."""
-        sparse = self.generator.sparse if isinstance(self.generator, HybridGenerator) else self.generator
+        sparse = (
+            self.generator.sparse if isinstance(self.generator, HybridGenerator) else self.generator
+        )
         return Linker(self.dictionary, sparse, self.options, self.seen, self._corrections, "tfidf")
 
-    def _with(self, generator: Generator, dictionary: Dictionary | None = None, seen: Seen | None = None) -> Linker:
+    def _with(
+        self, generator: Generator, dictionary: Dictionary | None = None, seen: Seen | None = None
+    ) -> Linker:
         """The same linker with other candidates."""
         dictionary, reranker = dictionary or self.dictionary, self.reranker
         if reranker and isinstance(generator, HybridGenerator):
-            reranker = type(reranker)(generator, reranker.encoder, dictionary, reranker.options, reranker.weight)
-        return Linker(dictionary, generator, self.options, seen or self.seen, self._corrections, self.encoder, self.history, reranker)
+            reranker = type(reranker)(
+                generator, reranker.encoder, dictionary, reranker.options, reranker.weight
+            )
+        return Linker(
+            dictionary,
+            generator,
+            self.options,
+            seen or self.seen,
+            self._corrections,
+            self.encoder,
+            self.history,
+            reranker,
+        )
 
     @property
     def best_epoch(self) -> int:
         """The epoch of the list-wise phase, the last of several, whose weights are kept; 0 where there was none."""
-        listwise = [r["phase"] for r in self.history if r["phase"] not in ("align", "ground") and not r["phase"].endswith("-rerank")]
-        records = [record for record in self.history if record["phase"] == listwise[-1]] if listwise else []
+        listwise = [
+            r["phase"]
+            for r in self.history
+            if r["phase"] not in ("align", "ground") and not r["phase"].endswith("-rerank")
+        ]
+        records = (
+            [record for record in self.history if record["phase"] == listwise[-1]]
+            if listwise
+            else []
+        )
         if self.options.training.keep_best and records and "dev_acc1" in records[0]:
             return int(max(records, key=lambda record: record["dev_acc1"])["epoch"])
         return int(records[-1]["epoch"]) if records else 0
 
-    def link(self, items: Iterable[Item], *, k: int = 5, threshold: float | None = None, batch_size: int = 1024) -> Iterator[Prediction]:
+    def link(
+        self,
+        items: Iterable[Item],
+        *,
+        k: int = 5,
+        threshold: float | None = None,
+        batch_size: int = 1024,
+    ) -> Iterator[Prediction]:
         """Link mentions, in order, in bounded memory.
 
         Args:
@@ -181,7 +254,9 @@ class Linker:
             threshold: leave out candidates with a lower score; a part that keeps none is `nil`.
             batch_size: mentions that are read before they are linked together; 1 answers each at once.
         """
-        for _, predictions in self.link_items(items, k=k, threshold=threshold, batch_size=batch_size):
+        for _, predictions in self.link_items(
+            items, k=k, threshold=threshold, batch_size=batch_size
+        ):
             yield from predictions
 
     def link_items(
@@ -198,19 +273,29 @@ class Linker:
             raise LinkerError(f"k is {k} and batch_size {batch_size}; expected: 1 or more")
         if threshold != threshold:
             raise LinkerError("the threshold is not a number; give one, or leave it out")
-        for batch in _batches(grouped(items, self.options, wanted), batch_size):
-            split = [[self._split(m, definitions) for m in mentions] for _, mentions, definitions in batch]
+        for batch in _batches(grouped(items, self.options.text, wanted), batch_size):
+            split = [
+                [self._split(m, definitions) for m in mentions]
+                for _, mentions, definitions in batch
+            ]
             groups: list[Asked] = []
             for (document, mentions, _), item in zip(batch, split, strict=True):
                 around = self.contexts(document, mentions)
-                asked = [(self.normalize(long or text), words) for words, parts in zip(around, item, strict=True) for text, long in parts]
+                asked = [
+                    (self.normalize(long or text), words)
+                    for words, parts in zip(around, item, strict=True)
+                    for text, long in parts
+                ]
                 groups += [asked] if document else [[pair] for pair in asked]
             ranked = itertools.chain.from_iterable(self._rank(groups, k))
             for (document, mentions, _), item in zip(batch, split, strict=True):
                 predictions = []
                 for mention, parts in zip(mentions, item, strict=True):
                     spans = mention.spans if len(parts) == 1 else ()
-                    made = [_part(text, expanded, spans, next(ranked), threshold) for text, expanded in parts]
+                    made = [
+                        _part(text, expanded, spans, next(ranked), threshold)
+                        for text, expanded in parts
+                    ]
                     predictions.append(Prediction(mention, tuple(made)))
                 yield document, predictions
 
@@ -241,9 +326,11 @@ class Linker:
         """The form of a text that is looked up."""
         return _normal_form(text, self.options, self._corrections)
 
-    def _split(self, mention: Mention, definitions: Mapping[str, str]) -> list[tuple[str, str | None]]:
+    def _split(
+        self, mention: Mention, definitions: Mapping[str, str]
+    ) -> list[tuple[str, str | None]]:
         """The parts of a mention: their text, and its expansion where that differs."""
-        text = annotated.expanded(mention, definitions, self.options)
+        text = expanded(mention, definitions, self.options.text)
         parts = composites.split(text, self._is_name) if self.options.text.composites else [text]
         if len(parts) == 1:
             return [(mention.text, text if text != mention.text else None)]
@@ -258,16 +345,22 @@ class Linker:
 
     def contexts(self, document: Document | None, mentions: Sequence[Mention]) -> list[str]:
         """What the second stage reads around each mention; empty where there is none."""
-        return annotated.contexts(document, mentions, self.options.rerank.words if self.reranker else None)
+        return contexts(document, mentions, self.options.rerank.words if self.reranker else None)
 
-    def names(self, groups: Sequence[Asked], k: int) -> Iterator[list[tuple[NDArray[np.int32], NDArray[np.float32]]]]:
+    def names(
+        self, groups: Sequence[Asked], k: int
+    ) -> Iterator[list[tuple[NDArray[np.int32], NDArray[np.float32]]]]:
         """Rank the k best names of normalised names, each with its context: rows of `generator.table` and scores.
 
         Args:
             groups: the names of each document, which have a say in each other's ranking, and each other name alone.
         """
         distinct, depth = self._distinct(groups, k, _NAMES)
-        every = self.reranker.names(distinct, depth) if self.reranker else self.generator.names([query for query, _ in distinct], depth)
+        every = (
+            self.reranker.names(distinct, depth)
+            if self.reranker
+            else self.generator.names([query for query, _ in distinct], depth)
+        )
         table = self.generator.table
         concepts = lambda row: table.concepts[table.indptr[row] : table.indptr[row + 1]].tolist()  # noqa: E731
         found = dict(zip(distinct, every, strict=True))
@@ -275,17 +368,34 @@ class Linker:
             if len(group) == 1 or not self.options.text.document_weight:
                 yield [(found[pair][0][:k], found[pair][1][:k]) for pair in group]
                 continue
-            rankings = {pair: list(zip(map(concepts, found[pair][0]), found[pair][1].tolist(), strict=True)) for pair in group}
-            settled = {pair for pair in group if len(found[pair][0]) and table.texts[found[pair][0][0]] == pair[0]}
+            rankings = {
+                pair: list(zip(map(concepts, found[pair][0]), found[pair][1].tolist(), strict=True))
+                for pair in group
+            }
+            settled = {
+                pair
+                for pair in group
+                if len(found[pair][0]) and table.texts[found[pair][0][0]] == pair[0]
+            }
             agreed = agreement.agreed(rankings, settled, self.options.text.document_weight, k)
-            yield [(found[pair][0][order], scores.astype(np.float32)) for pair in group for order, scores in (agreed[pair],)]
+            yield [
+                (found[pair][0][order], scores.astype(np.float32))
+                for pair in group
+                for order, scores in (agreed[pair],)
+            ]
 
     def _rank(self, groups: Sequence[Asked], k: int) -> Iterator[list[tuple[Candidate, ...]]]:
         """The k best candidates of each name, as `names` has them; those of what came before are remembered."""
         distinct, depth = self._distinct(groups, k, _CONCEPTS)
-        found = {pair: self._cache[(*pair, depth)] for pair in distinct if (*pair, depth) in self._cache}
+        found = {
+            pair: self._cache[(*pair, depth)] for pair in distinct if (*pair, depth) in self._cache
+        }
         new = [pair for pair in distinct if pair not in found]
-        ranked = self.reranker.concepts(new, depth) if self.reranker else self.generator.concepts([query for query, _ in new], depth)
+        ranked = (
+            self.reranker.concepts(new, depth)
+            if self.reranker
+            else self.generator.concepts([query for query, _ in new], depth)
+        )
         found |= {pair: self._candidates(r) for pair, r in zip(new, ranked, strict=True)}
         if (len(self._cache) + len(new)) * depth > _CACHE:
             self._cache.clear()
@@ -295,33 +405,55 @@ class Linker:
                 yield [found[pair][:k] for pair in group]
                 continue
             rankings = {pair: [((c.concept_id,), c.score) for c in found[pair]] for pair in group}
-            settled = {pair for pair in group if found[pair] and self.normalize(found[pair][0].matched_name) == pair[0]}
+            settled = {
+                pair
+                for pair in group
+                if found[pair] and self.normalize(found[pair][0].matched_name) == pair[0]
+            }
             agreed = agreement.agreed(rankings, settled, self.options.text.document_weight, k)
             yield [_rescored(found[pair], *agreed[pair]) for pair in group]
 
     def _distinct(self, groups: Sequence[Asked], k: int, least: int) -> tuple[Asked, int]:
         """The names that are asked for, each once, and how many candidates: more than k where names of a document order them anew."""
         together = self.options.text.document_weight and any(len(group) > 1 for group in groups)
-        return list(dict.fromkeys(itertools.chain.from_iterable(groups))), max(k, least) if together else k
+        return list(dict.fromkeys(itertools.chain.from_iterable(groups))), max(
+            k, least
+        ) if together else k
 
     def _candidates(self, ranked: Ranked) -> tuple[Candidate, ...]:
-        ids, names, preferred = self.dictionary.ids, self.dictionary.names, self.dictionary.preferred_name
+        ids, names, preferred = (
+            self.dictionary.ids,
+            self.dictionary.names,
+            self.dictionary.preferred_name,
+        )
         columns = [
-            [None if v is None else round(v, 6) for v in _list(part, ranked)] for part in (ranked.scores, ranked.sparse, ranked.dense)
+            [None if v is None else round(v, 6) for v in _list(part, ranked)]
+            for part in (ranked.scores, ranked.sparse, ranked.dense)
         ]
-        rows = zip(ranked.concepts.tolist(), ranked.entries.tolist(), *columns, strict=True)  # float32 holds no more digits
-        return tuple(Candidate(ids[c], preferred(c), names[entry], *scores) for c, entry, *scores in rows)
+        rows = zip(
+            ranked.concepts.tolist(), ranked.entries.tolist(), *columns, strict=True
+        )  # float32 holds no more digits
+        return tuple(
+            Candidate(ids[c], preferred(c), names[entry], *scores) for c, entry, *scores in rows
+        )
 
     def save(self, folder: files.Pathlike) -> None:
         """Write the model folder; one that stood there is replaced at the end."""
-        config = {"encoder": self.encoder, "options": dataclasses.asdict(self.options), "dictionary": self.describe_dictionary()}
+        config = {
+            "encoder": self.encoder,
+            "options": dataclasses.asdict(self.options),
+            "dictionary": self.describe_dictionary(),
+        }
         with persistence.saving(folder, "model", config) as aside:
             (aside / "dictionary").mkdir()
             self.dictionary.write(aside / "dictionary")
             self.generator.save(aside)
             if self.reranker:
                 self.reranker.save(aside / _RERANK)
-            persistence.save_json(aside / "seen.json", {"mentions": sorted(self.seen.mentions), "concepts": sorted(self.seen.concepts)})
+            persistence.save_json(
+                aside / "seen.json",
+                {"mentions": sorted(self.seen.mentions), "concepts": sorted(self.seen.concepts)},
+            )
             persistence.save_json(aside / "spelling.json", dict(self._corrections))
             if self.history:
                 from linker.training import plot
@@ -330,7 +462,10 @@ class Linker:
                 if importlib.util.find_spec("matplotlib"):
                     plot.plot(self.history, aside / "training.png")
                 else:
-                    logger.warning("matplotlib is not installed, so that training.png is left out: %s", install_hint("dense"))
+                    logger.warning(
+                        "matplotlib is not installed, so that training.png is left out: %s",
+                        install_hint("dense"),
+                    )
 
     @classmethod
     def load(cls, folder: files.Pathlike) -> Linker:
@@ -351,7 +486,11 @@ class Linker:
                 generator = SparseGenerator.load(path, dictionary, kind)
             else:
                 generator = HybridGenerator.load(path, dictionary, TfidfEncoder, kind)
-            history = [json.loads(line) for line in (path / _HISTORY).read_text("utf-8").splitlines()] if (path / _HISTORY).exists() else []
+            history = (
+                [json.loads(line) for line in (path / _HISTORY).read_text("utf-8").splitlines()]
+                if (path / _HISTORY).exists()
+                else []
+            )
             seen = persistence.load_json(path / "seen.json")
             options = changed(LinkerOptions(), config["options"])
             known = Seen(frozenset(seen["mentions"]), frozenset(seen["concepts"]))
@@ -361,26 +500,58 @@ class Linker:
 
                 reranker = Reranker.load(path / _RERANK, generator, dictionary, options.rerank)
             corrections = persistence.load_json(path / "spelling.json")
-            if not isinstance(corrections, dict) or not all(isinstance(text, str) for pair in corrections.items() for text in pair):
+            if not isinstance(corrections, dict) or not all(
+                isinstance(text, str) for pair in corrections.items() for text in pair
+            ):
                 raise ValueError("spelling.json holds no texts")
-            return cls(dictionary, generator, options, known, corrections, config["encoder"], history, reranker)
-        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            return cls(
+                dictionary,
+                generator,
+                options,
+                known,
+                corrections,
+                config["encoder"],
+                history,
+                reranker,
+            )
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
             # as its maker wrote it, and no model of ours
-            raise LinkerError(f"{path}: is not a model that linker wrote ({type(error).__name__}: {error}); train again") from None
+            raise LinkerError(
+                f"{path}: is not a model that linker wrote ({type(error).__name__}: {error}); train again"
+            ) from None
 
     def describe_dictionary(self) -> dict[str, object]:
         """What the dictionary was made of, for `config.json` and `metrics.json`."""
         sources = [dataclasses.asdict(source) for source in self.dictionary.sources]
-        return {"concepts": len(self.dictionary), "names": len(self.generator.table), "sources": sources}
+        return {
+            "concepts": len(self.dictionary),
+            "names": len(self.generator.table),
+            "sources": sources,
+        }
 
 
-def _part(text: str, expanded: str | None, spans: tuple[Span, ...], candidates: tuple[Candidate, ...], threshold: float | None) -> Part:
+def _part(
+    text: str,
+    expanded: str | None,
+    spans: tuple[Span, ...],
+    candidates: tuple[Candidate, ...],
+    threshold: float | None,
+) -> Part:
     if threshold is not None:
         candidates = tuple(c for c in candidates if c.score >= threshold)
     return Part(text, expanded, spans, candidates, nil=not candidates)
 
 
-def _rescored(candidates: Sequence[Candidate], order: NDArray[np.int64], scores: NDArray[np.float64]) -> tuple[Candidate, ...]:
+def _rescored(
+    candidates: Sequence[Candidate], order: NDArray[np.int64], scores: NDArray[np.float64]
+) -> tuple[Candidate, ...]:
     pairs = zip(order.tolist(), scores.tolist(), strict=True)
     return tuple(dataclasses.replace(candidates[i], score=round(score, 6)) for i, score in pairs)
 
@@ -391,7 +562,10 @@ def normal_form(options: LinkerOptions, corrections: Mapping[str, str]) -> Calla
 
 
 def _normalized(corrections: Mapping[str, str], options: LinkerOptions) -> dict[str, str]:
-    return {normalize(a, options.normalize): normalize(b, options.normalize) for a, b in corrections.items()}
+    return {
+        normalize(a, options.normalize): normalize(b, options.normalize)
+        for a, b in corrections.items()
+    }
 
 
 def _normal_form(text: str, options: LinkerOptions, corrections: Mapping[str, str]) -> str:
@@ -407,18 +581,27 @@ def _data(
     extend: bool,
     corrections: Mapping[str, str],
     kind: Any,
-) -> annotated.Data:
+) -> supervision.Data:
     """The names of a dictionary and of annotated mentions, with a sparse encoder that is fitted to them: `kind` where it is one."""
-    known, form = list(annotated.collect(mentions, options)), partial(_normal_form, options=options, corrections=corrections)
-    extended = dictionary.add([(one.name, one.ids) for one in known if one.name], form) if extend else dictionary
+    known, form = (
+        list(supervision.collect(mentions, options)),
+        partial(_normal_form, options=options, corrections=corrections),
+    )
+    extended = (
+        dictionary.add([(one.name, one.ids) for one in known if one.name], form)
+        if extend
+        else dictionary
+    )
     table = _table(dictionary, form)
     sparse = (kind if issubclass(kind, SparseEncoder) else TfidfEncoder)(options.sparse)
     sparse.fit([text for text in table.texts if text])  # as BioSyn: without the mentions
-    indexed = SparseGenerator.index(table if extended is dictionary else _table(extended, form), extended, sparse)
-    return annotated.Data(dictionary, extended, indexed, known, form)
+    indexed = SparseGenerator.index(
+        table if extended is dictionary else _table(extended, form), extended, sparse
+    )
+    return supervision.Data(dictionary, extended, indexed, known, form)
 
 
-def _seen(data: annotated.Data) -> Seen:
+def _seen(data: supervision.Data) -> Seen:
     return Seen(
         frozenset(data.normalize(one.mention.text) for one in data.known),
         frozenset(c for one in data.known for i in one.ids for c in data.dictionary.resolve(i)),
@@ -428,7 +611,9 @@ def _seen(data: annotated.Data) -> Seen:
 def _table(dictionary: Dictionary, form: Callable[[str], str]) -> NameTable:
     table = dictionary.table(form)
     if not len(table.concepts):
-        raise LinkerError("no name of the dictionary is left once normalised; check normalize.punctuation and the dictionary")
+        raise LinkerError(
+            "no name of the dictionary is left once normalised; check normalize.punctuation and the dictionary"
+        )
     return table
 
 

@@ -27,7 +27,9 @@ def _meanings(identifier: str, resolve: Resolve) -> frozenset[str]:
     return resolve(identifier) | {identifier}
 
 
-def relevance(ids: Collection[str], right: AbstractSet[str], hypernyms: AbstractSet[str] = frozenset()) -> int:
+def relevance(
+    ids: Collection[str], right: AbstractSet[str], hypernyms: AbstractSet[str] = frozenset()
+) -> int:
     """Judge a name by the ids of its concepts (BCNH, section 2.2): 2 where any is right, else 1 where any is a hypernym, else 0.
 
     Args:
@@ -40,7 +42,9 @@ def relevance(ids: Collection[str], right: AbstractSet[str], hypernyms: Abstract
     return 0 if hypernyms.isdisjoint(ids) else HYPERNYM
 
 
-def biosyn_rank(parts: Sequence[Sequence[Collection[str]]], gold: Gold, resolve: Resolve) -> int | None:
+def biosyn_rank(
+    parts: Sequence[Sequence[Collection[str]]], gold: Gold, resolve: Resolve
+) -> int | None:
     """The least k at which a mention is right by the published rule: each part has a name among its first k that shares an id.
 
     Args:
@@ -51,7 +55,10 @@ def biosyn_rank(parts: Sequence[Sequence[Collection[str]]], gold: Gold, resolve:
         The 1-based rank, or None where a part never hits.
     """
     right = accepted(gold, resolve)
-    ranks = [next((rank for rank, ids in enumerate(names, 1) if relevance(ids, right) == SYNONYM), 0) for names in parts]
+    ranks = [
+        next((rank for rank, ids in enumerate(names, 1) if relevance(ids, right) == SYNONYM), 0)
+        for names in parts
+    ]
     return max(ranks) if ranks and all(ranks) else None
 
 
@@ -69,12 +76,16 @@ def strict_rank(parts: Sequence[Sequence[str]], gold: Gold, resolve: Resolve) ->
     if not gold:
         return None if any(parts) else 1
     if len(gold) > 1:
-        return _one_to_one([[_group_rank(part, group, resolve) for group in gold] for part in parts])
+        return _one_to_one(
+            [[_group_rank(part, group, resolve) for group in gold] for part in parts]
+        )
     group = gold[0]
     if group.operator == "one_of":
         return (_group_rank(parts[0], group, resolve) or None) if len(parts) == 1 else None
     together = [rank for part in parts if (rank := _group_rank(part, group, resolve))]
-    apart = _one_to_one([[_first(part, _meanings(i, resolve)) for i in group.ids] for part in parts])
+    apart = _one_to_one(
+        [[_first(part, _meanings(i, resolve)) for i in group.ids] for part in parts]
+    )
     return min([*together, *([apart] if apart else [])], default=None)
 
 

@@ -43,7 +43,9 @@ def coverage(ranks: Sequence[NDArray[np.int64]], k: int) -> Values:
     return np.array([(own <= k).mean() for own in ranks], np.float64)
 
 
-def mean_interval(values: ArrayLike, *, samples: int = 2000, level: float = 0.95, seed: int = 0) -> tuple[float, float, float]:
+def mean_interval(
+    values: ArrayLike, *, samples: int = 2000, level: float = 0.95, seed: int = 0
+) -> tuple[float, float, float]:
     """The mean of per-mention values and its percentile bootstrap interval, mentions drawn with replacement.
 
     Returns:
@@ -53,12 +55,16 @@ def mean_interval(values: ArrayLike, *, samples: int = 2000, level: float = 0.95
     if not len(values):
         return (float("nan"),) * 3
     generator = np.random.default_rng(seed)
-    means = [values[generator.integers(len(values), size=len(values))].mean() for _ in range(samples)]
+    means = [
+        values[generator.integers(len(values), size=len(values))].mean() for _ in range(samples)
+    ]
     lower, upper = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return float(values.mean()), float(lower), float(upper)
 
 
-def run_interval(values: ArrayLike, *, draws: int = 10_000, level: float = 0.95, seed: int = 0) -> tuple[float, float, float]:
+def run_interval(
+    values: ArrayLike, *, draws: int = 10_000, level: float = 0.95, seed: int = 0
+) -> tuple[float, float, float]:
     """The mean over runs and mentions and its percentile bootstrap interval, both drawn with replacement.
 
     Args:
@@ -74,7 +80,9 @@ def run_interval(values: ArrayLike, *, draws: int = 10_000, level: float = 0.95,
     return float(runs.mean()), lower, upper
 
 
-def paired_difference(a: ArrayLike, b: ArrayLike, *, draws: int = 10_000, level: float = 0.95, seed: int = 0) -> tuple[float, float, float]:
+def paired_difference(
+    a: ArrayLike, b: ArrayLike, *, draws: int = 10_000, level: float = 0.95, seed: int = 0
+) -> tuple[float, float, float]:
     """The difference of two systems' means and its percentile bootstrap interval.
 
     A draw takes the same mentions for both systems, and of each system's runs its own, all with replacement.
@@ -91,7 +99,9 @@ def paired_difference(a: ArrayLike, b: ArrayLike, *, draws: int = 10_000, level:
     """
     first, second = _runs(a), _runs(b)
     if first.shape[1] != second.shape[1]:
-        raise LinkerError(f"the systems were judged on {first.shape[1]} and {second.shape[1]} mentions; expected: on the same ones")
+        raise LinkerError(
+            f"the systems were judged on {first.shape[1]} and {second.shape[1]} mentions; expected: on the same ones"
+        )
     if not first.size or not second.size:
         return (float("nan"),) * 3
     of_a, of_b = _drawn_means([first, second], draws, seed)
@@ -103,7 +113,9 @@ def _runs(values: ArrayLike) -> Values:
     """Values as float64 (runs, mentions)."""
     runs = np.asarray(values, np.float64)
     if runs.ndim != 2:
-        raise LinkerError(f"values of shape {runs.shape}; expected: a row for each run, a column for each mention")
+        raise LinkerError(
+            f"values of shape {runs.shape}; expected: a row for each run, a column for each mention"
+        )
     return runs
 
 
@@ -118,7 +130,9 @@ def _drawn_means(systems: Sequence[Values], draws: int, seed: int) -> Values:
     blocks = []
     for size in (min(step, draws - at) for at in range(0, draws, step)):
         times = _times(generator, mentions, size)
-        blocks.append([(_times(generator, len(runs), size) * (times @ runs.T)).sum(1) for runs in systems])
+        blocks.append(
+            [(_times(generator, len(runs), size) * (times @ runs.T)).sum(1) for runs in systems]
+        )
     means: Values = np.concatenate(blocks, axis=1) / np.array([[runs.size] for runs in systems])
     return means
 
@@ -126,7 +140,11 @@ def _drawn_means(systems: Sequence[Values], draws: int, seed: int) -> Values:
 def _times(generator: np.random.Generator, things: int, draws: int) -> Values:
     """How often each of some things came when as many were drawn with replacement: (draws, things)."""
     drawn = generator.integers(things, size=(draws, things)) + things * np.arange(draws)[:, None]
-    times: Values = np.bincount(drawn.ravel(), minlength=draws * things).reshape(draws, things).astype(np.float64)
+    times: Values = (
+        np.bincount(drawn.ravel(), minlength=draws * things)
+        .reshape(draws, things)
+        .astype(np.float64)
+    )
     return times
 
 

@@ -5,30 +5,133 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
-from linker.encoders.options import BneOptions, DanOptions, FewShotOptions, TransformerOptions, WordsOptions
+from linker.encoders.options import (
+    BneOptions,
+    DanOptions,
+    FewShotOptions,
+    TransformerOptions,
+    WordsOptions,
+)
 from linker.encoders.tfidf import TfidfOptions
 from linker.errors import LinkerError, shorten
-from linker.ranges import Weight, check, choices
+from linker.ranges import (
+    BatchSize,
+    Count,
+    Decay,
+    Epochs,
+    LearningRate,
+    Range,
+    Share,
+    Temperature,
+    Weight,
+    check,
+    choices,
+)
+from linker.ranker.options import RerankOptions, TrainingOptions
+from linker.text.mentions import TextOptions
 from linker.text.normalize import PRESETS as NORMALIZE
 from linker.text.normalize import NormalizeOptions
-from linker.training.options import AlignOptions, GroundOptions, RerankOptions, TrainingOptions
 
 
 @dataclass(frozen=True, slots=True)
-class TextOptions:
-    """What is done to a mention before its candidates are looked up, and what its document says of them."""
+class AlignOptions:
+    """Self-alignment: synonyms of the dictionary are drawn together before the list-wise phase (after SapBERT, Liu et al. 2021)."""
 
-    abbreviations: bool = True  # expand short forms that the document defines
-    permuted: bool = True  # also short forms whose letters stand in another order: "myotonic dystrophy (DM)"
-    compounds: bool = True  # also the parts of compound ones: "HPT-JT" defines HPT and JT
-    composites: bool = True  # split "breast and ovarian cancer" in two; never looks at the gold
-    training_composites: Literal["skip", "join"] = "skip"  # annotated composites as names: left out, or joined as BioSyn does
-    document_weight: Weight = 0.0  # of the score with which a concept stands first for another mention of the document, added to its own
+    epochs: Epochs = (
+        1  # passes over the synonyms, of which each is paired once; 0 leaves the phase out
+    )
+    batch_size: Annotated[int, Range(2, 65_536)] = (
+        128  # pairs; the other pairs of a batch are the negatives
+    )
+    learning_rate: LearningRate = 2e-5
+    temperature: Temperature = 0.05  # of InfoNCE: cosines are divided by it
+    hard_negatives: bool = True  # pairs with similar vectors share a batch
+    warmup: Share = (
+        0.05  # share of the steps with a rising learning rate; it falls linearly afterwards
+    )
 
     def __post_init__(self) -> None:
-        check("text", self)
+        check("align", self)
+
+
+@dataclass(frozen=True, slots=True)
+class GroundOptions:
+    """Grounding of a name encoder: names of a class drawn together, and held to the vectors they started from.
+
+    The losses of the DAN (Fivez et al. 2021a, eq. 3-5), the higher-level DAN (2021b, eq. 2-6), the few-shot encoder (2021c, eq. 2-4) and
+    BNE (Phan et al. 2019, eq. 3-6). f is the encoder, u_n the pretrained vector of a name, u_c the mean of those of its class.
+    """
+
+    classes: Literal["concepts", "level", "parts"] = (
+        "concepts"  # what names are drawn together by: see `level` and `parts`
+    )
+    level: Annotated[int, Range(1, 100)] = (
+        4  # level: concepts so many steps below the root, by the longest way; names below are trained on
+    )
+    parts: Annotated[int, Range(2, 1_000_000_000)] = (
+        21  # parts: the largest children of the root, at most so many
+    )
+    root: str = (
+        ""  # id of the concept that levels and parts are below; empty: the root of the hierarchy
+    )
+    shots: Count = (
+        0  # names of each class that are trained on, and as many others that are judged by; 0: all
+    )
+    loss: Literal["contrast", "triplet", "logistic"] = (
+        "contrast"  # L_syn: InfoNCE in a batch, Fivez's triplets, or BNE's pairs
+    )
+    temperature: Temperature = (
+        0.05  # contrast and logistic: dot products (contrast: cosines) are divided by it; 1 in BNE
+    )
+    epochs: Epochs = 6  # passes over the names, at most; 0 leaves the phase out
+    patience: Count = 2  # epochs without a better one before it stops; 1 in 2021a, 10 in 2021b and c; 0 never stops
+    stop_by: Literal["map", "loss"] = (
+        "map"  # what the best epoch is told by: mAP of held-out names, or the loss on them
+    )
+    held_out: Count = 1000  # names, of as many classes where there are, that are not trained on but judged by; fewer of few names; 0: none
+    triplets: Annotated[int, Range(0, 1000)] = (
+        2  # of each name in an epoch, or pairs; 0: one for each other name of its class, as in 2021a
+    )
+    negatives: Annotated[int, Range(1, 1_000_000_000)] = (
+        200  # nearest names, those of other classes among which one is drawn from
+    )
+    pool: Count = 10_000  # names, drawn anew each epoch, that negatives come from, the nearest in proportion; 0: all, as in the papers
+    weighting: Literal["inverse", "wu"] = (
+        "inverse"  # how likely: 1 / (1 - cosine) (published code), or 1 / density (Wu et al. 2017)
+    )
+    margin: Annotated[float, Range(0, 2)] = (
+        0.1  # by which the cosine distance of a negative must exceed that of a positive
+    )
+    synonym_dropout: Annotated[float, Range(0, 0.999)] = (
+        0.5  # share of a class's names that its prototype leaves out in a step
+    )
+    prototype_names: Count = 4  # of a class in a step, at most; 0: no limit, as in the paper
+    target: Literal["projected", "plain"] = (
+        "projected"  # what a prototype is drawn to: CCA(u_c) (paper), or u_c (published code)
+    )
+    triplet_weight: Weight = 1.0  # of L_syn
+    prototype_weight: Weight = 5.0  # of L_proto, the mean f of a class's names to its target; 1 in 2021a, whose L_syn is smaller
+    context_weight: Weight = 0.0  # of L_cont or L_ctx, f(n) to u_n; 1 in 2021b and BNE
+    concept_weight: Weight = 0.0  # of L_def, f(n) to u_c; 1 in BNE
+    between_weight: Weight = (
+        0.0  # of L_ground, f(n) to half way between u_c and u_n, of length 1; 1 in 2021b and c
+    )
+    weight_decay: Decay = 0.0  # as L2 in the gradient; 0 in the papers
+    batch_size: BatchSize = 256  # triplets or pairs; 64 in 2021a, 2021b and BNE, 16 in 2021c
+    learning_rate: LearningRate = 3e-3  # 1e-3 in the papers
+    clip: Weight = 0.0  # largest norm of the gradient; 0: no clipping; 5 in BNE
+    warmup: Share = 0.05  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant, as in the papers
+
+    def __post_init__(self) -> None:
+        check("ground", self)
+        if self.batch_size < 2 and self.loss != "triplet":
+            raise LinkerError(f"ground.batch_size is {self.batch_size}; expected: 2 or more")
+        if self.classes != "concepts" and not (self.triplets or self.shots):
+            raise LinkerError(
+                "ground.triplets is 0, all pairs, which are too many of large classes; expected: 1 or more, or ground.shots"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +177,9 @@ _BIOSYN = LinkerOptions(
         keep_best=False,
     ),
 )
-_BCNH = dataclasses.replace(_BIOSYN.training, loss="listwise", hypernym_norm=True, batch_size=10, keep_unjudged=True)
+_BCNH = dataclasses.replace(
+    _BIOSYN.training, loss="listwise", hypernym_norm=True, batch_size=10, keep_unjudged=True
+)
 
 # What the papers on encoders made of words share: triplets of all names, Adam at a constant rate, no annotated mentions.
 _FIVEZ = dataclasses.replace(
@@ -96,7 +201,14 @@ _FIVEZ = dataclasses.replace(
     training=TrainingOptions(epochs=0),
 )
 _HIGHER = dataclasses.replace(
-    _FIVEZ.ground, classes="level", epochs=200, patience=10, triplets=1, prototype_weight=0, context_weight=1, between_weight=1
+    _FIVEZ.ground,
+    classes="level",
+    epochs=200,
+    patience=10,
+    triplets=1,
+    prototype_weight=0,
+    context_weight=1,
+    between_weight=1,
 )
 _SHOTS = dataclasses.replace(
     _FIVEZ.ground,
@@ -129,15 +241,24 @@ PRESETS: Mapping[str, LinkerOptions] = {
     "paper-biosyn": _BIOSYN,
     "paper-bcnh": dataclasses.replace(_BIOSYN, training=_BCNH),
     "paper-dan": dataclasses.replace(_FIVEZ, dan=DanOptions(hidden=38_400)),
-    "paper-dan-higher": dataclasses.replace(_FIVEZ, dan=DanOptions(cca=False, hidden=76_800), ground=_HIGHER),
-    "paper-fewshot": dataclasses.replace(_FIVEZ, fewshot=FewShotOptions(base="words", hidden=9600), ground=_SHOTS),
+    "paper-dan-higher": dataclasses.replace(
+        _FIVEZ, dan=DanOptions(cca=False, hidden=76_800), ground=_HIGHER
+    ),
+    "paper-fewshot": dataclasses.replace(
+        _FIVEZ, fewshot=FewShotOptions(base="words", hidden=9600), ground=_SHOTS
+    ),
     "paper-bne": dataclasses.replace(
-        _FIVEZ, words=WordsOptions(subwords=False), bne=BneOptions(hidden=200, dropout=0.5, normalize=False), ground=_BNE
+        _FIVEZ,
+        words=WordsOptions(subwords=False),
+        bne=BneOptions(hidden=200, dropout=0.5, normalize=False),
+        ground=_BNE,
     ),
     "paper-bne-words": dataclasses.replace(
         _FIVEZ,
         bne=BneOptions(characters=False, hidden=4800, dropout=0.5),
-        ground=dataclasses.replace(_FIVEZ.ground, prototype_weight=0, context_weight=1, concept_weight=1),
+        ground=dataclasses.replace(
+            _FIVEZ.ground, prototype_weight=0, context_weight=1, concept_weight=1
+        ),
     ),
 }
 
@@ -151,16 +272,30 @@ _DAN = dataclasses.replace(
 )
 _HELD = dataclasses.replace(_DAN.ground, prototype_weight=0, context_weight=1, concept_weight=1)
 # A list tells the synonyms of a concept from all others, those of its own large class too.
-_LARGE = dataclasses.replace(_DAN, training=dataclasses.replace(_DAN.training, dictionary_queries=0))
+_LARGE = dataclasses.replace(
+    _DAN, training=dataclasses.replace(_DAN.training, dictionary_queries=0)
+)
 _OF_ENCODERS: Mapping[str, LinkerOptions] = {
     "dan": _DAN,
     "dan-higher": dataclasses.replace(
         _LARGE,
-        ground=dataclasses.replace(_HELD, classes="level", triplets=1, epochs=30, patience=10, concept_weight=0, between_weight=1),
+        ground=dataclasses.replace(
+            _HELD,
+            classes="level",
+            triplets=1,
+            epochs=30,
+            patience=10,
+            concept_weight=0,
+            between_weight=1,
+        ),
     ),
-    "fewshot": dataclasses.replace(_LARGE, ground=dataclasses.replace(_SHOTS, epochs=30, patience=5, batch_size=64)),
+    "fewshot": dataclasses.replace(
+        _LARGE, ground=dataclasses.replace(_SHOTS, epochs=30, patience=5, batch_size=64)
+    ),
     "bne": dataclasses.replace(_DAN, ground=dataclasses.replace(_HELD, epochs=8, clip=5)),
-    "bne-words": dataclasses.replace(_DAN, bne=BneOptions(characters=False), ground=dataclasses.replace(_HELD, epochs=8, clip=5)),
+    "bne-words": dataclasses.replace(
+        _DAN, bne=BneOptions(characters=False), ground=dataclasses.replace(_HELD, epochs=8, clip=5)
+    ),
 }
 
 
@@ -186,15 +321,21 @@ def changed(options: LinkerOptions, values: Mapping[str, Mapping[str, Any]]) -> 
         LinkerError: there is no such group or field, or the value does not fit; the message lists what there is.
     """
     for group, fields in values.items():
-        record = getattr(options, group, None) if group in LinkerOptions.__dataclass_fields__ else None
+        record = (
+            getattr(options, group, None) if group in LinkerOptions.__dataclass_fields__ else None
+        )
         if record is None or not isinstance(fields, Mapping):
             raise LinkerError(
                 f"there is no option group {shorten(str(group))!r}; choose one of: {', '.join(LinkerOptions.__dataclass_fields__)}"
             )
         hints = get_type_hints(type(record))
         if unknown := [name for name in fields if name not in hints]:
-            raise LinkerError(f"there is no option {group}.{shorten(unknown[0])}; {group} has: {', '.join(hints)}")
-        read = {name: _read(f"{group}.{name}", value, hints[name]) for name, value in fields.items()}
+            raise LinkerError(
+                f"there is no option {group}.{shorten(unknown[0])}; {group} has: {', '.join(hints)}"
+            )
+        read = {
+            name: _read(f"{group}.{name}", value, hints[name]) for name, value in fields.items()
+        }
         options = dataclasses.replace(options, **{group: dataclasses.replace(record, **read)})
     return options
 
@@ -204,7 +345,9 @@ def _read(option: str, value: Any, kind: Any) -> Any:
     try:
         text = str(value)
     except ValueError:  # a hexadecimal number of more digits than Python writes in decimal
-        raise LinkerError(f"{option} is a number of thousands of digits, which no option may be") from None
+        raise LinkerError(
+            f"{option} is a number of thousands of digits, which no option may be"
+        ) from None
     some = choices(kind)
     for choice in some:
         if value == choice or text.lower() == str(choice).lower():

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from linker import files, replacing
+from linker import files
 from linker.errors import LinkerError, shorten
+from linker.files import replacing
 from linker.version import VERSION
 
 FORMAT_VERSION = 1
@@ -26,7 +27,9 @@ CONFIG, MANIFEST = "config.json", "manifest.json"
 
 _BLOCK = 1 << 20  # bytes that are checked at a time
 _ATTEMPTS = 1000  # to read a folder that others replace again and again
-_HEADER = re.compile(rb"\{'descr': '([<>|][a-zA-Z]\d+)', 'fortran_order': (?:False|True), 'shape': \(([\d, ]*)\), \} *\n")  # of npy
+_HEADER = re.compile(
+    rb"\{'descr': '([<>|][a-zA-Z]\d+)', 'fortran_order': (?:False|True), 'shape': \(([\d, ]*)\), \} *\n"
+)  # of npy
 _HEADER_LIMIT = 10_000  # bytes, as in numpy
 _CHANGED = "the folder was changed, train or save it again"
 
@@ -104,7 +107,12 @@ def check_lists(indptr: NDArray[Any], values: NDArray[Any], count: int, limit: i
     """
     if any(column.ndim != 1 or column.dtype.kind not in "iu" for column in (indptr, values)):
         raise ValueError("a list of rows is no list of whole numbers")
-    if len(indptr) != count + 1 or indptr[0] != 0 or indptr[-1] != len(values) or (np.diff(indptr) < 0).any():
+    if (
+        len(indptr) != count + 1
+        or indptr[0] != 0
+        or indptr[-1] != len(values)
+        or (np.diff(indptr) < 0).any()
+    ):
         raise ValueError("lists of rows overlap or leave gaps")
     if len(values) and not (values.min() >= 0 and values.max() < limit):
         raise ValueError("a list names a row that is not there")
@@ -123,7 +131,9 @@ class StringsBuilder:
 
     def build(self) -> Strings:
         """The column."""
-        return Strings(np.frombuffer(bytes(self._data), np.uint8), np.frombuffer(self._offsets, np.int64))
+        return Strings(
+            np.frombuffer(bytes(self._data), np.uint8), np.frombuffer(self._offsets, np.int64)
+        )
 
 
 def save_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -161,14 +171,18 @@ def _load_array(path: Path) -> NDArray[Any]:
     try:
         with open(path, "rb") as file:
             width = 2 if npy.read_magic(file) == (1, 0) else 4
-            header = _HEADER.fullmatch(file.read(min(_HEADER_LIMIT, int.from_bytes(file.read(width), "little"))))
+            header = _HEADER.fullmatch(
+                file.read(min(_HEADER_LIMIT, int.from_bytes(file.read(width), "little")))
+            )
             size = path.stat().st_size - file.tell()
         if header is None:
             raise ValueError("its header is not as numpy writes it")
         shape = tuple(map(int, header[2].replace(b",", b" ").split()))
         if np.dtype(header[1].decode()).itemsize * math.prod(shape) != size:
             raise ValueError(f"{size:,} bytes are not what its header says")
-        return cast(NDArray[Any], np.load(path, mmap_mode="c" if size else None, allow_pickle=False))
+        return cast(
+            NDArray[Any], np.load(path, mmap_mode="c" if size else None, allow_pickle=False)
+        )
     except (ValueError, TypeError) as error:
         raise LinkerError(f"{path}: is no array of plain values ({error}); {_CHANGED}") from None
 
@@ -183,7 +197,9 @@ def load_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise LinkerError(f"{path}: there is no such file; the folder is incomplete, train or save it again") from None
+        raise LinkerError(
+            f"{path}: there is no such file; the folder is incomplete, train or save it again"
+        ) from None
     except (ValueError, RecursionError) as error:
         raise LinkerError(f"{path}: not JSON ({error}); {_CHANGED}") from None
 
@@ -198,9 +214,15 @@ def check_replaceable(path: files.Pathlike) -> None:
     if folder.exists() and not folder.is_dir():
         raise LinkerError(f"{folder}: is a file; name a folder with -o")
     own = _own_files(folder)
-    found = (f.relative_to(folder).as_posix() for f in folder.rglob("*") if f.is_symlink() or not f.is_dir())
+    found = (
+        f.relative_to(folder).as_posix()
+        for f in folder.rglob("*")
+        if f.is_symlink() or not f.is_dir()
+    )
     if foreign := next((name for name in found if name not in own), None):
-        raise LinkerError(f"{folder}: holds {foreign}, which linker did not write there; move it, or name another folder with -o")
+        raise LinkerError(
+            f"{folder}: holds {foreign}, which linker did not write there; move it, or name another folder with -o"
+        )
 
 
 def _own_files(folder: Path) -> set[str]:
@@ -224,8 +246,15 @@ def saving(path: files.Pathlike, kind: str, config: Mapping[str, object]) -> Ite
     check_replaceable(path)
     with files.write_folder(path) as folder:
         yield folder
-        save_json(folder / CONFIG, {"format_version": FORMAT_VERSION, "kind": kind, "code_version": VERSION, **config})
-        sums = {f.relative_to(folder).as_posix(): files.sha256(f) for f in sorted(folder.rglob("*")) if f.is_file()}
+        save_json(
+            folder / CONFIG,
+            {"format_version": FORMAT_VERSION, "kind": kind, "code_version": VERSION, **config},
+        )
+        sums = {
+            f.relative_to(folder).as_posix(): files.sha256(f)
+            for f in sorted(folder.rglob("*"))
+            if f.is_file()
+        }
         save_json(folder / MANIFEST, {"sha256": sums})
 
 
@@ -243,10 +272,14 @@ def load(path: files.Pathlike, kind: str, read: Callable[[Path, dict[str, Any]],
         replacing.restore(folder.resolve())
         if read_once := _attempt(folder, kind, read):
             return read_once[0]
-    raise LinkerError(f"{folder}: was replaced {_ATTEMPTS:,} times while it was read; stop what writes it")
+    raise LinkerError(
+        f"{folder}: was replaced {_ATTEMPTS:,} times while it was read; stop what writes it"
+    )
 
 
-def _attempt(path: Path, kind: str, read: Callable[[Path, dict[str, Any]], _Value]) -> tuple[_Value] | None:
+def _attempt(
+    path: Path, kind: str, read: Callable[[Path, dict[str, Any]], _Value]
+) -> tuple[_Value] | None:
     """What `read` makes of a folder; None where another was put in its place meanwhile."""
     with contextlib.ExitStack() as stack:
         try:
@@ -261,7 +294,11 @@ def _attempt(path: Path, kind: str, read: Callable[[Path, dict[str, Any]], _Valu
                 return None
             if not isinstance(error, LinkerError | OSError):
                 raise
-            text = f"{error.filename}: cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+            text = (
+                f"{error.filename}: cannot be read: {error.strerror}"
+                if isinstance(error, OSError)
+                else str(error)
+            )
             raise LinkerError(text.replace(str(folder), str(path))) from error
         is_whole = replacing.state(path) == before or (folder != path and _is_there(folder))
         return (value,) if is_whole else None
@@ -276,16 +313,24 @@ def _is_there(folder: Path) -> bool:
 def _checked(folder: Path, kind: str) -> dict[str, Any]:
     """The configuration of a folder whose files are those of its manifest."""
     if not (folder / CONFIG).is_file():
-        hint = "train one (linker train --dict FILE -o DIR) or name one with --model" if kind == "model" else "save one first"
+        hint = (
+            "train one (linker train --dict FILE -o DIR) or name one with --model"
+            if kind == "model"
+            else "save one first"
+        )
         raise LinkerError(f"{folder}: there is no {kind} here (no {CONFIG}); {hint}")
     config = load_json(folder / CONFIG)
     version = config.get("format_version") if isinstance(config, dict) else None
     if version != FORMAT_VERSION:
         remedy = "train it again, or use the release of linker that wrote it"
         shown = shorten(repr(version))
-        raise LinkerError(f"{folder / CONFIG}: format_version is {shown}, this release ({VERSION}) reads {FORMAT_VERSION}; {remedy}")
+        raise LinkerError(
+            f"{folder / CONFIG}: format_version is {shown}, this release ({VERSION}) reads {FORMAT_VERSION}; {remedy}"
+        )
     if config.get("kind") != kind:
-        raise LinkerError(f"{folder}: this folder holds a {shorten(repr(config.get('kind')))}, a {kind} was expected")
+        raise LinkerError(
+            f"{folder}: this folder holds a {shorten(repr(config.get('kind')))}, a {kind} was expected"
+        )
     _check(folder)
     return cast(dict[str, Any], config)
 
@@ -296,13 +341,19 @@ def _check(folder: Path) -> None:
     if not isinstance(sums, dict):
         raise LinkerError(f"{folder / MANIFEST}: holds no checksums; train or save it again")
     for name in sorted(_unlisted(folder, {MANIFEST, *sums})):
-        raise LinkerError(f"{folder / name}: is not in {MANIFEST}; move the file away if it is yours, else train or save the folder again")
+        raise LinkerError(
+            f"{folder / name}: is not in {MANIFEST}; move the file away if it is yours, else train or save the folder again"
+        )
     for name, expected in sums.items():
         path = folder / name
         if Path(name).is_absolute() or ".." in Path(name).parts or not path.is_file():
-            raise LinkerError(f"{path}: named in {MANIFEST} but missing; the folder is incomplete, train or save it again")
+            raise LinkerError(
+                f"{path}: named in {MANIFEST} but missing; the folder is incomplete, train or save it again"
+            )
         if files.sha256(path) != expected:
-            raise LinkerError(f"{path}: differs from its checksum in {MANIFEST}; the file was changed or damaged, train or save it again")
+            raise LinkerError(
+                f"{path}: differs from its checksum in {MANIFEST}; the file was changed or damaged, train or save it again"
+            )
 
 
 def _unlisted(folder: Path, listed: set[str]) -> Iterator[str]:

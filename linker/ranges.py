@@ -24,19 +24,27 @@ class Range:
     def expected(self, value: float) -> str:
         """What should stand in the place of a number that is not in the range."""
         if value > self.most:
-            return f"a number above {self.least}, at most {self.most}" if self.above else f"{self.least} to {self.most}"
+            return (
+                f"a number above {self.least}, at most {self.most}"
+                if self.above
+                else f"{self.least} to {self.most}"
+            )
         return f"a number above {self.least}" if self.above else f"{self.least} or more"
 
 
 # What several groups of options have. Upper ends are far beyond any use: what lies beyond them is a slip.
 Share = Annotated[float, Range(0, 1)]
-Weight = Annotated[float, Range(0, 1_000_000)]  # float32 has seven digits: beside a larger one nothing else counts
+Weight = Annotated[
+    float, Range(0, 1_000_000)
+]  # float32 has seven digits: beside a larger one nothing else counts
 Temperature = Annotated[float, Range(0.0001, 10_000)]
 LearningRate = Annotated[float, Range(0, 100, above=True)]
 Decay = Annotated[float, Range(0, 100)]
 Epochs = Annotated[int, Range(0, 1_000_000)]
 BatchSize = Annotated[int, Range(1, 65_536)]
-Count = Annotated[int, Range(0, 1_000_000_000)]  # of what takes no more time and memory than there are names
+Count = Annotated[
+    int, Range(0, 1_000_000_000)
+]  # of what takes no more time and memory than there are names
 Seed = Annotated[int, Range(0, 2**32 - 1)]
 UNITS = 100_000  # of a hidden layer: with word vectors of 200 components 160 MB, and several times that in training
 
@@ -70,4 +78,6 @@ def check(group: str, options: Any) -> None:
             )
         for limit in getattr(hint, "__metadata__", ()):
             if not limit.holds(value):
-                raise LinkerError(f"{group}.{name} is {shorten(str(value))}; expected: {limit.expected(value)}")
+                raise LinkerError(
+                    f"{group}.{name} is {shorten(str(value))}; expected: {limit.expected(value)}"
+                )

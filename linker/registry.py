@@ -8,7 +8,7 @@ import importlib.util
 from typing import Any
 
 from linker.errors import LinkerError
-from linker.extras import install_hint
+from linker.version import install_hint
 
 ENCODERS = {
     "tfidf": "linker.encoders.tfidf:TfidfEncoder",
@@ -23,13 +23,20 @@ ENCODERS = {
 
 def encoders() -> dict[str, str]:
     """All encoders by name, as "module:Class"; ours win over a third-party one of the same name."""
-    others = {point.name: point.value for point in importlib.metadata.entry_points(group="linker.encoders")}
+    others = {
+        point.name: point.value
+        for point in importlib.metadata.entry_points(group="linker.encoders")
+    }
     return others | ENCODERS
 
 
 def best() -> tuple[str, str]:
     """The encoder to take where none is asked for, of those that need neither a download nor an hour, and why (figures: docs/names.md)."""
-    missing = [package for package in ("torch", "accelerate", "gensim") if importlib.util.find_spec(package) is None]
+    missing = [
+        package
+        for package in ("torch", "accelerate", "gensim")
+        if importlib.util.find_spec(package) is None
+    ]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
         why = f"sparse; dan may be more accurate, but {' and '.join(missing)} {verb} not installed: {install_hint('dense')}"
@@ -45,10 +52,18 @@ def load(name: str) -> Any:
     """
     table = encoders()
     if not isinstance(name, str) or name not in table:
-        raise LinkerError(f"there is no encoder {name!r}; choose one of: {', '.join(sorted(table))}")
+        raise LinkerError(
+            f"there is no encoder {name!r}; choose one of: {', '.join(sorted(table))}"
+        )
     module, _, attribute = table[name].partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as error:
-        remedy = install_hint("dense") if name in ENCODERS else f"install what {module.partition('.')[0]} asks for"
-        raise LinkerError(f"encoder {name!r} needs {error.name}, which is not installed: {remedy}") from error
+        remedy = (
+            install_hint("dense")
+            if name in ENCODERS
+            else f"install what {module.partition('.')[0]} asks for"
+        )
+        raise LinkerError(
+            f"encoder {name!r} needs {error.name}, which is not installed: {remedy}"
+        ) from error

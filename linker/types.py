@@ -47,7 +47,9 @@ class Concept:
     status: Status = "current"
     replaced_by: tuple[str, ...] = ()
     xrefs: tuple[str, ...] = ()
-    line: int | None = field(default=None, compare=False)  # where its record starts in the file, for messages
+    line: int | None = field(
+        default=None, compare=False
+    )  # where its record starts in the file, for messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,9 @@ class Mention:
     type: str = ""
     document_id: str | None = None
     annotation_id: str = ""
-    metadata: Mapping[str, str] = field(default_factory=_metadata, hash=False)  # kept for writing back
+    metadata: Mapping[str, str] = field(
+        default_factory=_metadata, hash=False
+    )  # kept for writing back
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,9 @@ def parse_spans(pairs: Any) -> tuple[Span, ...]:
         ValueError: it is neither.
     """
     spans = pairs or []
-    if not isinstance(spans, list) or not all(isinstance(span, list) and [*map(type, span)] == [int, int] for span in spans):
+    if not isinstance(spans, list) or not all(
+        isinstance(span, list) and [*map(type, span)] == [int, int] for span in spans
+    ):
         raise ValueError("'spans' is not a list of [start, end] in whole numbers")
     return tuple((start, end) for start, end in spans)
 
@@ -117,7 +123,9 @@ def check_offsets(passages: Sequence[Passage], what: str = "passage") -> None:
     most = sum(len(passage.text) for passage in passages) + GAP
     for number, passage in enumerate(passages, 1):
         if not 0 <= passage.offset <= most:
-            raise ValueError(f"{what} {number} begins at character {passage.offset}; expected 0 to {most}")
+            raise ValueError(
+                f"{what} {number} begins at character {passage.offset}; expected 0 to {most}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +162,16 @@ class Document:
             text.seek(passage.offset)
             text.write(passage.text)
         return text.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What a long run is doing, told as it begins and from time to time while it goes on."""
+
+    what: str  # a phase of the training, or what is being done
+    share: float | None = 0.0  # of it that is done; 0: it begins; None: nobody knows
+    at: str = ""  # where it is
+    epochs: int = 0  # of a phase, at most: its steps tell where it is
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so would the commands that it starts
+signal.signal(
+    signal.SIGINT, signal.default_int_handler
+)  # a shell's background job ignores it, and so would the commands that it starts
 
 
 @pytest.fixture(scope="session")
@@ -55,13 +57,37 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     letters = [chr(c) for c in range(33, 127) if not chr(c).isupper()]
-    longer = ["cancer", "syndrome", "disease", "breast", "type", "fever", "##itis", "##oma", "##emia", "##pathy"]
-    vocabulary = {token: row for row, token in enumerate([*special, *letters, *(f"##{c}" for c in letters if c.isalnum()), *longer])}
-    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 64}
+    longer = [
+        "cancer",
+        "syndrome",
+        "disease",
+        "breast",
+        "type",
+        "fever",
+        "##itis",
+        "##oma",
+        "##emia",
+        "##pathy",
+    ]
+    vocabulary = {
+        token: row
+        for row, token in enumerate(
+            [*special, *letters, *(f"##{c}" for c in letters if c.isalnum()), *longer]
+        )
+    }
+    sizes = {
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 64,
+        "max_position_embeddings": 64,
+    }
     folder = tmp_path_factory.mktemp("bert") / "tiny-bert"
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = transformers.BertModel(transformers.BertConfig(vocab_size=len(vocabulary), initializer_range=0.2, **sizes))
+        model = transformers.BertModel(
+            transformers.BertConfig(vocab_size=len(vocabulary), initializer_range=0.2, **sizes)
+        )
     transformers.utils.logging.disable_progress_bar()
     model.save_pretrained(folder)
     transformers.utils.logging.enable_progress_bar()

@@ -48,7 +48,12 @@ def test_a_curie_stays_as_it_is(text: str) -> None:
 
 
 def test_namespace() -> None:
-    assert [namespace(text) for text in ("MESH:D001260", "DOID:1:2", "anything", "")] == ["MESH", "DOID", "", ""]
+    assert [namespace(text) for text in ("MESH:D001260", "DOID:1:2", "anything", "")] == [
+        "MESH",
+        "DOID",
+        "",
+        "",
+    ]
 
 
 def one(*ids: str) -> GoldGroup:
@@ -64,7 +69,10 @@ def both(*ids: str) -> GoldGroup:
     [
         ("D001260", (one("MESH:D001260"),)),
         ("D001260|208900", (one("MESH:D001260"), one("OMIM:208900"))),
-        ("D001260,D001261;D001262", (one("MESH:D001260"), one("MESH:D001261"), one("MESH:D001262"))),
+        (
+            "D001260,D001261;D001262",
+            (one("MESH:D001260"), one("MESH:D001261"), one("MESH:D001262")),
+        ),
         ("D001260+OMIM:208900", (both("MESH:D001260", "OMIM:208900"),)),
         ("D001260+D001260", (one("MESH:D001260"),)),
         ("D001260+D001261|D001262", (both("MESH:D001260", "MESH:D001261"), one("MESH:D001262"))),
@@ -85,7 +93,9 @@ def test_format_gold() -> None:
 
 
 ids = st.from_regex(r"[A-Z]{1,4}:[0-9]{1,7}", fullmatch=True).map(curie)
-groups = ids.map(one) | st.lists(ids, min_size=2, max_size=3, unique=True).map(lambda some: both(*some))
+groups = ids.map(one) | st.lists(ids, min_size=2, max_size=3, unique=True).map(
+    lambda some: both(*some)
+)
 
 
 @given(st.lists(groups, max_size=3).map(tuple))

@@ -16,7 +16,9 @@ HEAVY = {"torch", "transformers", "accelerate", "sklearn"}
 
 
 def run(*arguments: str, cwd: Path | None = None) -> str:
-    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False, cwd=cwd)
+    done = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, check=False, cwd=cwd
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -10,11 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from linker import Dictionary, Document, Linker, LinkerError, LinkerOptions, Mention, Prediction, persistence
-from linker.annotated import collect
+from linker import (
+    Dictionary,
+    Document,
+    Linker,
+    LinkerError,
+    LinkerOptions,
+    Mention,
+    Prediction,
+    persistence,
+)
 from linker.ids import parse_gold
 from linker.options import PRESETS, changed, preset
 from linker.readers import mentions
+from linker.training.supervision import collect
 from linker.types import GoldGroup, Passage
 
 
@@ -42,7 +51,10 @@ def ids(prediction: Prediction) -> list[str | None]:
 def document(text: str, *names: str) -> Document:
     """A document of one passage with the first occurrence of each name as a mention."""
     starts = [text.index(name) for name in names]
-    found = tuple(Mention(name, ((start, start + len(name)),)) for name, start in zip(names, starts, strict=True))
+    found = tuple(
+        Mention(name, ((start, start + len(name)),))
+        for name, start in zip(names, starts, strict=True)
+    )
     return Document("1", (Passage(text),), found)
 
 
@@ -67,15 +79,22 @@ def test_a_candidate_names_its_concept_and_the_name_that_brought_it(model: Linke
     (prediction,) = model.link(["louis bar syndrome"], k=2)
     (part,) = prediction.parts
     assert part.best is part.candidates[0]
-    assert (part.best.name, part.best.matched_name) == ("Ataxia Telangiectasia", "Louis-Bar syndrome")
+    assert (part.best.name, part.best.matched_name) == (
+        "Ataxia Telangiectasia",
+        "Louis-Bar syndrome",
+    )
     assert part.best.score == part.best.sparse_score == pytest.approx(1.0)
     assert part.best.dense_score is None
     assert part.candidates[1].score < 1
 
 
-def test_every_synonym_of_the_sample_finds_its_concept(dictionary: Dictionary, model: Linker) -> None:
+def test_every_synonym_of_the_sample_finds_its_concept(
+    dictionary: Dictionary, model: Linker
+) -> None:
     names = [dictionary.name(row) for row in range(len(dictionary.names))]
-    whole = dataclasses.replace(model.options, text=dataclasses.replace(model.options.text, composites=False))
+    whole = dataclasses.replace(
+        model.options, text=dataclasses.replace(model.options.text, composites=False)
+    )
     plain = Linker(model.dictionary, model.generator, whole, model.seen, {})
     for name, prediction in zip(names, plain.link([n.text for n in names], k=20), strict=True):
         same = {c.concept_id for c in prediction.parts[0].candidates if c.score > 0.9999}
@@ -83,7 +102,9 @@ def test_every_synonym_of_the_sample_finds_its_concept(dictionary: Dictionary, m
 
 
 def test_composites_give_a_part_for_each_name(model: Linker) -> None:
-    predictions = list(model.link(["breast and ovarian cancer", "hepatitis B/C", "deficiency of C5, C6 and C7"]))
+    predictions = list(
+        model.link(["breast and ovarian cancer", "hepatitis B/C", "deficiency of C5, C6 and C7"])
+    )
     assert [ids(p) for p in predictions] == [
         ["MESH:D001943", "MESH:D010051"],
         ["MESH:D006509", "MESH:D006526"],
@@ -105,8 +126,12 @@ def test_splitting_can_be_switched_off(dictionary: Dictionary) -> None:
 
 def test_the_mentions_of_a_document_agree(tmp_path: Path) -> None:
     path = tmp_path / "d.tsv"
-    path.write_text("id\tname\tsynonyms\nX:1\talpha disease\tweak spine 1\nX:2\tbeta disease\tweak spine 2\n")
-    model = Linker.train(Dictionary.read(path), options=changed(LinkerOptions(), {"text": {"document_weight": 0.03}}))
+    path.write_text(
+        "id\tname\tsynonyms\nX:1\talpha disease\tweak spine 1\nX:2\tbeta disease\tweak spine 2\n"
+    )
+    model = Linker.train(
+        Dictionary.read(path), options=changed(LinkerOptions(), {"text": {"document_weight": 0.03}})
+    )
     (lone,) = model.link(["weak spine"], k=2)
     (spine, beta), (again,) = (
         model.link([document("weak spine is a beta disease", "weak spine", "beta disease")], k=2),
@@ -116,28 +141,58 @@ def test_the_mentions_of_a_document_agree(tmp_path: Path) -> None:
     assert again == lone  # what is remembered is of no document
     assert [c.concept_id for c in spine.parts[0].candidates] == ["X:2", "X:1"]
     first, second = (c.score for c in spine.parts[0].candidates)
-    assert (first, second) == (pytest.approx(lone.parts[0].best.score + 0.03, abs=1e-5), lone.parts[0].best.score)  # beta disease scores 1
+    assert (first, second) == (
+        pytest.approx(lone.parts[0].best.score + 0.03, abs=1e-5),
+        lone.parts[0].best.score,
+    )  # beta disease scores 1
     assert [c.concept_id for c in beta.parts[0].candidates] == ["X:2", "X:1"]
     asked = [[("weak spine", ""), ("beta disease", "")], [("weak spine", "")]]
     (named, _), (alone,) = model.names(asked, 2)
     texts = lambda found: [model.generator.table.texts[row] for row in found[0]]  # noqa: E731
-    assert (texts(named), texts(alone)) == (["weak spine 2", "weak spine 1"], ["weak spine 1", "weak spine 2"])
-    off = Linker(model.dictionary, model.generator, changed(model.options, {"text": {"document_weight": 0}}), model.seen, {})
+    assert (texts(named), texts(alone)) == (
+        ["weak spine 2", "weak spine 1"],
+        ["weak spine 1", "weak spine 2"],
+    )
+    off = Linker(
+        model.dictionary,
+        model.generator,
+        changed(model.options, {"text": {"document_weight": 0}}),
+        model.seen,
+        {},
+    )
     assert (
-        next(off.link([document("weak spine is a beta disease", "weak spine", "beta disease")], k=2)).parts[0].candidates
+        next(
+            off.link([document("weak spine is a beta disease", "weak spine", "beta disease")], k=2)
+        )
+        .parts[0]
+        .candidates
         == lone.parts[0].candidates
     )
 
 
 def test_short_forms_are_those_of_the_document(model: Linker) -> None:
-    text = "Acute myeloid leukaemia (AML) and familial amyloid polyneuropathy (FAP). FAP came first."
+    text = (
+        "Acute myeloid leukaemia (AML) and familial amyloid polyneuropathy (FAP). FAP came first."
+    )
     (aml, fap), (lone,) = model.link([document(text, "AML", "FAP")]), model.link(["FAP"])
-    assert (ids(aml), aml.parts[0].text, aml.parts[0].expanded) == (["MESH:D015470"], "AML", "Acute myeloid leukaemia")
-    assert (ids(fap), fap.parts[0].expanded) == (["MESH:D028227"], "familial amyloid polyneuropathy")
-    assert (ids(lone), lone.parts[0].expanded) == (["MESH:D011125"], None)  # ambiguous: the least id
+    assert (ids(aml), aml.parts[0].text, aml.parts[0].expanded) == (
+        ["MESH:D015470"],
+        "AML",
+        "Acute myeloid leukaemia",
+    )
+    assert (ids(fap), fap.parts[0].expanded) == (
+        ["MESH:D028227"],
+        "familial amyloid polyneuropathy",
+    )
+    assert (ids(lone), lone.parts[0].expanded) == (
+        ["MESH:D011125"],
+        None,
+    )  # ambiguous: the least id
 
 
-def test_a_short_form_means_the_same_wherever_it_stands(model: Linker, items: list[Mention | Document]) -> None:
+def test_a_short_form_means_the_same_wherever_it_stands(
+    model: Linker, items: list[Mention | Document]
+) -> None:
     documents = [item for item in items if isinstance(item, Document)]
     for prediction in model.link(documents):
         gold = prediction.mention.gold or ()
@@ -155,7 +210,9 @@ def test_items_come_back_in_order(model: Linker, items: list[Mention | Document]
     given = [mention for mention, _ in mentions.flatten(items)]
     assert [p.mention for p in model.link(items)] == given
     pairs = list(model.link_items(items))
-    assert [document for document, _ in pairs] == [item if isinstance(item, Document) else None for item in items]
+    assert [document for document, _ in pairs] == [
+        item if isinstance(item, Document) else None for item in items
+    ]
     assert [p for _, predictions in pairs for p in predictions] == list(model.link(items))
 
 
@@ -169,13 +226,22 @@ def test_k_concepts_each_once_best_first(model: Linker) -> None:
 
 def test_a_k_beyond_the_dictionary_is_the_whole_of_it(model: Linker) -> None:
     text = document("Leukaemia and cancer", "Leukaemia", "cancer")
-    agreeing = Linker(model.dictionary, model.generator, changed(model.options, {"text": {"document_weight": 0.5}}), model.seen, {})
+    agreeing = Linker(
+        model.dictionary,
+        model.generator,
+        changed(model.options, {"text": {"document_weight": 0.5}}),
+        model.seen,
+        {},
+    )
     for linker in (model, agreeing):
         every, more = (list(linker.link([text], k=k)) for k in (len(model.dictionary), 10**20))
         assert every == more
         assert len(every[0].parts[0].candidates) > 50
     normal = model.normalize("leukaemia")
-    rows = [next(model.names([[(normal, "")]], k))[0][0].tolist() for k in (len(model.generator.table), 10**20)]
+    rows = [
+        next(model.names([[(normal, "")]], k))[0][0].tolist()
+        for k in (len(model.generator.table), 10**20)
+    ]
     assert rows[0] == rows[1]
 
 
@@ -216,18 +282,28 @@ def test_documents_without_mentions_do_not_pile_up(model: Linker) -> None:
     assert next(taken) <= 1025
 
 
-def test_neither_batches_nor_the_cache_change_an_answer(dictionary: Dictionary, items: list[Mention | Document]) -> None:
+def test_neither_batches_nor_the_cache_change_an_answer(
+    dictionary: Dictionary, items: list[Mention | Document]
+) -> None:
     model = Linker.train(dictionary)
     together = list(model.link(items, k=3))
     again = list(model.link(items, k=3))
     fresh = Linker.train(dictionary)
-    alone = [prediction for item in reversed(items) for prediction in reversed(list(fresh.link([item], k=3)))][::-1]
+    alone = [
+        prediction
+        for item in reversed(items)
+        for prediction in reversed(list(fresh.link([item], k=3)))
+    ][::-1]
     assert together == again
     for one, other in zip(together, alone, strict=True):
-        assert [(p.text, p.expanded, p.spans) for p in one.parts] == [(p.text, p.expanded, p.spans) for p in other.parts]
+        assert [(p.text, p.expanded, p.spans) for p in one.parts] == [
+            (p.text, p.expanded, p.spans) for p in other.parts
+        ]
         for a, b in zip(one.parts, other.parts, strict=True):
             assert [c.concept_id for c in a.candidates] == [c.concept_id for c in b.candidates]
-            assert [c.score for c in a.candidates] == pytest.approx([c.score for c in b.candidates], abs=1e-4)
+            assert [c.score for c in a.candidates] == pytest.approx(
+                [c.score for c in b.candidates], abs=1e-4
+            )
 
 
 def test_another_k_is_not_answered_from_the_cache(model: Linker) -> None:
@@ -239,21 +315,29 @@ def test_another_k_is_not_answered_from_the_cache(model: Linker) -> None:
 
 
 def test_mentions_become_names(dictionary: Dictionary) -> None:
-    trained = Linker.train(dictionary, mentions=[Mention("sugar trouble", gold=parse_gold("D003924"))])
+    trained = Linker.train(
+        dictionary, mentions=[Mention("sugar trouble", gold=parse_gold("D003924"))]
+    )
     assert ids(next(iter(trained.link(["Sugar trouble"])))) == ["MESH:D003924"]
     assert len(trained.dictionary.names) == len(dictionary.names) + 1
     assert trained.dictionary.name(len(dictionary.names)).kind == "training"
 
 
 def test_without_extension_mentions_only_count_as_seen(dictionary: Dictionary) -> None:
-    trained = Linker.train(dictionary, mentions=[Mention("Sugar Trouble", gold=parse_gold("OMIM:217000"))], extend=False)
+    trained = Linker.train(
+        dictionary,
+        mentions=[Mention("Sugar Trouble", gold=parse_gold("OMIM:217000"))],
+        extend=False,
+    )
     assert len(trained.dictionary.names) == len(dictionary.names)
     assert trained.seen.mentions == {"sugar trouble"}
     assert trained.seen.concepts == {"OMIM:217000"}
 
 
 def test_seen_concepts_are_current_ids(dictionary: Dictionary) -> None:
-    trained = Linker.train(dictionary, mentions=[Mention("ALD of adults", gold=parse_gold("OMIM:300100"))])  # alternative of D000326
+    trained = Linker.train(
+        dictionary, mentions=[Mention("ALD of adults", gold=parse_gold("OMIM:300100"))]
+    )  # alternative of D000326
     assert trained.seen.concepts == {"MESH:D000326"}
 
 
@@ -264,20 +348,39 @@ def test_the_encoder_is_fitted_without_the_mentions(dictionary: Dictionary) -> N
     assert next(iter(plain.link(query))).parts == next(iter(trained.link(query))).parts
 
 
-def test_mentions_of_unknown_ids_are_reported(dictionary: Dictionary, caplog: pytest.LogCaptureFixture) -> None:
+def test_mentions_of_unknown_ids_are_reported(
+    dictionary: Dictionary, caplog: pytest.LogCaptureFixture
+) -> None:
     given = [Mention("x", gold=parse_gold("D999999")), Mention("y", gold=parse_gold("D003924"))]
     Linker.train(dictionary, mentions=given)
-    assert "1 of 2 training mentions have no id that the dictionary knows, they add no name: " in caplog.text
+    assert (
+        "1 of 2 training mentions have no id that the dictionary knows, they add no name: "
+        in caplog.text
+    )
 
 
 def test_names_out_of_annotated_mentions() -> None:
     text = "Adult lymphoma (AL), breast and ovarian cancer."
     gold = {"AL": "D008223", "breast and ovarian cancer": "D001943|D010051"}
     found = document(text, *gold)
-    given = dataclasses.replace(found, mentions=tuple(dataclasses.replace(m, gold=parse_gold(gold[m.text])) for m in found.mentions))
-    loose = [Mention("no concept", gold=()), Mention("not annotated"), Mention("both", gold=(GoldGroup(("A:1", "A:2"), "all_of"),))]
+    given = dataclasses.replace(
+        found,
+        mentions=tuple(
+            dataclasses.replace(m, gold=parse_gold(gold[m.text])) for m in found.mentions
+        ),
+    )
+    loose = [
+        Mention("no concept", gold=()),
+        Mention("not annotated"),
+        Mention("both", gold=(GoldGroup(("A:1", "A:2"), "all_of"),)),
+    ]
     skipped = [(one.name, one.ids) for one in collect([given, *loose], LinkerOptions())]
-    assert skipped == [("Adult lymphoma", ("MESH:D008223",)), ("", ("MESH:D001943", "MESH:D010051")), ("", ()), ("", ("A:1", "A:2"))]
+    assert skipped == [
+        ("Adult lymphoma", ("MESH:D008223",)),
+        ("", ("MESH:D001943", "MESH:D010051")),
+        ("", ()),
+        ("", ("A:1", "A:2")),
+    ]
     joined = [one.name for one in collect([given], preset("paper-biosyn"))]
     assert joined == ["adult lymphoma", "breast cancer ovarian cancer"]
 
@@ -294,14 +397,19 @@ def test_corrections_reach_mentions_training_names_and_seen(dictionary: Dictiona
 
 
 def test_an_unknown_encoder_is_named(dictionary: Dictionary) -> None:
-    with pytest.raises(LinkerError, match=r"there is no encoder 'nonsense'; choose one of: .*tfidf"):
+    with pytest.raises(
+        LinkerError, match=r"there is no encoder 'nonsense'; choose one of: .*tfidf"
+    ):
         Linker.train(dictionary, encoder="nonsense")
 
 
 def test_names_of_signs_alone_cannot_be_linked_to(tmp_path: Path) -> None:
     path = tmp_path / "d.tsv"
     path.write_text("id\tname\nA:1\t???\n")
-    with pytest.raises(LinkerError, match=r"no name of the dictionary is left once normalised; check normalize.punctuation"):
+    with pytest.raises(
+        LinkerError,
+        match=r"no name of the dictionary is left once normalised; check normalize.punctuation",
+    ):
         Linker.train(Dictionary.read(path))
 
 
@@ -313,7 +421,9 @@ def test_a_loaded_model_answers_the_same(
     dictionary: Dictionary, items: list[Mention | Document], sample: Path, tmp_path: Path, name: str
 ) -> None:
     given = list(mentions.read(sample.with_name("sample_documents.pubtator.txt")))
-    trained = Linker.train(dictionary, mentions=given, options=preset(name), corrections={"distrophy": "dystrophy"})
+    trained = Linker.train(
+        dictionary, mentions=given, options=preset(name), corrections={"distrophy": "dystrophy"}
+    )
     trained.save(tmp_path / "model")
     loaded = Linker.load(tmp_path / "model")
     assert list(loaded.link(items, k=7)) == list(trained.link(items, k=7))
@@ -325,14 +435,18 @@ def test_a_loaded_model_answers_the_same(
 def test_a_loaded_model_saves_the_same_files(model: Linker, tmp_path: Path) -> None:
     model.save(tmp_path / "one")
     Linker.load(tmp_path / "one").save(tmp_path / "two")
-    assert (tmp_path / "one" / "manifest.json").read_bytes() == (tmp_path / "two" / "manifest.json").read_bytes()
+    assert (tmp_path / "one" / "manifest.json").read_bytes() == (
+        tmp_path / "two" / "manifest.json"
+    ).read_bytes()
 
 
 def test_a_model_saves_over_the_folder_it_is_mapped_from(model: Linker, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     loaded = Linker.load(tmp_path / "model")
     loaded.save(tmp_path / "model")
-    assert [ids(p) for p in loaded.link(["breast cancer"])] == [ids(p) for p in Linker.load(tmp_path / "model").link(["breast cancer"])]
+    assert [ids(p) for p in loaded.link(["breast cancer"])] == [
+        ids(p) for p in Linker.load(tmp_path / "model").link(["breast cancer"])
+    ]
     assert [p.name for p in tmp_path.iterdir()] == ["model"]
 
 
@@ -346,17 +460,25 @@ def test_the_configuration_says_what_the_model_is(model: Linker, tmp_path: Path)
 
 
 def test_one_text_instead_of_a_list_is_refused(model: Linker) -> None:
-    with pytest.raises(LinkerError, match="one str was given where a list of them is expected; put it in brackets"):
+    with pytest.raises(
+        LinkerError, match="one str was given where a list of them is expected; put it in brackets"
+    ):
         list(model.link("text"))
 
 
-def test_a_folder_that_is_signed_but_no_model_of_ours_is_refused(model: Linker, tmp_path: Path) -> None:
-    with persistence.saving(tmp_path / "signed", "model", {"encoder": "tfidf", "options": {}}) as folder:
+def test_a_folder_that_is_signed_but_no_model_of_ours_is_refused(
+    model: Linker, tmp_path: Path
+) -> None:
+    with persistence.saving(
+        tmp_path / "signed", "model", {"encoder": "tfidf", "options": {}}
+    ) as folder:
         (folder / "dictionary").mkdir()
         model.dictionary.write(folder / "dictionary")
         model.generator.save(folder)
         persistence.save_json(folder / "seen.json", {"mentions": 1, "concepts": []})
-    with pytest.raises(LinkerError, match=r"is not a model that linker wrote \(TypeError: .*; train again"):
+    with pytest.raises(
+        LinkerError, match=r"is not a model that linker wrote \(TypeError: .*; train again"
+    ):
         Linker.load(tmp_path / "signed")
 
 
@@ -381,14 +503,20 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Linker:
 
 
 def found(linker: Linker, text: str, k: int = 1) -> list[list[str]]:
-    return [[c.concept_id for c in part.candidates] for p in linker.link([text], k=k) for part in p.parts]
+    return [
+        [c.concept_id for c in part.candidates]
+        for p in linker.link([text], k=k)
+        for part in p.parts
+    ]
 
 
 def test_namespaces_restrict_before_the_ranking_is_cut(several: Linker) -> None:
     assert found(several, "heart attack") == [["A:1"]]
     assert found(several.restricted(["B"]), "heart attack") == [["B:1"]]
     assert found(several.restricted(["b:"]), "kidney disease", 2)[0][0] == "b:3"
-    assert found(several.restricted(["A", "B"]), "heart attack", 2) == found(several, "heart attack", 2)
+    assert found(several.restricted(["A", "B"]), "heart attack", 2) == found(
+        several, "heart attack", 2
+    )
     assert several.restricted([]) is several
 
 
@@ -398,7 +526,9 @@ def test_composites_are_split_by_the_names_of_the_namespaces(several: Linker) ->
 
 
 def test_prefixes_that_are_not_there(several: Linker) -> None:
-    with pytest.raises(LinkerError, match=r"^the model has no concept with the prefix C, D; it has: A 3, B 2, b 1$"):
+    with pytest.raises(
+        LinkerError, match=r"^the model has no concept with the prefix C, D; it has: A 3, B 2, b 1$"
+    ):
         several.restricted(["D:", "A", "c"])
 
 

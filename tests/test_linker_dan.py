@@ -15,7 +15,7 @@ from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention
 from linker.encoders.words import WordVectors
 from linker.options import changed, preset
 from linker.readers import mentions as readers
-from linker.training.options import Work
+from linker.training.settings import RunSettings
 from linker.types import GoldGroup
 
 QUICK = {
@@ -41,7 +41,11 @@ def dictionary(sample: Path) -> Dictionary:
 
 @pytest.fixture(scope="module")
 def mentions(sample: Path) -> list[Mention]:
-    return [item for item in readers.read(sample.with_name("sample_mentions.tsv")) if isinstance(item, Mention)][:30]
+    return [
+        item
+        for item in readers.read(sample.with_name("sample_mentions.tsv"))
+        if isinstance(item, Mention)
+    ][:30]
 
 
 @pytest.fixture(scope="module")
@@ -50,26 +54,50 @@ def model(dictionary: Dictionary, options: LinkerOptions) -> Linker:
 
 
 def answers(model: Linker) -> list[tuple[str, float]]:
-    return [(c.concept_id, c.score) for p in model.link(QUERIES, k=3) for part in p.parts for c in part.candidates]
+    return [
+        (c.concept_id, c.score)
+        for p in model.link(QUERIES, k=3)
+        for part in p.parts
+        for c in part.candidates
+    ]
 
 
-def test_a_dictionary_without_synonyms(tmp_path: Path, options: LinkerOptions, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "d.tsv").write_text("id\tname\nX:1\tone disease\nX:2\ttwo disease\nX:3\tthree illness\n")
+def test_a_dictionary_without_synonyms(
+    tmp_path: Path, options: LinkerOptions, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "d.tsv").write_text(
+        "id\tname\nX:1\tone disease\nX:2\ttwo disease\nX:3\tthree illness\n"
+    )
     model = Linker.train(Dictionary.read(tmp_path / "d.tsv"), encoder="dan", options=options)
     assert {record["phase"] for record in model.history} == {"ground"}
-    assert "no concept has two names, and there are no annotated mentions: the list-wise phase is left out" in caplog.text
+    assert (
+        "no concept has two names, and there are no annotated mentions: the list-wise phase is left out"
+        in caplog.text
+    )
     assert answers(model)[0][0] in {"X:1", "X:2", "X:3"}
 
 
-def test_words_that_are_not_known_leave_the_scale_as_it_is(dictionary: Dictionary, options: LinkerOptions) -> None:
-    means = changed(options, {"dan": {"cca": False, "hidden": 0}, "training": {"epochs": 0, "sparse_weight": 10}})
-    words = WordVectors(["syndrome", "ataxia"], np.eye(2, dtype=np.float32))  # not the words that an encoder is tried with
+def test_words_that_are_not_known_leave_the_scale_as_it_is(
+    dictionary: Dictionary, options: LinkerOptions
+) -> None:
+    means = changed(
+        options,
+        {"dan": {"cca": False, "hidden": 0}, "training": {"epochs": 0, "sparse_weight": 10}},
+    )
+    words = WordVectors(
+        ["syndrome", "ataxia"], np.eye(2, dtype=np.float32)
+    )  # not the words that an encoder is tried with
     generator = Linker.train(dictionary, encoder="dan", options=means, words=words).generator
     assert generator.sparse_weight == 0.5  # type: ignore[attr-defined]
 
 
 def test_the_phases_and_what_they_tell(model: Linker) -> None:
-    assert [(record["phase"], record["epoch"]) for record in model.history] == [("ground", 1), ("ground", 2), ("rank", 1), ("rank", 2)]
+    assert [(record["phase"], record["epoch"]) for record in model.history] == [
+        ("ground", 1),
+        ("ground", 2),
+        ("rank", 1),
+        ("rank", 2),
+    ]
     assert {"synonym_loss", "prototype_loss", "dev_map"} <= model.history[0].keys()
     assert model.best_epoch == 2
 
@@ -96,45 +124,74 @@ def test_the_seed_decides(dictionary: Dictionary, options: LinkerOptions, model:
     assert answers(Linker.train(dictionary, encoder="dan", options=other)) != answers(model)
 
 
-def test_mentions_train_it_further(dictionary: Dictionary, options: LinkerOptions, mentions: list[Mention]) -> None:
+def test_mentions_train_it_further(
+    dictionary: Dictionary, options: LinkerOptions, mentions: list[Mention]
+) -> None:
     model = Linker.train(dictionary, encoder="dan", options=options, mentions=mentions)
-    right = [p.parts[0].best.concept_id in {i for g in p.mention.gold for i in g.ids} for p in model.link(mentions) if p.mention.gold]
+    right = [
+        p.parts[0].best.concept_id in {i for g in p.mention.gold for i in g.ids}
+        for p in model.link(mentions)
+        if p.mention.gold
+    ]
     assert np.mean(right) > 0.9
 
 
 def test_word_vectors_of_ones_own(dictionary: Dictionary, options: LinkerOptions) -> None:
     words = WordVectors(["cancer", "breast", "of", "syndrome"], np.eye(4, 16, dtype=np.float32))
     model = Linker.train(
-        dictionary, encoder="dan", options=changed(options, {"dan": {"cca": False}, "training": {"epochs": 0}}), words=words
+        dictionary,
+        encoder="dan",
+        options=changed(options, {"dan": {"cca": False}, "training": {"epochs": 0}}),
+        words=words,
     )
     encoder = model.generator.encoder  # type: ignore[attr-defined]
     assert set(encoder.words.words) == {"cancer", "breast", "of", "syndrome"}
     assert [record["phase"] for record in model.history] == ["ground", "ground"]
 
 
-def test_without_a_network_only_the_weight_of_characters_is_trained(dictionary: Dictionary, options: LinkerOptions) -> None:
-    model = Linker.train(dictionary, encoder="dan", options=changed(options, {"dan": {"hidden": 0}}))
+def test_without_a_network_only_the_weight_of_characters_is_trained(
+    dictionary: Dictionary, options: LinkerOptions
+) -> None:
+    model = Linker.train(
+        dictionary, encoder="dan", options=changed(options, {"dan": {"hidden": 0}})
+    )
     assert [record["phase"] for record in model.history] == ["rank", "rank"]
     assert model.generator.sparse_weight > 0  # type: ignore[attr-defined]
     assert model.best_epoch == 2
 
 
-def test_after_grounding_alone_there_is_no_best_epoch(dictionary: Dictionary, options: LinkerOptions) -> None:
-    model = Linker.train(dictionary, encoder="dan", options=changed(options, {"training": {"epochs": 0}}))
+def test_after_grounding_alone_there_is_no_best_epoch(
+    dictionary: Dictionary, options: LinkerOptions
+) -> None:
+    model = Linker.train(
+        dictionary, encoder="dan", options=changed(options, {"training": {"epochs": 0}})
+    )
     assert [record["phase"] for record in model.history] == ["ground", "ground"]
     assert model.best_epoch == 0
 
 
-def test_more_mentions_go_on_from_the_same_grounding(dictionary: Dictionary, options: LinkerOptions, tmp_path: Path) -> None:
+def test_more_mentions_go_on_from_the_same_grounding(
+    dictionary: Dictionary, options: LinkerOptions, tmp_path: Path
+) -> None:
     """As --refit does, where the mentions bring words that the model keeps."""
     names = [f"rare{i}" for i in range(30_000)]
     words = WordVectors(
-        [*names, "cancer", "breast", "fever", "syndrome"], np.random.default_rng(0).normal(size=(30_004, 4)).astype(np.float32)
+        [*names, "cancer", "breast", "fever", "syndrome"],
+        np.random.default_rng(0).normal(size=(30_004, 4)).astype(np.float32),
     )
     few = changed(options, {"training": {"epochs": 0}})
     mentions = [Mention("rare29999 cancer", gold=(GoldGroup(("MESH:D001943",)),))]
-    first = Linker.train(dictionary, encoder="dan", options=few, words=words, work=Work(tmp_path))
-    again = Linker.train(dictionary, encoder="dan", options=few, words=words, mentions=mentions, work=Work(tmp_path, resume=True))
+    first = Linker.train(
+        dictionary, encoder="dan", options=few, words=words, work=RunSettings(tmp_path)
+    )
+    again = Linker.train(
+        dictionary,
+        encoder="dan",
+        options=few,
+        words=words,
+        mentions=mentions,
+        work=RunSettings(tmp_path, resume=True),
+    )
     assert again.history == first.history
     assert "rare29999" in again.generator.encoder.words.row  # type: ignore[attr-defined]
     assert "rare29999" not in first.generator.encoder.words.row  # type: ignore[attr-defined]
@@ -145,11 +202,15 @@ def test_a_checkpoint_of_grounding_does_not_bring_its_weight_of_characters(
 ) -> None:
     for weight in (8, 2):
         few = changed(options, {"training": {"epochs": 0, "sparse_weight": weight}})
-        model = Linker.train(dictionary, encoder="dan", options=few, work=Work(tmp_path, resume=True))
+        model = Linker.train(
+            dictionary, encoder="dan", options=few, work=RunSettings(tmp_path, resume=True)
+        )
         assert model.generator.sparse_weight == pytest.approx(weight / 20)  # type: ignore[attr-defined]
 
 
-def test_an_interrupted_training_goes_on(dictionary: Dictionary, options: LinkerOptions, model: Linker, tmp_path: Path) -> None:
+def test_an_interrupted_training_goes_on(
+    dictionary: Dictionary, options: LinkerOptions, model: Linker, tmp_path: Path
+) -> None:
     class Stop(Exception):
         pass
 
@@ -158,13 +219,21 @@ def test_an_interrupted_training_goes_on(dictionary: Dictionary, options: Linker
             raise Stop
 
     with pytest.raises(Stop):
-        Linker.train(dictionary, encoder="dan", options=options, work=Work(tmp_path, on_event=stop))
-    again = Linker.train(dictionary, encoder="dan", options=options, work=Work(tmp_path, resume=True))
+        Linker.train(
+            dictionary, encoder="dan", options=options, work=RunSettings(tmp_path, on_event=stop)
+        )
+    again = Linker.train(
+        dictionary, encoder="dan", options=options, work=RunSettings(tmp_path, resume=True)
+    )
     assert answers(again) == answers(model)
     words = WordVectors(["cancer"], np.ones((1, 16), np.float32))
     with pytest.raises(LinkerError, match="words"):
         Linker.train(
-            dictionary, encoder="dan", options=changed(options, {"dan": {"cca": False}}), work=Work(tmp_path, resume=True), words=words
+            dictionary,
+            encoder="dan",
+            options=changed(options, {"dan": {"cca": False}}),
+            work=RunSettings(tmp_path, resume=True),
+            words=words,
         )
 
 
@@ -189,7 +258,11 @@ def test_another_weight_of_characters(model: Linker) -> None:
 
 
 def test_another_dictionary_with_the_same_encoder(
-    model: Linker, dictionary: Dictionary, mentions: list[Mention], options: LinkerOptions, tmp_path: Path
+    model: Linker,
+    dictionary: Dictionary,
+    mentions: list[Mention],
+    options: LinkerOptions,
+    tmp_path: Path,
 ) -> None:
     again = model.over(dictionary)
     assert answers(again) == answers(model)
@@ -197,4 +270,6 @@ def test_another_dictionary_with_the_same_encoder(
     assert extended.seen.mentions == {extended.normalize(mention.text) for mention in mentions}
     assert extended.generator.bias.any()  # type: ignore[attr-defined]
     (tmp_path / "d.tsv").write_text("id\tname\nX:1\tlouis-bar syndrome\n")
-    assert [answer[0] for answer in answers(model.over(Dictionary.read(tmp_path / "d.tsv")))][:1] == ["X:1"]
+    assert [answer[0] for answer in answers(model.over(Dictionary.read(tmp_path / "d.tsv")))][
+        :1
+    ] == ["X:1"]

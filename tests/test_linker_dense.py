@@ -24,11 +24,28 @@ from linker.evaluation import protocols  # noqa: E402
 from linker.linker import Seen  # noqa: E402
 from linker.options import PRESETS, changed  # noqa: E402
 from linker.readers import mentions as readers  # noqa: E402
-from linker.training.options import Work  # noqa: E402
+from linker.training.settings import RunSettings  # noqa: E402
 from linker.types import Candidate, Document, GoldGroup, Passage  # noqa: E402
 
-QUERIES = ["breast cancers", "tumour", "haemophilia", "a cup of tea", "AIDS", "", "Louis Bar", "breast and ovarian cancer", "cancer"]
-TRAINING = {"epochs": 2, "learning_rate": 1e-3, "device": "cpu", "precision": "fp32", "top_k": 8, "dictionary_queries": 16}
+QUERIES = [
+    "breast cancers",
+    "tumour",
+    "haemophilia",
+    "a cup of tea",
+    "AIDS",
+    "",
+    "Louis Bar",
+    "breast and ovarian cancer",
+    "cancer",
+]
+TRAINING = {
+    "epochs": 2,
+    "learning_rate": 1e-3,
+    "device": "cpu",
+    "precision": "fp32",
+    "top_k": 8,
+    "dictionary_queries": 16,
+}
 
 
 pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
@@ -36,7 +53,10 @@ pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
 @pytest.fixture(scope="module")
 def options(tiny_bert: Path) -> LinkerOptions:
-    return changed(LinkerOptions(), {"transformer": {"model": str(tiny_bert)}, "training": TRAINING, "align": {"epochs": 0}})
+    return changed(
+        LinkerOptions(),
+        {"transformer": {"model": str(tiny_bert)}, "training": TRAINING, "align": {"epochs": 0}},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -46,16 +66,26 @@ def dictionary(sample: Path) -> Dictionary:
 
 @pytest.fixture(scope="module")
 def mentions(sample: Path) -> list[Mention]:
-    return [item for item in readers.read(sample.with_name("sample_mentions.tsv")) if isinstance(item, Mention)][:30]
+    return [
+        item
+        for item in readers.read(sample.with_name("sample_mentions.tsv"))
+        if isinstance(item, Mention)
+    ][:30]
 
 
 @pytest.fixture(scope="module")
 def few(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Dictionary:
     """The first 20 concepts of the sample, without their hierarchy."""
-    lines = [line for line in sample.read_text(encoding="utf-8").splitlines() if not line.startswith("#")][:20]
+    lines = [
+        line for line in sample.read_text(encoding="utf-8").splitlines() if not line.startswith("#")
+    ][:20]
     rows = [line.split("\t") for line in lines]
     path = tmp_path_factory.mktemp("few") / "few.tsv"
-    path.write_text("\n".join(["id\tname\tsynonyms", *(f"{row[1]}\t{row[0]}\t{row[7]}" for row in rows)]) + "\n", encoding="utf-8")
+    path.write_text(
+        "\n".join(["id\tname\tsynonyms", *(f"{row[1]}\t{row[0]}\t{row[7]}" for row in rows)])
+        + "\n",
+        encoding="utf-8",
+    )
     return Dictionary.read(path)
 
 
@@ -75,19 +105,31 @@ def annotated(text: str, *ids: str) -> Mention:
     return Mention(text, gold=tuple(GoldGroup((identifier,)) for identifier in ids))
 
 
-def train(dictionary: Dictionary, options: LinkerOptions, mentions: Sequence[Mention] = (), **others: Any) -> Linker:
-    return Linker.train(dictionary, encoder="transformer", mentions=mentions, options=options, **others)
+def train(
+    dictionary: Dictionary, options: LinkerOptions, mentions: Sequence[Mention] = (), **others: Any
+) -> Linker:
+    return Linker.train(
+        dictionary, encoder="transformer", mentions=mentions, options=options, **others
+    )
 
 
 def weights(linker: Linker) -> dict[str, list[Any]]:
     generator: Any = linker.generator
     encoder = {name: tensor.tolist() for name, tensor in generator.encoder.state_dict().items()}
-    return encoder | {"λ": [generator.sparse_weight], "vectors": generator.vectors.tolist(), "bias": generator.bias.tolist()}
+    return encoder | {
+        "λ": [generator.sparse_weight],
+        "vectors": generator.vectors.tolist(),
+        "bias": generator.bias.tolist(),
+    }
 
 
 def resign(folder: Path) -> None:
     """Make the manifest of a changed folder true."""
-    sums = {f.relative_to(folder).as_posix(): files.sha256(f) for f in folder.rglob("*") if f.is_file() and f.name != "manifest.json"}
+    sums = {
+        f.relative_to(folder).as_posix(): files.sha256(f)
+        for f in folder.rglob("*")
+        if f.is_file() and f.name != "manifest.json"
+    }
     persistence.save_json(folder / "manifest.json", {"sha256": sums})
 
 
@@ -96,8 +138,13 @@ def accuracy(linker: Linker, mentions: Sequence[Mention]) -> dict[str, float]:
     return {f"dev_acc{k}": float(np.mean([0 < rank <= k for rank in ranks])) for k in (1, 5)}
 
 
-def found(linker: Linker, queries: Sequence[str] = QUERIES, batch_size: int = 1024) -> list[list[Candidate]]:
-    return [[c for part in p.parts for c in part.candidates] for p in linker.link(queries, k=4, batch_size=batch_size)]
+def found(
+    linker: Linker, queries: Sequence[str] = QUERIES, batch_size: int = 1024
+) -> list[list[Candidate]]:
+    return [
+        [c for part in p.parts for c in part.candidates]
+        for p in linker.link(queries, k=4, batch_size=batch_size)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +152,9 @@ def model(dictionary: Dictionary, mentions: list[Mention], options: LinkerOption
     """Trained on two mentions of three, judged by the third."""
     whole = changed(options, {"align": {"epochs": 1, "learning_rate": 1e-3}})
     training = [mention for i, mention in enumerate(mentions) if i % 3]
-    return train(dictionary, whole, training, validate=lambda linker: accuracy(linker, mentions[::3]))
+    return train(
+        dictionary, whole, training, validate=lambda linker: accuracy(linker, mentions[::3])
+    )
 
 
 @pytest.fixture(scope="module")
@@ -130,35 +179,67 @@ def test_a_score_is_made_of_its_parts(model: Linker) -> None:
     for part in (part for prediction in model.link(QUERIES, k=4) for part in prediction.parts):
         for c in part.candidates:
             alike = c.dense_score + generator.sparse_weight * c.sparse_score
-            assert c.score == pytest.approx(alike + generator.bias[texts.index(model.normalize(c.matched_name))], abs=1e-4)
-        assert [c.score for c in part.candidates] == sorted((c.score for c in part.candidates), reverse=True)
+            assert c.score == pytest.approx(
+                alike + generator.bias[texts.index(model.normalize(c.matched_name))], abs=1e-4
+            )
+        assert [c.score for c in part.candidates] == sorted(
+            (c.score for c in part.candidates), reverse=True
+        )
 
 
-def test_what_was_annotated_often_is_likelier(few: Dictionary, own: list[Mention], options: LinkerOptions) -> None:
+def test_what_was_annotated_often_is_likelier(
+    few: Dictionary, own: list[Mention], options: LinkerOptions
+) -> None:
     """A name has 0.2 / 20 · log(1 + annotations of its concept); AD names two concepts of the sample, FAP too."""
-    often = [annotated("addisons", "MESH:D000224"), *[annotated("alzheimers", "MESH:D000544")] * 3, annotated("polyp", "MESH:D011125")]
+    often = [
+        annotated("addisons", "MESH:D000224"),
+        *[annotated("alzheimers", "MESH:D000544")] * 3,
+        annotated("polyp", "MESH:D011125"),
+    ]
     both = annotated("two", "MESH:D000224", "MESH:D000544")  # of several concepts: is not counted
-    linker = train(few, changed(options, {"training": {"epochs": 0, "frequency_weight": 0.2}}), [*often, both])
+    linker = train(
+        few, changed(options, {"training": {"epochs": 0, "frequency_weight": 0.2}}), [*often, both]
+    )
     bias = dict(zip(linker.generator.table.texts, weights(linker)["bias"], strict=True))
     assert bias["addisons"] == bias["addison disease"] == pytest.approx(0.01 * np.log(1 + 1))
-    assert bias["alzheimers"] == bias["ad"] == pytest.approx(0.01 * np.log(1 + 3))  # the more frequent one of AD's two
+    assert (
+        bias["alzheimers"] == bias["ad"] == pytest.approx(0.01 * np.log(1 + 3))
+    )  # the more frequent one of AD's two
     assert bias["fap"] == pytest.approx(0.01 * np.log(1 + 1))
     assert {bias[name] for name in ("anemia", "amyloidosis", "als")} == {0}
-    assert found(linker, ["ad"])[0][0].score == pytest.approx(1 + 0.01 * np.log(4), abs=2e-4)  # names are kept in half precision
+    assert found(linker, ["ad"])[0][0].score == pytest.approx(
+        1 + 0.01 * np.log(4), abs=2e-4
+    )  # names are kept in half precision
 
 
 def test_names_and_training_mentions_are_found(model: Linker, mentions: list[Mention]) -> None:
     single = [m for i, m in enumerate(mentions) if i % 3 and m.gold and len(m.gold) == 1]
     assert accuracy(model, single)["dev_acc5"] == 1
     (best, *_), (nothing, *_) = found(model, ["Louis-Bar syndrome"]), found(model, [""])
-    assert (best[0].name, best[0].matched_name, nothing) == ("Ataxia Telangiectasia", "Louis-Bar syndrome", [])
+    assert (best[0].name, best[0].matched_name, nothing) == (
+        "Ataxia Telangiectasia",
+        "Louis-Bar syndrome",
+        [],
+    )
     assert best[0].dense_score == pytest.approx(1, abs=2e-4)
 
 
 def test_the_history_tells_of_each_epoch(model: Linker, mentions: list[Mention]) -> None:
-    assert [(r["phase"], r["epoch"]) for r in model.history] == [("align", 1), ("rank", 1), ("rank", 2)]
+    assert [(r["phase"], r["epoch"]) for r in model.history] == [
+        ("align", 1),
+        ("rank", 1),
+        ("rank", 2),
+    ]
     assert model.history[0].keys() == {"phase", "epoch", "loss"}
-    assert model.history[1].keys() == {"phase", "epoch", "loss", "gold_share", "sparse_weight", "dev_acc1", "dev_acc5"}
+    assert model.history[1].keys() == {
+        "phase",
+        "epoch",
+        "loss",
+        "gold_share",
+        "sparse_weight",
+        "dev_acc1",
+        "dev_acc5",
+    }
     best = max(model.history[1:], key=lambda record: record["dev_acc1"])
     assert model.best_epoch == best["epoch"]
     assert accuracy(model, mentions[::3]) == {name: best[name] for name in ("dev_acc1", "dev_acc5")}
@@ -172,7 +253,13 @@ def test_mentions_become_names_but_no_candidates(
 
     materials: list[Any] = []
     fit = training.fit
-    monkeypatch.setattr(training, "fit", lambda encoder, material, *others: materials.append(material) or fit(encoder, material, *others))
+    monkeypatch.setattr(
+        training,
+        "fit",
+        lambda encoder, material, *others: (
+            materials.append(material) or fit(encoder, material, *others)
+        ),
+    )
     linker = train(few, options, own)
     texts = list(linker.generator.table.texts)
     forms = [linker.normalize(mention.text) for mention in own]
@@ -180,7 +267,9 @@ def test_mentions_become_names_but_no_candidates(
     assert texts == [*material.table.texts, *forms]
     assert [query.text for query in material.queries] == forms
     assert "chondrodystrophy" in {c.matched_name for c in found(linker, ["chondrodystrophy"])[0]}
-    assert linker.seen == Seen(frozenset(forms), frozenset(i for m in own for group in m.gold or () for i in group.ids))
+    assert linker.seen == Seen(
+        frozenset(forms), frozenset(i for m in own for group in m.gold or () for i in group.ids)
+    )
 
 
 def test_without_extending_the_weights_are_the_same_and_mentions_are_no_names(
@@ -192,12 +281,16 @@ def test_without_extending_the_weights_are_the_same_and_mentions_are_no_names(
     assert "chondrodystrophy" not in plain.generator.table.texts
     assert plain.seen == extended.seen
     ours, theirs = weights(extended), weights(plain)
-    assert ours.pop("vectors")[:names] == pytest.approx(np.array(theirs.pop("vectors")), rel=2**-10)  # the last bit of half precision
+    assert ours.pop("vectors")[:names] == pytest.approx(
+        np.array(theirs.pop("vectors")), rel=2**-10
+    )  # the last bit of half precision
     assert ours.pop("bias")[:names] == theirs.pop("bias")
     assert ours == theirs
 
 
-def test_without_mentions_the_dictionary_is_trained_on(few: Dictionary, options: LinkerOptions) -> None:
+def test_without_mentions_the_dictionary_is_trained_on(
+    few: Dictionary, options: LinkerOptions
+) -> None:
     linker = train(few, options)
     assert [record["phase"] for record in linker.history] == ["rank", "rank"]
     assert linker.history[1]["loss"] < linker.history[0]["loss"]
@@ -207,27 +300,47 @@ def test_without_mentions_the_dictionary_is_trained_on(few: Dictionary, options:
 
 def test_the_seed_decides(few: Dictionary, options: LinkerOptions) -> None:
     whole = changed(options, {"align": {"epochs": 1}})
-    one, again, other = (weights(train(few, changed(whole, {"training": {"seed": seed}}))) for seed in (0, 0, 1))
+    one, again, other = (
+        weights(train(few, changed(whole, {"training": {"seed": seed}}))) for seed in (0, 0, 1)
+    )
     assert one == again
-    assert all(one[name] != other[name] for name in ("λ", "vectors", "model.encoder.layer.0.output.dense.weight"))
+    assert all(
+        one[name] != other[name]
+        for name in ("λ", "vectors", "model.encoder.layer.0.output.dense.weight")
+    )
 
 
 def test_untrained(few: Dictionary, options: LinkerOptions, tiny_bert: Path) -> None:
     linker = train(few, changed(options, {"training": {"epochs": 0, "sparse_weight": 0.5}}))
-    pretrained = transformers.BertModel.from_pretrained(tiny_bert, add_pooling_layer=False).state_dict()
-    assert {name: torch.tensor(values) for name, values in weights(linker).items() if name.startswith("model.")}.keys() == {
-        f"model.{name}" for name in pretrained
-    }
+    pretrained = transformers.BertModel.from_pretrained(
+        tiny_bert, add_pooling_layer=False
+    ).state_dict()
+    assert {
+        name: torch.tensor(values)
+        for name, values in weights(linker).items()
+        if name.startswith("model.")
+    }.keys() == {f"model.{name}" for name in pretrained}
     for name, tensor in pretrained.items():
         assert weights(linker)[f"model.{name}"] == tensor.tolist()
     assert (linker.history, linker.best_epoch, weights(linker)["λ"]) == ([], 0, [0.5 / 20])
 
 
 @pytest.mark.parametrize("preset", ["paper-biosyn", "paper-bcnh"])
-def test_the_presets_of_the_papers(sample: Path, mentions: list[Mention], tiny_bert: Path, preset: str) -> None:
-    values = {"transformer": {"model": str(tiny_bert)}, "training": {"epochs": 1, "device": "cpu", "learning_rate": 1e-4}}
+def test_the_presets_of_the_papers(
+    sample: Path, mentions: list[Mention], tiny_bert: Path, preset: str
+) -> None:
+    values = {
+        "transformer": {"model": str(tiny_bert)},
+        "training": {"epochs": 1, "device": "cpu", "learning_rate": 1e-4},
+    }
     linker = train(Dictionary.read(sample), changed(PRESETS[preset], values), mentions[:8])
-    assert linker.history[0].keys() - {"norm_loss", "list_loss"} == {"phase", "epoch", "loss", "gold_share", "sparse_weight"}
+    assert linker.history[0].keys() - {"norm_loss", "list_loss"} == {
+        "phase",
+        "epoch",
+        "loss",
+        "gold_share",
+        "sparse_weight",
+    }
     assert ("norm_loss" in linker.history[0]) == (preset == "paper-bcnh")
     assert linker.best_epoch == 1
 
@@ -242,9 +355,15 @@ def test_unknown_ids_are_counted_kept_out_and_not_lost(
     with caplog.at_level(logging.INFO, "linker"):
         linker = train(few, options, [strange[0], *own, own[0], strange[1]])
     messages = [record.getMessage() for record in caplog.records]
-    assert "1 of 6 training mentions have no id that the dictionary knows, they add no name: MESH:D014353" in messages
+    assert (
+        "1 of 6 training mentions have no id that the dictionary knows, they add no name: MESH:D014353"
+        in messages
+    )
     assert "unknown ids: MESH:D014353" in messages
-    assert "4 training queries; 1 mentions came before, 1 have an id that the dictionary does not know" in messages
+    assert (
+        "4 training queries; 1 mentions came before, 1 have an id that the dictionary does not know"
+        in messages
+    )
     assert weights(linker) == weights(train(few, options, [*own, own[0]]))
     outcomes = list(protocols.strict(linker, [*strange, *own], 20))
     assert [outcome.mention for outcome in outcomes] == [*strange, *own]
@@ -252,10 +371,17 @@ def test_unknown_ids_are_counted_kept_out_and_not_lost(
     assert all(outcome.rank for outcome in outcomes[2:])
 
 
-def test_mentions_that_are_all_unknown_or_empty_are_refused(few: Dictionary, options: LinkerOptions) -> None:
-    with pytest.raises(LinkerError, match="the dictionary knows the id of none of the 1 training mentions"):
+def test_mentions_that_are_all_unknown_or_empty_are_refused(
+    few: Dictionary, options: LinkerOptions
+) -> None:
+    with pytest.raises(
+        LinkerError, match="the dictionary knows the id of none of the 1 training mentions"
+    ):
         train(few, options, [annotated("tea", "X:1")])
-    with pytest.raises(LinkerError, match=r"none of the 1 training mentions .* 0 have an id .* not know, 1 are empty once normalised"):
+    with pytest.raises(
+        LinkerError,
+        match=r"none of the 1 training mentions .* 0 have an id .* not know, 1 are empty once normalised",
+    ):
         train(few, options, [annotated("--", "MESH:D000130")])
 
 
@@ -267,10 +393,15 @@ def test_one_mention(few: Dictionary, own: list[Mention], options: LinkerOptions
 
 def test_one_concept(tmp_path: Path, options: LinkerOptions) -> None:
     (tmp_path / "one.tsv").write_text("id\tname\tsynonyms\nD:0\tfever\tpyrexia\n", encoding="utf-8")
-    linker = train(Dictionary.read(tmp_path / "one.tsv"), changed(options, {"align": {"epochs": 1}}))
+    linker = train(
+        Dictionary.read(tmp_path / "one.tsv"), changed(options, {"align": {"epochs": 1}})
+    )
     assert [record["phase"] for record in linker.history] == ["align", "rank", "rank"]
     linker.save(tmp_path / "model")
-    assert [[c.concept_id for c in cs] for cs in found(Linker.load(tmp_path / "model"), ["pyrexias", "tea"])] == [["D:0"], ["D:0"]]
+    assert [
+        [c.concept_id for c in cs]
+        for cs in found(Linker.load(tmp_path / "model"), ["pyrexias", "tea"])
+    ] == [["D:0"], ["D:0"]]
 
 
 def test_the_norm_loss_refuses_unit_vectors(dictionary: Dictionary, options: LinkerOptions) -> None:
@@ -279,9 +410,14 @@ def test_the_norm_loss_refuses_unit_vectors(dictionary: Dictionary, options: Lin
         train(dictionary, with_norm)
 
 
-def test_without_a_hierarchy_the_norm_loss_is_off(few: Dictionary, options: LinkerOptions, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_hierarchy_the_norm_loss_is_off(
+    few: Dictionary, options: LinkerOptions, caplog: pytest.LogCaptureFixture
+) -> None:
     linker = train(few, changed(options, {"training": {"hypernym_norm": True, "epochs": 1}}))
-    assert any("no hierarchy: the norm loss is switched off" in record.getMessage() for record in caplog.records)
+    assert any(
+        "no hierarchy: the norm loss is switched off" in record.getMessage()
+        for record in caplog.records
+    )
     assert "norm_loss" not in linker.history[0]
 
 
@@ -292,8 +428,8 @@ class Stop(Exception):
     """What an interruption is here."""
 
 
-def stopping(work: Work, event: int) -> Work:
-    """Work that stops when the event of this number (from 1) is told."""
+def stopping(work: RunSettings, event: int) -> RunSettings:
+    """RunSettings that stops when the event of this number (from 1) is told."""
     events: list[object] = []
 
     def on_event(told: object) -> None:
@@ -305,9 +441,11 @@ def stopping(work: Work, event: int) -> Work:
 
 
 @pytest.mark.parametrize("event", [2, 4])
-def test_resuming(few: Dictionary, own: list[Mention], options: LinkerOptions, tmp_path: Path, event: int) -> None:
+def test_resuming(
+    few: Dictionary, own: list[Mention], options: LinkerOptions, tmp_path: Path, event: int
+) -> None:
     whole = changed(options, {"align": {"epochs": 1}})
-    work = Work(tmp_path / "c")
+    work = RunSettings(tmp_path / "c")
     with pytest.raises(Stop):
         train(few, whole, own, work=stopping(work, event))
     again = train(few, whole, own, work=dataclasses.replace(work, resume=True))
@@ -317,9 +455,14 @@ def test_resuming(few: Dictionary, own: list[Mention], options: LinkerOptions, t
 
 
 def test_resuming_with_something_else_is_refused(
-    dictionary: Dictionary, few: Dictionary, own: list[Mention], options: LinkerOptions, tmp_path: Path, tiny_bert: Path
+    dictionary: Dictionary,
+    few: Dictionary,
+    own: list[Mention],
+    options: LinkerOptions,
+    tmp_path: Path,
+    tiny_bert: Path,
 ) -> None:
-    work = Work(tmp_path / "c")
+    work = RunSettings(tmp_path / "c")
     with pytest.raises(Stop):
         train(few, options, own, work=stopping(work, 3))
     work = dataclasses.replace(work, resume=True)
@@ -329,7 +472,9 @@ def test_resuming_with_something_else_is_refused(
         ("transformer", "pooling", "cls", '"mean"'),
         ("text", "composites", False, "true"),
     ]:
-        with pytest.raises(LinkerError, match=rf"another training: .*{group}\.{field} \(then {then}, now"):
+        with pytest.raises(
+            LinkerError, match=rf"another training: .*{group}\.{field} \(then {then}, now"
+        ):
             train(few, changed(options, {group: {field: value}}), own, work=work)
     with pytest.raises(LinkerError, match=r"another training: .*\bnames \("):
         train(dictionary, options, own, work=work)
@@ -352,15 +497,30 @@ def test_resuming_with_something_else_is_refused(
         ([("rank", 1, 0.1), ("rank", 2, 0.4), ("refit", 1, None), ("refit", 2, None)], 2),
     ],
 )
-def test_the_best_epoch(model: Linker, history: Sequence[tuple[str, int, float | None]], best: int) -> None:
-    records = [{"phase": phase, "epoch": epoch} | ({} if acc is None else {"dev_acc1": acc}) for phase, epoch, acc in history]
-    assert Linker(model.dictionary, model.generator, model.options, model.seen, {}, "transformer", records).best_epoch == best
+def test_the_best_epoch(
+    model: Linker, history: Sequence[tuple[str, int, float | None]], best: int
+) -> None:
+    records = [
+        {"phase": phase, "epoch": epoch} | ({} if acc is None else {"dev_acc1": acc})
+        for phase, epoch, acc in history
+    ]
+    assert (
+        Linker(
+            model.dictionary, model.generator, model.options, model.seen, {}, "transformer", records
+        ).best_epoch
+        == best
+    )
 
 
 def test_the_best_epoch_where_the_last_is_kept(model: Linker) -> None:
     last = changed(model.options, {"training": {"keep_best": False}})
     records = [{"phase": "rank", "epoch": epoch, "dev_acc1": 1 / epoch} for epoch in (1, 2, 3)]
-    assert Linker(model.dictionary, model.generator, last, model.seen, {}, "transformer", records).best_epoch == 3
+    assert (
+        Linker(
+            model.dictionary, model.generator, last, model.seen, {}, "transformer", records
+        ).best_epoch
+        == 3
+    )
 
 
 # --------------------------------------------------------------------------------------------------------- the model's folder
@@ -370,37 +530,71 @@ def test_loading_gives_the_same(model: Linker, saved: Path) -> None:
     loaded = Linker.load(saved)
     assert found(loaded) == found(model)
     assert weights(loaded) == weights(model)
-    assert (loaded.history, loaded.best_epoch, loaded.seen) == (model.history, model.best_epoch, model.seen)
+    assert (loaded.history, loaded.best_epoch, loaded.seen) == (
+        model.history,
+        model.best_epoch,
+        model.seen,
+    )
     assert loaded.options == model.options
     assert loaded.encoder == "transformer"
 
 
 def test_one_at_a_time_or_all_at_once(saved: Path, mentions: list[Mention]) -> None:
     texts = [*QUERIES, *(mention.text for mention in mentions)]
-    for one, many in zip(found(Linker.load(saved), texts, batch_size=1), found(Linker.load(saved), texts), strict=True):
+    for one, many in zip(
+        found(Linker.load(saved), texts, batch_size=1),
+        found(Linker.load(saved), texts),
+        strict=True,
+    ):
         assert [c.concept_id for c in one] == [c.concept_id for c in many]
         for a, b in zip(one, many, strict=True):
-            assert (a.score, a.dense_score, a.sparse_score) == pytest.approx((b.score, b.dense_score, b.sparse_score), abs=1e-4)
+            assert (a.score, a.dense_score, a.sparse_score) == pytest.approx(
+                (b.score, b.dense_score, b.sparse_score), abs=1e-4
+            )
 
 
 def test_a_saved_model_can_be_saved_again(saved: Path, tmp_path: Path) -> None:
     Linker.load(saved).save(tmp_path / "again")
-    manifests = [json.loads((folder / "manifest.json").read_text())["sha256"] for folder in (saved, tmp_path / "again")]
+    manifests = [
+        json.loads((folder / "manifest.json").read_text())["sha256"]
+        for folder in (saved, tmp_path / "again")
+    ]
     assert manifests[0].keys() == manifests[1].keys()
     differ = {name for name in manifests[0] if manifests[0][name] != manifests[1][name]}
-    assert differ <= {"training.png", "dense/model/tokenizer_config.json"}  # transformers writes there how a tokenizer was last called
+    assert differ <= {
+        "training.png",
+        "dense/model/tokenizer_config.json",
+    }  # transformers writes there how a tokenizer was last called
 
 
 def test_the_folder_holds_no_code_no_paths_and_can_be_read(saved: Path, tiny_bert: Path) -> None:
     paths = [path for path in saved.rglob("*") if path.is_file()]
-    assert {path.suffix for path in paths} <= {".safetensors", ".json", ".npy", ".jsonl", ".png", ".txt"}
-    assert {path.name for path in paths} >= {"config.json", "training.jsonl", "training.png", "model.safetensors", "vectors.npy"}
+    assert {path.suffix for path in paths} <= {
+        ".safetensors",
+        ".json",
+        ".npy",
+        ".jsonl",
+        ".png",
+        ".txt",
+    }
+    assert {path.name for path in paths} >= {
+        "config.json",
+        "training.jsonl",
+        "training.png",
+        "model.safetensors",
+        "vectors.npy",
+    }
     assert {path.stat().st_mode & 0o777 for path in paths} == {0o644}
-    assert {path.stat().st_mode & 0o777 for path in [saved, *saved.rglob("*")] if path.is_dir()} == {0o755}
+    assert {
+        path.stat().st_mode & 0o777 for path in [saved, *saved.rglob("*")] if path.is_dir()
+    } == {0o755}
     for path in paths:
         for told in (str(tiny_bert), str(tiny_bert.parent.name), str(saved.parent)):
             assert told.encode() not in path.read_bytes(), path
-    assert json.loads((saved / "config.json").read_text())["options"]["transformer"]["model"] == "tiny-bert"
+    assert (
+        json.loads((saved / "config.json").read_text())["options"]["transformer"]["model"]
+        == "tiny-bert"
+    )
     lines = [json.loads(line) for line in (saved / "training.jsonl").read_text().splitlines()]
     assert lines == Linker.load(saved).history
     assert (saved / "training.png").read_bytes().startswith(b"\x89PNG")
@@ -411,12 +605,16 @@ def json_file(name: str, **changes: Any) -> Callable[[Path], None]:
 
     def damage(folder: Path) -> None:
         entries: Mapping[str, Any] = json.loads((folder / name).read_text()) | changes
-        (folder / name).write_text(json.dumps({key: value for key, value in entries.items() if value is not None}))
+        (folder / name).write_text(
+            json.dumps({key: value for key, value in entries.items() if value is not None})
+        )
 
     return damage
 
 
-def vectors(change: Callable[[np.ndarray], np.ndarray], array: str = "vectors") -> Callable[[Path], None]:
+def vectors(
+    change: Callable[[np.ndarray], np.ndarray], array: str = "vectors"
+) -> Callable[[Path], None]:
     path = Path("dense_names", f"{array}.npy")
     return lambda folder: np.save(folder / path, change(np.load(folder / path)))
 
@@ -424,12 +622,20 @@ def vectors(change: Callable[[np.ndarray], np.ndarray], array: str = "vectors") 
 def other_encoder(folder: Path) -> None:
     """The weights of a BERT with twice the components."""
     path = folder / "dense" / "model" / "model.safetensors"
-    save_file({name: tensor.repeat(*[2] * tensor.ndim) for name, tensor in load_file(path).items()}, path, {"format": "pt"})
+    save_file(
+        {name: tensor.repeat(*[2] * tensor.ndim) for name, tensor in load_file(path).items()},
+        path,
+        {"format": "pt"},
+    )
 
 
 def broken_encoder(folder: Path) -> None:
     path = folder / "dense" / "model" / "model.safetensors"
-    save_file({name: tensor * float("nan") for name, tensor in load_file(path).items()}, path, {"format": "pt"})
+    save_file(
+        {name: tensor * float("nan") for name, tensor in load_file(path).items()},
+        path,
+        {"format": "pt"},
+    )
 
 
 @pytest.mark.parametrize(
@@ -441,21 +647,36 @@ def broken_encoder(folder: Path) -> None:
         ),
         (vectors(lambda v: v[:, :16]), "the dense vectors do not fit the names"),
         (vectors(lambda v: v.astype(np.float64)), "the dense vectors do not fit the names"),
-        (vectors(lambda v: v * np.float32("nan")), r"the dense vectors do not fit the names \(they are not finite"),
-        (lambda folder: (folder / "dense_names" / "vectors.npy").unlink(), "the dense vectors do not fit the names"),
+        (
+            vectors(lambda v: v * np.float32("nan")),
+            r"the dense vectors do not fit the names \(they are not finite",
+        ),
+        (
+            lambda folder: (folder / "dense_names" / "vectors.npy").unlink(),
+            "the dense vectors do not fit the names",
+        ),
         (vectors(lambda v: v[1:], "bias"), "the dense vectors do not fit the names"),
-        (vectors(lambda v: v + np.float32("inf"), "bias"), "the dense vectors do not fit the names"),
+        (
+            vectors(lambda v: v + np.float32("inf"), "bias"),
+            "the dense vectors do not fit the names",
+        ),
         (json_file("hybrid.json", sparse_weight=float("nan")), "sparse_weight is nan"),
         (json_file("hybrid.json", sparse_weight="0.5"), "the dense vectors do not fit the names"),
         (lambda folder: (folder / "hybrid.json").unlink(), r"hybrid\.json: there is no such file"),
         (other_encoder, "of its weights have other shapes than config.json says"),
         (broken_encoder, "its vectors are not finite; its weights are damaged"),
-        (lambda folder: (folder / "dense" / "model" / "model.safetensors").unlink(), "has no weights in safetensors"),
+        (
+            lambda folder: (folder / "dense" / "model" / "model.safetensors").unlink(),
+            "has no weights in safetensors",
+        ),
         (lambda folder: shutil.rmtree(folder / "dense"), "there is no such file"),
         (json_file("dense/options.json", pooling="max"), "pooling"),
         (json_file("config.json", encoder="word2vec"), "there is no encoder 'word2vec'"),
         (json_file("config.json", encoder="tfidf"), None),  # then it is a sparse model
-        (lambda folder: (folder / "training.jsonl").write_text("{"), "is not a model that linker wrote"),
+        (
+            lambda folder: (folder / "training.jsonl").write_text("{"),
+            "is not a model that linker wrote",
+        ),
     ],
 )
 def test_damaged_folders_with_a_true_manifest_are_refused(
@@ -489,30 +710,45 @@ def documents(mentions: list[Mention]) -> list[Document]:
     made = []
     for i, mention in enumerate(mentions):
         text = f"A family with {mention.text} was seen"
-        placed = dataclasses.replace(mention, spans=((14, 14 + len(mention.text)),), document_id=str(i))
+        placed = dataclasses.replace(
+            mention, spans=((14, 14 + len(mention.text)),), document_id=str(i)
+        )
         made.append(Document(str(i), (Passage(text),), (placed,)))
     return made
 
 
 @pytest.fixture(scope="module")
 def two_stages(options: LinkerOptions) -> LinkerOptions:
-    rerank = {"epochs": 2, "max_length": 64, "learning_rate": 1e-3, "head_learning_rate": 1e-2, "words": 2, "weight": 2}
+    rerank = {
+        "epochs": 2,
+        "max_length": 64,
+        "learning_rate": 1e-3,
+        "head_learning_rate": 1e-2,
+        "words": 2,
+        "weight": 2,
+    }
     return changed(options, {"training": {"epochs": 1}, "rerank": rerank})
 
 
 @pytest.fixture(scope="module")
-def reranking(dictionary: Dictionary, documents: list[Document], two_stages: LinkerOptions) -> Linker:
+def reranking(
+    dictionary: Dictionary, documents: list[Document], two_stages: LinkerOptions
+) -> Linker:
     return train(dictionary, two_stages, documents[:20])
 
 
-def test_a_second_stage_reads_the_sentence(reranking: Linker, documents: list[Document], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_stage_reads_the_sentence(
+    reranking: Linker, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
     phases = [(record["phase"], record["epoch"]) for record in reranking.history]
     assert phases == [("rank", 1), ("rank-rerank", 1), ("rank-rerank", 2)]
     assert reranking.best_epoch == 1
     read: list[str] = []
     encoder: Any = reranking.reranker.encoder  # type: ignore[union-attr]
     original = encoder.encode
-    monkeypatch.setattr(encoder, "encode", lambda texts, **others: read.extend(texts) or original(texts, **others))
+    monkeypatch.setattr(
+        encoder, "encode", lambda texts, **others: read.extend(texts) or original(texts, **others)
+    )
     document = documents[25]
     prediction = next(iter(reranking.link([document], k=3)))
     mention = document.mentions[0].text
@@ -526,31 +762,53 @@ def test_a_second_stage_reads_the_sentence(reranking: Linker, documents: list[Do
     assert [text.count("[SEP]") for text in read] == [1] * 10
 
 
-def test_a_second_stage_reads_no_concept_that_may_not_be_answered(reranking: Linker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_stage_reads_no_concept_that_may_not_be_answered(
+    reranking: Linker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wanted = np.arange(len(reranking.dictionary)) % 2 == 0
     some, read = reranking._with(reranking.generator.among(wanted)), []
-    monkeypatch.setattr(some.reranker, "read", lambda query, context, concept, entry: read.append(concept) or "text")
-    found = {c.concept_id for c in next(iter(some.link(["breast cancer"], k=4))).parts[0].candidates}
+    monkeypatch.setattr(
+        some.reranker, "read", lambda query, context, concept, entry: read.append(concept) or "text"
+    )
+    found = {
+        c.concept_id for c in next(iter(some.link(["breast cancer"], k=4))).parts[0].candidates
+    }
     assert found <= {reranking.dictionary.ids[row] for row in np.flatnonzero(wanted)}
     assert read
     assert all(wanted[concept] for concept in read)
 
 
-def test_both_protocols_judge_the_second_stage(reranking: Linker, documents: list[Document]) -> None:
+def test_both_protocols_judge_the_second_stage(
+    reranking: Linker, documents: list[Document]
+) -> None:
     """A stage that turns its candidates round is seen by both."""
-    plain = Linker(reranking.dictionary, reranking.generator, reranking.options, reranking.seen, {}, "transformer")
+    plain = Linker(
+        reranking.dictionary,
+        reranking.generator,
+        reranking.options,
+        reranking.seen,
+        {},
+        "transformer",
+    )
     for judge in (protocols.strict, protocols.biosyn):
-        with_stage, without = ([outcome.rank for outcome in judge(linker, documents, 20)] for linker in (reranking, plain))
+        with_stage, without = (
+            [outcome.rank for outcome in judge(linker, documents, 20)]
+            for linker in (reranking, plain)
+        )
         assert with_stage != without
 
 
-def test_a_second_stage_is_saved(reranking: Linker, documents: list[Document], tmp_path: Path) -> None:
+def test_a_second_stage_is_saved(
+    reranking: Linker, documents: list[Document], tmp_path: Path
+) -> None:
     reranking.save(tmp_path / "model")
     loaded = Linker.load(tmp_path / "model")
     assert list(loaded.link(documents[20:], k=4)) == list(reranking.link(documents[20:], k=4))
     assert loaded.history == reranking.history
     (tmp_path / "model" / "rerank" / "head.safetensors").unlink()
-    with pytest.raises(LinkerError, match=r"head\.safetensors: named in manifest\.json but missing"):
+    with pytest.raises(
+        LinkerError, match=r"head\.safetensors: named in manifest\.json but missing"
+    ):
         Linker.load(tmp_path / "model")
 
 
@@ -589,18 +847,25 @@ def test_a_second_stage_goes_on_after_an_interruption(
 
     whole = train(few, two_stages, own)
     with pytest.raises(Stop):
-        train(few, two_stages, own, work=Work(tmp_path, on_event=stop))
-    resumed = train(few, two_stages, own, work=Work(tmp_path, resume=True))
+        train(few, two_stages, own, work=RunSettings(tmp_path, on_event=stop))
+    resumed = train(few, two_stages, own, work=RunSettings(tmp_path, resume=True))
     assert resumed.history == whole.history
     assert found(resumed) == found(whole)
 
 
-def test_a_second_stage_needs_mentions_and_a_dense_encoder(few: Dictionary, own: list[Mention], two_stages: LinkerOptions) -> None:
-    with pytest.raises(LinkerError, match=r"a second stage \(rerank\.epochs\) needs a dense encoder, not tfidf; take one, or leave"):
+def test_a_second_stage_needs_mentions_and_a_dense_encoder(
+    few: Dictionary, own: list[Mention], two_stages: LinkerOptions
+) -> None:
+    with pytest.raises(
+        LinkerError,
+        match=r"a second stage \(rerank\.epochs\) needs a dense encoder, not tfidf; take one, or leave",
+    ):
         Linker.train(few, mentions=own, options=two_stages)
     both = [annotated("breast and ovarian cancer", "MESH:D001943", "MESH:D010051")]
     for mentions in ([], both):
         with pytest.raises(LinkerError, match="learns from annotated mentions of one concept"):
-            train(few, two_stages, mentions, work=Work(on_event=pytest.fail))  # before any training
+            train(
+                few, two_stages, mentions, work=RunSettings(on_event=pytest.fail)
+            )  # before any training
     with pytest.raises(LinkerError, match=r"rerank\.max_length is 96, set it to 64 or less"):
         train(few, changed(two_stages, {"rerank": {"max_length": 96}}), own)

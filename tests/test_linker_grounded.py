@@ -30,18 +30,33 @@ pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
 
 @pytest.mark.parametrize("name", ENCODERS)
-def test_it_is_trained_with_mentions_saved_and_loaded(name: str, sample: Path, tmp_path: Path) -> None:
+def test_it_is_trained_with_mentions_saved_and_loaded(
+    name: str, sample: Path, tmp_path: Path
+) -> None:
     dictionary = Dictionary.read(sample)
-    mentions = [item for item in readers.read(sample.with_name("sample_mentions.tsv")) if isinstance(item, Mention)][:30]
+    mentions = [
+        item
+        for item in readers.read(sample.with_name("sample_mentions.tsv"))
+        if isinstance(item, Mention)
+    ][:30]
     options = changed(preset("default", name), FEW if name == "fewshot" else QUICK)
     model = Linker.train(dictionary, encoder=name, options=options, mentions=mentions)
-    assert [(record["phase"], record["epoch"]) for record in model.history] == [("ground", 1), ("ground", 2), ("rank", 1), ("rank", 2)]
+    assert [(record["phase"], record["epoch"]) for record in model.history] == [
+        ("ground", 1),
+        ("ground", 2),
+        ("rank", 1),
+        ("rank", 2),
+    ]
     expected = {
         "dan-higher": {"synonym_loss", "context_loss", "between_loss", "dev_map"},
         "fewshot": {"synonym_loss", "between_loss", "dev_loss"},
     }.get(name, {"synonym_loss", "context_loss", "concept_loss", "dev_map"})
     assert model.history[0].keys() >= expected
-    right = [p.parts[0].best.concept_id in {i for g in p.mention.gold for i in g.ids} for p in model.link(mentions) if p.mention.gold]
+    right = [
+        p.parts[0].best.concept_id in {i for g in p.mention.gold for i in g.ids}
+        for p in model.link(mentions)
+        if p.mention.gold
+    ]
     assert np.mean(right) > 0.9
     model.save(tmp_path / "m")
     loaded = Linker.load(tmp_path / "m")
@@ -53,16 +68,32 @@ def test_it_is_trained_with_mentions_saved_and_loaded(name: str, sample: Path, t
 
 @pytest.mark.parametrize("name", ["dan-higher", "fewshot"])
 def test_without_mentions_no_lists_undo_large_classes(name: str, sample: Path) -> None:
-    options = changed(preset("default", name), {group: values for group, values in FEW.items() if group != "training"})
-    model = Linker.train(Dictionary.read(sample), encoder=name, options=changed(options, {"training": {"device": "cpu"}}))
+    options = changed(
+        preset("default", name),
+        {group: values for group, values in FEW.items() if group != "training"},
+    )
+    model = Linker.train(
+        Dictionary.read(sample),
+        encoder=name,
+        options=changed(options, {"training": {"device": "cpu"}}),
+    )
     assert {record["phase"] for record in model.history} == {"ground"}
-    assert model.generator.sparse_weight == pytest.approx(8 / 20)  # λ as it starts, by the scale of the dense score
+    assert model.generator.sparse_weight == pytest.approx(
+        8 / 20
+    )  # λ as it starts, by the scale of the dense score
 
 
-@pytest.mark.parametrize("paper", ["paper-dan-higher", "paper-fewshot", "paper-bne", "paper-bne-words"])
+@pytest.mark.parametrize(
+    "paper", ["paper-dan-higher", "paper-fewshot", "paper-bne", "paper-bne-words"]
+)
 def test_the_papers_settings_train(paper: str, sample: Path) -> None:
-    options = changed(PRESETS[paper], {**QUICK, "ground": {"epochs": 1, "level": 1, "parts": 5}, "training": {"device": "cpu"}})
-    model = Linker.train(Dictionary.read(sample), encoder=paper.removeprefix("paper-"), options=options)
+    options = changed(
+        PRESETS[paper],
+        {**QUICK, "ground": {"epochs": 1, "level": 1, "parts": 5}, "training": {"device": "cpu"}},
+    )
+    model = Linker.train(
+        Dictionary.read(sample), encoder=paper.removeprefix("paper-"), options=options
+    )
     assert [record["phase"] for record in model.history] == ["ground"]
     best = next(iter(model.link(["louis-bar syndrome"]))).parts[0].best
     assert best is not None

@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 from linker.matching import accepted, biosyn_rank, relevance, strict_rank
 from linker.types import Gold, GoldGroup
 
-OLD = {"x": frozenset("a"), "y": frozenset("bc"), "gone": frozenset()}  # x is now a; y stands on b and on c
+OLD = {
+    "x": frozenset("a"),
+    "y": frozenset("bc"),
+    "gone": frozenset(),
+}  # x is now a; y stands on b and on c
 
 
 def resolve(identifier: str) -> frozenset[str]:
@@ -21,12 +25,17 @@ def resolve(identifier: str) -> frozenset[str]:
 def gold(text: str) -> Gold:
     """Read `a|b+c/d`: | between groups, + between ids that are all needed, / between ids of which one is."""
     groups = [(part, "+" if "+" in part else "/") for part in text.split("|") if part]
-    return tuple(GoldGroup(tuple(part.split(sign)), "all_of" if sign == "+" else "one_of") for part, sign in groups)
+    return tuple(
+        GoldGroup(tuple(part.split(sign)), "all_of" if sign == "+" else "one_of")
+        for part, sign in groups
+    )
 
 
 def strict(parts: str, right: str) -> int | None:
     """Judge `bac,d`: the ranked concepts of each part, parts between commas; no part for the empty text."""
-    return strict_rank([list(part) for part in parts.split(",")] if parts else [], gold(right), resolve)
+    return strict_rank(
+        [list(part) for part in parts.split(",")] if parts else [], gold(right), resolve
+    )
 
 
 def test_accepted_are_the_ids_themselves_and_all_concepts_that_they_stand_for() -> None:
@@ -72,7 +81,9 @@ def test_strict_one_concept(parts: str, right: str, rank: int | None) -> None:
 
 
 @pytest.mark.parametrize(("parts", "rank"), [("", 1), (",", 1), ("a", None), (",a", None)])
-def test_strict_no_concept_is_right_only_when_nothing_is_returned(parts: str, rank: int | None) -> None:
+def test_strict_no_concept_is_right_only_when_nothing_is_returned(
+    parts: str, rank: int | None
+) -> None:
     assert strict(parts, "") == rank
 
 
@@ -98,7 +109,9 @@ def test_strict_no_concept_is_right_only_when_nothing_is_returned(parts: str, ra
         ("da,zb", "b/c|a/d", 2),
     ],
 )
-def test_strict_composites_need_a_one_to_one_matching(parts: str, right: str, rank: int | None) -> None:
+def test_strict_composites_need_a_one_to_one_matching(
+    parts: str, right: str, rank: int | None
+) -> None:
     assert strict(parts, right) == rank
 
 
@@ -140,7 +153,12 @@ def right_at(parts: list[str], groups: Gold, k: int) -> bool:
     return any(all(map(fits, parts, order)) for order in itertools.permutations(groups))
 
 
-@given(RANKED, st.lists(st.sampled_from(["a", "b", "c", "x", "y", "a+b", "d/e", "gone"]), min_size=2, max_size=4))
+@given(
+    RANKED,
+    st.lists(
+        st.sampled_from(["a", "b", "c", "x", "y", "a+b", "d/e", "gone"]), min_size=2, max_size=4
+    ),
+)
 @settings(deadline=None, max_examples=80)
 def test_strict_composites_the_slow_way(parts: list[str], groups: list[str]) -> None:
     right = gold("|".join(groups))
@@ -152,7 +170,14 @@ def test_strict_composites_the_slow_way(parts: list[str], groups: list[str]) -> 
 @settings(deadline=None, max_examples=80)
 def test_strict_aggregates_the_slow_way(parts: list[str], ids: list[str]) -> None:
     whole, single = gold("+".join(ids)), gold("|".join(ids))
-    expected = next((k for k in (1, 2, 3) if any(right_at([part], whole, k) for part in parts) or right_at(parts, single, k)), None)
+    expected = next(
+        (
+            k
+            for k in (1, 2, 3)
+            if any(right_at([part], whole, k) for part in parts) or right_at(parts, single, k)
+        ),
+        None,
+    )
     assert strict(",".join(parts), "+".join(ids)) == expected
 
 
@@ -178,8 +203,13 @@ def test_biosyn(parts: list[list[str]], right: str, rank: int | None) -> None:
     assert biosyn_rank([[set(ids) for ids in part] for part in parts], gold(right), resolve) == rank
 
 
-@given(st.lists(st.sets(st.sampled_from("abcdx")), max_size=5), st.sampled_from(["", "a", "x", "y", "c|d", "a+b"]))
+@given(
+    st.lists(st.sets(st.sampled_from("abcdx")), max_size=5),
+    st.sampled_from(["", "a", "x", "y", "c|d", "a+b"]),
+)
 @settings(deadline=None, max_examples=80)
 def test_biosyn_and_relevance_call_the_same_names_right(names: list[set[str]], ids: str) -> None:
     graded = [relevance(name, accepted(gold(ids), resolve), set("abcd")) for name in names]
-    assert biosyn_rank([names], gold(ids), resolve) == (graded.index(2) + 1 if 2 in graded else None)
+    assert biosyn_rank([names], gold(ids), resolve) == (
+        graded.index(2) + 1 if 2 in graded else None
+    )

@@ -17,7 +17,9 @@ from linker.metrics import hits, mean_interval, paired_difference, reciprocal_ra
 RANKS = [1, 0, 3, 2, 20, 21]
 
 
-@pytest.mark.parametrize(("k", "expected"), [(1, [1, 0, 0, 0, 0, 0]), (3, [1, 0, 1, 1, 0, 0]), (20, [1, 0, 1, 1, 1, 0])])
+@pytest.mark.parametrize(
+    ("k", "expected"), [(1, [1, 0, 0, 0, 0, 0]), (3, [1, 0, 1, 1, 0, 0]), (20, [1, 0, 1, 1, 1, 0])]
+)
 def test_hits(k: int, expected: list[int]) -> None:
     assert hits(RANKS, k).tolist() == expected
 
@@ -74,8 +76,15 @@ def all_draws(*systems: list[list[float]]) -> list[list[float]]:
     means = []
     places = range(len(systems[0][0]))
     for mentions in itertools.product(places, repeat=len(places)):
-        for runs in itertools.product(*(itertools.product(system, repeat=len(system)) for system in systems)):
-            means.append([sum(run[m] for run in of_one for m in mentions) / len(of_one) / len(places) for of_one in runs])
+        for runs in itertools.product(
+            *(itertools.product(system, repeat=len(system)) for system in systems)
+        ):
+            means.append(
+                [
+                    sum(run[m] for run in of_one for m in mentions) / len(of_one) / len(places)
+                    for of_one in runs
+                ]
+            )
     return means
 
 
@@ -86,7 +95,9 @@ B = [[0.4, 0.3, 0.6], [0.7, 0.05, 0.1]]
 def test_difference_the_slow_way() -> None:
     exact = np.quantile([a - b for a, b in all_draws(A, B)], [0.1, 0.9])
     difference, lower, upper = paired_difference(A, B, draws=40_000, level=0.8)
-    assert difference == pytest.approx((0.9 + 0.1 + 0.5 + 0.8 + 0.35 + 0.2) / 6 - (0.4 + 0.3 + 0.6 + 0.7 + 0.05 + 0.1) / 6)
+    assert difference == pytest.approx(
+        (0.9 + 0.1 + 0.5 + 0.8 + 0.35 + 0.2) / 6 - (0.4 + 0.3 + 0.6 + 0.7 + 0.05 + 0.1) / 6
+    )
     assert (lower, upper) == pytest.approx(exact, abs=0.01)
 
 
@@ -99,12 +110,20 @@ def test_interval_of_runs_the_slow_way() -> None:
 
 def test_identical_systems_of_one_run_differ_by_nothing() -> None:
     values = [[0, 1, 1, 0, 1] * 20]
-    assert paired_difference(values, values) == (0, 0, 0)  # only pairing gives this: unpaired, each mean moves by 0.05
+    assert paired_difference(values, values) == (
+        0,
+        0,
+        0,
+    )  # only pairing gives this: unpaired, each mean moves by 0.05
 
 
 def test_the_runs_of_identical_systems_are_drawn_apart() -> None:
     values = [[0.0] * 10, [1.0] * 10]
-    assert paired_difference(values, values) == (0, -1, 1)  # a draw has means 0, 1/2 or 1; 1/16 of them are 0 - 1
+    assert paired_difference(values, values) == (
+        0,
+        -1,
+        1,
+    )  # a draw has means 0, 1/2 or 1; 1/16 of them are 0 - 1
 
 
 def test_better_by_one_mention() -> None:
@@ -143,7 +162,11 @@ def test_memory_is_bounded_whatever_the_draws(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(metrics, "_CELLS", 250)
     held: list[int] = []
     times = metrics._times
-    monkeypatch.setattr(metrics, "_times", lambda g, things, draws: (held.append(things * draws), times(g, things, draws))[1])
+    monkeypatch.setattr(
+        metrics,
+        "_times",
+        lambda g, things, draws: (held.append(things * draws), times(g, things, draws))[1],
+    )
     drawn = metrics._drawn_means([np.ones((2, 100)), np.zeros((3, 100))], 7, 0)
     assert drawn.tolist() == [[1.0] * 7, [0.0] * 7]
     assert max(held) == 200
@@ -151,7 +174,9 @@ def test_memory_is_bounded_whatever_the_draws(monkeypatch: pytest.MonkeyPatch) -
 
 def test_intervals_of_runs_are_the_same_for_the_same_seed() -> None:
     values = np.random.default_rng(0).random((3, 40))
-    assert run_interval(values, seed=1) == run_interval(values, seed=1) != run_interval(values, seed=2)
+    assert (
+        run_interval(values, seed=1) == run_interval(values, seed=1) != run_interval(values, seed=2)
+    )
     assert paired_difference(values, values, seed=1) == paired_difference(values, values, seed=1)
 
 
@@ -173,7 +198,9 @@ def test_values_without_runs_are_refused() -> None:
 
 def test_average_precision_by_hand() -> None:
     ranks = [np.array([1, 3]), np.array([2]), np.array([1, 2, 3])]
-    assert metrics.average_precisions(ranks).tolist() == pytest.approx([(1 / 1 + 2 / 3) / 2, 1 / 2, 1])
+    assert metrics.average_precisions(ranks).tolist() == pytest.approx(
+        [(1 / 1 + 2 / 3) / 2, 1 / 2, 1]
+    )
 
 
 def test_coverage_by_hand() -> None:

@@ -16,7 +16,9 @@ from linker.errors import LinkerError
 from linker.options import PRESETS, LinkerOptions, TextOptions, changed, preset
 from linker.text.normalize import NormalizeOptions
 
-PLAIN = LinkerOptions(sparse=TfidfOptions("char", 1, 2, sublinear=False))  # whatever the defaults are
+PLAIN = LinkerOptions(
+    sparse=TfidfOptions("char", 1, 2, sublinear=False)
+)  # whatever the defaults are
 
 
 def test_presets() -> None:
@@ -24,15 +26,22 @@ def test_presets() -> None:
     biosyn = preset("paper-biosyn")
     assert biosyn.sparse == TfidfOptions("char", 1, 2, sublinear=False)
     assert biosyn.text.training_composites == "join"
-    assert biosyn.normalize == NormalizeOptions(punctuation="ascii", greek=False, dashes=False, ligatures=False, accents=False)
-    with pytest.raises(LinkerError, match="there is no preset 'x'; choose one of: default, paper-biosyn"):
+    assert biosyn.normalize == NormalizeOptions(
+        punctuation="ascii", greek=False, dashes=False, ligatures=False, accents=False
+    )
+    with pytest.raises(
+        LinkerError, match="there is no preset 'x'; choose one of: default, paper-biosyn"
+    ):
         preset("x")
 
 
 def test_texts_are_read_as_the_type_of_the_field() -> None:
     new = changed(
         PLAIN,
-        {"sparse": {"ngram_max": "3", "analyzer": "CHAR_WB", "sublinear": "true"}, "text": {"composites": False, "abbreviations": "False"}},
+        {
+            "sparse": {"ngram_max": "3", "analyzer": "CHAR_WB", "sublinear": "true"},
+            "text": {"composites": False, "abbreviations": "False"},
+        },
     )
     assert new.sparse == TfidfOptions("char_wb", 1, 3, sublinear=True)
     assert new.text == TextOptions(composites=False, abbreviations=False)
@@ -40,10 +49,15 @@ def test_texts_are_read_as_the_type_of_the_field() -> None:
 
 
 def test_options_of_a_group_are_checked_together() -> None:
-    assert changed(PLAIN, {"sparse": {"ngram_min": 4, "ngram_max": 5}}).sparse == TfidfOptions("char", 4, 5, sublinear=False)
+    assert changed(PLAIN, {"sparse": {"ngram_min": 4, "ngram_max": 5}}).sparse == TfidfOptions(
+        "char", 4, 5, sublinear=False
+    )
 
 
-@pytest.mark.parametrize("options", [*PRESETS.values(), LinkerOptions(sparse=TfidfOptions("char_wb", 3, 6, sublinear=True))])
+@pytest.mark.parametrize(
+    "options",
+    [*PRESETS.values(), LinkerOptions(sparse=TfidfOptions("char_wb", 3, 6, sublinear=True))],
+)
 def test_saved_options_come_back(options: LinkerOptions) -> None:
     assert changed(LinkerOptions(), json.loads(json.dumps(dataclasses.asdict(options)))) == options
 
@@ -60,33 +74,74 @@ GROUPS = "normalize, text, sparse, transformer, words, dan, fewshot, bne, align,
             "there is no option group '__class__'; choose one of: " + GROUPS,
         ),
         ({"sparse": 3}, "there is no option group 'sparse'; choose one of: " + GROUPS),
-        ({"sparse": {"x": 1}}, "there is no option sparse.x; sparse has: analyzer, ngram_min, ngram_max, sublinear"),
-        ({"sparse": {"analyzer": "word"}}, "sparse.analyzer is 'word'; choose one of: char, char_wb"),
-        ({"sparse": {"sublinear": "maybe"}}, "sparse.sublinear is 'maybe'; choose one of: true, false"),
+        (
+            {"sparse": {"x": 1}},
+            "there is no option sparse.x; sparse has: analyzer, ngram_min, ngram_max, sublinear",
+        ),
+        (
+            {"sparse": {"analyzer": "word"}},
+            "sparse.analyzer is 'word'; choose one of: char, char_wb",
+        ),
+        (
+            {"sparse": {"sublinear": "maybe"}},
+            "sparse.sublinear is 'maybe'; choose one of: true, false",
+        ),
         ({"sparse": {"ngram_max": "two"}}, "sparse.ngram_max is 'two'; expected: a whole number"),
         ({"sparse": {"ngram_max": 2.5}}, "sparse.ngram_max is 2.5; expected: a whole number"),
-        ({"sparse": {"ngram_max": float("inf")}}, "sparse.ngram_max is inf; expected: a whole number"),
+        (
+            {"sparse": {"ngram_max": float("inf")}},
+            "sparse.ngram_max is inf; expected: a whole number",
+        ),
         ({"sparse": {"ngram_max": None}}, "sparse.ngram_max is None; expected: a whole number"),
         ({"sparse": {"ngram_max": [2]}}, "sparse.ngram_max is [2]; expected: a whole number"),
-        ({"ground": {"loss": "cosine"}}, "ground.loss is 'cosine'; choose one of: contrast, triplet, logistic"),
+        (
+            {"ground": {"loss": "cosine"}},
+            "ground.loss is 'cosine'; choose one of: contrast, triplet, logistic",
+        ),
         ({"ground": {"batch_size": 1}}, "ground.batch_size is 1; expected: 2 or more"),
         ({"sparse": {"ngram_min": 0}}, "sparse.ngram_min is 0; expected: 1 or more"),
-        ({"sparse": {"ngram_max": 100_000_000}}, "sparse.ngram_max is 100000000; expected: 1 to 30"),
+        (
+            {"sparse": {"ngram_max": 100_000_000}},
+            "sparse.ngram_max is 100000000; expected: 1 to 30",
+        ),
         ({"words": {"max_n": 10**9}}, "words.max_n is 1000000000; expected: 1 to 50"),
-        ({"words": {"min_n": 4, "max_n": 3}}, "words.max_n is 3; expected: 4 (words.min_n) or more"),
+        (
+            {"words": {"min_n": 4, "max_n": 3}},
+            "words.max_n is 3; expected: 4 (words.min_n) or more",
+        ),
         ({"words": {"negative": 10**9}}, "words.negative is 1000000000; expected: 1 to 1000"),
-        ({"words": {"buckets": 3_000_000, "dim": 300}}, "words.buckets is 3000000; expected: 2000000 or less where words.dim is 300"),
-        ({"bne": {"hidden": 2001}}, "bne.hidden is 2001; expected: 1 to 2000, or bne.characters=false"),
+        (
+            {"words": {"buckets": 3_000_000, "dim": 300}},
+            "words.buckets is 3000000; expected: 2000000 or less where words.dim is 300",
+        ),
+        (
+            {"bne": {"hidden": 2001}},
+            "bne.hidden is 2001; expected: 1 to 2000, or bne.characters=false",
+        ),
         ({"align": {"warmup": -1}}, "align.warmup is -1.0; expected: 0 or more"),
         ({"align": {"warmup": "nan"}}, "align.warmup is nan; expected: 0 or more"),
         ({"align": {"warmup": "inf"}}, "align.warmup is inf; expected: 0 to 1"),
-        ({"training": {"learning_rate": 1e9}}, "training.learning_rate is 1000000000.0; expected: a number above 0, at most 100"),
-        ({"sparse": {"ngram_max": 16**5000}}, "sparse.ngram_max is a number of thousands of digits, which no option may be"),
-        ({"sparse": {"ngram_max": "9" * 4000}}, f"sparse.ngram_max is {'9' * 80}…; expected: 1 to 30"),
-        ({"sparse": {"ngram_min": 3}}, "sparse.ngram_min 3 and ngram_max 2: 1 <= ngram_min <= ngram_max is wanted"),
+        (
+            {"training": {"learning_rate": 1e9}},
+            "training.learning_rate is 1000000000.0; expected: a number above 0, at most 100",
+        ),
+        (
+            {"sparse": {"ngram_max": 16**5000}},
+            "sparse.ngram_max is a number of thousands of digits, which no option may be",
+        ),
+        (
+            {"sparse": {"ngram_max": "9" * 4000}},
+            f"sparse.ngram_max is {'9' * 80}…; expected: 1 to 30",
+        ),
+        (
+            {"sparse": {"ngram_min": 3}},
+            "sparse.ngram_min 3 and ngram_max 2: 1 <= ngram_min <= ngram_max is wanted",
+        ),
     ],
 )
-def test_wrong_options_say_what_is_right(values: dict[str, dict[str, object]], message: str) -> None:
+def test_wrong_options_say_what_is_right(
+    values: dict[str, dict[str, object]], message: str
+) -> None:
     with pytest.raises(LinkerError, match=f"^{re.escape(message)}$"):
         changed(PLAIN, values)
 
@@ -104,7 +159,9 @@ def test_defaults_of_an_encoder() -> None:
 @pytest.fixture(scope="module")
 def attack() -> Any:
     """The module of the attacks on options."""
-    spec = importlib.util.spec_from_file_location("attack_options", Path(__file__).parent / "attacks" / "options.py")
+    spec = importlib.util.spec_from_file_location(
+        "attack_options", Path(__file__).parent / "attacks" / "options.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -114,7 +171,13 @@ def attack() -> Any:
 
 def test_every_number_has_a_range_and_a_value_in_it(attack: Any) -> None:
     ranges = attack.numeric()
-    assert {"sparse.ngram_max", "words.seed", "text.document_weight", "rerank.words", "training.sparse_weight"} <= set(ranges)
+    assert {
+        "sparse.ngram_max",
+        "words.seed",
+        "text.document_weight",
+        "rerank.words",
+        "training.sparse_weight",
+    } <= set(ranges)
     for options in PRESETS.values():
         for option, limits in ranges.items():
             group, _, field = option.partition(".")
@@ -124,7 +187,11 @@ def test_every_number_has_a_range_and_a_value_in_it(attack: Any) -> None:
 def test_what_nobody_means_is_refused_everywhere_by_the_name_of_the_option(attack: Any) -> None:
     refused = {case: attack.read(*case) for case in attack.cases()}
     for (option, value), said in refused.items():
-        assert len({bool(refusal) for refusal in said}) == 1, (option, value, said)  # by --set, TOML and JSON alike
+        assert len({bool(refusal) for refusal in said}) == 1, (
+            option,
+            value,
+            said,
+        )  # by --set, TOML and JSON alike
         assert all(option in refusal for refusal in said if refusal), (option, value, said)
     never = ("nan", "inf", "-inf", "1e400", "100000000000000000000", "many")
     assert [case for case, said in refused.items() if case[1] in never and not all(said)] == []
@@ -133,8 +200,23 @@ def test_what_nobody_means_is_refused_everywhere_by_the_name_of_the_option(attac
 @pytest.mark.parametrize(
     "option",
     [
-        *("text.document_weight", "sparse.ngram_max", "words.window", "words.negative", "words.max_n", "align.warmup", "ground.level"),
-        *("ground.negatives", "ground.pool", "ground.triplets", "training.top_k", "training.max_hypernyms", "training.height"),
+        *(
+            "text.document_weight",
+            "sparse.ngram_max",
+            "words.window",
+            "words.negative",
+            "words.max_n",
+            "align.warmup",
+            "ground.level",
+        ),
+        *(
+            "ground.negatives",
+            "ground.pool",
+            "ground.triplets",
+            "training.top_k",
+            "training.max_hypernyms",
+            "training.height",
+        ),
     ],
 )
 def test_the_upper_end_of_a_range_trains_a_tiny_dictionary(attack: Any, option: str) -> None:
@@ -142,5 +224,10 @@ def test_the_upper_end_of_a_range_trains_a_tiny_dictionary(attack: Any, option: 
     for package in ("torch", "transformers", "accelerate", "gensim"):
         pytest.importorskip(package)
     assert (
-        attack.trained(option, str(attack.numeric()[option].most), "tfidf" if option[0] == "s" or option[:4] == "text" else "dan") is None
+        attack.trained(
+            option,
+            str(attack.numeric()[option].most),
+            "tfidf" if option[0] == "s" or option[:4] == "text" else "dan",
+        )
+        is None
     )

@@ -14,16 +14,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker import files, persistence, replacing
+from linker import files, persistence
 from linker.errors import LinkerError
+from linker.files import replacing
 from linker.persistence import Strings
 
-TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampled_from(["", "é", "𝒳", "\U0010ffff", "\x00"]))
+TEXTS = st.lists(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+    | st.sampled_from(["", "é", "𝒳", "\U0010ffff", "\x00"])
+)
 
 
 def save(path: Path, kind: str = "model") -> Path:
     with persistence.saving(path, kind, {"encoder": "tfidf"}) as folder:
-        persistence.save_arrays(folder, {"whole": np.arange(3, dtype=np.int32), "empty": np.empty(0, np.float32)})
+        persistence.save_arrays(
+            folder, {"whole": np.arange(3, dtype=np.int32), "empty": np.empty(0, np.float32)}
+        )
         persistence.save_arrays(folder / "deep", {"half": np.array([[0.5], [1.5]])})
         persistence.save_json(folder / "seen.json", ["β", 1])
     return path
@@ -31,7 +37,11 @@ def save(path: Path, kind: str = "model") -> Path:
 
 def sign(folder: Path, **extra: str) -> None:
     """Write a manifest that is true to the folder, as a forger would."""
-    sums = {f.relative_to(folder).as_posix(): files.sha256(f) for f in folder.rglob("*") if f.is_file() and f.name != "manifest.json"}
+    sums = {
+        f.relative_to(folder).as_posix(): files.sha256(f)
+        for f in folder.rglob("*")
+        if f.is_file() and f.name != "manifest.json"
+    }
     persistence.save_json(folder / "manifest.json", {"sha256": sums | extra})
 
 
@@ -76,7 +86,12 @@ def test_strings_have_an_end(row: int) -> None:
 def test_what_was_saved_comes_back(tmp_path: Path) -> None:
     folder = save(tmp_path / "m")
     config = check(folder)
-    assert config == {"format_version": 1, "kind": "model", "code_version": persistence.VERSION, "encoder": "tfidf"}
+    assert config == {
+        "format_version": 1,
+        "kind": "model",
+        "code_version": persistence.VERSION,
+        "encoder": "tfidf",
+    }
     arrays = persistence.load_arrays(folder)
     assert sorted(arrays) == ["empty", "whole"]
     assert arrays["whole"].tolist() == [0, 1, 2]
@@ -93,14 +108,18 @@ def test_changing_a_loaded_array_leaves_the_file(tmp_path: Path) -> None:
     assert persistence.load_arrays(folder)["whole"].tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("name", ["whole.npy", "empty.npy", "deep/half.npy", "seen.json", "config.json", "manifest.json"])
+@pytest.mark.parametrize(
+    "name", ["whole.npy", "empty.npy", "deep/half.npy", "seen.json", "config.json", "manifest.json"]
+)
 def test_a_changed_byte_is_found(tmp_path: Path, name: str) -> None:
     folder = save(tmp_path / "m")
     data = (folder / name).read_bytes()
     for at in range(0, len(data), 4):
         (folder / name).write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
         message = refusal(folder)
-        assert name in message or (name == "config.json" and message.startswith(f"{folder}: this folder holds a "))
+        assert name in message or (
+            name == "config.json" and message.startswith(f"{folder}: this folder holds a ")
+        )
     (folder / name).write_bytes(data)
     check(folder)
 
@@ -116,16 +135,32 @@ def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
 def test_a_missing_manifest_is_named(tmp_path: Path) -> None:
     folder = save(tmp_path / "m")
     (folder / "manifest.json").unlink()
-    assert refusal(folder) == f"{folder / 'manifest.json'}: there is no such file; the folder is incomplete, train or save it again"
-
-
-@pytest.mark.parametrize(("kind", "hint"), [("model", "train one (linker train --dict FILE -o DIR)"), ("dictionary", "save one first")])
-def test_a_missing_folder_says_how_to_make_one(tmp_path: Path, kind: str, hint: str) -> None:
-    assert refusal(tmp_path / "none", kind).startswith(f"{tmp_path / 'none'}: there is no {kind} here (no config.json); {hint}")
+    assert (
+        refusal(folder)
+        == f"{folder / 'manifest.json'}: there is no such file; the folder is incomplete, train or save it again"
+    )
 
 
 @pytest.mark.parametrize(
-    "name", ["extra.npy", "deep/extra.npy", "training.jsonl", "deep/tokenizer_config.json", "vocab.txt", "x.safetensors"]
+    ("kind", "hint"),
+    [("model", "train one (linker train --dict FILE -o DIR)"), ("dictionary", "save one first")],
+)
+def test_a_missing_folder_says_how_to_make_one(tmp_path: Path, kind: str, hint: str) -> None:
+    assert refusal(tmp_path / "none", kind).startswith(
+        f"{tmp_path / 'none'}: there is no {kind} here (no config.json); {hint}"
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "extra.npy",
+        "deep/extra.npy",
+        "training.jsonl",
+        "deep/tokenizer_config.json",
+        "vocab.txt",
+        "x.safetensors",
+    ],
 )
 def test_a_file_that_nobody_signed_is_refused(tmp_path: Path, name: str) -> None:
     folder = save(tmp_path / "m")
@@ -144,8 +179,12 @@ def test_a_pipe_or_link_that_nobody_signed_is_refused(tmp_path: Path) -> None:
     assert "link: is not in manifest.json" in refusal(folder)
 
 
-@pytest.mark.parametrize("name", ["README.md", ".DS_Store", "deep/.DS_Store", ".git/config", ".gitattributes"])
-def test_what_hubs_and_desktops_put_beside_a_model_is_passed_over(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["README.md", ".DS_Store", "deep/.DS_Store", ".git/config", ".gitattributes"]
+)
+def test_what_hubs_and_desktops_put_beside_a_model_is_passed_over(
+    tmp_path: Path, name: str
+) -> None:
     folder = save(tmp_path / "m")
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("{}")
@@ -158,7 +197,10 @@ def test_another_format_version_is_refused_by_number(tmp_path: Path, version: ob
     config = json.loads((folder / "config.json").read_text()) | {"format_version": version}
     persistence.save_json(folder / "config.json", config)
     sign(folder)
-    assert f"config.json: format_version is {version!r}, this release ({persistence.VERSION}) reads 1; " in refusal(folder)
+    assert (
+        f"config.json: format_version is {version!r}, this release ({persistence.VERSION}) reads 1; "
+        in refusal(folder)
+    )
 
 
 @pytest.mark.parametrize("content", ["[]", "1", "null", '"x"'])
@@ -170,14 +212,19 @@ def test_a_configuration_of_another_shape_is_refused(tmp_path: Path, content: st
 
 def test_a_folder_of_another_kind_is_refused(tmp_path: Path) -> None:
     folder = save(tmp_path / "d", "dictionary")
-    assert refusal(folder, "model") == f"{folder}: this folder holds a 'dictionary', a model was expected"
+    assert (
+        refusal(folder, "model")
+        == f"{folder}: this folder holds a 'dictionary', a model was expected"
+    )
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"sha256": []}'])
 def test_a_manifest_without_checksums_is_refused(tmp_path: Path, content: str) -> None:
     folder = save(tmp_path / "m")
     (folder / "manifest.json").write_text(content)
-    assert refusal(folder) == f"{folder / 'manifest.json'}: holds no checksums; train or save it again"
+    assert (
+        refusal(folder) == f"{folder / 'manifest.json'}: holds no checksums; train or save it again"
+    )
 
 
 @pytest.mark.parametrize("absolute", [False, True])
@@ -213,7 +260,9 @@ def _nothing(path: Path) -> None:
 
 def _headed(header: bytes) -> Callable[[Path], None]:
     def forge(path: Path) -> None:
-        path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(24))
+        path.write_bytes(
+            b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(24)
+        )
 
     return forge
 
@@ -231,13 +280,17 @@ _HEADERS = [
 ]
 
 
-@pytest.mark.parametrize("forge", [_pickled, _raw_pickle, _zip, _cut, _nothing, *map(_headed, _HEADERS)])
+@pytest.mark.parametrize(
+    "forge", [_pickled, _raw_pickle, _zip, _cut, _nothing, *map(_headed, _HEADERS)]
+)
 def test_what_is_no_plain_array_is_refused_though_signed(tmp_path: Path, forge) -> None:  # type: ignore[no-untyped-def]
     folder = save(tmp_path / "m")
     forge(folder / "whole.npy")
     sign(folder)
     check(folder)
-    with pytest.raises(LinkerError, match=r"whole\.npy: is no array of plain values \(.*\); the folder was changed"):
+    with pytest.raises(
+        LinkerError, match=r"whole\.npy: is no array of plain values \(.*\); the folder was changed"
+    ):
         persistence.load_arrays(folder)
 
 
@@ -249,7 +302,9 @@ def kill(folder: Path, blow: type[BaseException]) -> None:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {f.relative_to(folder).as_posix(): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+    return {
+        f.relative_to(folder).as_posix(): f.read_bytes() for f in folder.rglob("*") if f.is_file()
+    }
 
 
 @pytest.mark.parametrize("blow", [RuntimeError, KeyboardInterrupt, SystemExit])
@@ -271,7 +326,10 @@ def test_a_killed_first_save_leaves_nothing(tmp_path: Path) -> None:
 def test_a_full_disk_is_a_message_and_leaves_the_old_folder(tmp_path: Path) -> None:
     folder = save(tmp_path / "m")
     before = contents(tmp_path)
-    with pytest.raises(LinkerError, match="cannot be written: No space left on device"), persistence.saving(folder, "model", {}):
+    with (
+        pytest.raises(LinkerError, match="cannot be written: No space left on device"),
+        persistence.saving(folder, "model", {}),
+    ):
         raise OSError(28, "No space left on device")
     assert contents(tmp_path) == before
 
@@ -334,7 +392,9 @@ def test_broken_json_is_named(tmp_path: Path, content: bytes) -> None:
 @pytest.mark.parametrize("text", ['{"name": "an extension"}', '{"sha256": null}', "[]", "no JSON"])
 def test_the_manifest_of_somebody_else_is_not_ours(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(LinkerError, match=r"holds manifest\.json, which linker did not write there"):
+    with pytest.raises(
+        LinkerError, match=r"holds manifest\.json, which linker did not write there"
+    ):
         persistence.check_replaceable(tmp_path)
 
 
@@ -352,7 +412,9 @@ def test_numbers_in_half_precision(numbers: list[float]) -> None:
     half = persistence.halved(values)
     assert half.dtype == np.float32
     if np.abs(values).max(initial=0) < 65_504:  # the largest number of half precision
-        assert np.abs(half - values).max(initial=0) <= max(2**-25, np.abs(values).max(initial=0) * 2**-11)
+        assert np.abs(half - values).max(initial=0) <= max(
+            2**-25, np.abs(values).max(initial=0) * 2**-11
+        )
         assert persistence.narrow(half).dtype == np.float16
     for kept in (half, values):
         assert persistence.widened(persistence.narrow(kept)).tolist() == kept.tolist()
@@ -378,7 +440,9 @@ def number(path: Path, value: int) -> None:
 
 
 @pytest.mark.parametrize("is_linux", [True, False])
-def test_what_is_replaced_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_linux: bool) -> None:
+def test_what_is_replaced_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_linux: bool
+) -> None:
     if not is_linux:
         monkeypatch.setattr(replacing, "_DESCRIPTORS", tmp_path / "none")
     number(tmp_path / "m", 1)
@@ -388,7 +452,10 @@ def test_what_is_replaced_while_it_is_read_is_read_again(tmp_path: Path, monkeyp
         if value := next(values, None):
             number(tmp_path / "m", value)
 
-    assert persistence.load(tmp_path / "m", "model", lambda folder, _: halves(folder, replace)) == (4, 4)
+    assert persistence.load(tmp_path / "m", "model", lambda folder, _: halves(folder, replace)) == (
+        4,
+        4,
+    )
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="wants Linux")
@@ -400,21 +467,35 @@ def test_a_folder_that_is_moved_away_is_read_to_its_end(tmp_path: Path) -> None:
         (tmp_path / "m").rename(tmp_path / "old")
         (tmp_path / "other").rename(tmp_path / "m")
 
-    assert persistence.load(tmp_path / "m", "model", lambda folder, _: halves(folder, move)) == (1, 1)
+    assert persistence.load(tmp_path / "m", "model", lambda folder, _: halves(folder, move)) == (
+        1,
+        1,
+    )
 
 
-def test_a_folder_that_is_replaced_for_ever_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_is_replaced_for_ever_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(persistence, "_ATTEMPTS", 3)
     number(tmp_path / "m", 1)
-    with pytest.raises(LinkerError, match=r"m: was replaced 3 times while it was read; stop what writes it"):
-        persistence.load(tmp_path / "m", "model", lambda folder, _: halves(folder, lambda: number(tmp_path / "m", 2)))
+    with pytest.raises(
+        LinkerError, match=r"m: was replaced 3 times while it was read; stop what writes it"
+    ):
+        persistence.load(
+            tmp_path / "m",
+            "model",
+            lambda folder, _: halves(folder, lambda: number(tmp_path / "m", 2)),
+        )
 
 
 def test_messages_name_the_folder_as_the_user_does(tmp_path: Path) -> None:
     folder = save(tmp_path / "m")
     with pytest.raises(LinkerError) as caught:
         persistence.load(folder, "model", lambda path, _: persistence.load_json(path / "none.json"))
-    assert str(caught.value) == f"{folder / 'none.json'}: there is no such file; the folder is incomplete, train or save it again"
+    assert (
+        str(caught.value)
+        == f"{folder / 'none.json'}: there is no such file; the folder is incomplete, train or save it again"
+    )
     with pytest.raises(LinkerError) as caught:
         persistence.load(folder, "model", lambda path, _: (path / "none").read_bytes())
     assert str(caught.value) == f"{folder / 'none'}: cannot be read: No such file or directory"

@@ -19,7 +19,12 @@ PAGES = ("README.md", "dictionaries/README.md")
 
 def commands() -> list[str]:
     """Every line of the pages' code blocks that runs linker, without its comment, pipes and redirections."""
-    blocks = "\n".join("\n".join(re.findall(r"```\w*\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)) for page in PAGES)
+    blocks = "\n".join(
+        "\n".join(
+            re.findall(r"```\w*\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+        )
+        for page in PAGES
+    )
     lines = (
         re.sub(r"\s*(>|#|\s\|).*", "", line[line.index("linker ") :])
         for line in blocks.splitlines()

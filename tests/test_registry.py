@@ -11,12 +11,19 @@ import pytest
 from linker import registry
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
-from linker.extras import install_hint
+from linker.version import install_hint
 
 
 def plug_in(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
-    points = [importlib.metadata.EntryPoint(name, value, "linker.encoders") for name, value in values.items()]
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points if group == "linker.encoders" else [])
+    points = [
+        importlib.metadata.EntryPoint(name, value, "linker.encoders")
+        for name, value in values.items()
+    ]
+    monkeypatch.setattr(
+        importlib.metadata,
+        "entry_points",
+        lambda group: points if group == "linker.encoders" else [],
+    )
 
 
 def test_every_encoder_of_ours_is_there() -> None:
@@ -28,7 +35,9 @@ def test_every_encoder_of_ours_is_there() -> None:
 def test_an_unknown_encoder_lists_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     plug_in(monkeypatch, abc="os:path")
     choices = ", ".join(sorted([*registry.ENCODERS, "abc"]))
-    with pytest.raises(LinkerError, match=re.escape(f"there is no encoder 'tfid'; choose one of: {choices}")):
+    with pytest.raises(
+        LinkerError, match=re.escape(f"there is no encoder 'tfid'; choose one of: {choices}")
+    ):
         registry.load("tfid")
 
 
@@ -50,8 +59,12 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("missing", [[], ["torch"], ["torch", "gensim"]])
-def test_the_best_encoder_of_those_that_can_be_had(monkeypatch: pytest.MonkeyPatch, missing: list[str]) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in missing else importlib.metadata)
+def test_the_best_encoder_of_those_that_can_be_had(
+    monkeypatch: pytest.MonkeyPatch, missing: list[str]
+) -> None:
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name in missing else importlib.metadata
+    )
     name, why = registry.best()
     assert name == ("tfidf" if missing else "dan")
     assert all(package in why for package in missing)

@@ -25,7 +25,11 @@ Row = dict[str, str]
 
 
 def parse(text: str) -> list[Row]:
-    return [dict(zip(COLUMNS, line.split("\t"), strict=True)) for line in text.splitlines() if not line.startswith("#")]
+    return [
+        dict(zip(COLUMNS, line.split("\t"), strict=True))
+        for line in text.splitlines()
+        if not line.startswith("#")
+    ]
 
 
 def items(cell: str) -> list[str]:
@@ -47,7 +51,9 @@ def medic(data: Path) -> dict[str, Row]:
     file = data / "medic" / "CTD_diseases_2017-06-06.tsv.gz"
     if not file.exists():
         pytest.skip(f"{file} is not there")
-    return {row["DiseaseID"]: row for row in parse(gzip.decompress(file.read_bytes()).decode("utf-8"))}
+    return {
+        row["DiseaseID"]: row for row in parse(gzip.decompress(file.read_bytes()).decode("utf-8"))
+    }
 
 
 def ancestors(concept: str, table: dict[str, Row]) -> set[str]:
@@ -68,14 +74,22 @@ def test_the_header_names_the_columns_and_says_what_the_file_is(sample: Path) ->
 
 def test_there_are_some_three_hundred_rows_with_unique_ids_and_names(rows: list[Row]) -> None:
     assert 300 <= len(rows) <= 360
-    assert len({row["DiseaseID"] for row in rows}) == len({row["DiseaseName"].lower() for row in rows}) == len(rows)
+    assert (
+        len({row["DiseaseID"] for row in rows})
+        == len({row["DiseaseName"].lower() for row in rows})
+        == len(rows)
+    )
     assert all(row["DiseaseName"] == row["DiseaseName"].strip() for row in rows)
 
 
 def test_every_parent_is_a_row_and_all_rows_reach_the_one_root(rows: list[Row]) -> None:
     table = {row["DiseaseID"]: row for row in rows}
     assert [i for i, row in table.items() if not row["ParentIDs"]] == ["MESH:C"]
-    assert all("MESH:C" in ancestors(i, table) and i not in ancestors(i, table) for i in table if i != "MESH:C")
+    assert all(
+        "MESH:C" in ancestors(i, table) and i not in ancestors(i, table)
+        for i in table
+        if i != "MESH:C"
+    )
 
 
 def test_each_row_has_up_to_eight_different_synonyms(rows: list[Row]) -> None:
@@ -87,7 +101,13 @@ def test_each_row_has_up_to_eight_different_synonyms(rows: list[Row]) -> None:
 
 def test_some_names_and_alternative_ids_stand_under_several_concepts(rows: list[Row]) -> None:
     names = Counter(name for row in rows for name in items(row["Synonyms"]))
-    assert {name: names[name] for name in ("AD", "MS", "HD", "FAP", "WS")} == {"AD": 3, "MS": 2, "HD": 2, "FAP": 2, "WS": 3}
+    assert {name: names[name] for name in ("AD", "MS", "HD", "FAP", "WS")} == {
+        "AD": 3,
+        "MS": 2,
+        "HD": 2,
+        "FAP": 2,
+        "WS": 3,
+    }
     assert max(Counter(i for row in rows for i in items(row["AltDiseaseIDs"])).values()) > 1
 
 
@@ -97,18 +117,28 @@ def test_the_forty_mentions_are_there_one_a_line(sample: Path) -> None:
     assert {"breast and ovarian cancer", "hepatitis B/C", "Louis-Bar syndrome"} <= set(mentions)
 
 
-def test_the_ids_of_the_annotated_mentions_are_in_the_sample(sample: Path, rows: list[Row], ids: set[str]) -> None:
-    lines = [line.split("\t") for line in (sample.parent / "sample_mentions.tsv").read_text("utf-8").splitlines()]
+def test_the_ids_of_the_annotated_mentions_are_in_the_sample(
+    sample: Path, rows: list[Row], ids: set[str]
+) -> None:
+    lines = [
+        line.split("\t")
+        for line in (sample.parent / "sample_mentions.tsv").read_text("utf-8").splitlines()
+    ]
     assert {len(line) for line in lines} == {2}
     assert 55 <= len({mention for mention, _ in lines}) == len(lines)
     assert {i for _, gold in lines for i in items(gold)} <= ids
     assert ["breast and ovarian cancer", "MESH:D001943|MESH:D010051"] in lines
     primary = {row["DiseaseID"] for row in rows}
-    assert [i for _, gold in lines for i in items(gold) if i not in primary] == ["OMIM:261600", "OMIM:310200"]
+    assert [i for _, gold in lines for i in items(gold) if i not in primary] == [
+        "OMIM:261600",
+        "OMIM:310200",
+    ]
 
 
 def test_the_offsets_and_ids_of_the_documents_hold(sample: Path, ids: set[str]) -> None:
-    blocks = (sample.parent / "sample_documents.pubtator.txt").read_text("utf-8").strip().split("\n\n")
+    blocks = (
+        (sample.parent / "sample_documents.pubtator.txt").read_text("utf-8").strip().split("\n\n")
+    )
     assert len(blocks) == 3
     nested = composites = 0
     for block in blocks:
@@ -126,7 +156,9 @@ def test_the_offsets_and_ids_of_the_documents_hold(sample: Path, ids: set[str]) 
 
 
 @pytest.mark.data
-def test_ids_names_alternative_ids_and_ancestors_agree_with_medic(rows: list[Row], medic: dict[str, Row]) -> None:
+def test_ids_names_alternative_ids_and_ancestors_agree_with_medic(
+    rows: list[Row], medic: dict[str, Row]
+) -> None:
     for row in rows:
         real = medic[row["DiseaseID"]]
         assert row["DiseaseName"] == real["DiseaseName"]
@@ -143,6 +175,10 @@ def test_no_definition_is_that_of_medic(rows: list[Row], medic: dict[str, Row]) 
 
 def test_the_spelling_list_corrects_to_words_that_it_does_not_correct_again(sample: Path) -> None:
     pairs = spelling.read(sample.with_name("british_american.txt"))
-    assert len(pairs) == len(sample.with_name("british_american.txt").read_text(encoding="utf-8").splitlines()) > 100
+    assert (
+        len(pairs)
+        == len(sample.with_name("british_american.txt").read_text(encoding="utf-8").splitlines())
+        > 100
+    )
     assert not pairs.keys() & set(pairs.values())
     assert spelling.correct("oesophageal tumours", pairs) == "esophageal tumors"

@@ -48,11 +48,15 @@ def test_offsets_outside_of_a_document_are_refused(offset: int, message: str) ->
 
 
 def test_a_gap_may_have_a_million_characters() -> None:
-    assert Document("1", (Passage("a"), Passage("bc", 1_000_001))).text == "a" + " " * 1_000_000 + "bc"
+    assert (
+        Document("1", (Passage("a"), Passage("bc", 1_000_001))).text == "a" + " " * 1_000_000 + "bc"
+    )
 
 
 def test_many_small_gaps_are_one_large_gap() -> None:
-    with pytest.raises(ValueError, match="passage 102 begins at character 1010101; expected 0 to 1000200"):
+    with pytest.raises(
+        ValueError, match="passage 102 begins at character 1010101; expected 0 to 1000200"
+    ):
         _ = Document("1", tuple(Passage("a", 10_001 * i) for i in range(200))).text
 
 
@@ -70,7 +74,21 @@ def test_spans() -> None:
 
 
 @pytest.mark.parametrize(
-    "pairs", ["01", 7, True, {"0": 1}, [1], ["01"], [[1]], [[1, 2, 3]], [[0, 1.0]], [[0, True]], [[0, math.inf]], [[None, 1]]]
+    "pairs",
+    [
+        "01",
+        7,
+        True,
+        {"0": 1},
+        [1],
+        ["01"],
+        [[1]],
+        [[1, 2, 3]],
+        [[0, 1.0]],
+        [[0, True]],
+        [[0, math.inf]],
+        [[None, 1]],
+    ],
 )
 def test_what_are_no_spans(pairs: object) -> None:
     with pytest.raises(ValueError, match=r"'spans' is not a list of .start, end. in whole numbers"):
@@ -78,7 +96,9 @@ def test_what_are_no_spans(pairs: object) -> None:
 
 
 @given(WORDS, st.randoms())
-def test_every_passage_stands_at_its_offset_in_whatever_order(words: list[str], random: object) -> None:
+def test_every_passage_stands_at_its_offset_in_whatever_order(
+    words: list[str], random: object
+) -> None:
     starts = [sum(len(word) + 1 for word in words[:i]) for i in range(len(words))]
     passages = [Passage(word, start) for word, start in zip(words, starts, strict=True)]
     random.shuffle(passages)  # type: ignore[attr-defined]

@@ -65,7 +65,9 @@ class Generator(ABC):
         self.table, self._id_rank, self._entry_rank = table, id_rank, entry_rank
         self._name_rank = np.zeros(len(table), np.int32)  # of a name's first concept
         named = np.diff(table.indptr) > 0
-        self._name_rank[named] = np.minimum.reduceat(id_rank[table.concepts], table.indptr[:-1][named])
+        self._name_rank[named] = np.minimum.reduceat(
+            id_rank[table.concepts], table.indptr[:-1][named]
+        )
 
     @abstractmethod
     def score(self, queries: Sequence[str], k: int) -> Hits:
@@ -99,7 +101,9 @@ class Generator(ABC):
                 result[i] = ranked[indptr[j] : min(indptr[j] + k, indptr[j + 1])]
         return [result[i] for i in range(len(queries))]
 
-    def _widening(self, queries: Sequence[str], fetch: int, concepts: int = 0) -> Iterator[tuple[list[int], Hits]]:
+    def _widening(
+        self, queries: Sequence[str], fetch: int, concepts: int = 0
+    ) -> Iterator[tuple[list[int], Hits]]:
         """Yield query numbers with their hits, again with more hits for those whose list was cut where it could still change.
 
         A list may be cut between equal scores, or, where `concepts` are counted, before it names so many. A query is yielded again
@@ -114,7 +118,11 @@ class Generator(ABC):
                 hits = self.score([queries[i] for i in batch], fetch)
                 yield batch, hits
                 if fetch < len(self.table):
-                    still_open += [i for i, a, b in _ranges(batch, hits) if b - a == fetch and self._is_open(hits, slice(a, b), concepts)]
+                    still_open += [
+                        i
+                        for i, a, b in _ranges(batch, hits)
+                        if b - a == fetch and self._is_open(hits, slice(a, b), concepts)
+                    ]
             todo = still_open
             fetch *= _WIDEN
 
@@ -124,7 +132,9 @@ class Generator(ABC):
         surely = hits.rows[found][scores > scores.min()]
         if not concepts:
             return len(surely) < len(scores) - 1
-        above = [self.table.concepts[self.table.indptr[r] : self.table.indptr[r + 1]] for r in surely]
+        above = [
+            self.table.concepts[self.table.indptr[r] : self.table.indptr[r + 1]] for r in surely
+        ]
         return not above or len(np.unique(np.concatenate(above))) < concepts
 
     def _group(self, hits: Hits) -> tuple[NDArray[np.int64], Ranked]:
@@ -133,14 +143,20 @@ class Generator(ABC):
         counts = self.table.indptr[hits.rows + 1] - starts
         hit = np.repeat(np.arange(len(hits.rows)), counts)
         pick = (starts - np.cumsum(counts) + counts)[hit] + np.arange(len(hit))
-        concepts, entries, scores = self.table.concepts[pick], self.table.entries[pick], hits.scores[hit]
+        concepts, entries, scores = (
+            self.table.concepts[pick],
+            self.table.entries[pick],
+            hits.scores[hit],
+        )
         query = np.repeat(np.arange(len(hits.indptr) - 1), np.diff(hits.indptr))[hit]
         ranks = self._entry_rank[entries]
         order = np.lexsort((entries, ranks, -scores, concepts, query))
         new = np.ones(len(order), bool)
         new[1:] = (np.diff(query[order]) != 0) | (np.diff(concepts[order]) != 0)
         first = order[new]
-        first = first[np.lexsort((self._id_rank[concepts[first]], ranks[first], -scores[first], query[first]))]
+        first = first[
+            np.lexsort((self._id_rank[concepts[first]], ranks[first], -scores[first], query[first]))
+        ]
         indptr = np.searchsorted(query[first], np.arange(len(hits.indptr)))
         sparse, dense = _at(hits.sparse, hit[first]), _at(hits.dense, hit[first])
         return indptr, Ranked(concepts[first], entries[first], scores[first], sparse, dense)

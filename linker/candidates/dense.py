@@ -35,7 +35,9 @@ def top_k(queries: Floats, names: Floats, k: int) -> tuple[Integers, Floats]:
     rows, scores = np.empty(shape, np.int32), np.empty(shape, np.float32)
     for i in range(0, len(queries), QUERIES):
         part = slice(i, i + QUERIES)
-        _, found, values = best(partial(_inner, names, queries[part]), len(queries[part]), len(names), k)
+        _, found, values = best(
+            partial(_inner, names, queries[part]), len(queries[part]), len(names), k
+        )
         rows[part], scores[part] = found.reshape(rows[part].shape), values.reshape(rows[part].shape)
     return rows, scores
 
@@ -74,7 +76,9 @@ def _above(block: Floats, floor: Floats, k: int) -> tuple[Integers, Integers]:
     if np.count_nonzero(above) > _CROWD * k * len(floor) and k < len(block):
         columns = block.T.copy()
         columns.partition(len(block) - k, axis=1)
-        above = block > np.maximum(floor, np.nextafter(columns[:, len(block) - k], np.float32(-np.inf)))  # equal scores stay
+        above = block > np.maximum(
+            floor, np.nextafter(columns[:, len(block) - k], np.float32(-np.inf))
+        )  # equal scores stay
     row, column = np.divmod(np.flatnonzero(above), len(floor))
     return row.astype(np.int32), column.astype(np.int32)
 
@@ -88,7 +92,9 @@ def products(queries: Floats, names: Floats, query: Integers, rows: Integers) ->
     return scores
 
 
-def ranks(queries: Floats, names: Floats, wanted: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+def ranks(
+    queries: Floats, names: Floats, wanted: Sequence[NDArray[np.int64]]
+) -> list[NDArray[np.int64]]:
     """Rank given names of each query among all names by inner product; equal products by row.
 
     A few queries at a time, so that no matrix of queries by names is held.
@@ -106,7 +112,10 @@ def ranks(queries: Floats, names: Floats, wanted: Sequence[NDArray[np.int64]]) -
         scores = queries[i : i + _RANKED] @ names.T
         for own, rows in zip(scores, wanted[i : i + _RANKED], strict=False):
             rising, mine = np.sort(own), own[rows]
-            below, upto = np.searchsorted(rising, mine, "left"), np.searchsorted(rising, mine, "right")
+            below, upto = (
+                np.searchsorted(rising, mine, "left"),
+                np.searchsorted(rising, mine, "right"),
+            )
             places = len(own) - upto + 1
             for tied in np.flatnonzero(upto - below > 1):
                 places[tied] += np.count_nonzero(own[: rows[tied]] == own[rows[tied]])

@@ -37,7 +37,12 @@ class HybridGenerator(Generator):
     """
 
     def __init__(
-        self, sparse: SparseGenerator, encoder: Encoder, vectors: Floats, sparse_weight: float, bias: Floats | None = None
+        self,
+        sparse: SparseGenerator,
+        encoder: Encoder,
+        vectors: Floats,
+        sparse_weight: float,
+        bias: Floats | None = None,
     ) -> None:
         super().__init__(sparse.table, sparse._id_rank, sparse._entry_rank)
         self.bias = np.zeros(len(sparse.table), np.float32) if bias is None else np.asarray(bias)
@@ -45,27 +50,50 @@ class HybridGenerator(Generator):
         _check(self.bias, (len(sparse.table),))
         if not abs(sparse_weight) < _LARGEST:
             raise ValueError(f"sparse_weight is {sparse_weight}, expected: a finite number")
-        self.sparse, self.encoder, self.vectors = sparse, encoder, np.asarray(vectors)  # plain, since slices of a memmap are slow
+        self.sparse, self.encoder, self.vectors = (
+            sparse,
+            encoder,
+            np.asarray(vectors),
+        )  # plain, since slices of a memmap are slow
         self.sparse_weight = float(sparse_weight)
-        self._nameless = np.diff(sparse.table.indptr) == 0  # the empty name, which stands for no concept
+        self._nameless = (
+            np.diff(sparse.table.indptr) == 0
+        )  # the empty name, which stands for no concept
 
     @classmethod
-    def index(cls, sparse: SparseGenerator, encoder: Encoder, sparse_weight: float, bias: Floats | None = None) -> HybridGenerator:
+    def index(
+        cls,
+        sparse: SparseGenerator,
+        encoder: Encoder,
+        sparse_weight: float,
+        bias: Floats | None = None,
+    ) -> HybridGenerator:
         """Encode the names of a sparse generator with a dense encoder."""
         return cls(sparse, encoder, _encode(encoder, list(sparse.table.texts)), sparse_weight, bias)
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
         vectors, weights = _encode(self.encoder, queries), self.sparse.encoder.encode(queries)
         query, rows = self._best(vectors, weights, k)
-        some = np.array([text != "" for text in queries], bool)[query]  # an empty query finds nothing
+        some = np.array([text != "" for text in queries], bool)[
+            query
+        ]  # an empty query finds nothing
         query, rows = query[some], rows[some]
-        near, alike = dense.products(vectors, self.vectors, query, rows), self.sparse.products(weights, query, rows)
+        near, alike = (
+            dense.products(vectors, self.vectors, query, rows),
+            self.sparse.products(weights, query, rows),
+        )
         indptr = np.searchsorted(query, np.arange(len(queries) + 1))
         return Hits(indptr, rows, near + self.sparse_weight * alike + self.bias[rows], alike, near)
 
     def among(self, concepts: NDArray[np.bool_]) -> HybridGenerator:
         rows = self.table.naming(concepts)
-        return HybridGenerator(self.sparse.among(concepts), self.encoder, self.vectors[rows], self.sparse_weight, self.bias[rows])
+        return HybridGenerator(
+            self.sparse.among(concepts),
+            self.encoder,
+            self.vectors[rows],
+            self.sparse_weight,
+            self.bias[rows],
+        )
 
     def _best(self, vectors: Floats, weights: csr_matrix, k: int) -> tuple[Integers, Integers]:
         """The queries and rows of the hits, in the order of queries."""
@@ -86,7 +114,9 @@ class HybridGenerator(Generator):
         def score(names: slice) -> Floats:
             block: Floats = self.vectors[names] @ vectors.T
             if self.sparse_weight:
-                block += (sparse if names.stop - names.start == len(self.table) else sparse[names]) @ weighted  # a slice is a copy
+                block += (
+                    sparse if names.stop - names.start == len(self.table) else sparse[names]
+                ) @ weighted  # a slice is a copy
             block += self.bias[names, None]
             block[self._nameless[names]] = -np.inf
             return block
@@ -95,13 +125,19 @@ class HybridGenerator(Generator):
 
     def save(self, folder: Path) -> None:
         self.sparse.save(folder)
-        persistence.save_arrays(folder / "dense_names", {"vectors": persistence.narrow(self.vectors), "bias": self.bias})
+        persistence.save_arrays(
+            folder / "dense_names", {"vectors": persistence.narrow(self.vectors), "bias": self.bias}
+        )
         self.encoder.save(folder / "dense")
         persistence.save_json(folder / "hybrid.json", {"sparse_weight": self.sparse_weight})
 
     @classmethod
     def load(
-        cls, folder: Path, dictionary: Dictionary, sparse_encoder: type[SparseEncoder], dense_encoder: type[Encoder]
+        cls,
+        folder: Path,
+        dictionary: Dictionary,
+        sparse_encoder: type[SparseEncoder],
+        dense_encoder: type[Encoder],
     ) -> HybridGenerator:
         """Read what `save` wrote; the arrays stay memory-mapped, but for vectors in half precision.
 
@@ -109,18 +145,31 @@ class HybridGenerator(Generator):
             LinkerError: an array or a number does not fit the others.
         """
         sparse = SparseGenerator.load(folder, dictionary, sparse_encoder)
-        arrays, numbers = persistence.load_arrays(folder / "dense_names"), persistence.load_json(folder / "hybrid.json")
+        arrays, numbers = (
+            persistence.load_arrays(folder / "dense_names"),
+            persistence.load_json(folder / "hybrid.json"),
+        )
         try:
             encoder = dense_encoder.load(folder / "dense")
-            return cls(sparse, encoder, persistence.widened(arrays["vectors"]), numbers["sparse_weight"], arrays["bias"])
+            return cls(
+                sparse,
+                encoder,
+                persistence.widened(arrays["vectors"]),
+                numbers["sparse_weight"],
+                arrays["bias"],
+            )
         except (KeyError, ValueError, IndexError, TypeError) as error:
-            raise LinkerError(f"{folder}: the dense vectors do not fit the names ({error}); train again") from None
+            raise LinkerError(
+                f"{folder}: the dense vectors do not fit the names ({error}); train again"
+            ) from None
 
 
 def _encode(encoder: Encoder, names: Sequence[str]) -> Floats:
     vectors = encoder.encode(names)
     if not _is_finite(vectors):
-        raise LinkerError("the dense encoder makes vectors that are not finite; its weights are damaged, train again")
+        raise LinkerError(
+            "the dense encoder makes vectors that are not finite; its weights are damaged, train again"
+        )
     return vectors
 
 

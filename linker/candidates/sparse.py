@@ -31,24 +31,52 @@ class SparseGenerator(Generator):
     """
 
     def __init__(
-        self, table: NameTable, id_rank: Integers, entry_rank: Integers, encoder: SparseEncoder, postings: csr_matrix, threads: int = 0
+        self,
+        table: NameTable,
+        id_rank: Integers,
+        entry_rank: Integers,
+        encoder: SparseEncoder,
+        postings: csr_matrix,
+        threads: int = 0,
     ) -> None:
         super().__init__(table, id_rank, entry_rank)
         self.encoder, self._postings = encoder, postings
         self._threads = threads or _usable_cores()
 
     @classmethod
-    def index(cls, table: NameTable, dictionary: Dictionary, encoder: SparseEncoder) -> SparseGenerator:
+    def index(
+        cls, table: NameTable, dictionary: Dictionary, encoder: SparseEncoder
+    ) -> SparseGenerator:
         """Encode the names of a dictionary with a fitted encoder."""
-        return cls(table, dictionary.id_rank, dictionary.entry_rank, encoder, csr_matrix(encoder.encode(list(table.texts)).T))
+        return cls(
+            table,
+            dictionary.id_rank,
+            dictionary.entry_rank,
+            encoder,
+            csr_matrix(encoder.encode(list(table.texts)).T),
+        )
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
-        found = sp_matmul_topn(self.encoder.encode(queries), self._postings, k, n_threads=self._threads)
-        return Hits(found.indptr.astype(np.int64), found.indices.astype(np.int32), found.data, sparse=found.data)
+        found = sp_matmul_topn(
+            self.encoder.encode(queries), self._postings, k, n_threads=self._threads
+        )
+        return Hits(
+            found.indptr.astype(np.int64),
+            found.indices.astype(np.int32),
+            found.data,
+            sparse=found.data,
+        )
 
     def among(self, concepts: NDArray[np.bool_]) -> SparseGenerator:
         postings = csr_matrix(self.by_name[self.table.naming(concepts)].T)
-        return SparseGenerator(self.table.among(concepts), self._id_rank, self._entry_rank, self.encoder, postings, self._threads)
+        return SparseGenerator(
+            self.table.among(concepts),
+            self._id_rank,
+            self._entry_rank,
+            self.encoder,
+            postings,
+            self._threads,
+        )
 
     @cached_property
     def by_name(self) -> csr_matrix:
@@ -66,10 +94,14 @@ class SparseGenerator(Generator):
         """
         scores = np.zeros(rows.shape, np.float32)
         query, place = np.nonzero(rows >= 0)
-        scores[query, place] = self.products(self.encoder.encode(queries), query, rows[query, place])
+        scores[query, place] = self.products(
+            self.encoder.encode(queries), query, rows[query, place]
+        )
         return scores
 
-    def products(self, vectors: csr_matrix, query: NDArray[np.integer[Any]], rows: Integers) -> Floats:
+    def products(
+        self, vectors: csr_matrix, query: NDArray[np.integer[Any]], rows: Integers
+    ) -> Floats:
         """Multiply pairs: `vectors[query[i]]` by the vector of the name `rows[i]`, for each i."""
         scores = np.zeros(len(rows), np.float32)
         for i in range(0, len(rows), _PAIRS):
@@ -86,7 +118,9 @@ class SparseGenerator(Generator):
         self.encoder.save(folder / "sparse")
 
     @classmethod
-    def load(cls, folder: Path, dictionary: Dictionary, encoder: type[SparseEncoder]) -> SparseGenerator:
+    def load(
+        cls, folder: Path, dictionary: Dictionary, encoder: type[SparseEncoder]
+    ) -> SparseGenerator:
         """Read what `save` wrote; the arrays stay memory-mapped."""
         try:  # compiled code trusts what is checked here
             table = NameTable.from_arrays(persistence.load_arrays(folder / "names"))
@@ -94,10 +128,17 @@ class SparseGenerator(Generator):
             sparse = encoder.load(folder / "sparse")
             arrays = persistence.load_arrays(folder / "postings")
             shape = (sparse.encode([""]).shape[1], len(table))
-            postings = csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape, dtype=np.float32, copy=False)
+            postings = csr_matrix(
+                (arrays["data"], arrays["indices"], arrays["indptr"]),
+                shape=shape,
+                dtype=np.float32,
+                copy=False,
+            )
             postings.check_format(full_check=True)
         except (KeyError, ValueError, IndexError, TypeError) as error:
-            raise LinkerError(f"{folder}: the names and their vectors do not fit together ({error}); train again") from None
+            raise LinkerError(
+                f"{folder}: the names and their vectors do not fit together ({error}); train again"
+            ) from None
         return cls(table, dictionary.id_rank, dictionary.entry_rank, sparse, postings)
 
 

@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 def main() -> NoReturn:
     """Run the command line; the exit codes are those of FACES: 0 done, 1 failed, 2 wrong command line, 130 interrupted."""
-    interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not where a shell runs it in the background
+    interruptible = (
+        signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )  # not where a shell runs it in the background
     if interruptible:
         signal.signal(signal.SIGINT, _leave)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception, so that half-written files are removed
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # as an exception, so that half-written files are removed
     _occupy()
     from linker.cli import commands
 
@@ -28,7 +32,9 @@ def main() -> NoReturn:
         code = commands.run()
     finally:
         if interruptible:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the work is done: Python would show a traceback out of its last steps
+            signal.signal(
+                signal.SIGINT, signal.SIG_IGN
+            )  # the work is done: Python would show a traceback out of its last steps
     sys.exit(code)
 
 
@@ -46,4 +52,6 @@ def _occupy() -> None:
     for name, access in (("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)):
         if getattr(sys, name) is None:
             raw = open(os.open(os.devnull, access), "rb" if name == "stdin" else "wb", buffering=0)  # noqa: SIM115 - until the end
-            setattr(sys, name, io.TextIOWrapper(raw, write_through=True))  # nothing is left that Python would try to write at the end
+            setattr(
+                sys, name, io.TextIOWrapper(raw, write_through=True)
+            )  # nothing is left that Python would try to write at the end

@@ -26,13 +26,18 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # the reader of our output has seen enough, which click would make exit code 1
+        except (
+            BrokenPipeError
+        ):  # the reader of our output has seen enough, which click would make exit code 1
             with contextlib.suppress(OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             return 0
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(VERSION, prog_name="linker")
 def cli() -> None:
     """Map names of diseases and other concepts, as people write them, to the identifiers of a dictionary.
@@ -76,7 +81,10 @@ def run() -> int:
             return _say(f"{error.filename or 'input or output'}: {error.strerror or error}", 1)
         if isinstance(error, MemoryError):
             return _say("out of memory; link fewer names, or take a machine with more", 1)
-        return _say(f"a bug in linker: {type(error).__name__}: {error}; run again with --debug and report what it prints", 1)
+        return _say(
+            f"a bug in linker: {type(error).__name__}: {error}; run again with --debug and report what it prints",
+            1,
+        )
 
 
 class _Formatter(logging.Formatter):

@@ -20,16 +20,38 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 DEFAULT_MODEL = "linker-model"
-DICTIONARY_FORMATS = ("medic", "obo", "rrf", "biosyn", "table")  # as in linker.readers, which --help need not import
+DICTIONARY_FORMATS = (
+    "medic",
+    "obo",
+    "rrf",
+    "biosyn",
+    "table",
+)  # as in linker.readers, which --help need not import
 MOST = 1_000_000  # of what a command shows, or holds at once
 MENTION_FORMATS = ("txt", "tsv", "jsonl", "pubtator", "bioc", "concept")
 
 
 def logs(command: _Command) -> _Command:
     """Add -v, -q and --debug."""
-    command = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of a failure.")(command)
-    command = click.option("-q", "--quiet", is_flag=True, expose_value=False, callback=_quiet, help="Say nothing but errors.")(command)
-    return click.option("-v", "--verbose", is_flag=True, expose_value=False, callback=_verbose, help="Say what is being done.")(command)
+    command = click.option(
+        "--debug", is_flag=True, expose_value=False, help="Show the traceback of a failure."
+    )(command)
+    command = click.option(
+        "-q",
+        "--quiet",
+        is_flag=True,
+        expose_value=False,
+        callback=_quiet,
+        help="Say nothing but errors.",
+    )(command)
+    return click.option(
+        "-v",
+        "--verbose",
+        is_flag=True,
+        expose_value=False,
+        callback=_verbose,
+        help="Say what is being done.",
+    )(command)
 
 
 def _verbose(_: click.Context, __: click.Parameter, value: bool) -> None:
@@ -68,14 +90,21 @@ def say(message: str) -> None:
 def model_option(command: _Command) -> _Command:
     """Add --model."""
     text = f"Model folder. [default: $LINKER_MODEL, else ./{DEFAULT_MODEL}]"
-    return click.option("--model", default=lambda: os.environ.get("LINKER_MODEL") or DEFAULT_MODEL, metavar="DIR", help=text)(command)
+    return click.option(
+        "--model",
+        default=lambda: os.environ.get("LINKER_MODEL") or DEFAULT_MODEL,
+        metavar="DIR",
+        help=text,
+    )(command)
 
 
 def on_error_option(command: _Command) -> _Command:
     """Add --on-error."""
     choice = click.Choice(["stop", "skip"])
     text = "What to do with a bad record: stop there, or skip, report and count it."
-    return click.option("--on-error", type=choice, default="stop", show_default=True, help=text)(command)
+    return click.option("--on-error", type=choice, default="stop", show_default=True, help=text)(
+        command
+    )
 
 
 def handler(on_error: str) -> OnError:
@@ -113,7 +142,9 @@ def _lists(command: _Command, options: dict[str, str]) -> _Command:
 
 def namespaces_option(command: _Command) -> _Command:
     """Add --namespaces, of what may be answered."""
-    return _lists(command, {"--namespaces": "Answer with concepts of these id prefixes only, e.g. MESH,OMIM."})
+    return _lists(
+        command, {"--namespaces": "Answer with concepts of these id prefixes only, e.g. MESH,OMIM."}
+    )
 
 
 def umls_options(command: _Command) -> _Command:
@@ -124,7 +155,9 @@ def umls_options(command: _Command) -> _Command:
 def dictionary_options(command: _Command) -> _Command:
     """Add the options that say how dictionary files are read."""
     command = _lists(umls_options(command), _FILTERS)
-    command = click.option("--hierarchy", metavar="PATH", help="Another dictionary file that lends its parents.")(command)
+    command = click.option(
+        "--hierarchy", metavar="PATH", help="Another dictionary file that lends its parents."
+    )(command)
     return dict_format_option(command)
 
 
@@ -154,13 +187,19 @@ def read_dictionary(paths: tuple[str, ...], on_error: OnError, **options: Any) -
 
     if len(paths) == 1 and is_saved(paths[0]):
         if any(options.values()):
-            names = ", ".join(f"--{name.replace('_', '-')}" for name, value in options.items() if value)
-            raise LinkerError(f"{paths[0]}: is a saved dictionary; {names} can be chosen only where its files are read, leave it out")
+            names = ", ".join(
+                f"--{name.replace('_', '-')}" for name, value in options.items() if value
+            )
+            raise LinkerError(
+                f"{paths[0]}: is a saved dictionary; {names} can be chosen only where its files are read, leave it out"
+            )
         model = (Path(paths[0]) / "dictionary").is_dir()
         kind, part = ("model", "dictionary") if model else ("dictionary", "")
         return persistence.load(paths[0], kind, lambda folder, _: Dictionary.open(folder / part))
     options["languages"] = options.get("languages") or ("ENG",)
-    return Dictionary.read(*paths, format=options.pop("dict_format", None), on_error=on_error, **options)
+    return Dictionary.read(
+        *paths, format=options.pop("dict_format", None), on_error=on_error, **options
+    )
 
 
 @contextlib.contextmanager
@@ -184,5 +223,7 @@ def writing(output: str, inputs: Iterable[str]) -> contextlib.AbstractContextMan
     for path in inputs:
         with contextlib.suppress(OSError):
             if Path(output).is_file() and Path(output).samefile(path):
-                raise LinkerError(f"{output}: is read and would be replaced; name another output with -o")
+                raise LinkerError(
+                    f"{output}: is read and would be replaced; name another output with -o"
+                )
     return stdout() if output in ("-", "/dev/stdout") else files.write_aside(output)

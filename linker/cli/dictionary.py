@@ -32,7 +32,7 @@ def dictionary() -> None:
 @common.logs
 def stats(paths: tuple[str, ...], as_json: bool, on_error: str, **options: Any) -> None:
     """Count concepts, names, ambiguous names, old ids, depth, cycles."""
-    from linker import inspection
+    from linker.dictionary import inspection
 
     handle = common.handler(on_error)
     figures = inspection.stats(common.read_dictionary(paths, handle, **options))
@@ -62,7 +62,13 @@ def _shown(value: Any) -> str:
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @common.dict_format_option
 @common.umls_options
-@click.option("-o", "--output", metavar="PATH", default="-", help="Where to write; .gz compresses. [default: standard output]")
+@click.option(
+    "-o",
+    "--output",
+    metavar="PATH",
+    default="-",
+    help="Where to write; .gz compresses. [default: standard output]",
+)
 @common.on_error_option
 @common.logs
 def convert(
@@ -77,13 +83,17 @@ def convert(
     from linker.readers import dictionaries, table
 
     handle = common.handler(on_error)
-    filters: dict[str, Any] = {name: value for name, value in (("languages", languages), ("sources", sources)) if value}
+    filters: dict[str, Any] = {
+        name: value for name, value in (("languages", languages), ("sources", sources)) if value
+    }
 
     def read(path: str) -> Iterator[Concept]:
         if common.is_saved(path):
             saved = common.read_dictionary((path,), handle)
             return map(saved.concept, range(len(saved)))
-        return dictionaries.read(path, dict_format or dictionaries.detect(path), on_error=handle, **filters)
+        return dictionaries.read(
+            path, dict_format or dictionaries.detect(path), on_error=handle, **filters
+        )
 
     concepts = itertools.chain.from_iterable(map(read, paths))
     with common.writing(output, paths) as file:
@@ -98,7 +108,7 @@ def convert(
 @common.logs
 def diff(old: str, new: str, on_error: str) -> None:
     """Print which concepts, names, parents and ids came, went or moved from OLD to NEW, one change a line."""
-    from linker import inspection
+    from linker.dictionary import inspection
     from linker.outputs.tsv import row_writer
 
     handle = common.handler(on_error)
@@ -111,18 +121,28 @@ def diff(old: str, new: str, on_error: str) -> None:
             counts[change.what] += 1
             write_row((change.what, change.concept_id, change.name, "|".join(change.details)))
     common.say_skipped(handle)
-    common.say("\n".join(f"{what:26}{count:,} concepts" for what, count in sorted(counts.items())) or "no difference")
+    common.say(
+        "\n".join(f"{what:26}{count:,} concepts" for what, count in sorted(counts.items()))
+        or "no difference"
+    )
 
 
 @dictionary.command()
 @click.argument("path", metavar="PATH")
 @click.argument("text", metavar="TEXT")
-@click.option("-n", "limit", default=10, show_default=True, type=click.IntRange(1, common.MOST), help="Concepts to show.")
+@click.option(
+    "-n",
+    "limit",
+    default=10,
+    show_default=True,
+    type=click.IntRange(1, common.MOST),
+    help="Concepts to show.",
+)
 @common.on_error_option
 @common.logs
 def search(path: str, text: str, limit: int, on_error: str) -> None:
     """Show the concepts with this id (also an old one), or with a name that holds this text."""
-    from linker import inspection
+    from linker.dictionary import inspection
 
     found = common.read_dictionary((path,), common.handler(on_error))
     rows = list(itertools.islice(inspection.search(found, text), limit + 1))
@@ -130,7 +150,11 @@ def search(path: str, text: str, limit: int, on_error: str) -> None:
         for row in rows[:limit]:
             concept = found.concept(row)
             click.echo(f"{concept.id}\t{concept.name}")
-            lists = {"also": [n.text for n in concept.names[1:]], "parents": concept.parents, "alternative ids": concept.alt_ids}
+            lists = {
+                "also": [n.text for n in concept.names[1:]],
+                "parents": concept.parents,
+                "alternative ids": concept.alt_ids,
+            }
             for what, items in lists.items():
                 if items:
                     click.echo(f"  {what}: {' | '.join(items)}")

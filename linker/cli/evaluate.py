@@ -25,7 +25,9 @@ def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple
     except ValueError:
         ks = []
     if not ks or not 1 <= ks[0] <= ks[-1] <= common.MOST:
-        raise click.BadParameter(f"{value!r}; expected whole numbers from 1 to {common.MOST}, e.g. 1,5,10,20")
+        raise click.BadParameter(
+            f"{value!r}; expected whole numbers from 1 to {common.MOST}, e.g. 1,5,10,20"
+        )
     return tuple(ks)
 
 
@@ -33,12 +35,33 @@ def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple
 @click.argument("mentions", metavar="MENTIONS")
 @common.model_option
 @common.mentions_format_option
-@click.option("--protocol", type=click.Choice(["strict", "biosyn"]), default="strict", show_default=True, help="How to judge.")
-@click.option("--type", "mention_type", metavar="T", help="Judge mentions of this type only, e.g. Disease.")
-@click.option("-k", "--k", "ks", default="1,5,10,20", show_default=True, callback=_ks, metavar="K,...", help="The k of Acc@k.")
+@click.option(
+    "--protocol",
+    type=click.Choice(["strict", "biosyn"]),
+    default="strict",
+    show_default=True,
+    help="How to judge.",
+)
+@click.option(
+    "--type", "mention_type", metavar="T", help="Judge mentions of this type only, e.g. Disease."
+)
+@click.option(
+    "-k",
+    "--k",
+    "ks",
+    default="1,5,10,20",
+    show_default=True,
+    callback=_ks,
+    metavar="K,...",
+    help="The k of Acc@k.",
+)
 @common.namespaces_option
 @click.option("--threshold", type=float, metavar="X", help="As in link; protocol strict only.")
-@click.option("--predictions", metavar="PATH", help="Judge these predictions (our JSONL, BioSyn's JSON) instead of a model's.")
+@click.option(
+    "--predictions",
+    metavar="PATH",
+    help="Judge these predictions (our JSONL, BioSyn's JSON) instead of a model's.",
+)
 @click.option("-o", "--output", metavar="DIR", help="Folder for metrics.json and outcomes.tsv.")
 @common.on_error_option
 @common.logs
@@ -84,7 +107,9 @@ def evaluate(
     judged = [mention for mention, _ in readers.flatten(items)]
     unknown = ""
     if predictions:
-        resolve = linker.dictionary.resolve if linker else lambda identifier: frozenset((identifier,))
+        resolve = (
+            linker.dictionary.resolve if linker else lambda identifier: frozenset((identifier,))
+        )
         outcomes = list(theirs.outcomes(predictions, judged, protocol, resolve, max(ks)))
     else:
         assert linker is not None  # noqa: S101 - loaded above where there are no predictions
@@ -95,28 +120,49 @@ def evaluate(
     if not outcomes:
         raise LinkerError(f"{mentions}: holds no annotated mentions; give a file with gold ids")
     record = {"protocol": protocol} | report.summary(outcomes, ks, linker)
-    record |= {"left_out": len(judged) - len(outcomes), "mentions": shown(mentions), "predictions": predictions and shown(predictions)}
+    record |= {
+        "left_out": len(judged) - len(outcomes),
+        "mentions": shown(mentions),
+        "predictions": predictions and shown(predictions),
+    }
     record |= {"namespaces": namespaces or None}
     record |= {"ties": None if predictions else report.TIES[protocol]}
-    record |= {"model": _model(model, linker), "dictionary": linker.describe_dictionary() if linker else None}
+    record |= {
+        "model": _model(model, linker),
+        "dictionary": linker.describe_dictionary() if linker else None,
+    }
     with common.stdout() as file:
         file.write(report.table(record) + "\n")
     if unknown:
         common.say(unknown)
     if not linker:
-        common.say("without --model old ids are not resolved, and seen mentions and kinds of errors are not told apart")
+        common.say(
+            "without --model old ids are not resolved, and seen mentions and kinds of errors are not told apart"
+        )
     common.say_skipped(handle)
     if record["left_out"]:
-        common.say(f"{record['left_out']:,} of {len(judged):,} mentions were left out: without annotated concept")
+        common.say(
+            f"{record['left_out']:,} of {len(judged):,} mentions were left out: without annotated concept"
+        )
     if output:
         _write(Path(output), record, outcomes, linker)
 
 
 def _model(folder: str, linker: Linker | None) -> dict[str, Any] | None:
-    return {"folder": shown(folder), "encoder": linker.encoder, "options": dataclasses.asdict(linker.options)} if linker else None
+    return (
+        {
+            "folder": shown(folder),
+            "encoder": linker.encoder,
+            "options": dataclasses.asdict(linker.options),
+        }
+        if linker
+        else None
+    )
 
 
-def _write(folder: Path, record: dict[str, Any], outcomes: Sequence[Outcome], linker: Linker | None) -> None:
+def _write(
+    folder: Path, record: dict[str, Any], outcomes: Sequence[Outcome], linker: Linker | None
+) -> None:
     from linker import files
     from linker.evaluation import breakdown
     from linker.ids import format_gold
@@ -130,7 +176,21 @@ def _write(folder: Path, record: dict[str, Any], outcomes: Sequence[Outcome], li
         for outcome in outcomes:
             ids = "|".join(part.concept_id if part else "-1" for part in outcome.parts)
             names = "|".join(part.matched_name if part else "" for part in outcome.parts)
-            error = breakdown.error(outcome, linker.dictionary, linker.normalize) if linker and outcome.rank != 1 else ""
+            error = (
+                breakdown.error(outcome, linker.dictionary, linker.normalize)
+                if linker and outcome.rank != 1
+                else ""
+            )
             mention = outcome.mention
-            write_row((mention.document_id or "", mention.text, format_gold(outcome.gold), str(outcome.rank or ""), ids, names, error))
+            write_row(
+                (
+                    mention.document_id or "",
+                    mention.text,
+                    format_gold(outcome.gold),
+                    str(outcome.rank or ""),
+                    ids,
+                    names,
+                    error,
+                )
+            )
     common.say(f"wrote {folder / 'metrics.json'} and {folder / 'outcomes.tsv'}")

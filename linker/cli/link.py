@@ -20,12 +20,35 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="INPUT")
 @common.model_option
 @click.option(
-    "-k", default=5, show_default=True, type=click.IntRange(1, common.MOST), help="Concepts to return for each part of a mention."
+    "-k",
+    default=5,
+    show_default=True,
+    type=click.IntRange(1, common.MOST),
+    help="Concepts to return for each part of a mention.",
 )
-@click.option("-o", "--output", metavar="PATH", default="-", help="Where to write; .gz compresses. [default: standard output]")
-@click.option("--format", "form", type=click.Choice(["tsv", "jsonl", "pubtator", "bioc"]), default="tsv", show_default=True)
-@click.option("--input-format", type=click.Choice(["auto", *common.MENTION_FORMATS]), default="auto", show_default=True)
-@click.option("--type", "mention_type", metavar="T", help="Link mentions of this type only, e.g. Disease.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="PATH",
+    default="-",
+    help="Where to write; .gz compresses. [default: standard output]",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["tsv", "jsonl", "pubtator", "bioc"]),
+    default="tsv",
+    show_default=True,
+)
+@click.option(
+    "--input-format",
+    type=click.Choice(["auto", *common.MENTION_FORMATS]),
+    default="auto",
+    show_default=True,
+)
+@click.option(
+    "--type", "mention_type", metavar="T", help="Link mentions of this type only, e.g. Disease."
+)
 @click.option(
     "--batch-size",
     default=1024,
@@ -34,7 +57,9 @@ if TYPE_CHECKING:
     help="Mentions linked together; 1 answers each line at once.",
 )
 @common.namespaces_option
-@click.option("--threshold", type=float, metavar="X", help="Leave out candidates with a lower score.")
+@click.option(
+    "--threshold", type=float, metavar="X", help="Leave out candidates with a lower score."
+)
 @common.on_error_option
 @common.logs
 def link(
@@ -60,12 +85,17 @@ def link(
     writer = importlib.import_module(outputs.FORMATS[form])
     kind = readers.detect(source) if input_format == "auto" else input_format
     items = readers.read(source, kind, on_error=handle)
-    wanted = readers.of_type(mention_type) if mention_type else None  # documents keep their other mentions
+    wanted = (
+        readers.of_type(mention_type) if mention_type else None
+    )  # documents keep their other mentions
     shown = output == "-" and sys.stdout.isatty()
     if source == "-" and sys.stdin.isatty():
         batch_size = 1
     found = linker.link_items(items, k=k, threshold=threshold, batch_size=batch_size, wanted=wanted)
-    linked = _progress(found if mention_type is None else _some(found, source, mention_type), hidden=shown or common.is_quiet())
+    linked = _progress(
+        found if mention_type is None else _some(found, source, mention_type),
+        hidden=shown or common.is_quiet(),
+    )
     if batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
     with common.writing(output, [source]) as file:
@@ -100,4 +130,6 @@ def _progress(items: Iterable[Linked], *, hidden: bool) -> Iterator[Linked]:
             bar.update(len(predictions))
             count += len(predictions)
     if not count:
-        common.say("the documents have no marked mentions; linker links mentions that are marked, it does not find them")
+        common.say(
+            "the documents have no marked mentions; linker links mentions that are marked, it does not find them"
+        )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from linker.cli import common
 
 if TYPE_CHECKING:
-    from linker.training.options import Part
+    from linker.types import Activity
 
 _EVERY = 60  # seconds after which something is said of what goes on
 
@@ -45,7 +45,9 @@ def shown(checkpoints: Path) -> Iterator[Progress]:
     except KeyboardInterrupt:
         progress.close()
         if checkpoints.is_dir():
-            common.say(f"{checkpoints} holds the training up to its last checkpoint; go on with --resume")
+            common.say(
+                f"{checkpoints} holds the training up to its last checkpoint; go on with --resume"
+            )
         raise
     finally:
         progress.close()
@@ -58,7 +60,9 @@ class Progress:
         self._clock, self._spoke = clock, clock()
         self._began: dict[str, float] = {}  # when each part did
         self._phase, self._epochs = "", 0
-        self._first = self._done = 0  # steps of the phase: those before this run, and those until now
+        self._first = self._done = (
+            0  # steps of the phase: those before this run, and those until now
+        )
         self._steps = 0  # of an epoch
         self._bar: Any = None
         self._said: set[tuple[str, int]] = set()
@@ -70,11 +74,17 @@ class Progress:
         epoch = event["phase"], event["epoch"]
         if epoch not in self._said:  # that of an alignment comes again with the refit
             self._said.add(epoch)
-            numbers = [f"{_LABELS.get(name, name)} {value:.4f}" for name, value in event.items() if name not in ("phase", "epoch")]
-            self._say(f"{epoch[0]}, epoch {epoch[1]} of {self._epochs}: {', '.join(numbers + self._times())}")
+            numbers = [
+                f"{_LABELS.get(name, name)} {value:.4f}"
+                for name, value in event.items()
+                if name not in ("phase", "epoch")
+            ]
+            self._say(
+                f"{epoch[0]}, epoch {epoch[1]} of {self._epochs}: {', '.join(numbers + self._times())}"
+            )
         self.close()
 
-    def on_part(self, part: Part) -> None:
+    def on_activity(self, part: Activity) -> None:
         """Take note of a part that begins; say how far one is that has no steps, once a minute."""
         if part.epochs:
             self._phase, self._epochs, self._first, self._done = part.what, part.epochs, 0, 0
@@ -93,7 +103,11 @@ class Progress:
 
     def _step(self, step: Any) -> None:
         done = (step.epoch - 1) * step.steps + step.step
-        self._first, self._done, self._steps = self._first if self._done else done - 1, done, step.steps
+        self._first, self._done, self._steps = (
+            self._first if self._done else done - 1,
+            done,
+            step.steps,
+        )
         if self._is_time() and not common.has_bars():
             place = f"{self._phase}, epoch {step.epoch} of {self._epochs}, step {step.step:,} of {step.steps:,}"
             self._say(f"{place}: {', '.join([f'loss {step.loss:.4f}', *self._times()])}")
@@ -116,7 +130,10 @@ class Progress:
             return []
         so_far, total = self._clock() - self._began[self._phase], self._epochs * self._steps
         left = so_far / (self._done - self._first) * (total - self._done)
-        return [f"{_duration(so_far)} so far", *[f"at most {_duration(left)} left"] * (total > self._done)]
+        return [
+            f"{_duration(so_far)} so far",
+            *[f"at most {_duration(left)} left"] * (total > self._done),
+        ]
 
     def _is_time(self) -> bool:
         return self._clock() - self._spoke >= _EVERY

@@ -24,9 +24,16 @@ Setting = tuple[str, str, Any]
 
 def flagged(flags: Mapping[str, Any], model_name: str | None) -> list[Setting]:
     """Flags as settings; the norm loss needs vectors that are not normalised, which its flag sees to."""
-    given = [(typed(name, value), f"training.{name}", value) for name, value in flags.items() if value is not None]
+    given = [
+        (typed(name, value), f"training.{name}", value)
+        for name, value in flags.items()
+        if value is not None
+    ]
     if flags["hypernym_norm"]:
-        given += [(typed("hypernym_norm", True), f"{encoder}.normalize", False) for encoder in ("transformer", "dan", "fewshot", "bne")]
+        given += [
+            (typed("hypernym_norm", True), f"{encoder}.normalize", False)
+            for encoder in ("transformer", "dan", "fewshot", "bne")
+        ]
     if model_name is not None:
         given.append((f"--model-name {model_name}", "transformer.model", model_name))
     return given
@@ -40,7 +47,13 @@ def typed(name: str, value: Any) -> str:
     return f"--{flag} {value}"
 
 
-def read(preset: str, config: str | None, flags: Sequence[Setting], changes: Iterable[str], encoder: str = "") -> LinkerOptions:
+def read(
+    preset: str,
+    config: str | None,
+    flags: Sequence[Setting],
+    changes: Iterable[str],
+    encoder: str = "",
+) -> LinkerOptions:
     """The preset, or the defaults of the encoder, changed by the TOML file, changed by flags, changed by --set."""
     from linker import options as records
 
@@ -58,7 +71,9 @@ def read(preset: str, config: str | None, flags: Sequence[Setting], changes: Ite
     try:
         return records.changed(options, values)
     except LinkerError as error:
-        blamed = [text for text, option, _ in given if option in str(error)] or [text for text, _, _ in given]
+        blamed = [text for text, option, _ in given if option in str(error)] or [
+            text for text, _, _ in given
+        ]
         raise click.UsageError(f"{' '.join(blamed)}: {error}") from None
 
 
@@ -67,7 +82,9 @@ def _setting(change: str) -> Setting:
     option, equals, value = change.partition("=")
     group, dot, field = option.partition(".")
     if not (equals and dot):
-        raise click.UsageError(f"--set {change}: expected GROUP.FIELD=VALUE, e.g. sparse.ngram_max=3")
+        raise click.UsageError(
+            f"--set {change}: expected GROUP.FIELD=VALUE, e.g. sparse.ngram_max=3"
+        )
     return f"--set {change}", f"{group.strip()}.{field.strip()}", value.strip()
 
 
@@ -90,5 +107,10 @@ def _toml(path: str) -> dict[str, Any]:
         import tomli as tomllib
     try:
         return tomllib.loads(read_text(path))
-    except (ValueError, RecursionError) as error:  # also a number of thousands of digits, and thousands of brackets
-        raise LinkerError(f"{path}: not TOML: {error}; expected tables such as [sparse] with ngram_max = 3") from None
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # also a number of thousands of digits, and thousands of brackets
+        raise LinkerError(
+            f"{path}: not TOML: {error}; expected tables such as [sparse] with ngram_max = 3"
+        ) from None

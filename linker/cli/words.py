@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from linker.encoders.words import WordVectors
     from linker.errors import OnError
 
-_dict_option = click.option("--dict", "dicts", multiple=True, metavar="PATH", help="Dictionary file; may be given again.")
-_output_option = click.option("-o", "--output", required=True, metavar="DIR", help="Folder to write.")
+_dict_option = click.option(
+    "--dict", "dicts", multiple=True, metavar="PATH", help="Dictionary file; may be given again."
+)
+_output_option = click.option(
+    "-o", "--output", required=True, metavar="DIR", help="Folder to write."
+)
 
 
 @click.group()
@@ -28,11 +32,24 @@ def words() -> None:
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
 @_dict_option
 @common.dictionary_options
-@click.option("--set", "changes", multiple=True, metavar="words.FIELD=VALUE", help="One option, e.g. words.dim=300.")
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="words.FIELD=VALUE",
+    help="One option, e.g. words.dim=300.",
+)
 @common.on_error_option
 @_output_option
 @common.logs
-def train(texts: tuple[str, ...], dicts: tuple[str, ...], changes: tuple[str, ...], on_error: str, output: str, **others: object) -> None:
+def train(
+    texts: tuple[str, ...],
+    dicts: tuple[str, ...],
+    changes: tuple[str, ...],
+    on_error: str,
+    output: str,
+    **others: object,
+) -> None:
     """Train word vectors on text files, one document a line, plain or .gz.
 
     The names of a dictionary are text too. With --set words.tokens=names or =concepts its names, or names and concepts, that stand in the
@@ -41,10 +58,14 @@ def train(texts: tuple[str, ...], dicts: tuple[str, ...], changes: tuple[str, ..
     from linker import persistence
 
     if others_set := [change for change in changes if not change.strip().startswith("words.")]:
-        raise click.UsageError(f"--set {others_set[0]}: only the options of word vectors (words.FIELD) mean something here")
+        raise click.UsageError(
+            f"--set {others_set[0]}: only the options of word vectors (words.FIELD) mean something here"
+        )
     options = settings.read("default", None, [], changes).words
     if options.tokens != "words" and not dicts:
-        raise click.UsageError(f"--set words.tokens={options.tokens} finds names of a dictionary in the texts; name it with --dict")
+        raise click.UsageError(
+            f"--set words.tokens={options.tokens} finds names of a dictionary in the texts; name it with --dict"
+        )
     persistence.check_replaceable(output)
     handle = common.handler(on_error)
     dictionary = common.read_dictionary(dicts, handle, **others) if dicts else None
@@ -67,7 +88,14 @@ def train(texts: tuple[str, ...], dicts: tuple[str, ...], changes: tuple[str, ..
 @common.on_error_option
 @_output_option
 @common.logs
-def convert(file: str, dicts: tuple[str, ...], frequent: int | None, on_error: str, output: str, **others: object) -> None:
+def convert(
+    file: str,
+    dicts: tuple[str, ...],
+    frequent: int | None,
+    on_error: str,
+    output: str,
+    **others: object,
+) -> None:
     """Turn a word2vec file (text or binary) or a fastText .bin into a folder that is memory-mapped."""
     from linker import persistence
     from linker.encoders.words import FREQUENT, WordVectors
@@ -75,7 +103,9 @@ def convert(file: str, dicts: tuple[str, ...], frequent: int | None, on_error: s
     if frequent is not None and not dicts:
         raise click.UsageError("--frequent goes with --dict, whose words are kept in any case")
     persistence.check_replaceable(output)
-    dictionary = common.read_dictionary(dicts, common.handler(on_error), **others) if dicts else None
+    dictionary = (
+        common.read_dictionary(dicts, common.handler(on_error), **others) if dicts else None
+    )
     made = WordVectors.read(file)
     if dictionary is not None:
         made = made.pruned(dictionary.names, FREQUENT if frequent is None else frequent)
@@ -83,12 +113,18 @@ def convert(file: str, dicts: tuple[str, ...], frequent: int | None, on_error: s
     common.say(f"words: {output} ({len(made.words):,} words, {made.dim} components)")
 
 
-def trained(texts: Iterable[str], dictionary: Dictionary | None, options: WordsOptions, on_error: OnError) -> WordVectors:
+def trained(
+    texts: Iterable[str], dictionary: Dictionary | None, options: WordsOptions, on_error: OnError
+) -> WordVectors:
     """Train on text files, and on the names of a dictionary where there is one."""
     from linker.encoders.words import WordVectors, dictionary_names, marked, read_texts, tokens
 
     shown = progress.Progress()
-    sentences = [words for path in texts for words in _counted(read_texts([path], on_error), f"reading {path}", shown)]
+    sentences = [
+        words
+        for path in texts
+        for words in _counted(read_texts([path], on_error), f"reading {path}", shown)
+    ]
     if dictionary is not None:
         names = dictionary_names(dictionary)
         if options.tokens != "words":
@@ -96,16 +132,18 @@ def trained(texts: Iterable[str], dictionary: Dictionary | None, options: WordsO
             sentences = list(marked(told, names, options.tokens))
         sentences += map(tokens, names)
     common.say(f"training word vectors on {len(sentences):,} lines")
-    return WordVectors.train(sentences, options, shown.on_part)
+    return WordVectors.train(sentences, options, shown.on_activity)
 
 
-def _counted(sentences: Iterable[list[str]], what: str, shown: progress.Progress) -> Iterator[list[str]]:
+def _counted(
+    sentences: Iterable[list[str]], what: str, shown: progress.Progress
+) -> Iterator[list[str]]:
     """Pass sentences on, and say what is done with them, and each minute how many there were."""
-    from linker.training.options import Part
+    from linker.types import Activity
 
     common.say(what)
-    shown.on_part(Part(what))
+    shown.on_activity(Activity(what))
     for number, words in enumerate(sentences, 1):
         if number % 1000 == 0:
-            shown.on_part(Part(what, None, f"{number:,} lines"))
+            shown.on_activity(Activity(what, None, f"{number:,} lines"))
         yield words

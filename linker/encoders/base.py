@@ -51,7 +51,9 @@ class Encoder(ABC):
         """The number of components of a vector."""
 
     @abstractmethod
-    def encode(self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False) -> NDArray[np.float32]:
+    def encode(
+        self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False
+    ) -> NDArray[np.float32]:
         """Encode names to float32 (len(names), dim)."""
 
     @abstractmethod

@@ -15,15 +15,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from linker.dictionary import NameTable
+from linker.dictionary.classes import Classes, Floats
 from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.options import BneOptions
 from linker.encoders.trainable import Batch, Tokens
 from linker.encoders.words import CONCEPT, WordVectors, tokens
 from linker.errors import LinkerError
-from linker.training.classes import Classes, Floats
 
 _WORDS = "words"
-_PAD, _UNKNOWN, _BEGIN, _END, _FIRST = range(5)  # numbers of characters; those of the alphabet begin at _FIRST
+_PAD, _UNKNOWN, _BEGIN, _END, _FIRST = range(
+    5
+)  # numbers of characters; those of the alphabet begin at _FIRST
 _ALPHABET = 200  # characters that have a vector of their own, the frequent ones
 _REMEMBERED = 50_000  # words whose vectors are not looked up again
 
@@ -49,36 +51,58 @@ class BneEncoder(GroundedEncoder):
         self.words, self.alphabet, self.options = words, alphabet, options
         self._number = {character: i for i, character in enumerate(alphabet, _FIRST)}
         self._pieces = lru_cache(_REMEMBERED)(words.pieces)
-        self.table = nn.Buffer(torch.from_numpy(np.asarray(words.vectors)), persistent=False)  # saved with the words
+        self.table = nn.Buffer(
+            torch.from_numpy(np.asarray(words.vectors)), persistent=False
+        )  # saved with the words
         if options.train_words:
             self.change = nn.Parameter(torch.zeros_like(self.table))
         both = {"batch_first": True, "bidirectional": True}
         if options.characters:
-            self.characters = nn.Embedding(_FIRST + len(alphabet), options.character_dim, padding_idx=_PAD)
+            self.characters = nn.Embedding(
+                _FIRST + len(alphabet), options.character_dim, padding_idx=_PAD
+            )
             self.spell = nn.LSTM(options.character_dim, options.hidden, **both)
         self.dropout = nn.Dropout(options.dropout)
-        self.read = nn.LSTM(words.dim + 2 * options.hidden * options.characters, options.hidden, **both)
+        self.read = nn.LSTM(
+            words.dim + 2 * options.hidden * options.characters, options.hidden, **both
+        )
         self.out = nn.Linear(2 * options.hidden, words.dim)
 
     @classmethod
-    def create(cls, options: BneOptions, table: NameTable, words: WordVectors | None, seed: int) -> BneEncoder:
+    def create(
+        cls, options: BneOptions, table: NameTable, words: WordVectors | None, seed: int
+    ) -> BneEncoder:
         """Take the characters of a dictionary's names; the networks are as they were drawn.
 
         Raises:
             LinkerError: there are no word vectors.
         """
         if words is None:
-            raise LinkerError("the encoder bne is made of word vectors; name some with --words, or train them")
+            raise LinkerError(
+                "the encoder bne is made of word vectors; name some with --words, or train them"
+            )
         return cls.of(table.texts, options, words, seed)
 
     @classmethod
-    def of(cls, names: Iterable[str], options: BneOptions, words: WordVectors, seed: int) -> BneEncoder:
+    def of(
+        cls, names: Iterable[str], options: BneOptions, words: WordVectors, seed: int
+    ) -> BneEncoder:
         """As `create`, of names alone."""
-        if options.targets == "tokens" and not any(word.startswith(CONCEPT) for word in words.words):
-            raise LinkerError("bne.targets=tokens wants vectors of names and concepts; train them on text with words.tokens=concepts")
-        counted = Counter(character for name in names for character in name if not character.isspace())
+        if options.targets == "tokens" and not any(
+            word.startswith(CONCEPT) for word in words.words
+        ):
+            raise LinkerError(
+                "bne.targets=tokens wants vectors of names and concepts; train them on text with words.tokens=concepts"
+            )
+        counted = Counter(
+            character for name in names for character in name if not character.isspace()
+        )
         torch.manual_seed(seed)
-        return cls(words, "".join(sorted(character for character, _ in counted.most_common(_ALPHABET))), options)
+        return cls(
+            words,
+            "".join(sorted(character for character, _ in counted.most_common(_ALPHABET))),
+            options,
+        )
 
     @classmethod
     def needs_words(cls, options: BneOptions) -> bool:
@@ -90,13 +114,17 @@ class BneEncoder(GroundedEncoder):
 
     def pretrained(self, names: Sequence[str]) -> Floats:
         """q(s): the mean of a name's word vectors, or the vector of the name itself where the options want it and there is one."""
-        return self.words.named(names) if self.options.targets == "tokens" else self.words.means(names)
+        return (
+            self.words.named(names) if self.options.targets == "tokens" else self.words.means(names)
+        )
 
     def prototypes(self, names: Classes, projected: bool) -> Floats:
         """g(c): the mean of q(s), or the vector of the concept itself where the options want it and there is one."""
         means = super().prototypes(names, projected)
         if self.options.targets == "tokens":
-            for row, own in enumerate(self.words.of(CONCEPT + names.ids[label]) for label in range(len(means))):
+            for row, own in enumerate(
+                self.words.of(CONCEPT + names.ids[label]) for label in range(len(means))
+            ):
                 if own is not None:
                     means[row] = own
         return means
@@ -120,21 +148,48 @@ class BneEncoder(GroundedEncoder):
         }
         if self.options.characters:
             spelled = [self._spelled(word) for word in place]
-            made |= {"characters": _padded(spelled), "word_lengths": np.array([len(word) for word in spelled])}
+            made |= {
+                "characters": _padded(spelled),
+                "word_lengths": np.array([len(word) for word in spelled]),
+            }
         else:
-            made["known"] = np.array([[any(len(self._pieces(word)[0]) for word in name)] for name in tokens])
+            made["known"] = np.array(
+                [[any(len(self._pieces(word)[0]) for word in name)] for name in tokens]
+            )
         return {name: torch.from_numpy(values) for name, values in made.items()}
 
     def _spelled(self, word: str) -> list[int]:
-        return [_BEGIN, *(self._number.get(character, _UNKNOWN) for character in word[: self.options.max_characters]), _END]
+        return [
+            _BEGIN,
+            *(
+                self._number.get(character, _UNKNOWN)
+                for character in word[: self.options.max_characters]
+            ),
+            _END,
+        ]
 
     def forward(self, batch: Batch) -> Tensor:
         table = self.table + self.change if self.options.train_words else self.table
-        words = functional.embedding_bag(batch["rows"], table, batch["offsets"], mode="sum", per_sample_weights=batch["weights"])
+        words = functional.embedding_bag(
+            batch["rows"], table, batch["offsets"], mode="sum", per_sample_weights=batch["weights"]
+        )
         if self.options.characters:
             spelled = self.characters(batch["characters"])
-            words = torch.cat([words, _read(self.spell, spelled, batch["word_lengths"], lambda _, last: torch.cat([*last], -1))], -1)
-        names = functional.embedding(batch["names"], self.dropout(words))  # (n, words of the longest, d)
+            words = torch.cat(
+                [
+                    words,
+                    _read(
+                        self.spell,
+                        spelled,
+                        batch["word_lengths"],
+                        lambda _, last: torch.cat([*last], -1),
+                    ),
+                ],
+                -1,
+            )
+        names = functional.embedding(
+            batch["names"], self.dropout(words)
+        )  # (n, words of the longest, d)
         read = _read(self.read, names, batch["lengths"], lambda states, _: states.amax(1))
         vectors: Tensor = self.out(self.dropout(read))
         vectors = torch.tanh(vectors) if self.options.tanh else vectors
@@ -146,7 +201,9 @@ class BneEncoder(GroundedEncoder):
         own = [parameter for name, parameter in self.named_parameters() if name != "change"]
         made = [{"params": own, "lr": learning_rate, "weight_decay": weight_decay}]
         if self.options.train_words:
-            made.append({"params": [self.change], "lr": learning_rate, "weight_decay": weight_decay / 10})
+            made.append(
+                {"params": [self.change], "lr": learning_rate, "weight_decay": weight_decay / 10}
+            )
         return made
 
     def _write(self, folder: Path) -> object:
@@ -156,14 +213,18 @@ class BneEncoder(GroundedEncoder):
 
     @classmethod
     def _read(cls, folder: Path, saved: Any) -> BneEncoder:
-        return cls(WordVectors.open(folder / _WORDS), saved["alphabet"], BneOptions(**saved["options"]))
+        return cls(
+            WordVectors.open(folder / _WORDS), saved["alphabet"], BneOptions(**saved["options"])
+        )
 
 
 class BneWordsEncoder(BneEncoder):
     """Dense: bne without characters, which Fivez et al. (2021a) compare dan with."""
 
 
-def _read(network: nn.LSTM, rows: Tensor, lengths: Tensor, pool: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+def _read(
+    network: nn.LSTM, rows: Tensor, lengths: Tensor, pool: Callable[[Tensor, Tensor], Tensor]
+) -> Tensor:
     """Let a network read sequences, those of a length together: three times faster on a CPU than packed ones, and exact as well.
 
     Args:
@@ -186,5 +247,7 @@ def _padded(rows: Sequence[Sequence[int]]) -> np.ndarray:
     """Rows of numbers, filled up with 0 to the longest: int64 (len(rows), longest)."""
     lengths = np.array([len(row) for row in rows])
     made = np.zeros((len(rows), int(lengths.max())), np.int64)
-    made[np.arange(made.shape[1]) < lengths[:, None]] = np.concatenate([np.asarray(row, np.int64) for row in rows])
+    made[np.arange(made.shape[1]) < lengths[:, None]] = np.concatenate(
+        [np.asarray(row, np.int64) for row in rows]
+    )
     return made

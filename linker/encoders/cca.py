@@ -45,7 +45,9 @@ def fit(x: Floats, y: Floats) -> tuple[Projection, Projection]:
     return _projection(directions_x, mean_x, scale_x), _projection(directions_y, mean_y, scale_y)
 
 
-def _standardised(values: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _standardised(
+    values: Floats,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Mean, standard deviation (1 where it is 0) and the values with mean 0 and deviation 1."""
     wide = values.astype(np.float64)
     mean, scale = wide.mean(0), wide.std(0, ddof=1)
@@ -61,7 +63,9 @@ def _whitening(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return whitening
 
 
-def _projection(directions: NDArray[np.float64], mean: NDArray[np.float64], scale: NDArray[np.float64]) -> Projection:
+def _projection(
+    directions: NDArray[np.float64], mean: NDArray[np.float64], scale: NDArray[np.float64]
+) -> Projection:
     """Scale the canonical directions as scikit-learn does, and fill up to as many columns as rows with zeros."""
     lengths = np.abs(np.diag(np.linalg.qr(directions, mode="r")))
     weights = np.zeros((len(directions), len(directions)))

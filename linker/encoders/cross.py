@@ -38,7 +38,9 @@ class CrossEncoder(TransformerEncoder):
     def of(cls, encoder: TransformerEncoder, max_length: int) -> CrossEncoder:
         """Start from a copy of an encoder of names; `max_length` is in tokens, of all texts together."""
         return cls(
-            copy.deepcopy(encoder.model), copy.deepcopy(encoder.tokenizer), dataclasses.replace(encoder.options, max_length=max_length)
+            copy.deepcopy(encoder.model),
+            copy.deepcopy(encoder.tokenizer),
+            dataclasses.replace(encoder.options, max_length=max_length),
         )
 
     @property
@@ -55,7 +57,13 @@ class CrossEncoder(TransformerEncoder):
 
     def save(self, folder: Path) -> None:
         super().save(folder)
-        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in self.head.state_dict().items()}, folder / _HEAD)
+        save_file(
+            {
+                name: tensor.detach().cpu().contiguous()
+                for name, tensor in self.head.state_dict().items()
+            },
+            folder / _HEAD,
+        )
 
     @classmethod
     def load(cls, folder: Path) -> CrossEncoder:
@@ -64,7 +72,9 @@ class CrossEncoder(TransformerEncoder):
         try:
             encoder.head.load_state_dict(load((folder / _HEAD).read_bytes()))
         except (SafetensorError, OSError, RuntimeError) as error:
-            raise LinkerError(f"{folder / _HEAD}: does not fit the transformer ({error}); train again") from None
+            raise LinkerError(
+                f"{folder / _HEAD}: does not fit the transformer ({error}); train again"
+            ) from None
         if not all(torch.isfinite(tensor).all() for tensor in encoder.head.parameters()):
             raise LinkerError(f"{folder / _HEAD}: its weights are not finite; train again")
         return encoder

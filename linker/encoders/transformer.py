@@ -43,7 +43,11 @@ class TransformerEncoder(TrainableEncoder):
 
     @classmethod
     def create(
-        cls, options: TransformerOptions, table: NameTable | None = None, words: WordVectors | None = None, seed: int = 0
+        cls,
+        options: TransformerOptions,
+        table: NameTable | None = None,
+        words: WordVectors | None = None,
+        seed: int = 0,
     ) -> TransformerEncoder:
         """Load a pretrained encoder.
 
@@ -55,7 +59,9 @@ class TransformerEncoder(TrainableEncoder):
             LinkerError: there is no such model, the hub cannot be reached, or what is there does not encode text.
         """
         folder, label = pretrained.find(options.model)
-        return cls._open(folder, dataclasses.replace(options, model=label), options.model or str(folder))
+        return cls._open(
+            folder, dataclasses.replace(options, model=label), options.model or str(folder)
+        )
 
     @classmethod
     def _open(cls, folder: Path, options: TransformerOptions, name: str) -> TransformerEncoder:
@@ -72,7 +78,9 @@ class TransformerEncoder(TrainableEncoder):
         if not np.isfinite(beside).all():
             raise LinkerError(f"{name}: its vectors are not finite; its weights are damaged")
         if not np.allclose(beside[0], alone[0], atol=1e-3 * np.abs(alone).max()):
-            raise LinkerError(f"{name}: a name's vector depends on the names beside it (padding is not masked); take another encoder")
+            raise LinkerError(
+                f"{name}: a name's vector depends on the names beside it (padding is not masked); take another encoder"
+            )
         return encoder
 
     @property
@@ -80,17 +88,26 @@ class TransformerEncoder(TrainableEncoder):
         return int(self.model.config.hidden_size)
 
     def tokenize(self, names: Sequence[str]) -> list[Tokens]:
-        texts = [name.encode("utf-8", "replace").decode("utf-8") for name in names]  # half a surrogate pair is no text to tokenizers
+        texts = [
+            name.encode("utf-8", "replace").decode("utf-8") for name in names
+        ]  # half a surrogate pair is no text to tokenizers
         limits = {"truncation": True, "max_length": self.options.max_length}
-        cut = self.tokenizer(texts, **limits, return_attention_mask=False, return_token_type_ids=False)["input_ids"]
-        return [array("i", ids or [self.tokenizer.pad_token_id]) for ids in cut]  # no name is without a token
+        cut = self.tokenizer(
+            texts, **limits, return_attention_mask=False, return_token_type_ids=False
+        )["input_ids"]
+        return [
+            array("i", ids or [self.tokenizer.pad_token_id]) for ids in cut
+        ]  # no name is without a token
 
     def collate(self, tokens: Sequence[Tokens]) -> Batch:
         lengths = np.array([len(ids) for ids in tokens])
         mask = np.arange(lengths.max()) < lengths[:, None]
         ids = np.full(mask.shape, self.tokenizer.pad_token_id)
         ids[mask] = np.fromiter(chain.from_iterable(tokens), np.int64, lengths.sum())
-        return {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask.astype(np.int64))}
+        return {
+            "input_ids": torch.from_numpy(ids),
+            "attention_mask": torch.from_numpy(mask.astype(np.int64)),
+        }
 
     def forward(self, batch: Batch) -> Tensor:
         vectors = self.pooled(batch)
@@ -100,7 +117,9 @@ class TransformerEncoder(TrainableEncoder):
         """The vector of each text, (n, hidden size), of any length."""
         hidden = self.model(**batch).last_hidden_state.float()  # (n, tokens, hidden size)
         mask = batch["attention_mask"].unsqueeze(-1)
-        vectors: Tensor = hidden[:, 0] if self.options.pooling == "cls" else (hidden * mask).sum(1) / mask.sum(1)
+        vectors: Tensor = (
+            hidden[:, 0] if self.options.pooling == "cls" else (hidden * mask).sum(1) / mask.sum(1)
+        )
         return vectors
 
     def save(self, folder: Path) -> None:
@@ -121,5 +140,7 @@ class TransformerEncoder(TrainableEncoder):
         try:
             options = TransformerOptions(**persistence.load_json(folder / "options.json"))
         except TypeError as error:
-            raise LinkerError(f"{folder / 'options.json'}: holds other options than this release knows ({error})") from None
+            raise LinkerError(
+                f"{folder / 'options.json'}: holds other options than this release knows ({error})"
+            ) from None
         return cls._open(folder / "model", options, str(folder)).to(pick_device("auto"))

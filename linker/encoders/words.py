@@ -23,11 +23,11 @@ from linker import files, persistence
 from linker.dictionary import Dictionary
 from linker.encoders.options import WordsOptions
 from linker.errors import InputError, LinkerError, OnError, shorten, stop
-from linker.extras import install_hint
 from linker.persistence import Strings
 from linker.text.gazetteer import Gazetteer
 from linker.text.normalize import normalize
-from linker.training.options import Part
+from linker.types import Activity
+from linker.version import install_hint
 
 Floats = NDArray[np.float32]
 Pieces = tuple[
@@ -35,10 +35,17 @@ Pieces = tuple[
 ]  # rows of `WordVectors.vectors` (array "i") and their weights (array "f"), whose weighted sum is the vector of a name
 
 KIND = "words"  # of the folder
-FREQUENT = 20_000  # words that a model keeps beside those of its names, since mentions hold them too
-NAME, CONCEPT = "NAME ", "CONCEPT "  # what tokens that are no words begin with; words are lower case, without spaces
+FREQUENT = (
+    20_000  # words that a model keeps beside those of its names, since mentions hold them too
+)
+NAME, CONCEPT = (
+    "NAME ",
+    "CONCEPT ",
+)  # what tokens that are no words begin with; words are lower case, without spaces
 _FASTTEXT = (793712314).to_bytes(4, "little")
-_FASTTEXT_HEAD = struct.Struct("<4xi12id3i2q")  # version; dim and other options; words, of them words and labels, tokens, pruned n-grams
+_FASTTEXT_HEAD = struct.Struct(
+    "<4xi12id3i2q"
+)  # version; dim and other options; words, of them words and labels, tokens, pruned n-grams
 _FASTTEXT_COUNT = 9  # bytes behind a word: how often it occurs, and its kind
 _GZIP_RATIO = 1032  # by which gzip shortens at most
 _FASTTEXT_MATRIX = struct.Struct("<?2q")  # whether it is quantised, rows, columns
@@ -56,8 +63,16 @@ class Subwords:
         """The bucket of each n-gram of `<word>`, counted in characters; boundaries alone are none."""
         marked = f"<{word}>"
         ends = range(len(marked) + 1)
-        spans = ((a, b) for a in ends for b in range(a + max(1, self.min_n), min(a + self.max_n, len(marked)) + 1))
-        return [_fnv(marked[a:b]) % self.buckets for a, b in spans if not (b - a == 1 and (a == 0 or b == len(marked)))]
+        spans = (
+            (a, b)
+            for a in ends
+            for b in range(a + max(1, self.min_n), min(a + self.max_n, len(marked)) + 1)
+        )
+        return [
+            _fnv(marked[a:b]) % self.buckets
+            for a, b in spans
+            if not (b - a == 1 and (a == 0 or b == len(marked)))
+        ]
 
 
 def _fnv(text: str) -> int:
@@ -82,18 +97,32 @@ class WordVectors:
     """
 
     def __init__(
-        self, words: Sequence[str], vectors: Floats, subwords: Subwords | None = None, buckets: NDArray[np.int64] | None = None
+        self,
+        words: Sequence[str],
+        vectors: Floats,
+        subwords: Subwords | None = None,
+        buckets: NDArray[np.int64] | None = None,
     ) -> None:
         self.buckets = np.empty(0, np.int64) if buckets is None else buckets
         self.words, self.vectors, self.subwords = words, vectors, subwords
         self.row: dict[str, int] = {}
         for row, word in enumerate(words):
-            self.row.setdefault(word, row)  # of words that differ in case only the first, as the more frequent
-        if vectors.ndim != 2 or len(vectors) != len(words) + len(self.buckets) or vectors.dtype != np.float32:
+            self.row.setdefault(
+                word, row
+            )  # of words that differ in case only the first, as the more frequent
+        if (
+            vectors.ndim != 2
+            or len(vectors) != len(words) + len(self.buckets)
+            or vectors.dtype != np.float32
+        ):
             shape = f"({len(words)} words + {len(self.buckets)} n-grams, dim)"
-            raise LinkerError(f"the word vectors are {vectors.dtype} {vectors.shape}, expected: float32 {shape}")
+            raise LinkerError(
+                f"the word vectors are {vectors.dtype} {vectors.shape}, expected: float32 {shape}"
+            )
         if not len(words):
-            raise LinkerError("there is no word with a vector; give more text, or a smaller words.min_count")
+            raise LinkerError(
+                "there is no word with a vector; give more text, or a smaller words.min_count"
+            )
         if not np.isfinite([vectors.min(), vectors.max()]).all():
             raise LinkerError("the word vectors are not finite; their file is damaged")
 
@@ -129,7 +158,11 @@ class WordVectors:
             return ()
         hashes = np.array(self.subwords.hashes(word), np.int64)
         places = np.searchsorted(self.buckets, hashes)
-        kept = [p for p, h in zip(places.tolist(), hashes.tolist(), strict=True) if p < len(self.buckets) and self.buckets[p] == h]
+        kept = [
+            p
+            for p, h in zip(places.tolist(), hashes.tolist(), strict=True)
+            if p < len(self.buckets) and self.buckets[p] == h
+        ]
         return [len(self.words) + place for place in kept]
 
     def means(self, names: Sequence[str]) -> Floats:
@@ -162,35 +195,59 @@ class WordVectors:
         """
         cut = [tokens(name) for name in names]
         wanted = {word for name in cut for word in name} | set(self.words[:frequent])
-        named = {NAME + " ".join(name) for name in cut} | {word for word in self.words if word.startswith(CONCEPT)}
+        named = {NAME + " ".join(name) for name in cut} | {
+            word for word in self.words if word.startswith(CONCEPT)
+        }
         words = [word for word in self.row if word in wanted or word in named]
         if self.subwords is None:
             return WordVectors(words, self.vectors[[self.row[word] for word in words]])
         used = {h for word in wanted for h in self.subwords.hashes(word)}
-        kept = np.array([place for place, h in enumerate(self.buckets.tolist()) if h in used], np.int64)
-        rows = np.concatenate([np.array([self.row[word] for word in words], np.int64), len(self.words) + kept])
+        kept = np.array(
+            [place for place, h in enumerate(self.buckets.tolist()) if h in used], np.int64
+        )
+        rows = np.concatenate(
+            [np.array([self.row[word] for word in words], np.int64), len(self.words) + kept]
+        )
         return WordVectors(words, self.vectors[rows], self.subwords, self.buckets[kept])
 
     def halved(self) -> WordVectors:
         """The same in half precision, in which a model keeps them."""
-        return WordVectors(self.words, persistence.halved(self.vectors), self.subwords, self.buckets)
+        return WordVectors(
+            self.words, persistence.halved(self.vectors), self.subwords, self.buckets
+        )
 
     def write(self, folder: Path) -> None:
         """Write what `open` needs into a folder that is being saved."""
         columns = Strings.of(self.words).arrays("word")
-        persistence.save_arrays(folder, {**columns, "vectors": persistence.narrow(self.vectors), "buckets": self.buckets})
+        persistence.save_arrays(
+            folder,
+            {**columns, "vectors": persistence.narrow(self.vectors), "buckets": self.buckets},
+        )
         how = self.subwords
-        persistence.save_json(folder / "subwords.json", how and {"min_n": how.min_n, "max_n": how.max_n, "buckets": how.buckets})
+        persistence.save_json(
+            folder / "subwords.json",
+            how and {"min_n": how.min_n, "max_n": how.max_n, "buckets": how.buckets},
+        )
 
     @classmethod
     def open(cls, folder: Path) -> WordVectors:
         """Read what `write` wrote; the vectors stay memory-mapped where they are float32."""
-        arrays, how = persistence.load_arrays(folder), persistence.load_json(folder / "subwords.json")
+        arrays, how = (
+            persistence.load_arrays(folder),
+            persistence.load_json(folder / "subwords.json"),
+        )
         try:
             words = list(Strings.from_arrays(arrays, "word"))
-            return cls(words, persistence.widened(arrays["vectors"]), how and Subwords(**how), arrays["buckets"])
+            return cls(
+                words,
+                persistence.widened(arrays["vectors"]),
+                how and Subwords(**how),
+                arrays["buckets"],
+            )
         except (KeyError, TypeError, ValueError, LinkerError) as error:
-            raise LinkerError(f"{folder}: holds no word vectors as linker writes them ({error}); make them again") from None
+            raise LinkerError(
+                f"{folder}: holds no word vectors as linker writes them ({error}); make them again"
+            ) from None
 
     def save(self, folder: files.Pathlike, made_of: str = "") -> None:
         """Write a folder of its own, which is replaced at the end where it was there.
@@ -198,7 +255,9 @@ class WordVectors:
         Args:
             made_of: what tells the text and options that they were trained on from others; see `was_made_of`.
         """
-        with persistence.saving(folder, KIND, {"words": len(self.words), "dim": self.dim, "made_of": made_of}) as aside:
+        with persistence.saving(
+            folder, KIND, {"words": len(self.words), "dim": self.dim, "made_of": made_of}
+        ) as aside:
             self.write(aside)
 
     @staticmethod
@@ -218,38 +277,56 @@ class WordVectors:
         with files.open_binary(path) as file, files.reading(path):
             start = file.read(1000)
         if start[:1] == b"\x80" or start[:2] == b"PK":
-            raise LinkerError(f"{path}: is a pickle or an archive, which may run code when it is read; save it in the word2vec format")
+            raise LinkerError(
+                f"{path}: is a pickle or an archive, which may run code when it is read; save it in the word2vec format"
+            )
         if start[:4] != _FASTTEXT and not _is_binary(start):
             return _read_text(path)
         try:
-            return _read_fasttext(path) if start[:4] == _FASTTEXT else _read_binary(path, start.partition(b"\n")[0])
+            return (
+                _read_fasttext(path)
+                if start[:4] == _FASTTEXT
+                else _read_binary(path, start.partition(b"\n")[0])
+            )
         except LinkerError:
             raise
         except Exception as error:  # what a damaged file does to gensim has many names
             reason = shorten(str(error) or type(error).__name__, 200)
-            raise LinkerError(f"{path}: cannot be read as word vectors ({reason}); expected: a word2vec file, or a fastText .bin") from None
+            raise LinkerError(
+                f"{path}: cannot be read as word vectors ({reason}); expected: a word2vec file, or a fastText .bin"
+            ) from None
 
     @classmethod
-    def of_names(cls, names: Iterable[str], options: WordsOptions, on_part: Callable[[Part], None] = lambda part: None) -> WordVectors:
+    def of_names(
+        cls,
+        names: Iterable[str],
+        options: WordsOptions,
+        on_activity: Callable[[Activity], None] = lambda part: None,
+    ) -> WordVectors:
         """Train vectors on nothing but names; see `train`.
 
         Raises:
             LinkerError: the options want what only texts have, or as for `train`.
         """
         if options.tokens != "words":
-            raise LinkerError(f"words.tokens={options.tokens} finds names in texts, and there are none; give some with --text")
-        return cls.train(map(tokens, names), options, on_part)
+            raise LinkerError(
+                f"words.tokens={options.tokens} finds names in texts, and there are none; give some with --text"
+            )
+        return cls.train(map(tokens, names), options, on_activity)
 
     @classmethod
     def train(
-        cls, sentences: Iterable[Sequence[str]], options: WordsOptions, on_part: Callable[[Part], None] = lambda part: None
+        cls,
+        sentences: Iterable[Sequence[str]],
+        options: WordsOptions,
+        on_activity: Callable[[Activity], None] = lambda part: None,
     ) -> WordVectors:
         """Train vectors on tokenised sentences; the same for the same seed.
 
         Args:
             sentences: their words.
             options: how.
-            on_part: is told every second how far it is.
+            on_activity: is told every second how far it is.
 
         Raises:
             LinkerError: gensim is not installed, or no word is frequent enough.
@@ -263,16 +340,30 @@ class WordVectors:
                 f"no word of the text occurs {options.min_count} times (words.min_count): it holds "
                 f"{len(counted):,} distinct words; give more text, or a smaller words.min_count"
             )
-        common = {"vector_size": options.dim, "window": options.window, "negative": options.negative, "min_count": options.min_count}
-        how = {"sg": 1, "epochs": options.epochs, "seed": options.seed, "workers": 1}  # one worker: the same result every time
+        common = {
+            "vector_size": options.dim,
+            "window": options.window,
+            "negative": options.negative,
+            "min_count": options.min_count,
+        }
+        how = {
+            "sg": 1,
+            "epochs": options.epochs,
+            "seed": options.seed,
+            "workers": 1,
+        }  # one worker: the same result every time
         gensim = _gensim()
         if not options.subwords or options.tokens != "words":
-            with _listening(options.epochs, on_part):
+            with _listening(options.epochs, on_activity):
                 model = gensim.Word2Vec(sentences, **common, **how)
-            return cls(list(model.wv.index_to_key), np.ascontiguousarray(model.wv.vectors, np.float32))
+            return cls(
+                list(model.wv.index_to_key), np.ascontiguousarray(model.wv.vectors, np.float32)
+            )
         cut = Subwords(options.min_n, options.max_n, options.buckets)
-        with _listening(options.epochs, on_part):
-            model = gensim.FastText(sentences, **common, **how, min_n=cut.min_n, max_n=cut.max_n, bucket=cut.buckets)
+        with _listening(options.epochs, on_activity):
+            model = gensim.FastText(
+                sentences, **common, **how, min_n=cut.min_n, max_n=cut.max_n, bucket=cut.buckets
+            )
         return _of_fasttext(model.wv)
 
 
@@ -291,7 +382,11 @@ def dictionary_names(dictionary: Dictionary) -> dict[str, list[str]]:
     """The names of a dictionary, normalised, and the ids of the concepts of each."""
     table = dictionary.table(normalize)
     spans = itertools.pairwise(table.indptr.tolist())
-    return {text: [dictionary.ids[c] for c in table.concepts[a:b]] for text, (a, b) in zip(table.texts, spans, strict=True) if text}
+    return {
+        text: [dictionary.ids[c] for c in table.concepts[a:b]]
+        for text, (a, b) in zip(table.texts, spans, strict=True)
+        if text
+    }
 
 
 def read_texts(paths: Iterable[files.Pathlike], on_error: OnError = stop) -> Iterator[list[str]]:
@@ -313,7 +408,9 @@ def read_texts(paths: Iterable[files.Pathlike], on_error: OnError = stop) -> Ite
             raise LinkerError(f"{path}: holds no words; give a text file, one document a line")
 
 
-def marked(sentences: Iterable[Sequence[str]], names: Mapping[str, Sequence[str]], kind: str) -> Iterator[list[str]]:
+def marked(
+    sentences: Iterable[Sequence[str]], names: Mapping[str, Sequence[str]], kind: str
+) -> Iterator[list[str]]:
     """Put the names that stand in sentences, and their concepts, among the words (BNE, Phan et al. 2019, section 3.1).
 
     Args:
@@ -327,13 +424,20 @@ def marked(sentences: Iterable[Sequence[str]], names: Mapping[str, Sequence[str]
         if kind == "names":
             yield _with(words, found, lambda name, own: [NAME + name])
             continue
-        token = {name: [NAME + name, *(CONCEPT + i for i in names[name] if len(names[name]) == 1)] for _, _, name in found}
+        token = {
+            name: [NAME + name, *(CONCEPT + i for i in names[name] if len(names[name]) == 1)]
+            for _, _, name in found
+        }
         yield _with(words, found, lambda name, own: [*token[name], *own])  # noqa: B023 - used at once
         if found:
             yield _with(words, found, lambda name, own: [*own, *token[name]])  # noqa: B023
 
 
-def _with(words: Sequence[str], found: Sequence[tuple[int, int, str]], put: Callable[[str, Sequence[str]], list[str]]) -> list[str]:
+def _with(
+    words: Sequence[str],
+    found: Sequence[tuple[int, int, str]],
+    put: Callable[[str, Sequence[str]], list[str]],
+) -> list[str]:
     """Words with what is put in the place of each name that was found, given the name and its words."""
     made, at = [], 0
     for start, end, name in found:
@@ -346,23 +450,33 @@ def _gensim() -> Any:
     try:
         import gensim.models
     except ModuleNotFoundError:
-        raise LinkerError(f"word vectors are trained and converted by gensim, which is not installed: {install_hint('dense')}") from None
+        raise LinkerError(
+            f"word vectors are trained and converted by gensim, which is not installed: {install_hint('dense')}"
+        ) from None
     return gensim.models
 
 
 @contextlib.contextmanager
-def _listening(epochs: int, on_part: Callable[[Part], None]) -> Iterator[None]:
+def _listening(epochs: int, on_activity: Callable[[Activity], None]) -> Iterator[None]:
     """Hand on how far gensim logs that it is, which it tells in no other way; the rest of its log is as it was."""
     log = logging.getLogger("gensim.models.word2vec")
     own, shown = log.level, log.getEffectiveLevel()
 
     def heard(record: logging.LogRecord) -> bool:
-        if str(record.msg).startswith("EPOCH %i - PROGRESS: at %.2f%%") and isinstance(record.args, tuple):
+        if str(record.msg).startswith("EPOCH %i - PROGRESS: at %.2f%%") and isinstance(
+            record.args, tuple
+        ):
             epoch, percent = cast(tuple[int, float], record.args[:2])  # from 0, and of this epoch
-            on_part(Part("training word vectors", (epoch + percent / 100) / epochs, f"epoch {epoch + 1} of {epochs}"))
+            on_activity(
+                Activity(
+                    "training word vectors",
+                    (epoch + percent / 100) / epochs,
+                    f"epoch {epoch + 1} of {epochs}",
+                )
+            )
         return record.levelno >= shown
 
-    on_part(Part("training word vectors", at=f"epoch 1 of {epochs}"))
+    on_activity(Activity("training word vectors", at=f"epoch 1 of {epochs}"))
     log.addFilter(heard)
     log.setLevel(min(logging.INFO, shown))
     try:
@@ -375,9 +489,14 @@ def _listening(epochs: int, on_part: Callable[[Part], None]) -> Iterator[None]:
 def _of_fasttext(vectors: Any) -> WordVectors:
     """The vectors of gensim's `FastTextKeyedVectors`, of the n-grams those of the vocabulary: the others were never trained."""
     if not (vectors.bucket and vectors.max_n):
-        return WordVectors([word.lower() for word in vectors.index_to_key], np.ascontiguousarray(vectors.vectors, np.float32))
+        return WordVectors(
+            [word.lower() for word in vectors.index_to_key],
+            np.ascontiguousarray(vectors.vectors, np.float32),
+        )
     cut = Subwords(vectors.min_n, vectors.max_n, vectors.bucket)
-    used = np.unique(np.concatenate([np.asarray(hashes, np.int64) for hashes in vectors.buckets_word]))
+    used = np.unique(
+        np.concatenate([np.asarray(hashes, np.int64) for hashes in vectors.buckets_word])
+    )
     stacked = np.concatenate([vectors.vectors, vectors.vectors_ngrams[used]]).astype(np.float32)
     return WordVectors([word.lower() for word in vectors.index_to_key], stacked, cut, used)
 
@@ -411,8 +530,13 @@ def _read_binary(path: files.Pathlike, header: bytes) -> WordVectors:
     most = Path(path).stat().st_size * (_GZIP_RATIO if files.is_packed(path) else 1)
     if not 0 <= 4 * count * dim <= most:
         raise ValueError(f"it does not hold {count:,} vectors of {dim:,} components")
-    vectors = _gensim().KeyedVectors.load_word2vec_format(str(path), binary=True, unicode_errors="replace")
-    return WordVectors([word.lower() for word in vectors.index_to_key], np.ascontiguousarray(vectors.vectors, np.float32))
+    vectors = _gensim().KeyedVectors.load_word2vec_format(
+        str(path), binary=True, unicode_errors="replace"
+    )
+    return WordVectors(
+        [word.lower() for word in vectors.index_to_key],
+        np.ascontiguousarray(vectors.vectors, np.float32),
+    )
 
 
 def _read_text(path: files.Pathlike) -> WordVectors:
@@ -421,14 +545,18 @@ def _read_text(path: files.Pathlike) -> WordVectors:
     _, header = next(lines, (1, ""))
     if not re.fullmatch(r"\s*[0-9]{1,12} 0*[1-9][0-9]{0,5}\s*", header):
         expected = "the number of words and the number of components, as in word2vec files"
-        raise InputError(path, "the first line is no header", line=1, value=header, expected=expected)
+        raise InputError(
+            path, "the first line is no header", line=1, value=header, expected=expected
+        )
     count, dim = map(int, header.split())
     words: list[str] = []
     vectors = array("f")
     for number, line in lines:
         word, *numbers = line.rstrip().rsplit(" ", dim)
         expected = f"a word and {dim} numbers, on {count} lines"
-        problem = InputError(path, "the line is no word vector", line=number, value=line[:80], expected=expected)
+        problem = InputError(
+            path, "the line is no word vector", line=number, value=line[:80], expected=expected
+        )
         if len(numbers) != dim or len(words) == count:
             raise problem
         try:
@@ -439,7 +567,9 @@ def _read_text(path: files.Pathlike) -> WordVectors:
             raise problem
         words.append(word.lower())
     if len(words) != count:
-        raise LinkerError(f"{path}: ends after {len(words)} of {count} words; it is incomplete, fetch it again")
+        raise LinkerError(
+            f"{path}: ends after {len(words)} of {count} words; it is incomplete, fetch it again"
+        )
     return WordVectors(words, np.frombuffer(vectors, np.float32).reshape(-1, dim))
 
 

@@ -34,7 +34,9 @@ def groups(linker: Linker, outcomes: Sequence[Outcome]) -> dict[str, list[Outcom
         return linker.normalize(outcome.mention.text) in seen.mentions
 
     def seen_concept(outcome: Outcome) -> bool:
-        return bool(outcome.gold) and all(not resolve(i).isdisjoint(seen.concepts) for group in outcome.gold for i in group.ids)
+        return bool(outcome.gold) and all(
+            not resolve(i).isdisjoint(seen.concepts) for group in outcome.gold for i in group.ids
+        )
 
     tests: dict[str, Callable[[Outcome], bool]] = {"mention": seen_mention, "concept": seen_concept}
     return {
@@ -65,7 +67,11 @@ def unknown(linker: Linker, mentions: Iterable[Mention]) -> str:
         )
     foreign = [name for name, known in types.items() if name and not known]
     hint = f", and none of type {', '.join(foreign)}: choose others with --type" if foreign else ""
-    return f"the model does not have {len(missing):,} of the {len(ids):,} annotated ids ({prefixes}){hint}" if missing else ""
+    return (
+        f"the model does not have {len(missing):,} of the {len(ids):,} annotated ids ({prefixes}){hint}"
+        if missing
+        else ""
+    )
 
 
 def error(outcome: Outcome, dictionary: Dictionary, normalize: Callable[[str], str]) -> str:
@@ -79,7 +85,10 @@ def error(outcome: Outcome, dictionary: Dictionary, normalize: Callable[[str], s
     rows = {row for i in right for row in dictionary.rows(i)}
     if not rows:
         return "concept_not_in_dictionary"
-    sizes = {len(outcome.gold), sum(len(group.ids) for group in outcome.gold)}  # the ids of A+B may stand in one part or apart
+    sizes = {
+        len(outcome.gold),
+        sum(len(group.ids) for group in outcome.gold),
+    }  # the ids of A+B may stand in one part or apart
     if len(outcome.parts) not in sizes and any(part.concept_id in right for part in found):
         return "wrong_split"
     wrong = next((part for part in found if part.concept_id not in right), None)
@@ -88,16 +97,32 @@ def error(outcome: Outcome, dictionary: Dictionary, normalize: Callable[[str], s
     names = {normalize(dictionary.names[int(n)]) for row in rows for n in dictionary.name_rows(row)}
     if normalize(wrong.matched_name) in names:
         return "same_name"
-    return next((relation for row in dictionary.rows(wrong.concept_id) if (relation := _relation(row, rows, dictionary))), "unrelated")
+    return next(
+        (
+            relation
+            for row in dictionary.rows(wrong.concept_id)
+            if (relation := _relation(row, rows, dictionary))
+        ),
+        "unrelated",
+    )
 
 
 def _relation(row: int, right: set[int], dictionary: Dictionary) -> str:
     """How a concept stands to the right ones in the hierarchy; empty where it does not."""
     hierarchy = dictionary.hierarchy
-    above, parents = set(hierarchy.ancestors([row])[0].tolist()), set(hierarchy.parents([row])[0].tolist())
-    above_right = {a for ancestors in hierarchy.ancestors(sorted(right)) for a in ancestors.tolist()}
+    above, parents = (
+        set(hierarchy.ancestors([row])[0].tolist()),
+        set(hierarchy.parents([row])[0].tolist()),
+    )
+    above_right = {
+        a for ancestors in hierarchy.ancestors(sorted(right)) for a in ancestors.tolist()
+    }
     if row in above_right:
         return "hypernym"
     if right & above:
         return "hyponym"
-    return "sibling" if any(parents & set(p.tolist()) for p in hierarchy.parents(sorted(right))) else ""
+    return (
+        "sibling"
+        if any(parents & set(p.tolist()) for p in hierarchy.parents(sorted(right)))
+        else ""
+    )

@@ -18,7 +18,13 @@ from linker.types import Candidate, Mention
 logger = logging.getLogger(__name__)
 
 
-def outcomes(path: files.Pathlike, mentions: Sequence[Mention], protocol: str, resolve: Resolve, depth: int = 20) -> Iterator[Outcome]:
+def outcomes(
+    path: files.Pathlike,
+    mentions: Sequence[Mention],
+    protocol: str,
+    resolve: Resolve,
+    depth: int = 20,
+) -> Iterator[Outcome]:
     """Judge a file of predictions for annotated mentions.
 
     Args:
@@ -34,7 +40,9 @@ def outcomes(path: files.Pathlike, mentions: Sequence[Mention], protocol: str, r
     if _is_ours(path):
         yield from _ours(path, mentions, protocol, resolve, depth)
     elif protocol != "biosyn":
-        raise LinkerError(f"{path}: is not our JSONL; BioSyn's predictions rank names, judge them with --protocol biosyn")
+        raise LinkerError(
+            f"{path}: is not our JSONL; BioSyn's predictions rank names, judge them with --protocol biosyn"
+        )
     else:
         yield from _biosyn(path, mentions, resolve)
 
@@ -47,7 +55,9 @@ def _is_ours(path: files.Pathlike) -> bool:
     return isinstance(record, dict) and "mention" in record
 
 
-def _ours(path: files.Pathlike, mentions: Iterable[Mention], protocol: str, resolve: Resolve, depth: int) -> Iterator[Outcome]:
+def _ours(
+    path: files.Pathlike, mentions: Iterable[Mention], protocol: str, resolve: Resolve, depth: int
+) -> Iterator[Outcome]:
     predictions = jsonl.read(path)
     deepest = 0
     remedy = "give the mentions that were linked, in the same order"
@@ -55,31 +65,57 @@ def _ours(path: files.Pathlike, mentions: Iterable[Mention], protocol: str, reso
         prediction = next(predictions, None)
         if prediction is None or prediction.mention.text != mention.text:
             found = "nothing" if prediction is None else prediction.mention.text
-            raise InputError(path, "is for other mentions", line=number, value=found, expected=repr(mention.text), remedy=remedy)
+            raise InputError(
+                path,
+                "is for other mentions",
+                line=number,
+                value=found,
+                expected=repr(mention.text),
+                remedy=remedy,
+            )
         deepest = max([deepest, *(len(part.candidates) for part in prediction.parts)])
-        if mention.gold or (mention.gold is not None and protocol == "strict"):  # biosyn leaves out mentions without a concept
+        if mention.gold or (
+            mention.gold is not None and protocol == "strict"
+        ):  # biosyn leaves out mentions without a concept
             yield judge(prediction, mention, protocol, resolve)
     if next(predictions, None) is not None:
         raise InputError(path, "has more predictions than there are mentions", remedy=remedy)
     if deepest < depth:
-        logger.warning("%s: no part has more than %d candidates; Acc@k with a larger k is Acc@%d", path, deepest, deepest)
+        logger.warning(
+            "%s: no part has more than %d candidates; Acc@k with a larger k is Acc@%d",
+            path,
+            deepest,
+            deepest,
+        )
 
 
-def _biosyn(path: files.Pathlike, mentions: Iterable[Mention], resolve: Resolve) -> Iterator[Outcome]:
+def _biosyn(
+    path: files.Pathlike, mentions: Iterable[Mention], resolve: Resolve
+) -> Iterator[Outcome]:
     try:
         queries: list[dict[str, Any]] = files.parse_json(files.read_text(path))["queries"]
         read = [_query(query["mentions"]) for query in queries]
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         expected = 'our JSONL, or BioSyn\'s {"queries": [{"mentions": [...]}]}'
-        raise InputError(path, f"these are no predictions ({error})", expected=expected, remedy="check --predictions") from None
+        raise InputError(
+            path,
+            f"these are no predictions ({error})",
+            expected=expected,
+            remedy="check --predictions",
+        ) from None
     theirs, ours = (Counter(map(_gold_key, side)) for side in ((m for m, _ in read), mentions))
     if theirs != ours:
         gold = next(iter((theirs - ours) + (ours - theirs)))
-        problem = f"its {theirs.total()} mentions are not the {ours.total()} given: the gold ids differ"
+        problem = (
+            f"its {theirs.total()} mentions are not the {ours.total()} given: the gold ids differ"
+        )
         raise InputError(path, problem, value=gold, remedy="give the mentions that were predicted")
     for mention, parts in read:
         ids = [[found for _, found in part] for part in parts]
-        best = tuple(Candidate(min(part[0][1], default=""), part[0][0], part[0][0], 0.0) if part else None for part in parts)
+        best = tuple(
+            Candidate(min(part[0][1], default=""), part[0][0], part[0][0], 0.0) if part else None
+            for part in parts
+        )
         yield Outcome(mention, matching.biosyn_rank(ids, mention.gold or (), resolve) or 0, best)
 
 
@@ -89,10 +125,15 @@ def _gold_key(mention: Mention) -> str:
     return "|".join([i for i in ids if namespace(i) != "OMIM"] or ids)
 
 
-def _query(mentions: list[dict[str, Any]]) -> tuple[Mention, list[list[tuple[str, frozenset[str]]]]]:
+def _query(
+    mentions: list[dict[str, Any]],
+) -> tuple[Mention, list[list[tuple[str, frozenset[str]]]]]:
     """The mention with its gold, and for each of its parts the ranked names with their ids."""
     gold = parse_gold(mentions[0]["golden_cui"])
-    parts = [[(_name(candidate), _concept_ids(candidate["cui"])) for candidate in m["candidates"]] for m in mentions]
+    parts = [
+        [(_name(candidate), _concept_ids(candidate["cui"])) for candidate in m["candidates"]]
+        for m in mentions
+    ]
     return Mention("|".join(m["mention"] for m in mentions), gold=gold), parts
 
 

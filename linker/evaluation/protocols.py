@@ -6,16 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from linker import matching
-from linker.annotated import grouped
 from linker.errors import LinkerError
 from linker.linker import Linker
 from linker.matching import Resolve
 from linker.text.biosyn import biosyn_parts
+from linker.text.mentions import grouped
 from linker.types import Candidate, Document, Gold, Mention, Prediction
 
 PROTOCOLS = ("strict", "biosyn")
 _BATCH = 1024
-_Judged = tuple[Mention, list[tuple[str, str]]]  # a mention, and what is looked up for it: each name with its context
+_Judged = tuple[
+    Mention, list[tuple[str, str]]
+]  # a mention, and what is looked up for it: each name with its context
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,9 @@ class Outcome:
         return self.mention.gold or ()
 
 
-def strict(linker: Linker, items: Iterable[Mention | Document], k: int, threshold: float | None = None) -> Iterator[Outcome]:
+def strict(
+    linker: Linker, items: Iterable[Mention | Document], k: int, threshold: float | None = None
+) -> Iterator[Outcome]:
     """Judge the model as deployed: it sees texts, never gold ids; k counts concepts. Mentions that are not annotated are left out."""
     for prediction in linker.link(items, k=k, threshold=threshold):
         if prediction.mention.gold is not None:
@@ -48,7 +52,7 @@ def biosyn(linker: Linker, items: Iterable[Mention | Document], k: int) -> Itera
     Mentions without a concept are left out, as there. A mention that holds a `|` was split before (`.concept` files).
     """
     batch: list[list[_Judged]] = []  # of each document, and each other mention alone
-    for document, mentions, definitions in grouped(items, linker.options):
+    for document, mentions, definitions in grouped(items, linker.options.text):
         around = linker.contexts(document, mentions)
         judged = [
             (m, [(query, context) for query in biosyn_queries(linker, m, definitions)])
@@ -66,7 +70,10 @@ def biosyn_queries(linker: Linker, mention: Mention, definitions: Mapping[str, s
     """The names that are looked up for a mention by the protocol `biosyn`: one, or one for each part."""
     pieces = mention.text.split("|")
     ids = [i for group in mention.gold or () for i in group.ids]
-    return [linker.normalize(p) for p in (pieces if len(pieces) > 1 else biosyn_parts(mention.text, definitions, ids))]
+    return [
+        linker.normalize(p)
+        for p in (pieces if len(pieces) > 1 else biosyn_parts(mention.text, definitions, ids))
+    ]
 
 
 def _judge_names(linker: Linker, batch: Sequence[Sequence[_Judged]], k: int) -> Iterator[Outcome]:
@@ -79,13 +86,20 @@ def _judge_names(linker: Linker, batch: Sequence[Sequence[_Judged]], k: int) -> 
             best: list[Candidate | None] = []
             for _ in parts:
                 rows, scores = next(found)
-                concepts = [table.concepts[table.indptr[r] : table.indptr[r + 1]].tolist() for r in rows]
+                concepts = [
+                    table.concepts[table.indptr[r] : table.indptr[r + 1]].tolist() for r in rows
+                ]
                 ids.append([frozenset(dictionary.ids[c] for c in row) for row in concepts])
                 best.append(None)
                 if concepts:
                     first = min(concepts[0], key=dictionary.id_rank.__getitem__)
                     name = table.texts[int(rows[0])]
-                    best[-1] = Candidate(dictionary.ids[first], dictionary.preferred_name(first), name, float(scores[0]))
+                    best[-1] = Candidate(
+                        dictionary.ids[first],
+                        dictionary.preferred_name(first),
+                        name,
+                        float(scores[0]),
+                    )
             rank = matching.biosyn_rank(ids, mention.gold or (), dictionary.resolve)
             yield Outcome(mention, rank or 0, tuple(best))
 
@@ -100,7 +114,11 @@ def judge(prediction: Prediction, mention: Mention, protocol: str, resolve: Reso
     if protocol == "strict":
         rank = matching.strict_rank(ranked, mention.gold or (), resolve)
     elif protocol == "biosyn":
-        rank = matching.biosyn_rank([[{i} for i in ids] for ids in ranked], mention.gold or (), resolve)
+        rank = matching.biosyn_rank(
+            [[{i} for i in ids] for ids in ranked], mention.gold or (), resolve
+        )
     else:
-        raise LinkerError(f"there is no protocol {protocol!r}; choose one of: {', '.join(PROTOCOLS)}")
+        raise LinkerError(
+            f"there is no protocol {protocol!r}; choose one of: {', '.join(PROTOCOLS)}"
+        )
     return Outcome(mention, rank or 0, tuple(part.best for part in prediction.parts))

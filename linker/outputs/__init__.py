@@ -33,9 +33,13 @@ def joined_ids(prediction: Prediction) -> str:
     return "|".join(ids) if set(ids) - {"-1"} else "-1"
 
 
-def paired(document: Document, predictions: Sequence[Prediction]) -> Iterator[tuple[Mention, Prediction | None]]:
+def paired(
+    document: Document, predictions: Sequence[Prediction]
+) -> Iterator[tuple[Mention, Prediction | None]]:
     """Yield the mentions of a document, each with its prediction where there is one, then predictions for further mentions."""
-    found = {id(prediction.mention): prediction for prediction in predictions}  # mentions may be equal without being one
+    found = {
+        id(prediction.mention): prediction for prediction in predictions
+    }  # mentions may be equal without being one
     for mention in document.mentions:
         yield mention, found.pop(id(mention), None)
     yield from ((prediction.mention, prediction) for prediction in found.values())
@@ -48,7 +52,11 @@ def with_text(document: Document | None, format: str) -> Document:
         LinkerError: there is none, or it has mentions but no text.
     """
     if document is None:
-        raise LinkerError(f"the format {format} holds documents, and the input has loose mentions; choose tsv or jsonl")
+        raise LinkerError(
+            f"the format {format} holds documents, and the input has loose mentions; choose tsv or jsonl"
+        )
     if document.mentions and not document.passages:
-        raise LinkerError(f"the format {format} holds texts, and document {document.id} has none; choose tsv or jsonl")
+        raise LinkerError(
+            f"the format {format} holds texts, and document {document.id} has none; choose tsv or jsonl"
+        )
     return document

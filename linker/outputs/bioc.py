@@ -17,7 +17,9 @@ from linker.ids import format_gold
 from linker.outputs import best, joined_ids, paired, with_text
 from linker.types import Document, Mention, Passage, Prediction, Relation
 
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # characters that XML cannot hold
+_FORBIDDEN = re.compile(
+    "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)  # characters that XML cannot hold
 _RESERVED = ("bioc:", "pubtator:", "concept:")  # metadata that are not infons
 
 
@@ -43,7 +45,10 @@ def write(items: Iterable[tuple[Document | None, Sequence[Prediction]]], file: T
 
 
 def _head(metadata: Mapping[str, str]) -> str:
-    lines = [f"<{tag}>{escape(_clean(metadata.get(f'bioc:{tag}', '')))}</{tag}>\n" for tag in ("source", "date", "key")]
+    lines = [
+        f"<{tag}>{escape(_clean(metadata.get(f'bioc:{tag}', '')))}</{tag}>\n"
+        for tag in ("source", "date", "key")
+    ]
     for name, value in metadata.items():
         if name.startswith("bioc:infon:"):
             key = quoteattr(_clean(name.removeprefix("bioc:infon:")))
@@ -74,7 +79,11 @@ def _place(mention: Mention, document: Document, holders: Mapping[str, Any]) -> 
     if place in holders:
         return str(place)
     start = mention.spans[0][0] if mention.spans else -1
-    inside = (str(i) for i, p in enumerate(document.passages) if p.offset <= start < p.offset + len(p.text))
+    inside = (
+        str(i)
+        for i, p in enumerate(document.passages)
+        if p.offset <= start < p.offset + len(p.text)
+    )
     return next(inside, "")
 
 
@@ -102,7 +111,10 @@ def _annotation(mention: Mention, prediction: Prediction | None, number: str) ->
     for start, end in mention.spans:
         result.add_location(bioc.BioCLocation(start, end - start))
     if prediction is not None:
-        scores = [f"{candidate.score:.4f}" if (candidate := best(part)) else "-" for part in prediction.parts]
+        scores = [
+            f"{candidate.score:.4f}" if (candidate := best(part)) else "-"
+            for part in prediction.parts
+        ]
         result.infons |= {"identifier": joined_ids(prediction), "score": "|".join(scores)}
         if not set(scores) - {"-"}:
             del result.infons["score"]
@@ -122,7 +134,11 @@ def _relation(relation: Relation, number: str) -> Any:
 
 
 def _infons(metadata: Mapping[str, str]) -> dict[str, str]:
-    return {_clean(key): _clean(value) for key, value in metadata.items() if not key.startswith(_RESERVED)}
+    return {
+        _clean(key): _clean(value)
+        for key, value in metadata.items()
+        if not key.startswith(_RESERVED)
+    }
 
 
 def _clean(text: str) -> str:

@@ -33,7 +33,16 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Prediction]:
         except ValueError as error:
             problem = f"the line is no prediction ({error})"
             expected = "an object as linker link --format jsonl writes it"
-            on_error(InputError(path, problem, line=number, value=line, expected=expected, remedy="write the file again"))
+            on_error(
+                InputError(
+                    path,
+                    problem,
+                    line=number,
+                    value=line,
+                    expected=expected,
+                    remedy="write the file again",
+                )
+            )
         else:
             yield prediction
 
@@ -88,7 +97,11 @@ def from_json(record: Any) -> Prediction:
     if not isinstance(record, Mapping) or record.get("schema") != SCHEMA:
         raise ValueError(f"it is not an object of schema {SCHEMA}")
     try:
-        mention = Mention(_text(record, "mention"), parse_spans(record["spans"]), document_id=_text_or_none(record, "document_id"))
+        mention = Mention(
+            _text(record, "mention"),
+            parse_spans(record["spans"]),
+            document_id=_text_or_none(record, "document_id"),
+        )
         return Prediction(mention, tuple(map(_part_from_json, record["parts"])))
     except KeyError as error:
         raise ValueError(f"the key {error} is missing") from None
@@ -99,12 +112,23 @@ def from_json(record: Any) -> Prediction:
 def _part_from_json(record: Mapping[str, Any]) -> Part:
     candidates = tuple(map(_candidate_from_json, record["candidates"]))
     expanded = _text_or_none(record, "expanded")
-    return Part(_text(record, "text"), expanded, parse_spans(record["spans"]), candidates, bool(record["nil"]))
+    return Part(
+        _text(record, "text"),
+        expanded,
+        parse_spans(record["spans"]),
+        candidates,
+        bool(record["nil"]),
+    )
 
 
 def _candidate_from_json(record: Mapping[str, Any]) -> Candidate:
-    identifier, name, matched = (_text(record, key) for key in ("concept_id", "name", "matched_name"))
-    sparse, dense = (None if record[key] is None else _score(record, key) for key in ("sparse_score", "dense_score"))
+    identifier, name, matched = (
+        _text(record, key) for key in ("concept_id", "name", "matched_name")
+    )
+    sparse, dense = (
+        None if record[key] is None else _score(record, key)
+        for key in ("sparse_score", "dense_score")
+    )
     return Candidate(identifier, name, matched, _score(record, "score"), sparse, dense)
 
 

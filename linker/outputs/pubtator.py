@@ -30,7 +30,10 @@ def write(items: Iterable[tuple[Document | None, Sequence[Prediction]]], file: T
 
 
 def _lines(document: Document, predictions: Sequence[Prediction]) -> Iterator[str]:
-    text, owner = document.text.translate(_LINE_BREAKS), document.id.translate(BREAKS).replace("|", " ")
+    text, owner = (
+        document.text.translate(_LINE_BREAKS),
+        document.id.translate(BREAKS).replace("|", " "),
+    )
     yield from _text_lines(document, owner, text)
     for mention, prediction in paired(document, predictions):
         yield "\t".join(_annotation(owner, mention, prediction, text))
@@ -53,16 +56,24 @@ def _text_lines(document: Document, owner: str, text: str) -> Iterator[str]:
         yield f"{owner}|{second}|{text[end + 1 :]}"
 
 
-def _annotation(owner: str, mention: Mention, prediction: Prediction | None, text: str) -> list[str]:
+def _annotation(
+    owner: str, mention: Mention, prediction: Prediction | None, text: str
+) -> list[str]:
     if not mention.spans:
-        raise LinkerError(f"document {owner}: the mention {mention.text!r} has no span, which pubtator needs; choose bioc or jsonl")
+        raise LinkerError(
+            f"document {owner}: the mention {mention.text!r} has no span, which pubtator needs; choose bioc or jsonl"
+        )
     start, end = min(start for start, _ in mention.spans), max(end for _, end in mention.spans)
     name = mention.text if len(mention.spans) == 1 else text[start:end]
     columns = [owner, str(start), str(end), name.translate(BREAKS), mention.type.translate(BREAKS)]
     if prediction is not None:
         parts = [part.text.translate(BREAKS) for part in prediction.parts]
         return [*columns, joined_ids(prediction)] + ["|".join(parts)] * (len(parts) > 1)
-    read = [mention.metadata[key] for key in ("pubtator:id", "pubtator:parts") if key in mention.metadata]
+    read = [
+        mention.metadata[key]
+        for key in ("pubtator:id", "pubtator:parts")
+        if key in mention.metadata
+    ]
     if not read and mention.gold is not None:
         read = [format_gold(mention.gold)]
     return columns + read
@@ -70,5 +81,7 @@ def _annotation(owner: str, mention: Mention, prediction: Prediction | None, tex
 
 def _relation(owner: str, relation: Relation) -> list[str]:
     arguments = [identifier.translate(BREAKS) for _, identifier in relation.arguments]
-    more = [relation.metadata["pubtator:columns"]] if "pubtator:columns" in relation.metadata else []
+    more = (
+        [relation.metadata["pubtator:columns"]] if "pubtator:columns" in relation.metadata else []
+    )
     return [owner, relation.type.translate(BREAKS), *arguments, *more]

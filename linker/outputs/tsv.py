@@ -28,7 +28,12 @@ def row_writer(file: TextIO) -> Callable[[Iterable[str]], None]:
     return write_row
 
 
-def write(items: Iterable[tuple[Document | None, Sequence[Prediction]]], file: TextIO, *, documents: bool | None = None) -> None:
+def write(
+    items: Iterable[tuple[Document | None, Sequence[Prediction]]],
+    file: TextIO,
+    *,
+    documents: bool | None = None,
+) -> None:
     """Write a header, and a row for each candidate of each part of each mention, best first.
 
     A part without a concept has one row, of which the columns from `concept_id` to `rank` are empty. Scores have 4
@@ -54,7 +59,9 @@ def write(items: Iterable[tuple[Document | None, Sequence[Prediction]]], file: T
 
 
 def _has_documents(document: Document | None, predictions: Sequence[Prediction]) -> bool:
-    return document is not None or any(prediction.mention.document_id is not None for prediction in predictions)
+    return document is not None or any(
+        prediction.mention.document_id is not None for prediction in predictions
+    )
 
 
 def _where(document: Document | None, prediction: Prediction) -> tuple[str, str]:
@@ -70,4 +77,11 @@ def _rows(prediction: Prediction) -> Iterator[tuple[str, ...]]:
             yield (*head, "", "", "", "", "")
             continue
         for rank, candidate in enumerate(part.candidates, 1):
-            yield (*head, candidate.concept_id, candidate.name, f"{candidate.score:.4f}", candidate.matched_name, str(rank))
+            yield (
+                *head,
+                candidate.concept_id,
+                candidate.name,
+                f"{candidate.score:.4f}",
+                candidate.matched_name,
+                str(rank),
+            )

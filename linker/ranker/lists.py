@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from linker.candidates.base import Floats, Integers
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
+from linker.dictionary.hierarchy import Hierarchy
 from linker.errors import LinkerError
-from linker.hierarchy import Hierarchy
 from linker.matching import SYNONYM, relevance
-from linker.training.options import TrainingOptions
+from linker.ranker.options import TrainingOptions
 
 _HYPERNYMS, _QUERIES = 1, 2  # keep the two random draws of an epoch apart
 
@@ -91,13 +91,22 @@ class ListMaker:
         *,
         exclude_own: bool = False,
     ) -> None:
-        self.queries, self._options, self._generator, table = tuple(queries), options, sparse, sparse.table
-        self.dense_wanted = options.top_k + exclude_own  # dense names of a query that are always enough to fill its list
+        self.queries, self._options, self._generator, table = (
+            tuple(queries),
+            options,
+            sparse,
+            sparse.table,
+        )
+        self.dense_wanted = (
+            options.top_k + exclude_own
+        )  # dense names of a query that are always enough to fill its list
         self._texts = [query.text for query in queries]
         self._own = _rows_of(self._texts, table) if exclude_own else [-1] * len(queries)
         self._ids = _ids_of(table, dictionary)
         self._above = hypernyms_of(queries, table, dictionary, options.height)
-        wanted = options.top_k - int(options.top_k * options.dense_ratio)  # rounded as in the published code
+        wanted = options.top_k - int(
+            options.top_k * options.dense_ratio
+        )  # rounded as in the published code
         ranked = sparse.names(self._texts, wanted + exclude_own)
         found = zip(self._own, (rows.tolist() for rows, _ in ranked), strict=True)
         self._sparse = [[row for row in rows if row != own][:wanted] for own, rows in found]
@@ -113,8 +122,12 @@ class ListMaker:
             ValueError: the shape is another.
         """
         size = len(self.queries), self._options.top_k
-        if len(dense_rows) != size[0] or dense_rows.shape[1] < min(self.dense_wanted, len(self._generator.table)):
-            raise ValueError(f"dense rows are {dense_rows.shape}; expected: {size[0]} by {self.dense_wanted} or more")
+        if len(dense_rows) != size[0] or dense_rows.shape[1] < min(
+            self.dense_wanted, len(self._generator.table)
+        ):
+            raise ValueError(
+                f"dense rows are {dense_rows.shape}; expected: {size[0]} by {self.dense_wanted} or more"
+            )
         rows, grades = np.full(size, -1, np.int32), np.zeros(size, np.int8)
         for i, dense in enumerate(dense_rows.tolist()):
             chosen = dict.fromkeys((*self._sparse[i], *dense))
@@ -165,7 +178,9 @@ def with_synonyms(table: NameTable) -> Integers:
     return np.unique(_name_of_each(table)[several[table.concepts]])
 
 
-def dictionary_queries(table: NameTable, dictionary: Dictionary, n: int, seed: int, epoch: int) -> list[Query]:
+def dictionary_queries(
+    table: NameTable, dictionary: Dictionary, n: int, seed: int, epoch: int
+) -> list[Query]:
     """Draw n distinct names of concepts that have other names too; all where there are fewer. The same for the same seed and epoch.
 
     Raises:
@@ -173,7 +188,9 @@ def dictionary_queries(table: NameTable, dictionary: Dictionary, n: int, seed: i
     """
     rows = with_synonyms(table)
     if not len(rows):
-        raise LinkerError("no concept of the dictionary has two names to train on; give annotated mentions, or a dictionary with synonyms")
+        raise LinkerError(
+            "no concept of the dictionary has two names to train on; give annotated mentions, or a dictionary with synonyms"
+        )
     drawn = np.random.default_rng((seed, epoch, _QUERIES)).permutation(rows)[:n].tolist()
     ids = _ids_of(table, dictionary)
     return [Query(table.texts[row], frozenset(ids(row))) for row in drawn]
@@ -191,7 +208,10 @@ def _ids_of(table: NameTable, dictionary: Dictionary) -> Callable[[int], tuple[s
 
     @cache
     def ids(row: int) -> tuple[str, ...]:
-        return tuple(dictionary.ids[concept] for concept in table.concepts[table.indptr[row] : table.indptr[row + 1]].tolist())
+        return tuple(
+            dictionary.ids[concept]
+            for concept in table.concepts[table.indptr[row] : table.indptr[row + 1]].tolist()
+        )
 
     return ids
 
@@ -201,7 +221,9 @@ def _name_of_each(table: NameTable) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(table)), np.diff(table.indptr))
 
 
-def hypernyms_of(queries: Sequence[Query], table: NameTable, dictionary: Dictionary, height: int) -> list[Above]:
+def hypernyms_of(
+    queries: Sequence[Query], table: NameTable, dictionary: Dictionary, height: int
+) -> list[Above]:
     """The hypernyms of each query, up to `height` steps above it; queries with the same right ids share them."""
     ids = _ids_of(table, dictionary)
     order = np.argsort(table.concepts, kind="stable")
@@ -212,9 +234,17 @@ def hypernyms_of(queries: Sequence[Query], table: NameTable, dictionary: Diction
     def above(right: frozenset[str]) -> Above:
         concepts = {row for identifier in right for row in dictionary.rows(identifier)}
         higher = _ancestors(dictionary.hierarchy, concepts, height) - dictionary.hierarchy.top
-        rows = sorted({row for concept in higher for row in names[starts[concept] : starts[concept + 1]].tolist()})
+        rows = sorted(
+            {
+                row
+                for concept in higher
+                for row in names[starts[concept] : starts[concept + 1]].tolist()
+            }
+        )
         wrong = [row for row in rows if relevance(ids(row), right) != SYNONYM]
-        return Above(frozenset(dictionary.ids[concept] for concept in higher), np.array(wrong, np.int32))
+        return Above(
+            frozenset(dictionary.ids[concept] for concept in higher), np.array(wrong, np.int32)
+        )
 
     return [above(query.right) for query in queries]
 
@@ -223,6 +253,8 @@ def _ancestors(hierarchy: Hierarchy, concepts: set[int], height: int) -> set[int
     """The concepts up to `height` steps above some concepts, without these."""
     found, layer = set(concepts), concepts
     for _ in range(height):
-        layer = {parent for parents in hierarchy.parents(sorted(layer)) for parent in parents.tolist()} - found
+        layer = {
+            parent for parents in hierarchy.parents(sorted(layer)) for parent in parents.tolist()
+        } - found
         found |= layer
     return found - concepts

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from linker.encoders.base import Encoder
 from linker.encoders.trainable import TrainableEncoder
-from linker.training.options import TrainingOptions
+from linker.ranker.options import TrainingOptions
 
 PROBE = ("a", "name")  # names whose vectors tell what an encoder makes
 
@@ -29,7 +29,10 @@ class ListwiseRanker(nn.Module):
 
     def scores(self, mentions: Tensor, candidates: Tensor, sparse: Tensor) -> Tensor:
         """Score the candidates (B, K, d) of mentions (B, d), given their sparse scores (B, K): z, (B, K)."""
-        return self.scale * torch.einsum("bd,bkd->bk", mentions, candidates) + self.sparse_weight * sparse
+        return (
+            self.scale * torch.einsum("bd,bkd->bk", mentions, candidates)
+            + self.sparse_weight * sparse
+        )
 
 
 def is_unit(encoder: Encoder) -> bool:

@@ -18,12 +18,25 @@ from bioc import biocjson, biocxml
 from lxml import etree  # type: ignore[import-untyped]
 
 from linker.errors import InputError, OnError, stop
-from linker.files import Pathlike, check_unicode, check_whole, line_limit, open_binary, reading, too_large
+from linker.files import (
+    Pathlike,
+    check_unicode,
+    check_whole,
+    line_limit,
+    open_binary,
+    reading,
+    too_large,
+)
 from linker.ids import parse_gold
 from linker.readers.checks import check_spans
 from linker.types import Document, Mention, Passage, Relation, check_offsets
 
-_IDENTIFIERS = ("identifier", "MESH", "concept_id", "Identifier")  # infons; the first that is there counts
+_IDENTIFIERS = (
+    "identifier",
+    "MESH",
+    "concept_id",
+    "Identifier",
+)  # infons; the first that is there counts
 _BLOCK = 1 << 16  # bytes read at a time
 _EXPECTED = "BioC: a document with an id, passages with offsets, annotations with an id, a text and locations"
 
@@ -48,10 +61,25 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
     for name, line, collection, parse in (_json if is_json else _xml)(path, chain([first], blocks)):
         try:
             document = _document(path, line, parse(), collection, on_error)
-        except (AttributeError, KeyError, TypeError, ValueError, RecursionError, etree.XMLSyntaxError) as error:
+        except (
+            AttributeError,
+            KeyError,
+            TypeError,
+            ValueError,
+            RecursionError,
+            etree.XMLSyntaxError,
+        ) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             problem = f"document {name} is not BioC ({reason})"
-            on_error(InputError(path, problem, line=line, expected=_EXPECTED, remedy="mend it, or skip it with --on-error skip"))
+            on_error(
+                InputError(
+                    path,
+                    problem,
+                    line=line,
+                    expected=_EXPECTED,
+                    remedy="mend it, or skip it with --on-error skip",
+                )
+            )
         else:
             yield document
 
@@ -63,7 +91,9 @@ def _blocks(path: Pathlike) -> Iterator[bytes]:
 
 
 def _xml(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
-    parser = etree.XMLPullParser(events=("end",), tag="document", resolve_entities=False, no_network=True, load_dtd=False)
+    parser = etree.XMLPullParser(
+        events=("end",), tag="document", resolve_entities=False, no_network=True, load_dtd=False
+    )
     size = 0  # of what is in memory
     try:
         for block in blocks:
@@ -77,7 +107,13 @@ def _xml(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
         root = parser.close()
     except etree.XMLSyntaxError as error:
         problem = f"the XML is broken ({error.msg})"
-        raise InputError(path, problem, line=error.lineno, expected="BioC XML or JSON", remedy="fetch or write the file again") from None
+        raise InputError(
+            path,
+            problem,
+            line=error.lineno,
+            expected="BioC XML or JSON",
+            remedy="fetch or write the file again",
+        ) from None
     _check_root(path, root)
 
 
@@ -86,9 +122,20 @@ def _elements(path: Pathlike, parser: Any) -> Iterator[_Raw]:
     for _, element in parser.read_events():
         parent = element.getparent()
         _check_root(path, element if parent is None else parent)
-        infons = {f"bioc:infon:{infon.get('key')}": infon.text or "" for infon in parent.findall("infon")}
-        told = {f"bioc:{tag}": text for tag in ("source", "date", "key") if (text := parent.findtext(tag))}
-        yield element.findtext("id") or "without id", element.sourceline, told | infons, partial(_from_xml, element)
+        infons = {
+            f"bioc:infon:{infon.get('key')}": infon.text or "" for infon in parent.findall("infon")
+        }
+        told = {
+            f"bioc:{tag}": text
+            for tag in ("source", "date", "key")
+            if (text := parent.findtext(tag))
+        }
+        yield (
+            element.findtext("id") or "without id",
+            element.sourceline,
+            told | infons,
+            partial(_from_xml, element),
+        )
         element.clear()
         while (previous := element.getprevious()) is not None and previous.tag == "document":
             parent.remove(previous)
@@ -97,7 +144,13 @@ def _elements(path: Pathlike, parser: Any) -> Iterator[_Raw]:
 def _check_root(path: Pathlike, root: Any) -> None:
     if root.tag != "collection":
         problem = f"the XML is no BioC: its element <{root.tag}> stands where <collection> should"
-        raise InputError(path, problem, line=root.sourceline, expected="BioC XML", remedy="give a BioC file, or name its format")
+        raise InputError(
+            path,
+            problem,
+            line=root.sourceline,
+            expected="BioC XML",
+            remedy="give a BioC file, or name its format",
+        )
 
 
 def _from_xml(element: Any) -> Any:
@@ -117,11 +170,24 @@ def _json(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         raise InputError(
-            path, f"the JSON is broken ({error})", line=line, expected="BioC JSON", remedy="fetch or write the file again"
+            path,
+            f"the JSON is broken ({error})",
+            line=line,
+            expected="BioC JSON",
+            remedy="fetch or write the file again",
         ) from None
     if not isinstance(collection.get("documents"), list):
-        raise InputError(path, "the JSON is no BioC: it has no list of documents", expected="BioC JSON", remedy="name its format")
-    told = {f"bioc:{key}": str(collection[key]) for key in ("source", "date", "key") if collection.get(key)}
+        raise InputError(
+            path,
+            "the JSON is no BioC: it has no list of documents",
+            expected="BioC JSON",
+            remedy="name its format",
+        )
+    told = {
+        f"bioc:{key}": str(collection[key])
+        for key in ("source", "date", "key")
+        if collection.get(key)
+    }
     if isinstance(infons := collection.get("infons"), dict):
         told |= {f"bioc:infon:{key}": value for key, value in _infons(infons).items()}
     for number, document in enumerate(collection["documents"], 1):
@@ -133,10 +199,14 @@ def _from_json(document: Any) -> Any:
     return biocjson.fromJSON(document, "BioCDocument")
 
 
-def _document(path: Pathlike, line: int | None, raw: Any, collection: dict[str, str], on_error: OnError) -> Document:
+def _document(
+    path: Pathlike, line: int | None, raw: Any, collection: dict[str, str], on_error: OnError
+) -> Document:
     if not raw.id:
         raise ValueError("it has no id")
-    owner = Document(str(raw.id), tuple(_passage(*numbered) for numbered in enumerate(raw.passages, 1)))
+    owner = Document(
+        str(raw.id), tuple(_passage(*numbered) for numbered in enumerate(raw.passages, 1))
+    )
     _check_order(owner.passages, "passage")
     text = owner.text
     mentions, relations = [], []
@@ -150,7 +220,13 @@ def _document(path: Pathlike, line: int | None, raw: Any, collection: dict[str, 
                 mentions.append(mention)
             except InputError as error:
                 on_error(error)
-    return Document(owner.id, owner.passages, tuple(mentions), tuple(relations), _infons(raw.infons) | collection)
+    return Document(
+        owner.id,
+        owner.passages,
+        tuple(mentions),
+        tuple(relations),
+        _infons(raw.infons) | collection,
+    )
 
 
 def _holders(raw: Any) -> Iterator[tuple[str, Any]]:
@@ -164,10 +240,14 @@ def _holders(raw: Any) -> Iterator[tuple[str, Any]]:
 
 def _passage(number: int, raw: Any) -> Passage:
     metadata, offset = _infons(raw.infons), _whole(raw.offset)
-    sentences = tuple(Passage(s.text or "", _whole(s.offset) - offset, _infons(s.infons)) for s in raw.sentences)
+    sentences = tuple(
+        Passage(s.text or "", _whole(s.offset) - offset, _infons(s.infons)) for s in raw.sentences
+    )
     _check_order(sentences, f"in passage {number}, counted from its start, sentence")
     if sentences:
-        metadata["bioc:sentences"] = json.dumps([[s.offset + offset, len(s.text), s.metadata] for s in sentences])
+        metadata["bioc:sentences"] = json.dumps(
+            [[s.offset + offset, len(s.text), s.metadata] for s in sentences]
+        )
     return Passage(raw.text or Document("", sentences).text, offset, metadata)
 
 
@@ -178,7 +258,9 @@ def _check_order(passages: Sequence[Passage], what: str) -> None:
     for number, passage in enumerate(passages, 1):
         if passage.text:
             if passage.offset <= last:
-                raise ValueError(f"{what} {number} begins at character {passage.offset}, not behind the one before it at {last}")
+                raise ValueError(
+                    f"{what} {number} begins at character {passage.offset}, not behind the one before it at {last}"
+                )
             last = passage.offset
 
 
@@ -194,13 +276,23 @@ def _mention(raw: Any, place: str, owner: str, text: str) -> Mention:
     places = [(_whole(location.offset), _whole(location.length)) for location in raw.locations]
     spans = tuple((start, start + length) for start, length in places)
     if not raw.text and sum(abs(length) for _, length in places) > len(text):
-        raise ValueError(f"annotation {raw.id} has no text, and its locations are longer than the document")
+        raise ValueError(
+            f"annotation {raw.id} has no text, and its locations are longer than the document"
+        )
     name = raw.text or " ".join(text[start:end] for start, end in spans)
     if not isinstance(name, str):
         raise ValueError(f"the text of annotation {raw.id} is {name!r}")
     key = next((key for key in _IDENTIFIERS if key in infons), None)
     gold = None if key is None else parse_gold(infons[key])
-    return Mention(name, spans, gold, infons.get("type", ""), owner, str(raw.id or ""), infons | {"bioc:in": place})
+    return Mention(
+        name,
+        spans,
+        gold,
+        infons.get("type", ""),
+        owner,
+        str(raw.id or ""),
+        infons | {"bioc:in": place},
+    )
 
 
 def _relation(raw: Any, place: str) -> Relation:
@@ -212,4 +304,7 @@ def _relation(raw: Any, place: str) -> Relation:
 def _infons(raw: Any) -> dict[str, str]:
     """Infons as texts; JSON files have numbers, lists and nulls among them."""
     values = {str(key): "" if value is None else value for key, value in (raw or {}).items()}
-    return {key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for key, value in values.items()}
+    return {
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for key, value in values.items()
+    }

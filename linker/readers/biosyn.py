@@ -82,7 +82,14 @@ def _group(path: Pathlike, on_error: OnError) -> dict[Ids, _Entry]:
 def _split(path: Pathlike, number: int, line: str) -> tuple[Ids, list[str]]:
     left, bars, right = line.partition("||")
     if not bars:
-        raise InputError(path, "the line has no ||", line=number, value=line, expected="id||name", remedy="check the dictionary's format")
+        raise InputError(
+            path,
+            "the line has no ||",
+            line=number,
+            value=line,
+            expected="id||name",
+            remedy="check the dictionary's format",
+        )
     ids = [curie(text) for text in left.split("|")]
     first, *others = (text.strip() for text in right.split("|"))
     names = [first, *filter(None, others)]

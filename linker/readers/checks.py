@@ -19,7 +19,9 @@ def check_mention(path: Pathlike, line: int, text: str) -> str:
     """
     text = text.strip()
     if not text:
-        raise InputError(path, "the mention is empty", line=line, expected="a name", remedy="delete the line")
+        raise InputError(
+            path, "the mention is empty", line=line, expected="a name", remedy="delete the line"
+        )
     if len(text) > MENTION_LIMIT:
         raise InputError(
             path,
@@ -32,7 +34,9 @@ def check_mention(path: Pathlike, line: int, text: str) -> str:
     return text
 
 
-def check_spans(path: Pathlike, line: int | None, text: str, spans: Sequence[Span], whole: str, *, owner: str) -> None:
+def check_spans(
+    path: Pathlike, line: int | None, text: str, spans: Sequence[Span], whole: str, *, owner: str
+) -> None:
     """Check that a mention is what the document has at its offsets.
 
     White space may differ (NCBI Disease has mentions with blanks behind them); the pieces of a discontinuous mention
@@ -49,9 +53,15 @@ def check_spans(path: Pathlike, line: int | None, text: str, spans: Sequence[Spa
     Raises:
         InputError: the texts differ, or a span is empty or lies outside the text.
     """
-    if all(0 <= start < end <= len(whole) for start, end in spans) and sum(end - start for start, end in spans) <= len(whole):
+    if all(0 <= start < end <= len(whole) for start, end in spans) and sum(
+        end - start for start, end in spans
+    ) <= len(whole):
         pieces = [whole[start:end] for start, end in spans]
-        if pieces[0].split() == text.split() if len(pieces) == 1 else _letters("".join(pieces)) == _letters(text):
+        if (
+            pieces[0].split() == text.split()
+            if len(pieces) == 1
+            else _letters("".join(pieces)) == _letters(text)
+        ):
             return
     where = shorten(", ".join(f"{start}-{end}" for start, end in spans))
     found = " … ".join(shorten(whole[start:end]) for start, end in spans)

@@ -29,7 +29,9 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
         InputError: the folder holds no such file.
     """
     for file in concept_files(path) if str(path) != "-" and Path(path).is_dir() else [path]:
-        for identifier, mentions in groupby(_mentions(file, on_error), key=lambda mention: mention.document_id):
+        for identifier, mentions in groupby(
+            _mentions(file, on_error), key=lambda mention: mention.document_id
+        ):
             yield Document(str(identifier), mentions=tuple(mentions))
 
 
@@ -42,7 +44,10 @@ def concept_files(folder: Pathlike) -> list[Path]:
     files = sorted(Path(folder).glob("*.concept"))
     if not files:
         raise InputError(
-            folder, "the folder holds no *.concept file", expected="a BioSyn folder", remedy="name a file to read another format"
+            folder,
+            "the folder holds no *.concept file",
+            expected="a BioSyn folder",
+            remedy="name a file to read another format",
         )
     return files
 
@@ -54,7 +59,23 @@ def _mentions(path: Pathlike, on_error: OnError) -> Iterator[Mention]:
         if offsets is None or not columns[3].strip():
             expected = "document||start|end||type||mention||ids"
             problem = "the mention is empty" if offsets else "the line is not a mention"
-            on_error(InputError(path, problem, line=number, value=line, expected=expected, remedy="mend or delete the line"))
+            on_error(
+                InputError(
+                    path,
+                    problem,
+                    line=number,
+                    value=line,
+                    expected=expected,
+                    remedy="mend or delete the line",
+                )
+            )
             continue
         document, _, kind, text, ids = columns
-        yield Mention(text, ((int(offsets[1]), int(offsets[2])),), parse_gold(ids), kind, document, metadata={"concept:ids": ids})
+        yield Mention(
+            text,
+            ((int(offsets[1]), int(offsets[2])),),
+            parse_gold(ids),
+            kind,
+            document,
+            metadata={"concept:ids": ids},
+        )

@@ -22,7 +22,13 @@ class Format(Protocol):
     def read(self, path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]: ...
 
 
-FORMATS: dict[str, Format] = {"medic": medic, "obo": obo, "rrf": rrf, "biosyn": biosyn, "table": table}  # in order of recognition
+FORMATS: dict[str, Format] = {
+    "medic": medic,
+    "obo": obo,
+    "rrf": rrf,
+    "biosyn": biosyn,
+    "table": table,
+}  # in order of recognition
 
 _LANGUAGES = ("ENG",)
 
@@ -43,7 +49,9 @@ def detect(path: Pathlike) -> str:
     if unread:
         raise unread[0]
     if not any(lines) and not Path(path).is_dir():
-        raise InputError(path, "the file is empty", expected="a dictionary", remedy="check the path")
+        raise InputError(
+            path, "the file is empty", expected="a dictionary", remedy="check the path"
+        )
     raise InputError(
         path,
         "is not a dictionary in a format that linker knows",
@@ -54,7 +62,12 @@ def detect(path: Pathlike) -> str:
 
 
 def read(
-    path: Pathlike, format: str, *, on_error: OnError = stop, languages: Sequence[str] = _LANGUAGES, sources: Sequence[str] = ()
+    path: Pathlike,
+    format: str,
+    *,
+    on_error: OnError = stop,
+    languages: Sequence[str] = _LANGUAGES,
+    sources: Sequence[str] = (),
 ) -> Iterator[Concept]:
     """Read the concepts of a dictionary in a format of `FORMATS`; `languages` and `sources` filter UMLS names.
 
@@ -66,7 +79,9 @@ def read(
     if form is rrf:
         concepts = rrf.read(path, on_error=on_error, languages=languages, sources=sources)
     elif tuple(languages) != _LANGUAGES or sources:
-        raise LinkerError(f"{path}: languages and sources can be chosen of UMLS files only, and this is {format}; leave them out")
+        raise LinkerError(
+            f"{path}: languages and sources can be chosen of UMLS files only, and this is {format}; leave them out"
+        )
     else:
         concepts = form.read(path, on_error=on_error)
     empty = True
@@ -74,7 +89,11 @@ def read(
         empty = False
         yield concept
     if empty:
-        raise InputError(path, f"the file holds no concepts in the format {format}", remedy="check the path and --dict-format")
+        raise InputError(
+            path,
+            f"the file holds no concepts in the format {format}",
+            remedy="check the path and --dict-format",
+        )
 
 
 def release(path: Pathlike, format: str) -> str:
@@ -84,5 +103,7 @@ def release(path: Pathlike, format: str) -> str:
 
 def _form(format: str) -> Format:
     if format not in FORMATS:
-        raise LinkerError(f"there is no dictionary format {format!r}; choose one of {', '.join(FORMATS)}")
+        raise LinkerError(
+            f"there is no dictionary format {format!r}; choose one of {', '.join(FORMATS)}"
+        )
     return FORMATS[format]

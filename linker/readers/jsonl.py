@@ -35,11 +35,20 @@ def _mention(path: Pathlike, number: int, line: str) -> Mention:
     try:
         record = parse_json(line)
     except ValueError as error:
-        raise InputError(path, f"the line is not JSON ({error})", line=number, value=line, expected=_EXPECTED, remedy=_REMEDY) from None
+        raise InputError(
+            path,
+            f"the line is not JSON ({error})",
+            line=number,
+            value=line,
+            expected=_EXPECTED,
+            remedy=_REMEDY,
+        ) from None
     try:
         text, gold, spans, kind, document = _fields(record)
     except ValueError as error:
-        raise InputError(path, str(error), line=number, value=line, expected=_EXPECTED, remedy=_REMEDY) from None
+        raise InputError(
+            path, str(error), line=number, value=line, expected=_EXPECTED, remedy=_REMEDY
+        ) from None
     return Mention(check_mention(path, number, text), spans, gold, kind, document)
 
 
@@ -51,13 +60,21 @@ def _fields(record: Any) -> tuple[str, Gold | None, tuple[Span, ...], str, str |
     if not isinstance(record, dict):
         raise ValueError("the line is not a JSON object")
     if record.get("schema", SCHEMA) != SCHEMA:
-        raise ValueError(f"schema {record['schema']!r} is not known; this version reads schema {SCHEMA}")
+        raise ValueError(
+            f"schema {record['schema']!r} is not known; this version reads schema {SCHEMA}"
+        )
     text, kind, document = record.get("mention"), record.get("type"), record.get("document_id")
     if not isinstance(text, str):
         raise ValueError("the object has no text under 'mention'")
     if not isinstance(kind, str | None) or not isinstance(document, str | int | None):
         raise ValueError("'type' and 'document_id' must be texts")
-    return text, _gold(record), _spans(record.get("spans")), kind or "", None if document is None else str(document)
+    return (
+        text,
+        _gold(record),
+        _spans(record.get("spans")),
+        kind or "",
+        None if document is None else str(document),
+    )
 
 
 def _gold(record: Mapping[str, Any]) -> Gold | None:

@@ -13,7 +13,15 @@ from linker.ids import curie, namespace
 from linker.readers.records import fault, make_names, split_csv, split_list
 from linker.types import Concept
 
-_USED = ("DiseaseID", "DiseaseName", "Synonyms", "ParentIDs", "AltDiseaseIDs", "Definition", "SlimMappings")
+_USED = (
+    "DiseaseID",
+    "DiseaseName",
+    "Synonyms",
+    "ParentIDs",
+    "AltDiseaseIDs",
+    "Definition",
+    "SlimMappings",
+)
 _RELEASE = "Report created:"
 
 
@@ -67,7 +75,15 @@ def _columns(line: str) -> list[str]:
 
 
 def _concept(
-    path: Pathlike, number: int, identifier: str, name: str, synonyms: str, parents: str, alt_ids: str, definition: str, types: str
+    path: Pathlike,
+    number: int,
+    identifier: str,
+    name: str,
+    synonyms: str,
+    parents: str,
+    alt_ids: str,
+    definition: str,
+    types: str,
 ) -> Concept:
     identifier, name = curie(identifier), name.strip()
     texts = split_list(synonyms)
@@ -89,9 +105,25 @@ def _concept(
 def _no_columns(path: Pathlike, number: int, line: str) -> InputError:
     expected = 'first a comment that names the columns ("# DiseaseName", "DiseaseID", …)'
     remedy = "take the file as CTD offers it, comments included"
-    return InputError(path, "no line above names the columns of MEDIC", line=number, value=line, expected=expected, remedy=remedy)
+    return InputError(
+        path,
+        "no line above names the columns of MEDIC",
+        line=number,
+        value=line,
+        expected=expected,
+        remedy=remedy,
+    )
 
 
-def _wrong_width(path: Pathlike, number: int, line: str, width: int, columns: list[str]) -> InputError:
+def _wrong_width(
+    path: Pathlike, number: int, line: str, width: int, columns: list[str]
+) -> InputError:
     expected = f"{len(columns)}: {', '.join(columns)}"
-    return InputError(path, f"{width} columns", line=number, value=line, expected=expected, remedy="fetch the file again")
+    return InputError(
+        path,
+        f"{width} columns",
+        line=number,
+        value=line,
+        expected=expected,
+        remedy="fetch the file again",
+    )

@@ -23,7 +23,11 @@ FORMATS = {
 }
 """The module of each format; its `read(path, *, on_error)` yields documents or mentions."""
 
-_SUBTYPES = {"disease": frozenset({"disease", "specificdisease", "diseaseclass", "modifier", "compositemention"})}  # NCBI Disease
+_SUBTYPES = {
+    "disease": frozenset(
+        {"disease", "specificdisease", "diseaseclass", "modifier", "compositemention"}
+    )
+}  # NCBI Disease
 _HEAD = 1 << 16  # bytes that the format is told from
 _BIOC = re.compile(r'<\?xml|<!DOCTYPE|<collection|\{(?:(?s:.)*?[{,\s])?"documents"\s*:')
 _SIGNS = (  # order matters
@@ -31,7 +35,10 @@ _SIGNS = (  # order matters
     ("jsonl", re.compile(r"\{")),
     ("concept", re.compile(r"[^|\n]*\|\|\d+\|\d+\|\|")),
     ("pubtator", re.compile(r"[^|\t\n]+\|[ta]\|")),
-    ("tsv", re.compile(r'(?i)"?mention"?[,;]|[^\n]*[,;]"?mention"?[ \r]*[,;\n]')),  # the header of a csv
+    (
+        "tsv",
+        re.compile(r'(?i)"?mention"?[,;]|[^\n]*[,;]"?mention"?[ \r]*[,;\n]'),
+    ),  # the header of a csv
     ("tsv", re.compile(r"(?:.*\n){0,20}?.*\t")),  # a tab in one of the first lines
 )
 
@@ -55,7 +62,9 @@ def detect(path: Pathlike) -> str:
     return next((name for name, sign in _SIGNS if sign.match(text)), "txt")
 
 
-def read(path: Pathlike, format: str | None = None, *, type: str | None = None, on_error: OnError = stop) -> Iterator[Document | Mention]:
+def read(
+    path: Pathlike, format: str | None = None, *, type: str | None = None, on_error: OnError = stop
+) -> Iterator[Document | Mention]:
     """Yield the documents or loose mentions of a file, streaming.
 
     Args:
@@ -71,15 +80,23 @@ def read(path: Pathlike, format: str | None = None, *, type: str | None = None, 
     """
     module = FORMATS.get(format or detect(path))
     if module is None:
-        raise LinkerError(f"{format!r} is not a format of mentions; choose one of {', '.join(FORMATS)}")
-    items: Iterator[Document | Mention] = importlib.import_module(module).read(path, on_error=on_error)
+        raise LinkerError(
+            f"{format!r} is not a format of mentions; choose one of {', '.join(FORMATS)}"
+        )
+    items: Iterator[Document | Mention] = importlib.import_module(module).read(
+        path, on_error=on_error
+    )
     if type is not None:
         items = _of_type(path, items, type)
     item = None
     for item in items:
         yield item
     if item is None:
-        raise InputError(path, "holds no mentions or documents", remedy="check that it is the right file, and its format")
+        raise InputError(
+            path,
+            "holds no mentions or documents",
+            remedy="check that it is the right file, and its format",
+        )
 
 
 def of_type(type: str) -> Callable[[Mention], bool]:
@@ -88,7 +105,9 @@ def of_type(type: str) -> Callable[[Mention], bool]:
     return lambda mention: mention.type.lower() in wanted
 
 
-def _of_type(path: Pathlike, items: Iterable[Document | Mention], type: str) -> Iterator[Document | Mention]:
+def _of_type(
+    path: Pathlike, items: Iterable[Document | Mention], type: str
+) -> Iterator[Document | Mention]:
     wanted = of_type(type)
     seen: set[str] = set()
     kept = 0
@@ -110,7 +129,12 @@ def _of_type(path: Pathlike, items: Iterable[Document | Mention], type: str) -> 
 def no_mentions(path: Pathlike, type: str, seen: Iterable[str]) -> InputError:
     """The error for a file whose mentions have other types, those `seen`."""
     types = ", ".join(sorted(set(seen) - {""})) or "none"
-    return InputError(path, f"holds no mentions of type {type!r}", expected=f"one of its types: {types}", remedy="choose with --type")
+    return InputError(
+        path,
+        f"holds no mentions of type {type!r}",
+        expected=f"one of its types: {types}",
+        remedy="choose with --type",
+    )
 
 
 def flatten(items: Iterable[Document | Mention]) -> Iterator[tuple[Mention, Document | None]]:

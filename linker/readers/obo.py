@@ -17,7 +17,12 @@ from linker.types import Concept, NameKind
 Stanza = list[tuple[int, str]]  # lines with their numbers
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(EXACT|NARROW|BROAD|RELATED)?\s*([^\s\[]*)')
-_KINDS: dict[str, NameKind] = {"EXACT": "exact", "NARROW": "narrow", "BROAD": "broad", "RELATED": "related"}
+_KINDS: dict[str, NameKind] = {
+    "EXACT": "exact",
+    "NARROW": "narrow",
+    "BROAD": "broad",
+    "RELATED": "related",
+}
 _SCOPES = {  # of the current tag, unless it states another, and of the tags of OBO 1.0
     "synonym": "RELATED",
     "exact_synonym": "EXACT",
@@ -26,7 +31,9 @@ _SCOPES = {  # of the current tag, unless it states another, and of the tags of 
     "related_synonym": "RELATED",
 }
 _QUOTED_TAGS = frozenset(("def", *_SCOPES))
-_PLAIN_TAGS = frozenset(("id", "name", "is_a", "alt_id", "is_obsolete", "replaced_by", "subset", "xref"))
+_PLAIN_TAGS = frozenset(
+    ("id", "name", "is_a", "alt_id", "is_obsolete", "replaced_by", "subset", "xref")
+)
 _BLANKS = {"n": " ", "t": " ", "W": " "}  # escaped white space
 
 
@@ -84,7 +91,14 @@ def _stanzas(path: Pathlike, on_error: OnError) -> Iterator[Stanza]:
 def _check_lines(path: Pathlike, stanza: Stanza) -> None:
     for number, line in stanza:
         if ":" not in line[1:] and not line.startswith("["):
-            raise InputError(path, "the line is not OBO", line=number, value=line, expected="tag: value", remedy="check its line ends")
+            raise InputError(
+                path,
+                "the line is not OBO",
+                line=number,
+                value=line,
+                expected="tag: value",
+                remedy="check its line ends",
+            )
 
 
 def _header(stanza: Stanza) -> dict[str, list[str]]:
@@ -97,21 +111,32 @@ def _header(stanza: Stanza) -> dict[str, list[str]]:
 
 def _abbreviation_types(header: dict[str, list[str]]) -> frozenset[str]:
     """The ids of the synonym types whose definition speaks of abbreviations (HPO: HP:0045077 "abbreviation")."""
-    return frozenset(value.split()[0] for value in header.get("synonymtypedef", []) if "abbreviation" in value.lower())
+    return frozenset(
+        value.split()[0]
+        for value in header.get("synonymtypedef", [])
+        if "abbreviation" in value.lower()
+    )
 
 
 def _tags(stanza: Stanza) -> dict[str, Any]:
-    from obonet.read import parse_stanza, term_tag_singularity  # brings networkx: only where an OBO file is read
+    from obonet.read import (  # brings networkx: only where an OBO file is read
+        parse_stanza,
+        term_tag_singularity,
+    )
 
     values = [(line.partition(":")[0], line) for _, line in stanza]
-    tags: dict[str, Any] = parse_stanza([line for tag, line in values if tag in _PLAIN_TAGS], term_tag_singularity)
+    tags: dict[str, Any] = parse_stanza(
+        [line for tag, line in values if tag in _PLAIN_TAGS], term_tag_singularity
+    )
     for tag, line in values:
         if tag in _QUOTED_TAGS:  # obonet would take " !" inside the quotes for a comment
             tags.setdefault(tag, []).append(line[len(tag) + 1 :].strip())
     return tags
 
 
-def _concept(path: Pathlike, number: int, tags: dict[str, Any], abbreviations: frozenset[str]) -> Concept:
+def _concept(
+    path: Pathlike, number: int, tags: dict[str, Any], abbreviations: frozenset[str]
+) -> Concept:
     identifier, name = curie(tags.get("id", "")), _plain(tags.get("name", ""))
     obsolete = tags.get("is_obsolete") == "true"
     if obsolete and not name:
@@ -140,7 +165,9 @@ def _concept(path: Pathlike, number: int, tags: dict[str, Any], abbreviations: f
     )
 
 
-def _synonym(path: Pathlike, number: int, value: str, scope: str, abbreviations: frozenset[str]) -> tuple[str, NameKind]:
+def _synonym(
+    path: Pathlike, number: int, value: str, scope: str, abbreviations: frozenset[str]
+) -> tuple[str, NameKind]:
     found = _quoted(path, number, value)
     short = found[3] in abbreviations or "abbreviation" in found[3].lower()
     return _plain(found[1]), "abbreviation" if short else _KINDS[found[2] or scope]
@@ -150,7 +177,13 @@ def _quoted(path: Pathlike, number: int, value: str) -> re.Match[str]:
     if found := _QUOTED.match(value):
         return found
     expected = 'text in double quotes, such as "fever" EXACT []'
-    raise InputError(path, "a text of the term that starts here is not quoted", line=number, value=value, expected=expected)
+    raise InputError(
+        path,
+        "a text of the term that starts here is not quoted",
+        line=number,
+        value=value,
+        expected=expected,
+    )
 
 
 def _plain(text: str) -> str:

@@ -58,7 +58,16 @@ def _document(path: Pathlike, block: list[_Line], on_error: OnError) -> Document
     first = _TEXT.fullmatch(line)
     if first is None:
         expected = "the text of a document first: id|t|title or id|a|abstract"
-        on_error(InputError(path, "the line stands in no document", line=number, value=line, expected=expected, remedy="add the text"))
+        on_error(
+            InputError(
+                path,
+                "the line stands in no document",
+                line=number,
+                value=line,
+                expected=expected,
+                remedy="add the text",
+            )
+        )
         return None
     owner = Document(first[1], _passages(block))
     text = owner.text
@@ -72,9 +81,19 @@ def _document(path: Pathlike, block: list[_Line], on_error: OnError) -> Document
                 raise _foreign(path, number, line, owner.id)
             if len(columns) > 1 and _OFFSET.fullmatch(columns[1]):
                 mentions.append(_mention(path, number, columns, text))
-            elif len(columns) > 4 and _OFFSET.fullmatch(columns[2]) and re.search("[0-9]", columns[1]):
+            elif (
+                len(columns) > 4
+                and _OFFSET.fullmatch(columns[2])
+                and re.search("[0-9]", columns[1])
+            ):
                 expected = "id, start, end, mention, type and ids"
-                raise InputError(path, "the start of the annotation is not a number", line=number, value=line, expected=expected)
+                raise InputError(
+                    path,
+                    "the start of the annotation is not a number",
+                    line=number,
+                    value=line,
+                    expected=expected,
+                )
             elif len(columns) > 3:
                 relations.append(_relation(columns))
             else:
@@ -99,7 +118,12 @@ def _foreign(path: Pathlike, number: int, line: str, owner: str) -> InputError:
     expected = f"lines that begin with its id, {owner}, and a tab or |"
     remedy = "put a blank line between documents, and each text on one line"
     return InputError(
-        path, f"the line stands in document {owner}, but is not of it", line=number, value=line, expected=expected, remedy=remedy
+        path,
+        f"the line stands in document {owner}, but is not of it",
+        line=number,
+        value=line,
+        expected=expected,
+        remedy=remedy,
     )
 
 
@@ -107,7 +131,9 @@ def _mention(path: Pathlike, number: int, columns: list[str], text: str) -> Ment
     if len(columns) < 5 or not _OFFSET.fullmatch(columns[2]):
         raise InputError(
             path,
-            f"the annotation has {len(columns)} columns" if len(columns) < 5 else "the end of the annotation is not a number",
+            f"the annotation has {len(columns)} columns"
+            if len(columns) < 5
+            else "the end of the annotation is not a number",
             line=number,
             value="\t".join(columns),
             expected="id, start, end, mention, type and ids, separated by tabs",
@@ -116,7 +142,9 @@ def _mention(path: Pathlike, number: int, columns: list[str], text: str) -> Ment
     owner, start, end, name, kind = columns[:5]
     spans = ((int(start), int(end)),)
     check_spans(path, number, name, spans, text, owner=owner)
-    metadata = dict(zip(("pubtator:id", "pubtator:parts"), (*columns[5:6], *_joined(columns[6:])), strict=False))
+    metadata = dict(
+        zip(("pubtator:id", "pubtator:parts"), (*columns[5:6], *_joined(columns[6:])), strict=False)
+    )
     gold = parse_gold(columns[5]) if len(columns) > 5 else None
     return Mention(name, spans, gold, kind, owner, metadata=metadata)
 

@@ -27,10 +27,14 @@ def split_csv(path: Pathlike, number: int, line: str, delimiter: str) -> list[st
         return next(csv.reader([line], delimiter=delimiter, strict=True))
     except csv.Error as error:
         expected = 'one record a line, and inside quotes every quote doubled ("")'
-        raise InputError(path, f"the quotes are broken ({error})", line=number, value=line, expected=expected) from None
+        raise InputError(
+            path, f"the quotes are broken ({error})", line=number, value=line, expected=expected
+        ) from None
 
 
-def make_names(identifier: str, name: str, synonyms: Mapping[str, NameKind], language: str = "") -> tuple[Name, ...]:
+def make_names(
+    identifier: str, name: str, synonyms: Mapping[str, NameKind], language: str = ""
+) -> tuple[Name, ...]:
     """Make the names of a concept out of its preferred name and its synonyms with their kinds, without repeats."""
     kinds: dict[str, NameKind] = {name: "preferred", **synonyms}
     kinds[name] = "preferred"
@@ -41,12 +45,32 @@ def fault(path: Pathlike, line: int, identifier: str, names: Iterable[str]) -> I
     """Find what is wrong with the id and the names (the preferred one first) of the record at `line`."""
     if not identifier or identifier.endswith(":"):
         expected = "an identifier such as MESH:D001260"
-        return InputError(path, "the concept id is empty", line=line, expected=expected, remedy="give one or remove the line")
+        return InputError(
+            path,
+            "the concept id is empty",
+            line=line,
+            expected=expected,
+            remedy="give one or remove the line",
+        )
     for position, name in enumerate(names):
         if not name:
             what = "the concept name is empty" if position == 0 else "a name is empty"
-            return InputError(path, what, line=line, value=identifier, expected="a name", remedy="give one or remove the line")
+            return InputError(
+                path,
+                what,
+                line=line,
+                value=identifier,
+                expected="a name",
+                remedy="give one or remove the line",
+            )
         if len(name) > NAME_LIMIT:
             expected = f"at most {NAME_LIMIT:,} characters"
-            return InputError(path, "the name is too long", line=line, value=name, expected=expected, remedy="check quotes and line ends")
+            return InputError(
+                path,
+                "the name is too long",
+                line=line,
+                value=name,
+                expected=expected,
+                remedy="check quotes and line ends",
+            )
     return None

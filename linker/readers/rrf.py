@@ -19,11 +19,15 @@ from linker.types import Concept, Name, NameKind
 
 logger = logging.getLogger(__name__)
 
-Pairs = NDArray[np.int64]  # a CUI's number in the upper 32 bits, that of its parent or semantic type in the lower ones
+Pairs = NDArray[
+    np.int64
+]  # a CUI's number in the upper 32 bits, that of its parent or semantic type in the lower ones
 
 _WIDTHS = {"MRCONSO": 18, "MRREL": 16, "MRSTY": 6}
 _CUI, _LAT, _TS, _STT, _ISPREF, _SAB, _TTY, _STR, _SUPPRESS = 0, 1, 2, 4, 6, 11, 12, 14, 16
-_ABBREVIATIONS = frozenset({"AB", "ACR", "MTH_ACR"})  # term types: abbreviation, acronym, acronym made by the UMLS
+_ABBREVIATIONS = frozenset(
+    {"AB", "ACR", "MTH_ACR"}
+)  # term types: abbreviation, acronym, acronym made by the UMLS
 _DROPPED = frozenset("OEY")  # obsolete; suppressed by an editor; suppressed by the kind of name
 _LOWER = (1 << 32) - 1
 
@@ -42,7 +46,11 @@ def release(path: Pathlike) -> str:
 
 
 def read(
-    path: Pathlike, *, on_error: OnError = stop, languages: Collection[str] = ("ENG",), sources: Collection[str] = ()
+    path: Pathlike,
+    *,
+    on_error: OnError = stop,
+    languages: Collection[str] = ("ENG",),
+    sources: Collection[str] = (),
 ) -> Iterator[Concept]:
     """Read the concepts of the UMLS, in the order of MRCONSO, which is that of their CUIs.
 
@@ -62,21 +70,33 @@ def read(
     """
     names = _names_file(Path(path))
     kept = _kept_cuis(names, on_error, languages, sources)
-    parents, types = _parents(names.parent, on_error, kept, sources), _types(names.parent, on_error, kept)
+    parents, types = (
+        _parents(names.parent, on_error, kept, sources),
+        _types(names.parent, on_error, kept),
+    )
     parent_starts, type_starts = (np.searchsorted(pairs, kept << 32) for pairs in (parents, types))
-    parent_ends, type_ends = (np.searchsorted(pairs, (kept + 1) << 32) for pairs in (parents, types))
+    parent_ends, type_ends = (
+        np.searchsorted(pairs, (kept + 1) << 32) for pairs in (parents, types)
+    )
     rows = _atoms(names, ignore, languages, sources)  # the first reading has reported bad lines
     for i, (cui, atoms) in enumerate(groupby(rows, key=lambda cells: cells[_CUI])):
         yield _concept(
             f"UMLS:{cui}",
             list(atoms),
-            tuple(f"UMLS:C{pair & _LOWER:07d}" for pair in parents[parent_starts[i] : parent_ends[i]].tolist()),
-            tuple(f"T{pair & _LOWER:03d}" for pair in types[type_starts[i] : type_ends[i]].tolist()),
+            tuple(
+                f"UMLS:C{pair & _LOWER:07d}"
+                for pair in parents[parent_starts[i] : parent_ends[i]].tolist()
+            ),
+            tuple(
+                f"T{pair & _LOWER:03d}" for pair in types[type_starts[i] : type_ends[i]].tolist()
+            ),
         )
 
 
 def _find(folder: Path, name: str) -> Path | None:
-    return next((file for end in (".RRF", ".RRF.gz") if (file := folder / f"{name}{end}").is_file()), None)
+    return next(
+        (file for end in (".RRF", ".RRF.gz") if (file := folder / f"{name}{end}").is_file()), None
+    )
 
 
 def _names_file(path: Path) -> Path:
@@ -84,39 +104,64 @@ def _names_file(path: Path) -> Path:
         return path
     if file := _find(path, "MRCONSO"):
         return file
-    raise LinkerError(f"{path}: the folder has no MRCONSO.RRF; name the folder META of a UMLS release")
+    raise LinkerError(
+        f"{path}: the folder has no MRCONSO.RRF; name the folder META of a UMLS release"
+    )
 
 
 def _is_cui(text: str) -> bool:
     return len(text) == 8 and text[0] == "C" and text[1:].isdecimal()
 
 
-def _rows(path: Path, kind: str, on_error: OnError, having: str = "") -> Iterator[tuple[int, list[str]]]:
+def _rows(
+    path: Path, kind: str, on_error: OnError, having: str = ""
+) -> Iterator[tuple[int, list[str]]]:
     """The cells of each line that holds the text `having`, with its number; the width of every line is checked."""
     width = _WIDTHS[kind]
     for number, line in read_lines(path, on_error=on_error):
         if line.count("|") != width:  # a bar stands behind every cell
             expected = f"{width} as in {kind}.RRF, a bar behind each"
-            on_error(InputError(path, f"{line.count('|')} columns", line=number, value=line, expected=expected))
+            on_error(
+                InputError(
+                    path, f"{line.count('|')} columns", line=number, value=line, expected=expected
+                )
+            )
         elif having in line:
             cells = line.split("|")
             if _is_cui(cells[_CUI]):
                 yield number, cells
             else:
                 what = "the concept id is not a CUI" if cells[_CUI] else "the concept id is empty"
-                on_error(InputError(path, what, line=number, value=cells[_CUI], expected="C and seven digits"))
+                on_error(
+                    InputError(
+                        path, what, line=number, value=cells[_CUI], expected="C and seven digits"
+                    )
+                )
 
 
-def _atoms(path: Path, on_error: OnError, languages: Collection[str], sources: Collection[str]) -> Iterator[list[str]]:
+def _atoms(
+    path: Path, on_error: OnError, languages: Collection[str], sources: Collection[str]
+) -> Iterator[list[str]]:
     """The rows of MRCONSO that the filters leave."""
     last = ""
     for number, cells in _rows(path, "MRCONSO", on_error):
         if cells[_CUI] < last:
             remedy = f"sort it: LC_ALL=C sort -o {path.name} {path.name}"
             expected = f"{last} or a later one"
-            raise InputError(path, "the CUIs are not in order", line=number, value=cells[_CUI], expected=expected, remedy=remedy)
+            raise InputError(
+                path,
+                "the CUIs are not in order",
+                line=number,
+                value=cells[_CUI],
+                expected=expected,
+                remedy=remedy,
+            )
         last = cells[_CUI]
-        if cells[_SUPPRESS] in _DROPPED or (languages and cells[_LAT] not in languages) or (sources and cells[_SAB] not in sources):
+        if (
+            cells[_SUPPRESS] in _DROPPED
+            or (languages and cells[_LAT] not in languages)
+            or (sources and cells[_SAB] not in sources)
+        ):
             continue
         cells[_STR] = cells[_STR].strip()
         if error := fault(path, number, cells[_CUI], (cells[_STR],)):
@@ -125,25 +170,47 @@ def _atoms(path: Path, on_error: OnError, languages: Collection[str], sources: C
         yield cells
 
 
-def _kept_cuis(path: Path, on_error: OnError, languages: Collection[str], sources: Collection[str]) -> NDArray[np.int64]:
+def _kept_cuis(
+    path: Path, on_error: OnError, languages: Collection[str], sources: Collection[str]
+) -> NDArray[np.int64]:
     """The numbers of the CUIs that keep a name, rising."""
     rows = _atoms(path, on_error, languages, sources)
-    return np.array(array("q", (int(cui[1:]) for cui, _ in groupby(cells[_CUI] for cells in rows))), dtype=np.int64)
+    return np.array(
+        array("q", (int(cui[1:]) for cui, _ in groupby(cells[_CUI] for cells in rows))),
+        dtype=np.int64,
+    )
 
 
-def _parents(folder: Path, on_error: OnError, kept: NDArray[np.int64], sources: Collection[str]) -> Pairs:
+def _parents(
+    folder: Path, on_error: OnError, kept: NDArray[np.int64], sources: Collection[str]
+) -> Pairs:
     pairs = array("q")
     if (path := _beside(folder, "MRREL", "parents")) is not None:
         for number, cells in _rows(path, "MRREL", on_error, "|PAR|"):
-            if cells[3] == "PAR" and cells[14] not in _DROPPED and (not sources or cells[10] in sources):
+            if (
+                cells[3] == "PAR"
+                and cells[14] not in _DROPPED
+                and (not sources or cells[10] in sources)
+            ):
                 if not _is_cui(cells[4]):
-                    on_error(InputError(path, "CUI2 is not a CUI", line=number, value=cells[4], expected="C and seven digits"))
+                    on_error(
+                        InputError(
+                            path,
+                            "CUI2 is not a CUI",
+                            line=number,
+                            value=cells[4],
+                            expected="C and seven digits",
+                        )
+                    )
                 elif cells[0] != cells[4]:
                     pairs.append(int(cells[0][1:]) << 32 | int(cells[4][1:]))
     edges = _of_kept(pairs, kept)
     inside = np.isin(edges & _LOWER, kept)
     if dropped := len(edges) - int(inside.sum()):
-        logger.info("%d parents of the UMLS are outside the chosen languages and sources, and are left out", dropped)
+        logger.info(
+            "%d parents of the UMLS are outside the chosen languages and sources, and are left out",
+            dropped,
+        )
     return edges[inside]
 
 
@@ -152,7 +219,15 @@ def _types(folder: Path, on_error: OnError, kept: NDArray[np.int64]) -> Pairs:
     if (path := _beside(folder, "MRSTY", "semantic types")) is not None:
         for number, cells in _rows(path, "MRSTY", on_error):
             if not re.fullmatch("T[0-9]{3}", cells[1]):
-                on_error(InputError(path, "the semantic type is not a TUI", line=number, value=cells[1], expected="T and three digits"))
+                on_error(
+                    InputError(
+                        path,
+                        "the semantic type is not a TUI",
+                        line=number,
+                        value=cells[1],
+                        expected="T and three digits",
+                    )
+                )
             else:
                 pairs.append(int(cells[0][1:]) << 32 | int(cells[1][1:]))
     return _of_kept(pairs, kept)
@@ -171,10 +246,17 @@ def _of_kept(pairs: array[int], kept: NDArray[np.int64]) -> Pairs:
     return rows[np.isin(rows >> 32, kept)]
 
 
-def _concept(identifier: str, atoms: list[list[str]], parents: tuple[str, ...], types: tuple[str, ...]) -> Concept:
-    best = next((a for a in atoms if (a[_LAT], a[_TS], a[_STT], a[_ISPREF]) == ("ENG", "P", "PF", "Y")), atoms[0])
+def _concept(
+    identifier: str, atoms: list[list[str]], parents: tuple[str, ...], types: tuple[str, ...]
+) -> Concept:
+    best = next(
+        (a for a in atoms if (a[_LAT], a[_TS], a[_STT], a[_ISPREF]) == ("ENG", "P", "PF", "Y")),
+        atoms[0],
+    )
     names = {best[_STR]: Name(best[_STR], identifier, "preferred", best[_LAT], best[_SAB])}
     for atom in atoms:
         kind: NameKind = "abbreviation" if atom[_TTY] in _ABBREVIATIONS else "exact"
         names.setdefault(atom[_STR], Name(atom[_STR], identifier, kind, atom[_LAT], atom[_SAB]))
-    return Concept(identifier, best[_STR], tuple(names.values()), parents, types=types, namespace="UMLS")
+    return Concept(
+        identifier, best[_STR], tuple(names.values()), parents, types=types, namespace="UMLS"
+    )

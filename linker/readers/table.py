@@ -37,11 +37,25 @@ KINDS: dict[str, NameKind] = {
     "abbreviations": "abbreviation",
     "training": "training",
 }
-COLUMNS = ("id", "name", *KINDS, "parents", "alt_ids", "definition", "types", "status", "replaced_by", "xrefs")
+COLUMNS = (
+    "id",
+    "name",
+    *KINDS,
+    "parents",
+    "alt_ids",
+    "definition",
+    "types",
+    "status",
+    "replaced_by",
+    "xrefs",
+)
 """What `write` writes."""
 
 _OF_NAME = ("kind", "preferred", "language")  # columns that say something of the name of their row
-_SINGULAR = {"synonym": "synonyms", "parent": "parents"}  # column names of tables with a row for each name
+_SINGULAR = {
+    "synonym": "synonyms",
+    "parent": "parents",
+}  # column names of tables with a row for each name
 _NAME_KINDS: dict[str, NameKind] = {
     **{kind: kind for kind in NAME_KINDS},
     "": "exact",
@@ -52,7 +66,11 @@ _NAME_KINDS: dict[str, NameKind] = {
     "acronym": "abbreviation",
 }
 _REMEDY = "rename the column if it says something else"
-_YES_NO = {"": False, **dict.fromkeys(("n", "no", "false", "0"), False), **dict.fromkeys(("y", "yes", "true", "1"), True)}
+_YES_NO = {
+    "": False,
+    **dict.fromkeys(("n", "no", "false", "0"), False),
+    **dict.fromkeys(("y", "yes", "true", "1"), True),
+}
 
 _ESCAPES = {"\\": "\\\\", "|": "\\|", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _PLAIN = {escape: sign for sign, escape in _ESCAPES.items()}
@@ -89,7 +107,9 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
         return
     columns, delimiter = _header(header[0])
     _check_header(path, header[0], columns)
-    repeated = _repeated(curie(_unescape(row["id"])) for _, row in _rows(path, columns, delimiter, ignore))
+    repeated = _repeated(
+        curie(_unescape(row["id"])) for _, row in _rows(path, columns, delimiter, ignore)
+    )
     held: dict[tuple[str, Status], list[Record]] = {}
     for number, row in _rows(path, columns, delimiter, on_error):
         try:
@@ -122,7 +142,10 @@ def _merged(records: Sequence[Record]) -> Concept:
     best = next((concept for kind, concept in records if kind == "preferred"), records[0][1])
     names = {best.name: best.names[0]}
     for kind, concept in records:
-        for name in (replace(concept.names[0], kind="exact" if kind == "preferred" else kind), *concept.names[1:]):
+        for name in (
+            replace(concept.names[0], kind="exact" if kind == "preferred" else kind),
+            *concept.names[1:],
+        ):
             names.setdefault(name.text, name)
     concepts = [concept for _, concept in records]
 
@@ -156,7 +179,9 @@ def write(concepts: Iterable[Concept], file: TextIO) -> None:
 
 def _header(line: str) -> tuple[list[str], str]:
     """The column names in lower case, and the delimiter between them."""
-    delimiter = next((sign for sign in "\t;," if sign in line), ",")  # a semicolon: spreadsheets where the comma is a decimal sign
+    delimiter = next(
+        (sign for sign in "\t;," if sign in line), ","
+    )  # a semicolon: spreadsheets where the comma is a decimal sign
     names = (cell.strip().strip('"').lower() for cell in line.split(delimiter))
     return [_SINGULAR.get(name, name) for name in names], delimiter
 
@@ -165,7 +190,12 @@ def _check_header(path: Pathlike, line: str, columns: Sequence[str]) -> None:
     read = (*COLUMNS, *_OF_NAME)
     for unknown in (column for column in columns if column not in read):
         close = difflib.get_close_matches(unknown, read, n=1, cutoff=0.8)
-        logger.warning("%s: the column %r is not read%s", path, unknown, f"; did you mean {close[0]!r}?" if close else "")
+        logger.warning(
+            "%s: the column %r is not read%s",
+            path,
+            unknown,
+            f"; did you mean {close[0]!r}?" if close else "",
+        )
     for name in read:
         count = columns.count(name)
         if count > 1 or (count == 0 and name in ("id", "name")):
@@ -174,7 +204,9 @@ def _check_header(path: Pathlike, line: str, columns: Sequence[str]) -> None:
             raise InputError(path, problem, line=1, value=line, expected=expected)
 
 
-def _rows(path: Pathlike, columns: Sequence[str], delimiter: str, on_error: OnError) -> Iterator[tuple[int, Row]]:
+def _rows(
+    path: Pathlike, columns: Sequence[str], delimiter: str, on_error: OnError
+) -> Iterator[tuple[int, Row]]:
     """The rows under the header, each with the number of its line."""
     for number, line in read_lines(path, on_error=on_error):
         if number == 1 or not line.strip():
@@ -184,7 +216,14 @@ def _rows(path: Pathlike, columns: Sequence[str], delimiter: str, on_error: OnEr
             if len(cells) != len(columns):
                 expected = f"{len(columns)}, as in the header"
                 remedy = "quote cells that hold a delimiter"
-                raise InputError(path, f"{len(cells)} columns", line=number, value=line, expected=expected, remedy=remedy)
+                raise InputError(
+                    path,
+                    f"{len(cells)} columns",
+                    line=number,
+                    value=line,
+                    expected=expected,
+                    remedy=remedy,
+                )
         except InputError as error:
             on_error(error)
         else:
@@ -192,7 +231,11 @@ def _rows(path: Pathlike, columns: Sequence[str], delimiter: str, on_error: OnEr
 
 
 def _record(path: Pathlike, number: int, row: Row) -> Record:
-    identifier, name, language = curie(_unescape(row["id"])), _unescape(row["name"]), _unescape(row["language"])
+    identifier, name, language = (
+        curie(_unescape(row["id"])),
+        _unescape(row["name"]),
+        _unescape(row["language"]),
+    )
     synonyms: dict[str, NameKind] = {}
     for column, kind in KINDS.items():
         for text in _list(row[column]):
@@ -220,11 +263,25 @@ def _kind(path: Pathlike, number: int, row: Row) -> NameKind:
     kind = _NAME_KINDS.get(row["kind"].lower().removesuffix(" synonym"))
     if kind is None:
         expected = ", ".join(filter(None, _NAME_KINDS))
-        raise InputError(path, "the kind of the name is not known", line=number, value=row["kind"], expected=expected, remedy=_REMEDY)
+        raise InputError(
+            path,
+            "the kind of the name is not known",
+            line=number,
+            value=row["kind"],
+            expected=expected,
+            remedy=_REMEDY,
+        )
     is_preferred = _YES_NO.get(row["preferred"].lower())
     if is_preferred is None:
         expected = "yes or no, or 1 or 0"
-        raise InputError(path, "'preferred' is neither yes nor no", line=number, value=row["preferred"], expected=expected, remedy=_REMEDY)
+        raise InputError(
+            path,
+            "'preferred' is neither yes nor no",
+            line=number,
+            value=row["preferred"],
+            expected=expected,
+            remedy=_REMEDY,
+        )
     return "preferred" if is_preferred else kind
 
 
@@ -234,7 +291,9 @@ def _status(path: Pathlike, number: int, text: str) -> Status:
         if text == status:
             return status
     if text:
-        raise InputError(path, "the status is not known", line=number, value=text, expected=" or ".join(known))
+        raise InputError(
+            path, "the status is not known", line=number, value=text, expected=" or ".join(known)
+        )
     return "current"
 
 

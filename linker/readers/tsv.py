@@ -57,22 +57,47 @@ def _header(path: Pathlike, line: str) -> _Columns | None:
     ids = next((names.index(name) for name in _ID_COLUMNS if name in names), None)
     if ids is None:
         expected = f"a column mention and one of {', '.join(_ID_COLUMNS)}"
-        raise InputError(path, "the header is not known", line=1, value=line, expected=expected, remedy="name the column of the ids id")
+        raise InputError(
+            path,
+            "the header is not known",
+            line=1,
+            value=line,
+            expected=expected,
+            remedy="name the column of the ids id",
+        )
     return _Columns(names.index("mention"), ids, delimiter)
 
 
 def _mention(path: Pathlike, number: int, line: str, where: _Columns | None) -> Mention:
     named, where = where is not None, where or _Columns()
-    cells = _unquoted(line.split("\t")) if where.delimiter == "\t" else split_csv(path, number, line, where.delimiter)
+    cells = (
+        _unquoted(line.split("\t"))
+        if where.delimiter == "\t"
+        else split_csv(path, number, line, where.delimiter)
+    )
     if len(cells) <= max(where.mention, where.ids):
         problem = f"the line has {len(cells)} column{'s' * (len(cells) > 1)}"
         remedy = "add the id (-1 for no concept), or read the file as txt"
-        raise InputError(path, problem, line=number, value=line, expected="mention<TAB>id", remedy=remedy)
+        raise InputError(
+            path, problem, line=number, value=line, expected="mention<TAB>id", remedy=remedy
+        )
     if not named and len(cells) > 2 and cells[0].strip().isdigit():
         remedy = "put a header line that names the columns, such as document<TAB>mention<TAB>id"
-        raise InputError(path, "the mention is a number", line=number, value=cells[0], expected="mention<TAB>id", remedy=remedy)
-    return Mention(check_mention(path, number, cells[where.mention]), gold=parse_gold(cells[where.ids]))
+        raise InputError(
+            path,
+            "the mention is a number",
+            line=number,
+            value=cells[0],
+            expected="mention<TAB>id",
+            remedy=remedy,
+        )
+    return Mention(
+        check_mention(path, number, cells[where.mention]), gold=parse_gold(cells[where.ids])
+    )
 
 
 def _unquoted(cells: list[str]) -> list[str]:
-    return [quoted[1].replace('""', '"') if (quoted := _QUOTED.fullmatch(cell)) else cell for cell in cells]
+    return [
+        quoted[1].replace('""', '"') if (quoted := _QUOTED.fullmatch(cell)) else cell
+        for cell in cells
+    ]

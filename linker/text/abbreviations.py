@@ -18,8 +18,12 @@ _REVERSED = 1.15  # share of the limit for "SF (long form)", whose long form has
 _PERMUTED = 0.9  # cost of the initials in another order
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _SENTENCE = re.compile(r"[.!?]\s+(?=[A-Z\"])|[;:]\s|\n")
-_REST = re.compile(r"\s*(?:;|,\s|:\s|\b(?:and|or)\b).*", re.DOTALL)  # what may follow a short form inside its brackets
-_LATIN = frozenset({"i.e.", "i.e", "e.g.", "e.g", "cf.", "vs.", "viz.", "p.o.", "i.v.", "i.p.", "s.c."})
+_REST = re.compile(
+    r"\s*(?:;|,\s|:\s|\b(?:and|or)\b).*", re.DOTALL
+)  # what may follow a short form inside its brackets
+_LATIN = frozenset(
+    {"i.e.", "i.e", "e.g.", "e.g", "cf.", "vs.", "viz.", "p.o.", "i.v.", "i.p.", "s.c."}
+)
 _LONGEST = 300  # characters in brackets, and before them, that are looked at
 
 
@@ -92,11 +96,17 @@ def _defined(text: str, start: int, opening: int, closing: int, permuted: bool) 
     inner = text[opening + 1 : closing]
     kept = _REST.sub("", inner)
     short = _at(text, opening + 1, opening + 1 + len(kept))
-    found = [] if _is_word(text[slice(*short)], inner) else _forward(text, start, opening, short, permuted)
+    found = (
+        []
+        if _is_word(text[slice(*short)], inner)
+        else _forward(text, start, opening, short, permuted)
+    )
     found = found or _reversed(text, start, opening, closing)
     if not found and (comma := re.search(r"[,;]\s+(\S+)$", inner)):
         place = opening + 1 + comma.start()
-        found = _forward(text, opening + 1, place, (opening + 1 + comma.start(1), closing), permuted)
+        found = _forward(
+            text, opening + 1, place, (opening + 1 + comma.start(1), closing), permuted
+        )
     return found
 
 
@@ -115,7 +125,9 @@ def _at(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _forward(text: str, start: int, end: int, short_span: tuple[int, int], permuted: bool) -> list[Definition]:
+def _forward(
+    text: str, start: int, end: int, short_span: tuple[int, int], permuted: bool
+) -> list[Definition]:
     """A long form that ends at `end`, for the short form behind it."""
     short = text[slice(*short_span)]
     start, stop = _at(text, start, end)
@@ -146,7 +158,12 @@ def _reversed(text: str, start: int, opening: int, closing: int) -> list[Definit
         match = re.search(words, text[start:opening])
         short_span = _at(text, start + match.start(), opening) if match else (0, 0)
         short = text[slice(*short_span)]
-        if len(short) < 2 or not _is_short(short) or short.islower() or long.lower().startswith(short.lower()):
+        if (
+            len(short) < 2
+            or not _is_short(short)
+            or short.islower()
+            or long.lower().startswith(short.lower())
+        ):
             continue
         if layout.cost(long, short) <= layout.limit(short) * _REVERSED and _is_pair(short, long):
             return [Definition(short, long, short_span, span)]
@@ -156,18 +173,33 @@ def _reversed(text: str, start: int, opening: int, closing: int) -> list[Definit
 def _is_short(text: str) -> bool:
     """Whether a text can be a short form: at most two words and 12 characters, a letter, and no plain lower-case phrase."""
     words = text.split()
-    if len(text) > 12 or not 1 <= len(words) <= 2 or words[0].isdigit() or not any(c.isalpha() for c in text) or "=" in text:
+    if (
+        len(text) > 12
+        or not 1 <= len(words) <= 2
+        or words[0].isdigit()
+        or not any(c.isalpha() for c in text)
+        or "=" in text
+    ):
         return False
-    return (text[0].isalnum() or text[0] in "([") and not (text.islower() and (len(text) == 1 or len(words) > 1 or text in _LATIN))
+    return (text[0].isalnum() or text[0] in "([") and not (
+        text.islower() and (len(text) == 1 or len(words) > 1 or text in _LATIN)
+    )
 
 
 def _is_pair(short: str, long: str) -> bool:
     """Whether a long form is longer than its short form, does not hold it as a word, and has balanced brackets."""
-    if len(long) <= len(short) or short in long.split() or not _LETTERS.search(long) or not is_balanced(long):
+    if (
+        len(long) <= len(short)
+        or short in long.split()
+        or not _LETTERS.search(long)
+        or not is_balanced(long)
+    ):
         return False
     if " " in long:
         return True
-    return short.lower() not in (long.lower() if any(c.isdigit() for c in short) else PIECE.findall(long.lower()))
+    return short.lower() not in (
+        long.lower() if any(c.isdigit() for c in short) else PIECE.findall(long.lower())
+    )
 
 
 def expand(mention: str, definitions: Mapping[str, str]) -> str:
@@ -181,7 +213,9 @@ def expand(mention: str, definitions: Mapping[str, str]) -> str:
     """
     mention = _drop_defined(mention, definitions)
     used: set[str] = set()
-    while shorts := [s for s in definitions if s in mention and s not in used and (len(s) > 1 or s == mention)]:
+    while shorts := [
+        s for s in definitions if s in mention and s not in used and (len(s) > 1 or s == mention)
+    ]:
         pattern = "|".join(map(re.escape, sorted(shorts, key=len, reverse=True)))
         found: set[str] = set()
 
@@ -202,11 +236,22 @@ def _drop_defined(mention: str, definitions: Mapping[str, str]) -> str:
     if "(" not in mention and "[" not in mention:
         return mention
     for short, long in [*definitions.items(), *table(find(mention)).items()]:
-        for written in (f"{long} ({short})", f"{long} [{short}]", f"{short} ({long})", f"{short} [{long}]"):
-            at = match.start() if (match := re.search(re.escape(written), mention, re.IGNORECASE)) else -1
+        for written in (
+            f"{long} ({short})",
+            f"{long} [{short}]",
+            f"{short} ({long})",
+            f"{short} [{long}]",
+        ):
+            at = (
+                match.start()
+                if (match := re.search(re.escape(written), mention, re.IGNORECASE))
+                else -1
+            )
             if at >= 0 and short in mention[at : at + len(written)]:
                 kept = at if written.startswith(long) else at + len(short) + 2
-                mention = mention[:at] + mention[kept : kept + len(long)] + mention[at + len(written) :]
+                mention = (
+                    mention[:at] + mention[kept : kept + len(long)] + mention[at + len(written) :]
+                )
     return mention
 
 

@@ -12,7 +12,10 @@ from linker.text.spelling import correct
 
 
 def biosyn_parts(
-    mention: str, definitions: Mapping[str, str], ids: Sequence[str], corrections: Mapping[str, str] | None = None
+    mention: str,
+    definitions: Mapping[str, str],
+    ids: Sequence[str],
+    corrections: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Preprocess a mention as BioSyn (Sung et al., 2020) does: short forms, composites by their gold ids, spelling, normal form.
 
@@ -27,7 +30,9 @@ def biosyn_parts(
     """
     expanded = expand_tokens(mention, definitions)
     parts = split_by_gold(expanded, count_ids(ids))
-    return [normalize(correct(part.lower(), corrections or {}), PRESETS["biosyn"]) for part in parts]
+    return [
+        normalize(correct(part.lower(), corrections or {}), PRESETS["biosyn"]) for part in parts
+    ]
 
 
 def count_ids(ids: Sequence[str]) -> int:

@@ -25,7 +25,8 @@ _SYNONYMS = (  # heads that dictionaries and texts use for one another
 )
 _TURNED = re.compile(r"(.+?) (?:of|in) (?:the )?(.+)")
 _OPPOSED = re.compile(  # what tells kinds of one thing apart rather than things
-    r"(?:non|un|bi|in)[a-z-]+|sporadic|familial|hereditary|inherited|classical|partial|complete|total|subtotal", re.IGNORECASE
+    r"(?:non|un|bi|in)[a-z-]+|sporadic|familial|hereditary|inherited|classical|partial|complete|total|subtotal",
+    re.IGNORECASE,
 )
 
 
@@ -78,7 +79,10 @@ def _frames(members: Sequence[Sequence[str]], slash: bool) -> Iterator[tuple[int
     A slash joins what follows a shared word ("hepatitis B/C"); before one it mostly joins two names of one thing.
     """
     lefts, rights = range(min(len(members[0]), _WIDEST)), range(min(len(members[-1]), _WIDEST))
-    for left, right in sorted(product(lefts, rights), key=lambda frame: (frame[0] > 0 and frame[1] > 0, frame == (0, 0), sum(frame))):
+    for left, right in sorted(
+        product(lefts, rights),
+        key=lambda frame: (frame[0] > 0 and frame[1] > 0, frame == (0, 0), sum(frame)),
+    ):
         if (left or not slash) and members[0][left].lower() not in _PREPOSITIONS:
             yield left, right
 
@@ -96,7 +100,11 @@ def _parts(members: Sequence[Sequence[str]], left: int, right: int) -> list[_Par
 def _bare(words: Sequence[str]) -> Sequence[str]:
     """Words without leading articles and counts, as far as something is left."""
     at = next(
-        (i for i, w in enumerate(words) if (w == "A" or w.lower() not in _ARTICLES) and not (w.isdigit() and i + 1 < len(words))),
+        (
+            i
+            for i, w in enumerate(words)
+            if (w == "A" or w.lower() not in _ARTICLES) and not (w.isdigit() and i + 1 < len(words))
+        ),
         len(words),
     )
     return words[at:]
@@ -110,7 +118,12 @@ def _is_plausible(parts: list[_Part], is_name: IsName) -> bool:
     if len(parts) > 2:
         return 2 * known >= len(parts) and bool(before or after)
     head = " ".join(after)
-    return known > 0 and bool(head) and _is_known(head, is_name) and _are_alike([own for _, own, _ in parts])
+    return (
+        known > 0
+        and bool(head)
+        and _is_known(head, is_name)
+        and _are_alike([own for _, own, _ in parts])
+    )
 
 
 def _are_alike(owns: Sequence[Sequence[str]]) -> bool:
@@ -132,7 +145,10 @@ def _is_known_part(part: _Part, is_name: IsName) -> bool:
     before, own, after = part
     if not own:
         return bool(after) and _is_known(" ".join(after), is_name)
-    return any(_is_known(" ".join((*before[i:], *own, *after)), is_name) for i in range(len(before) + (1 if after or not before else 0)))
+    return any(
+        _is_known(" ".join((*before[i:], *own, *after)), is_name)
+        for i in range(len(before) + (1 if after or not before else 0))
+    )
 
 
 def _is_known(text: str, is_name: IsName) -> bool:
@@ -173,7 +189,9 @@ def _numbers(text: str) -> list[str]:
     return forms
 
 
-_OF = re.compile(r"([A-Za-z-]+ of) (?:both )?(?:the )?((?:[A-Za-z-]+ )+)(?:and|or) (?:the )?([A-Za-z-][A-Za-z -]*)")
+_OF = re.compile(
+    r"([A-Za-z-]+ of) (?:both )?(?:the )?((?:[A-Za-z-]+ )+)(?:and|or) (?:the )?([A-Za-z-][A-Za-z -]*)"
+)
 _NESTED = re.compile(r"((?:[A-Za-z-]+,? )+)(?:and/or|and|or) ([A-Za-z-]+ and [A-Za-z-]+) (.*)")
 _LIST = re.compile(r"((?:[A-Za-z-]+,? )+)(?:and/or|and|or) ((?:the )?[A-Za-z-]+) (.*)")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from linker.errors import LinkerError
-from linker.extras import install_hint
+from linker.version import install_hint
 
 
 class Gazetteer:
@@ -22,9 +22,13 @@ class Gazetteer:
         try:
             from ahocorasick_rs import AhoCorasick, MatchKind
         except ModuleNotFoundError:
-            raise LinkerError(f"names are found in text by ahocorasick_rs, which is not installed: {install_hint('dense')}") from None
+            raise LinkerError(
+                f"names are found in text by ahocorasick_rs, which is not installed: {install_hint('dense')}"
+            ) from None
         self.names = [name for name in names if name]
-        self._search = AhoCorasick([_fenced(name.split()) for name in self.names], matchkind=MatchKind.LeftmostLongest)
+        self._search = AhoCorasick(
+            [_fenced(name.split()) for name in self.names], matchkind=MatchKind.LeftmostLongest
+        )
 
     def find(self, words: Sequence[str]) -> list[tuple[int, int, str]]:
         """The names in a text: from and to which word, and the name; from left to right the longest, none within another."""

@@ -31,9 +31,9 @@ _COST = {  # of one step of a layout; a word matched at its first letter, or a p
 }
 _LIMIT_BASE, _LIMIT_LETTER = 0.55, 0.4  # highest cost of a definition: base + letters × this
 _SINGLE = 0.1  # limit for a short form of one letter
-STOP = frozenset(["a", "an", "and", "as", "at", "by", "de", "des", "for", "from", "in", "is", "la", "le"]) | frozenset(
-    ["of", "on", "or", "per", "the", "to", "with", "versus", "vs", "via"]
-)
+STOP = frozenset(
+    ["a", "an", "and", "as", "at", "by", "de", "des", "for", "from", "in", "is", "la", "le"]
+) | frozenset(["of", "on", "or", "per", "the", "to", "with", "versus", "vs", "via"])
 _STEM = re.compile(
     "acet|acid|aff|amin|androst|angi|ataxi|benz|blast|butyl|carbo|card|carp|cerebr|chlor|cholin|chondr|crani|cyan|cyclo|cyt"
     "|dehydro|dent|deoxy|derm|electr|emia|emul|enceph|epilep|ester|ethanol|ethyl|fib|fluor|form|gastr|gen|glob|glyc|gram"
@@ -53,7 +53,9 @@ _NUMBERS = {
     "8": "eight octa",
     "9": "nine ninth",
 }
-_NAME = re.compile(r"(?=\w*[A-Z])(?=\w*[A-Z\d]\w*[A-Z\d])\w{4,}-")  # of a gene or protein that is fused to the named one
+_NAME = re.compile(
+    r"(?=\w*[A-Z])(?=\w*[A-Z\d]\w*[A-Z\d])\w{4,}-"
+)  # of a gene or protein that is fused to the named one
 PIECE = re.compile(r"[^\W_]+")
 _DENIAL = re.compile(r"\W*(non|anti)-", re.IGNORECASE)
 _LOCANTS = re.compile(r"\b(?:\d+'*, ?)+$")  # "1, 3-propanediol"
@@ -93,7 +95,10 @@ def best_start(before: str, short: str) -> tuple[float, int]:
     for form, extra in _forms(short):
         first = max(0, len(tokens) - min(len(form) + 7, 2 * len(form) + 2))
         for i in range(len(tokens) - 1, first - 1, -1):
-            starts = ((price, tokens[i].start() + at) for price, at in _starts(tokens[i].group(), words[i + 1 :], form))
+            starts = (
+                (price, tokens[i].start() + at)
+                for price, at in _starts(tokens[i].group(), words[i + 1 :], form)
+            )
             for price, place in (*starts, *_numbered(tokens, words, i, form)):
                 if price + extra < best[0] - 1e-9 and is_balanced(before[place:]):
                     best = (price + extra, place)
@@ -105,7 +110,11 @@ def permuted_start(before: str, short: str) -> int | None:
     """Where the words at the end start whose initials are the two or three capitals of a short form, in another order."""
     last = list(re.finditer(r"\S+", before))[-len(short) :]
     initials = sorted(t.group()[0].upper() for t in last)
-    return last[0].start() if len(short) in (2, 3) and short.isupper() and initials == sorted(short) else None
+    return (
+        last[0].start()
+        if len(short) in (2, 3) and short.isupper() and initials == sorted(short)
+        else None
+    )
 
 
 def _words(tokens: list[str]) -> list[str]:
@@ -124,7 +133,9 @@ def _starts(token: str, rest: list[str], form: str) -> Iterator[tuple[float, int
         yield price, _long_start(token, piece.start())
 
 
-def _numbered(tokens: list[re.Match[str]], words: list[str], i: int, form: str) -> Iterator[tuple[float, int]]:
+def _numbered(
+    tokens: list[re.Match[str]], words: list[str], i: int, form: str
+) -> Iterator[tuple[float, int]]:
     """The same for a long form that starts with the number that ends the short form: "type 1 protein phosphatase" for PP1."""
     letters = form.rstrip("0123456789")
     digits = form[len(letters) :]
@@ -147,7 +158,11 @@ def _long_start(token: str, at: int) -> int:
 def _start_cost(token: str, at: int) -> float:
     """What it costs to start in a word at a piece that is not its first."""
     start = _long_start(token, at)
-    return _COST["start_piece"] if start == at and at and token[:at].strip(QUOTES + "([") else _COST["prefix"] * (start < at)
+    return (
+        _COST["start_piece"]
+        if start == at and at and token[:at].strip(QUOTES + "([")
+        else _COST["prefix"] * (start < at)
+    )
 
 
 def _layout(words: list[str], form: str) -> float:
@@ -157,7 +172,13 @@ def _layout(words: list[str], form: str) -> float:
     for index, word in enumerate(words):
         comma = _COST["comma"] if index and word.endswith(",") else 0.0
         spelled = _spell(word.rstrip(","), form)
-        skip = _COST["and"] if word in ("and", "or") else _COST["stop"] if word in STOP or len(word) == 1 else _COST["skip"]
+        skip = (
+            _COST["and"]
+            if word in ("and", "or")
+            else _COST["stop"]
+            if word in STOP or len(word) == 1
+            else _COST["skip"]
+        )
         last = _COST["end_stop" if word in STOP else "end"]
         new = [_NEVER] * (len(form) + 1)
         for used, cost in enumerate(costs):
@@ -169,7 +190,9 @@ def _layout(words: list[str], form: str) -> float:
                 new[end] = min(new[end], cost + comma + price)
         for used in range(1, len(form)):
             if form[used].isdigit():
-                new[used + 1] = min(new[used + 1], new[used] + _COST["lone_digit" if lone else "digit"])
+                new[used + 1] = min(
+                    new[used + 1], new[used] + _COST["lone_digit" if lone else "digit"]
+                )
         costs = new
     return costs[-1]
 
@@ -187,7 +210,15 @@ def _spell(word: str, form: str) -> dict[int, list[tuple[int, float]]]:
         for end in range(begin + 1, len(form) + 1):
             if not layer:
                 break
-            ends.append((end, min(c + _COST["skip_piece"] * sum(s > at for s in starts) for at, c in layer.items())))
+            ends.append(
+                (
+                    end,
+                    min(
+                        c + _COST["skip_piece"] * sum(s > at for s in starts)
+                        for at, c in layer.items()
+                    ),
+                )
+            )
             if end < len(form):
                 layer = _step(word, form[end], layer, starts, stems)
         if ends:
@@ -200,13 +231,21 @@ def _open(word: str, sign: str, starts: list[int]) -> dict[int, float]:
     layer = {}
     for at, letter in enumerate(word):
         if letter == sign:
-            layer[at] = 0.0 if at == starts[0] else _COST["piece"] + _COST["start_piece"] if at in starts else _COST["unopened"]
+            layer[at] = (
+                0.0
+                if at == starts[0]
+                else _COST["piece"] + _COST["start_piece"]
+                if at in starts
+                else _COST["unopened"]
+            )
         elif at in starts and _is_number(word, at, sign):
             layer[at] = _COST["number"] + (_COST["piece"] if at != starts[0] else 0.0)
     return layer
 
 
-def _step(word: str, sign: str, layer: dict[int, float], starts: list[int], stems: set[int]) -> dict[int, float]:
+def _step(
+    word: str, sign: str, layer: dict[int, float], starts: list[int], stems: set[int]
+) -> dict[int, float]:
     """Places of the next letter in the same word, each with the least cost of getting there."""
     new: dict[int, float] = {}
     for at, letter in enumerate(word):
@@ -220,11 +259,16 @@ def _step(word: str, sign: str, layer: dict[int, float], starts: list[int], stem
             if at in starts:
                 price = _COST["piece"] + (_COST["number"] if number else 0.0)
             elif at == last + 1 or at in stems:
-                price = min(_COST["stem"] if at in stems else _NEVER, _COST["next"] if at == last + 1 else _NEVER)
+                price = min(
+                    _COST["stem"] if at in stems else _NEVER,
+                    _COST["next"] if at == last + 1 else _NEVER,
+                )
             price += cost + _COST["skip_piece"] * sum(last < s < at for s in starts)
             new[at] = min(new.get(at, _NEVER), price)
     return new
 
 
 def _is_number(word: str, at: int, sign: str) -> bool:
-    return sign in _NUMBERS and any(word.startswith(n, at) and (len(n) > 2 or word == n) for n in _NUMBERS[sign].split())
+    return sign in _NUMBERS and any(
+        word.startswith(n, at) and (len(n) > 2 or word == n) for n in _NUMBERS[sign].split()
+    )

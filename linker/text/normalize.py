@@ -22,7 +22,9 @@ class NormalizeOptions:
     punctuation: Literal["unicode", "ascii", "keep"] = "unicode"  # which signs become a space
     greek: bool = True  # "β" -> "beta": dictionaries spell Greek letters out, texts do not
     dashes: bool = True  # all dashes and the minus sign become "-"
-    ligatures: bool = True  # compatibility forms (NFKC): "ﬁ" -> "fi", "²" -> "2", full width -> ASCII
+    ligatures: bool = (
+        True  # compatibility forms (NFKC): "ﬁ" -> "fi", "²" -> "2", full width -> ASCII
+    )
     accents: bool = True  # "Sjögren" -> "Sjogren"
 
     def __post_init__(self) -> None:
@@ -31,7 +33,9 @@ class NormalizeOptions:
 
 PRESETS = {
     "default": NormalizeOptions(),
-    "biosyn": NormalizeOptions(punctuation="ascii", greek=False, dashes=False, ligatures=False, accents=False),
+    "biosyn": NormalizeOptions(
+        punctuation="ascii", greek=False, dashes=False, ligatures=False, accents=False
+    ),
 }
 
 
@@ -52,7 +56,9 @@ def _fold_unicode(text: str, options: NormalizeOptions) -> str:
     if options.ligatures:
         text = unicodedata.normalize("NFKC", text)
     if options.accents:  # before Greek letters: an accented alpha is an alpha
-        text = unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).translate(_COMBINING))
+        text = unicodedata.normalize(
+            "NFC", unicodedata.normalize("NFD", text).translate(_COMBINING)
+        )
     if options.dashes:
         text = text.translate(_HYPHENS)
     if options.greek:

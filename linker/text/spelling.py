@@ -23,7 +23,16 @@ def read(path: Pathlike, on_error: OnError = stop) -> dict[str, str]:
             corrections[" ".join(wrong.split())] = " ".join(right.split())
         else:
             problem = "this is no correction"
-            on_error(InputError(path, problem, line=number, value=line, expected="wrong||right", remedy="mend or delete the line"))
+            on_error(
+                InputError(
+                    path,
+                    problem,
+                    line=number,
+                    value=line,
+                    expected="wrong||right",
+                    remedy="mend or delete the line",
+                )
+            )
     return corrections
 
 

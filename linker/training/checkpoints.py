@@ -33,10 +33,14 @@ class Progress:
 
     epoch: int = 0  # finished epochs
     step: int = 0  # steps of the running epoch that are done
-    history: list[dict[str, float]] = field(default_factory=list)  # a record for each finished epoch
+    history: list[dict[str, float]] = field(
+        default_factory=list
+    )  # a record for each finished epoch
     best: float | None = None  # what the best epoch reached
     waited: int = 0  # epochs since the best
-    sums: dict[str, tuple[float, float]] = field(default_factory=dict)  # of the running epoch: weighted sum and weight of each number
+    sums: dict[str, tuple[float, float]] = field(
+        default_factory=dict
+    )  # of the running epoch: weighted sum and weight of each number
     at_once: int = 0  # names that are encoded at once since memory was short; 0: all
 
 
@@ -48,7 +52,9 @@ class Checkpoints:
     """
 
     folder: Path
-    fingerprint: Mapping[str, object]  # what is trained on what: options, checksums; flat, values as JSON knows them; a run adds its plan
+    fingerprint: Mapping[
+        str, object
+    ]  # what is trained on what: options, checksums; flat, values as JSON knows them; a run adds its plan
     resume: bool = False  # go on from the newest checkpoint
 
     @property
@@ -64,7 +70,10 @@ class Checkpoints:
             tensors: groups of contiguous tensors on the CPU, each written to a file of its own.
         """
         path = self.folder / f"{processes[0].epoch:05}-{processes[0].step:08}"
-        state = {"fingerprint": self.fingerprint, "processes": [asdict(progress) for progress in processes]}
+        state = {
+            "fingerprint": self.fingerprint,
+            "processes": [asdict(progress) for progress in processes],
+        }
         with persistence.saving(path, _KIND, state) as folder:
             for group, values in tensors.items():
                 _write(folder / (group + _SUFFIX), values)
@@ -80,14 +89,18 @@ class Checkpoints:
         if not found:
             raise LinkerError(f"{self.folder}: there is no checkpoint here; train from the start")
         try:
-            config, tensors = persistence.load(found[-1], _KIND, lambda path, config: (config, _read(path)))
+            config, tensors = persistence.load(
+                found[-1], _KIND, lambda path, config: (config, _read(path))
+            )
         except LinkerError as error:
             raise LinkerError(f"{error}; or remove the folder to train from the start") from None
         try:
             self._compare(config["fingerprint"])
             return [Progress(**progress) for progress in config["processes"]], tensors
         except (LookupError, TypeError, AttributeError) as error:
-            raise LinkerError(f"{found[-1]}: the checkpoint cannot be read ({error}); remove the folder to train from the start") from None
+            raise LinkerError(
+                f"{found[-1]}: the checkpoint cannot be read ({error}); remove the folder to train from the start"
+            ) from None
 
     def clear(self, keep: Path | None = None) -> None:
         """Remove all checkpoints, and what killed runs left of them, but one."""
@@ -98,16 +111,26 @@ class Checkpoints:
     def _own(self) -> Iterator[Path]:
         if not self.folder.is_dir():
             return iter(())
-        return (path for path in list(self.folder.iterdir()) if _NAME.fullmatch(path.name) or _LEFT.fullmatch(path.name))
+        return (
+            path
+            for path in list(self.folder.iterdir())
+            if _NAME.fullmatch(path.name) or _LEFT.fullmatch(path.name)
+        )
 
     def _compare(self, old: Mapping[str, object]) -> None:
         """Refuse a checkpoint that was made of something else, and name what differs."""
         new = json.loads(json.dumps(self.fingerprint))
         absent = object()
-        differ = [name for name in sorted({*old, *new}) if old.get(name, absent) != new.get(name, absent)]
+        differ = [
+            name for name in sorted({*old, *new}) if old.get(name, absent) != new.get(name, absent)
+        ]
         if differ:
-            what = ", ".join(f"{name} (then {_shown(old, name)}, now {_shown(new, name)})" for name in differ)
-            raise LinkerError(f"{self.folder}: the checkpoint is of another training: {what}; remove the folder, or take what it had")
+            what = ", ".join(
+                f"{name} (then {_shown(old, name)}, now {_shown(new, name)})" for name in differ
+            )
+            raise LinkerError(
+                f"{self.folder}: the checkpoint is of another training: {what}; remove the folder, or take what it had"
+            )
 
 
 def _shown(values: Mapping[str, object], name: str) -> str:
@@ -125,17 +148,27 @@ def _read(folder: Path) -> dict[str, dict[str, Tensor]]:
     try:
         return {file.stem: load(file.read_bytes()) for file in folder.glob("*" + _SUFFIX)}
     except SafetensorError as error:
-        raise LinkerError(f"{folder}: the checkpoint cannot be read ({error}); train again") from None
+        raise LinkerError(
+            f"{folder}: the checkpoint cannot be read ({error}); train again"
+        ) from None
 
 
 def copied(tensors: Tensors) -> dict[str, Tensor]:
     """Copy tensors to the CPU, where training leaves them as they are."""
-    return {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
+    return {
+        name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()
+    }
 
 
 def moments(optimizer: Optimizer, names: Mapping[Tensor, str]) -> dict[str, Tensor]:
     """Copy what an optimizer knows of each parameter, as `parameter.kind`."""
-    return copied({f"{names[p]}.{kind}": tensor for p, kinds in optimizer.state.items() for kind, tensor in kinds.items()})
+    return copied(
+        {
+            f"{names[p]}.{kind}": tensor
+            for p, kinds in optimizer.state.items()
+            for kind, tensor in kinds.items()
+        }
+    )
 
 
 def put_moments(optimizer: Optimizer, names: Mapping[Tensor, str], tensors: Tensors) -> None:
@@ -143,7 +176,9 @@ def put_moments(optimizer: Optimizer, names: Mapping[Tensor, str], tensors: Tens
     parameters = {name: parameter for parameter, name in names.items()}
     for key, tensor in tensors.items():
         name, _, kind = key.rpartition(".")
-        optimizer.state[parameters[name]][kind] = tensor.to(parameters[name].device)  # the number of steps too, since the steps are fused
+        optimizer.state[parameters[name]][kind] = tensor.to(
+            parameters[name].device
+        )  # the number of steps too, since the steps are fused
 
 
 class Interrupted(LinkerError):
@@ -162,7 +197,12 @@ class Sigterm:
             self._former = signal.signal(signal.SIGTERM, self._remember)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         if self._listen:
             signal.signal(signal.SIGTERM, self._former or signal.SIG_DFL)
 

@@ -15,7 +15,15 @@ from accelerate.utils import broadcast, broadcast_object_list, gather_object
 from torch import Tensor, nn
 
 from linker.errors import LinkerError
-from linker.training.checkpoints import Checkpoints, Interrupted, Progress, Sigterm, copied, moments, put_moments
+from linker.training.checkpoints import (
+    Checkpoints,
+    Interrupted,
+    Progress,
+    Sigterm,
+    copied,
+    moments,
+    put_moments,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +34,9 @@ class Loss:
 
     value: Tensor  # scalar, to be minimised
     weight: float = 1.0  # how many things it is the mean of (lists, pairs): averages over steps and processes are weighted by it
-    numbers: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # further means to report, each with its weight
+    numbers: Mapping[str, tuple[float, float]] = field(
+        default_factory=dict
+    )  # further means to report, each with its weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +44,9 @@ class Batch:
     """The names of one step, and what their vectors cost."""
 
     names: Sequence[str]  # may repeat; empty where a process has no share of the last batch
-    loss: Callable[[Tensor], Loss]  # takes float32 (len(names), dim); is called again where memory was short
+    loss: Callable[
+        [Tensor], Loss
+    ]  # takes float32 (len(names), dim); is called again where memory was short
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +58,9 @@ class Plan:
     optimizer: Literal["adamw", "adam"] = "adamw"
     warmup: float = 0.0  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant
     clip: float = 0.0  # largest norm of the gradient; 0: no clipping
-    best_by: str | None = None  # the number of an epoch whose best weights are kept; None: the last weights
+    best_by: str | None = (
+        None  # the number of an epoch whose best weights are kept; None: the last weights
+    )
     least: bool = False  # whether the best is the least number, instead of the highest
     patience: int = 0  # epochs without a better one before training stops; 0 never stops
     seed: int = 0
@@ -66,7 +80,9 @@ class Step:
 class Epoch:
     """An epoch was finished."""
 
-    record: Mapping[str, float]  # its number, averages over its steps, and what the validation found
+    record: Mapping[
+        str, float
+    ]  # its number, averages over its steps, and what the validation found
 
 
 def run(
@@ -124,18 +140,31 @@ class _Loop:
     """What the parts of a run share: `start` and `best` are weights, at the start of the epoch and of the best epoch so far."""
 
     def __init__(
-        self, module: nn.Module, groups: Sequence[dict[str, Any]], plan: Plan, accelerator: Accelerator, checkpoints: Checkpoints | None
+        self,
+        module: nn.Module,
+        groups: Sequence[dict[str, Any]],
+        plan: Plan,
+        accelerator: Accelerator,
+        checkpoints: Checkpoints | None,
     ) -> None:
         self.module, self.plan, self.accelerator = module.to(accelerator.device), plan, accelerator
         make = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[plan.optimizer]
-        self.optimizer = make([dict(group) for group in groups], fused=True)  # on CPUs four times faster than the default
+        self.optimizer = make(
+            [dict(group) for group in groups], fused=True
+        )  # on CPUs four times faster than the default
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
-        self.parameters: list[nn.Parameter] = [p for group in self.optimizer.param_groups for p in group["params"]]
-        self.names: dict[Tensor, str] = {parameter: name for name, parameter in module.named_parameters()}
+        self.parameters: list[nn.Parameter] = [
+            p for group in self.optimizer.param_groups for p in group["params"]
+        ]
+        self.names: dict[Tensor, str] = {
+            parameter: name for name, parameter in module.named_parameters()
+        }
         if not self.names.keys() >= set(self.parameters):
             raise ValueError("the groups hold parameters that are not the module's")
         made_by = {**asdict(plan), "processes": accelerator.num_processes}
-        self.checkpoints = checkpoints and replace(checkpoints, fingerprint={**checkpoints.fingerprint, **made_by})
+        self.checkpoints = checkpoints and replace(
+            checkpoints, fingerprint={**checkpoints.fingerprint, **made_by}
+        )
         self.sigterm = Sigterm(listen=checkpoints is not None)
         self.progress, self.best = Progress(), cast(dict[str, Tensor] | None, None)
 
@@ -157,7 +186,9 @@ class _Loop:
             self.start, self.best = tensors.get("start", tensors["weights"]), tensors.get("best")
             put_moments(self.optimizer, self.names, tensors["optimizer"])
         except (LookupError, RuntimeError) as error:
-            raise LinkerError(f"{checkpoints.folder}: the checkpoint does not fit what is trained; remove the folder") from error
+            raise LinkerError(
+                f"{checkpoints.folder}: the checkpoint does not fit what is trained; remove the folder"
+            ) from error
 
     def save(self) -> None:
         if self.checkpoints is None:
@@ -165,7 +196,9 @@ class _Loop:
         processes = gather_object([self.progress])
         if self.accelerator.is_main_process:
             tensors = {"weights": self.start, "optimizer": moments(self.optimizer, self.names)}
-            if self.progress.step:  # the batches of the running epoch were made with the weights at its start
+            if (
+                self.progress.step
+            ):  # the batches of the running epoch were made with the weights at its start
                 tensors |= {"weights": copied(self.module.state_dict()), "start": self.start}
             if self.best:
                 tensors["best"] = self.best
@@ -174,7 +207,10 @@ class _Loop:
 
     @property
     def finished(self) -> bool:
-        return self.progress.epoch >= self.plan.epochs or 0 < self.plan.patience <= self.progress.waited
+        return (
+            self.progress.epoch >= self.plan.epochs
+            or 0 < self.plan.patience <= self.progress.waited
+        )
 
     def batches(self, make: Callable[[int], Sequence[Batch]]) -> Sequence[Batch]:
         """Make the batches of an epoch, with the weights at its start."""
@@ -184,7 +220,9 @@ class _Loop:
         batches = make(self.progress.epoch + 1)
         self.module.load_state_dict(now)
         if len(batches) != self.plan.steps:
-            raise ValueError(f"epoch {self.progress.epoch + 1} has {len(batches)} batches; the schedule was made for {self.plan.steps}")
+            raise ValueError(
+                f"epoch {self.progress.epoch + 1} has {len(batches)} batches; the schedule was made for {self.plan.steps}"
+            )
         return batches
 
     def step(self, batch: Batch) -> float:
@@ -195,8 +233,16 @@ class _Loop:
         norm = float(nn.utils.clip_grad_norm_(self.parameters, self.plan.clip or math.inf))
         if not (math.isfinite(mean) and math.isfinite(norm)):
             where = f"epoch {progress.epoch + 1}, step {progress.step + 1}: the loss is {mean:g} and the norm of its gradient {norm:g}"
-            kept = f"; the last good checkpoint is kept in {self.checkpoints.folder}" if self.checkpoints else ""
-            again = " (for another one, remove that folder and go on with --resume)" if self.checkpoints else ""
+            kept = (
+                f"; the last good checkpoint is kept in {self.checkpoints.folder}"
+                if self.checkpoints
+                else ""
+            )
+            again = (
+                " (for another one, remove that folder and go on with --resume)"
+                if self.checkpoints
+                else ""
+            )
             raise LinkerError(f"{where}; training stopped{kept}; try a lower learning rate{again}")
         factor = _factor(self.plan, progress.epoch * self.plan.steps + progress.step)
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
@@ -218,7 +264,9 @@ class _Loop:
                 before = min(self.progress.at_once or math.inf, len(set(batch.names)))
             torch.cuda.empty_cache()  # only here: the error held the tensors of the failed try
             if before < 2:
-                raise LinkerError("out of memory with one name at a time; take a smaller batch_size, a smaller encoder or device=cpu")
+                raise LinkerError(
+                    "out of memory with one name at a time; take a smaller batch_size, a smaller encoder or device=cpu"
+                )
             self.progress.at_once = math.ceil(before / 2)
             text = "out of memory: %d names are encoded at once instead of %d, the batch stays as large"
             logger.warning(text, self.progress.at_once, before)
@@ -238,8 +286,12 @@ class _Loop:
         if len(parts) == 1:
             vectors = self.embed(parts[0], 0)
         else:
-            vectors = torch.cat([self.embed(part, i).detach() for i, part in enumerate(parts)]).requires_grad_()
-        loss = batch.loss(nn.functional.embedding(rows, vectors))  # unlike vectors[rows], its gradient adds in a fixed order
+            vectors = torch.cat(
+                [self.embed(part, i).detach() for i, part in enumerate(parts)]
+            ).requires_grad_()
+        loss = batch.loss(
+            nn.functional.embedding(rows, vectors)
+        )  # unlike vectors[rows], its gradient adds in a fixed order
         if loss.value.requires_grad:
             torch.autograd.backward(loss.value)
         if len(parts) > 1 and vectors.grad is not None:
@@ -249,7 +301,13 @@ class _Loop:
 
     def embed(self, names: Sequence[str], part: int) -> Tensor:
         """Encode names to float32 (len(names), dim); dropout depends on seed, step, process and part alone."""
-        place = (self.plan.seed, self.progress.epoch, self.progress.step, self.accelerator.process_index, part)
+        place = (
+            self.plan.seed,
+            self.progress.epoch,
+            self.progress.step,
+            self.accelerator.process_index,
+            part,
+        )
         torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1, np.uint64)[0]))
         with self.accelerator.autocast():
             return cast(_Embedder, self.module).embed(names).float()
@@ -260,7 +318,9 @@ class _Loop:
             return loss
         gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters]
         flat = torch.cat([weight * gradient.flatten() for gradient in gradients])
-        tail = flat.new_tensor([*(float(p.grad is not None) for p in self.parameters), weight * loss, weight])
+        tail = flat.new_tensor(
+            [*(float(p.grad is not None) for p in self.parameters), weight * loss, weight]
+        )
         sums = self.accelerator.reduce(torch.cat([flat, tail]), "sum")
         *used, loss, weight = sums[len(flat) :].tolist()
         weight = weight or 1.0  # in a step where nothing counts
@@ -272,7 +332,9 @@ class _Loop:
     def end_epoch(self, metrics: Mapping[str, float]) -> Mapping[str, float]:
         """Close an epoch: its record, its weights if they are the best, its checkpoint."""
         progress, plan = self.progress, self.plan
-        metrics = broadcast_object_list([{name: float(value) for name, value in metrics.items()}])[0]
+        metrics = broadcast_object_list([{name: float(value) for name, value in metrics.items()}])[
+            0
+        ]
         progress.epoch += 1
         record = {"epoch": progress.epoch, **_averages(gather_object([progress.sums])), **metrics}
         progress.step, progress.sums = 0, {}
@@ -297,13 +359,20 @@ class _Loop:
         if self.progress.step:  # otherwise the epoch has just been saved
             epoch, step = epoch + 1, self.progress.step
             self.save()
-        raise Interrupted(f"training stopped by SIGTERM at epoch {epoch}, step {step}; go on with --resume")
+        raise Interrupted(
+            f"training stopped by SIGTERM at epoch {epoch}, step {step}; go on with --resume"
+        )
 
 
 def _averages(processes: Sequence[Mapping[str, tuple[float, float]]]) -> dict[str, float]:
     """The weighted mean of each number over all processes; none where nothing counted."""
     names = dict.fromkeys(name for sums in processes for name in sums)
-    totals = {name: [sum(column) for column in zip(*(s[name] for s in processes if name in s), strict=True)] for name in names}
+    totals = {
+        name: [
+            sum(column) for column in zip(*(s[name] for s in processes if name in s), strict=True)
+        ]
+        for name in names
+    }
     return {name: total / weight for name, (total, weight) in totals.items() if weight}
 
 

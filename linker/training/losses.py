@@ -24,7 +24,9 @@ def listwise(scores: Tensor, relevance: Tensor, mask: Tensor, temperature: float
     Returns:
         (B,); 0 for a list without candidates.
     """
-    target = _log_softmax(relevance.to(scores.dtype) / temperature, mask).exp().masked_fill(~mask, 0)
+    target = (
+        _log_softmax(relevance.to(scores.dtype) / temperature, mask).exp().masked_fill(~mask, 0)
+    )
     return -(target * _log_softmax(scores, mask)).sum(-1)
 
 
@@ -89,7 +91,12 @@ def info_nce(a: Tensor, b: Tensor, same: Tensor, temperature: float) -> Tensor:
     cosines = functional.normalize(a, dim=-1) @ functional.normalize(b, dim=-1).T / temperature
     own = torch.eye(len(a), dtype=torch.bool, device=a.device)
     kept = own | ~same
-    return -(_log_softmax(cosines, kept).diagonal() + _log_softmax(cosines.T, kept.T).diagonal()).mean() / 2
+    return (
+        -(
+            _log_softmax(cosines, kept).diagonal() + _log_softmax(cosines.T, kept.T).diagonal()
+        ).mean()
+        / 2
+    )
 
 
 def cosine_distance(a: Tensor, b: Tensor) -> Tensor:
@@ -108,7 +115,9 @@ def triplet(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float) -
     Returns:
         (B,).
     """
-    return functional.relu(cosine_distance(anchor, positive) - cosine_distance(anchor, negative) + margin)
+    return functional.relu(
+        cosine_distance(anchor, positive) - cosine_distance(anchor, negative) + margin
+    )
 
 
 def prototype(names: Tensor, owner: Tensor, targets: Tensor) -> Tensor:
@@ -123,7 +132,9 @@ def prototype(names: Tensor, owner: Tensor, targets: Tensor) -> Tensor:
         (C,).
     """
     count = torch.bincount(owner, minlength=len(targets)).unsqueeze(-1)
-    sums = torch.zeros(len(targets), names.shape[-1], dtype=names.dtype, device=names.device).index_add(0, owner, names)
+    sums = torch.zeros(
+        len(targets), names.shape[-1], dtype=names.dtype, device=names.device
+    ).index_add(0, owner, names)
     return cosine_distance(sums / count, targets)
 
 

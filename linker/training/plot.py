@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from linker import files
 from linker.errors import LinkerError
-from linker.extras import install_hint
+from linker.version import install_hint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,12 @@ History = Sequence[Mapping[str, Any]]
 """The record of each epoch, flat; `phase` names the training that it belongs to, where there are several."""
 
 _PANELS: Mapping[str, Mapping[str, str]] = {  # title: key of a record: its label
-    "loss, mean of the epoch": {"loss": "loss", "list_loss": "lists", "norm_loss": "hypernym norm", "dev_loss": "other names"},
+    "loss, mean of the epoch": {
+        "loss": "loss",
+        "list_loss": "lists",
+        "norm_loss": "hypernym norm",
+        "dev_loss": "other names",
+    },
     "accuracy, recall, lists with gold": {
         "dev_acc1": "Acc@1",
         "dev_acc5": "Acc@5",
@@ -52,10 +57,16 @@ def plot(history: History, path: Path) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise LinkerError(f"{path}: a plot needs matplotlib, which is not installed: {install_hint('dense')}") from None
-    shown = {title: kept for title, labels in _PANELS.items() if (kept := _present(labels, history))} or {"no epochs": {}}
+        raise LinkerError(
+            f"{path}: a plot needs matplotlib, which is not installed: {install_hint('dense')}"
+        ) from None
+    shown = {
+        title: kept for title, labels in _PANELS.items() if (kept := _present(labels, history))
+    } or {"no epochs": {}}
     figure = Figure(figsize=(5 * len(shown), 3.6), layout="constrained")
-    for axes, (title, labels) in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown.items(), strict=True):
+    for axes, (title, labels) in zip(
+        figure.subplots(1, len(shown), squeeze=False)[0], shown.items(), strict=True
+    ):
         _draw(axes, title, labels, history)
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker.dictionary import NameTable
-from linker.training.classes import Classes, Floats, Rows, bags
+from linker.dictionary.classes import Classes, Floats, Rows, bags
 
-_PAIRS, _ORDER, _TRIPLETS = 3, 4, 6  # keep the random draws of an epoch apart from each other and from those of ranker.lists
+_PAIRS, _ORDER, _TRIPLETS = (
+    3,
+    4,
+    6,
+)  # keep the random draws of an epoch apart from each other and from those of ranker.lists
 _TRIES = 100  # draws of a negative from all names
 
 
@@ -40,7 +44,9 @@ def synonym_pairs(table: NameTable, seed: int, epoch: int) -> Pairs:
     shuffled = np.random.default_rng((seed, epoch, _PAIRS)).permutation(len(names))
     words = bags(table.texts)
     kinds = table.concepts.astype(np.int64) * len(table) + words[names]
-    shuffled = shuffled[np.sort(np.unique(kinds[shuffled], return_index=True)[1])]  # the first of each kind
+    shuffled = shuffled[
+        np.sort(np.unique(kinds[shuffled], return_index=True)[1])
+    ]  # the first of each kind
     order = shuffled[np.argsort(table.concepts[shuffled], kind="stable")]
     names, concepts = names[order], table.concepts[order].astype(np.int64)
     first = np.searchsorted(concepts, concepts)  # where the concept of each place begins
@@ -72,7 +78,9 @@ def similar_together(vectors: NDArray[np.float32], size: int, random: np.random.
     return np.concatenate([done[i] for i in random.permutation(len(done))])
 
 
-def order(pairs: Pairs, vectors: NDArray[np.float32] | None, batch_size: int, seed: int, epoch: int) -> Rows:
+def order(
+    pairs: Pairs, vectors: NDArray[np.float32] | None, batch_size: int, seed: int, epoch: int
+) -> Rows:
     """The order in which pairs are trained on: at random, or with similar ones in the same batch where vectors are given.
 
     Args:
@@ -114,7 +122,15 @@ def positives(names: Classes, each: int, random: np.random.Generator) -> tuple[R
     return anchor, order[start[names.labels[anchor]] + (place + step) % sizes[anchor]]
 
 
-def triplets(names: Classes, each: int, near: Callable[[Rows], tuple[Rows, Floats]], wu: bool, dim: int, seed: int, epoch: int) -> Triplets:
+def triplets(
+    names: Classes,
+    each: int,
+    near: Callable[[Rows], tuple[Rows, Floats]],
+    wu: bool,
+    dim: int,
+    seed: int,
+    epoch: int,
+) -> Triplets:
     """Draw triplets in random order: a name, another of its class, and a near one of another class.
 
     A name that has no near one of another class has a negative drawn from all names; where that finds none, it has no triplet.
@@ -135,8 +151,13 @@ def triplets(names: Classes, each: int, near: Callable[[Rows], tuple[Rows, Float
     weights = np.where(names.alike(anchors, rows), 0, weights).astype(np.float64)
     sums = np.cumsum(weights, axis=1)
     total = sums[:, -1:]
-    shares = sums / np.where(total, total, 1) + np.arange(len(sums))[:, None]  # of row i from i to i + 1, so that one search does for all
-    drawn = np.searchsorted(shares.ravel(), which + random.random(len(which)), side="right") - which * rows.shape[1]
+    shares = (
+        sums / np.where(total, total, 1) + np.arange(len(sums))[:, None]
+    )  # of row i from i to i + 1, so that one search does for all
+    drawn = (
+        np.searchsorted(shares.ravel(), which + random.random(len(which)), side="right")
+        - which * rows.shape[1]
+    )
     negative = rows[which, np.minimum(drawn, rows.shape[1] - 1)]
     left = np.flatnonzero(total[which, 0] == 0)
     for _ in range(_TRIES if len(left) else 0):
@@ -152,6 +173,8 @@ def density_weights(cosines: Floats, dim: int) -> NDArray[np.float64]:
     Distances below 0.5 count as 0.5, as there; they would take all the weight.
     """
     squared = np.maximum(2 - 2 * np.minimum(cosines, 1).astype(np.float64), 0.25)
-    log = (dim - 2) / 2 * np.log(squared) + (dim - 3) / 2 * np.log(np.maximum(1 - squared / 4, 1e-9))
+    log = (dim - 2) / 2 * np.log(squared) + (dim - 3) / 2 * np.log(
+        np.maximum(1 - squared / 4, 1e-9)
+    )
     weights: NDArray[np.float64] = np.exp(log.min(axis=1, keepdims=True) - log)
     return weights

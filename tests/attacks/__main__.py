@@ -10,7 +10,9 @@ import sys
 if __name__ == "__main__":
     answer = os.dup(1)
     os.dup2(2, 1)  # what libraries print is no answer
-    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")  # before numpy
+    os.environ |= dict.fromkeys(
+        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+    )  # before numpy
 
     from .core import run
     from .kinds import KINDS

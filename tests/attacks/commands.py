@@ -26,11 +26,58 @@ from .mutate import mutated, packed
 
 LINKER = [sys.executable, "-m", "linker.cli"]
 _VALUES = (
-    *("0", "-1", "1", "-0", "0.5", "1e400", "-1e400", "nan", "inf", "-inf", "99999999999999999999", "9" * 400, "9" * 5000, "1000000000"),
-    *("2147483648", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "text", "", " ", "٣", "²", "0x10", "1_0", " 5 "),
-    *("1,5", "1,,5", ",", "\t", "\n", "a\nb", "é", "\udce9", "-", "--", "-k", "@x", "{}", "%s", "~", "."),
+    *(
+        "0",
+        "-1",
+        "1",
+        "-0",
+        "0.5",
+        "1e400",
+        "-1e400",
+        "nan",
+        "inf",
+        "-inf",
+        "99999999999999999999",
+        "9" * 400,
+        "9" * 5000,
+        "1000000000",
+    ),
+    *(
+        "2147483648",
+        "9223372036854775807",
+        "9223372036854775808",
+        "-9223372036854775809",
+        "text",
+        "",
+        " ",
+        "٣",
+        "²",
+        "0x10",
+        "1_0",
+        " 5 ",
+    ),
+    *(
+        "1,5",
+        "1,,5",
+        ",",
+        "\t",
+        "\n",
+        "a\nb",
+        "é",
+        "\udce9",
+        "-",
+        "--",
+        "-k",
+        "@x",
+        "{}",
+        "%s",
+        "~",
+        ".",
+    ),
 )
-_WRONG = re.compile(r"a bug in linker: \w+|Traceback|Exception ignored|out of memory|Fatal Python error|Segmentation")
+_WRONG = re.compile(
+    r"a bug in linker: \w+|Traceback|Exception ignored|out of memory|Fatal Python error|Segmentation"
+)
 CODES = (0, 1, 2, 130)
 
 
@@ -56,7 +103,11 @@ def check(result: Result, *codes: int, silent: bool = False) -> Result:
 
 def forked(arguments: Sequence[str], stdin: bytes = b"") -> Result:
     """Run a command in a fork of this process, which has imported linker already."""
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with (
+        tempfile.TemporaryFile() as given,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+    ):
         given.write(stdin)
         given.seek(0)
         pid = os.fork()
@@ -65,7 +116,11 @@ def forked(arguments: Sequence[str], stdin: bytes = b"") -> Result:
         _, status = os.waitpid(pid, 0)
         out.seek(0)
         err.seek(0)
-        return Result(os.waitstatus_to_exitcode(status), out.read(), err.read().decode("utf-8", "backslashreplace"))
+        return Result(
+            os.waitstatus_to_exitcode(status),
+            out.read(),
+            err.read().decode("utf-8", "backslashreplace"),
+        )
 
 
 def _become(arguments: Sequence[str], *descriptors: int) -> None:
@@ -102,7 +157,15 @@ def process(
     command: Sequence[str | bytes | Path] = [*LINKER, *arguments]
     if shell:
         command = ["bash", "-c", f'"$@" {shell}', "bash", *command]
-    done = subprocess.run(command, input=stdin, capture_output=True, timeout=60, check=False, env={**os.environ, **(env or {})}, cwd=folder)
+    done = subprocess.run(
+        command,
+        input=stdin,
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, **(env or {})},
+        cwd=folder,
+    )
     return Result(done.returncode, done.stdout, done.stderr.decode("utf-8", "backslashreplace"))
 
 
@@ -112,14 +175,25 @@ def materials(folder: Path) -> None:
     for target in readers.TARGETS.values():
         for name, data in target.files.items():
             (folder / name).write_bytes(data)
-    files = {"dict.tsv": seeds.TABLE, "medic.tsv": seeds.MEDIC, "m.txt": seeds.TXT, "gold.tsv": seeds.TSV, "doc.txt": seeds.PUBTATOR}
+    files = {
+        "dict.tsv": seeds.TABLE,
+        "medic.tsv": seeds.MEDIC,
+        "m.txt": seeds.TXT,
+        "gold.tsv": seeds.TSV,
+        "doc.txt": seeds.PUBTATOR,
+    }
     files |= {
         "predictions.jsonl": seeds.PREDICTIONS,
         "plain.tsv": seeds.TSV_PLAIN,
         "spelling.txt": seeds.SPELLING,
         "config.toml": seeds.TOML,
     }
-    files |= {"m.jsonl": seeds.JSONL, "text.txt": seeds.TEXT * 20, "vectors.txt": seeds.WORD2VEC_TEXT, "biosyn.json": seeds.BIOSYN}
+    files |= {
+        "m.jsonl": seeds.JSONL,
+        "text.txt": seeds.TEXT * 20,
+        "vectors.txt": seeds.WORD2VEC_TEXT,
+        "biosyn.json": seeds.BIOSYN,
+    }
     for name, data in files.items():
         (folder / name).write_bytes(data)
     Linker.train(Dictionary.read(folder / "dict.tsv")).save(folder / "model")
@@ -134,7 +208,14 @@ _LINK = {
     "--format": ("tsv", "jsonl", "pubtator", "bioc", "x", ""),
     "--input-format": ("auto", "txt", "tsv", "jsonl", "pubtator", "bioc", "concept", "x"),
     "--type": ("Disease", "disease", *_VALUES),
-    "--model": ("{shared}/model", "{shared}/model/dictionary", "{shared}", "/nowhere", "{shared}/m.txt", ""),
+    "--model": (
+        "{shared}/model",
+        "{shared}/model/dictionary",
+        "{shared}",
+        "/nowhere",
+        "{shared}/m.txt",
+        "",
+    ),
     "--on-error": ("skip", "stop", "x"),
 }
 _EVALUATE = {
@@ -142,7 +223,13 @@ _EVALUATE = {
     "--threshold": _VALUES,
     "--protocol": ("strict", "biosyn"),
     "--type": ("Disease", *_VALUES),
-    "--predictions": ("{shared}/predictions.jsonl", "{shared}/biosyn.json", "{shared}/m.txt", "/nowhere", "{input}"),
+    "--predictions": (
+        "{shared}/predictions.jsonl",
+        "{shared}/biosyn.json",
+        "{shared}/m.txt",
+        "/nowhere",
+        "{input}",
+    ),
     "--mentions-format": ("txt", "tsv", "jsonl", "pubtator", "bioc", "concept"),
     "--on-error": ("skip", "stop"),
     "-o": ("{folder}/evaluation", "{shared}/m.txt", "/dev/null", ""),
@@ -171,20 +258,45 @@ _COMMANDS = {
     "evaluate {input} --model {shared}/model": _EVALUATE,
     "evaluate {shared}/plain.tsv --model {shared}/model": _EVALUATE,
     "dictionary stats {input}": _DICTIONARY | {"--json": ()},
-    "dictionary convert {input}": {key: _DICTIONARY[key] for key in ("--dict-format", "--on-error", "--languages")},
+    "dictionary convert {input}": {
+        key: _DICTIONARY[key] for key in ("--dict-format", "--on-error", "--languages")
+    },
     "dictionary diff {shared}/dict.tsv {input}": {"--on-error": ("skip", "stop")},
     "dictionary search {shared}/dict.tsv cancer": {"-n": _VALUES},
     "dictionary search {shared}/model cancer": {"-n": _VALUES},
     "train --encoder tfidf --dict {input} -o {folder}/out": _TRAIN,
     "train --encoder tfidf --dict {shared}/dict.tsv -o {folder}/out": _TRAIN,
-    "words convert {input} -o {folder}/out": {"--frequent": _VALUES, "--dict": ("{shared}/dict.tsv", "{input}")},
+    "words convert {input} -o {folder}/out": {
+        "--frequent": _VALUES,
+        "--dict": ("{shared}/dict.tsv", "{input}"),
+    },
 }
 
 
 _LATE = (  # what commands import when they need it; forks then need not
-    *("linker.inspection", "linker.evaluation.predictions", "linker.evaluation.report", "linker.outputs.bioc", "linker.readers.bioc"),
-    *("linker.outputs.tsv", "linker.outputs.jsonl", "linker.outputs.pubtator", "linker.encoders.words", "gensim.models", "obonet.read"),
-    *("linker.readers.tsv", "linker.readers.jsonl", "linker.readers.pubtator", "linker.readers.concept", "linker.readers.lines", "tqdm"),
+    *(
+        "linker.dictionary.inspection",
+        "linker.evaluation.predictions",
+        "linker.evaluation.report",
+        "linker.outputs.bioc",
+        "linker.readers.bioc",
+    ),
+    *(
+        "linker.outputs.tsv",
+        "linker.outputs.jsonl",
+        "linker.outputs.pubtator",
+        "linker.encoders.words",
+        "gensim.models",
+        "obonet.read",
+    ),
+    *(
+        "linker.readers.tsv",
+        "linker.readers.jsonl",
+        "linker.readers.pubtator",
+        "linker.readers.concept",
+        "linker.readers.lines",
+        "tqdm",
+    ),
 )
 
 
@@ -204,12 +316,20 @@ def prepared(shared: Path) -> Iterator[Attack]:
         (folder / name).write_bytes(data)
         options = _COMMANDS[command]
         arguments = command.split()
-        for option in rng.sample(sorted(options), min(rng.choice((0, 1, 1, 1, 2, 3)), len(options))):
+        for option in rng.sample(
+            sorted(options), min(rng.choice((0, 1, 1, 1, 2, 3)), len(options))
+        ):
             arguments += [option, *([rng.choice(options[option])] if options[option] else [])]
-        arguments = [_filled(text, shared=shared, folder=folder, input=folder / name) for text in arguments]
+        arguments = [
+            _filled(text, shared=shared, folder=folder, input=folder / name) for text in arguments
+        ]
         try:
             result = check(forked(arguments, data))
-            if result.code == 0 and arguments[0] == "link" and " --format jsonl" in " ".join(arguments):
+            if (
+                result.code == 0
+                and arguments[0] == "link"
+                and " --format jsonl" in " ".join(arguments)
+            ):
                 for line in result.out.decode().split("\n")[:-1]:
                     json.loads(line)
         except Failed as failure:
@@ -227,8 +347,30 @@ def _filled(text: str, **paths: Path) -> str:
 # ------------------------------------------------------------------------------------------------------ names of files
 
 NAMES = (
-    *(b"a b", b" a ", b'quo"te', b"it's", b"new\nline", b"tab\tname", b"back\\slash", b"semi;colon", b"$(touch x)", b"%s{}", b"*?", b"~"),
-    *("café".encode(), "中文".encode(), "😀".encode(), "\u202eabc".encode(), b"caf\xe9", b"\xff\xfe", b"a\x80b", b"\xed\xa0\x80"),
+    *(
+        b"a b",
+        b" a ",
+        b'quo"te',
+        b"it's",
+        b"new\nline",
+        b"tab\tname",
+        b"back\\slash",
+        b"semi;colon",
+        b"$(touch x)",
+        b"%s{}",
+        b"*?",
+        b"~",
+    ),
+    *(
+        "café".encode(),
+        "中文".encode(),
+        "😀".encode(),
+        "\u202eabc".encode(),
+        b"caf\xe9",
+        b"\xff\xfe",
+        b"a\x80b",
+        b"\xed\xa0\x80",
+    ),
     *(b"\x01\x1b[31m", b".hidden", b"--format", b"a.gz", b"CON", b"a" * 250),
 )
 _NAMED = (  # {n}: a hostile name, which what is read has and what is written gets
@@ -242,8 +384,19 @@ _NAMED = (  # {n}: a hostile name, which what is read has and what is written ge
     "words convert {n} -o {n}.words",
     "train --encoder tfidf --dict {shared}/dict.tsv --spelling {n} -o {n}.model",
 )
-_CONTENTS = {"link": seeds.TXT, "evaluate": seeds.TSV, "train": seeds.TABLE, "dictionary": seeds.TABLE, "words": seeds.WORD2VEC_TEXT}
-_LOCALES = ({}, {"LC_ALL": "C"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"LC_ALL": "POSIX"})
+_CONTENTS = {
+    "link": seeds.TXT,
+    "evaluate": seeds.TSV,
+    "train": seeds.TABLE,
+    "dictionary": seeds.TABLE,
+    "words": seeds.WORD2VEC_TEXT,
+}
+_LOCALES = (
+    {},
+    {"LC_ALL": "C"},
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    {"LC_ALL": "POSIX"},
+)
 
 
 @contextlib.contextmanager
@@ -261,12 +414,21 @@ def names(shared: Path) -> Iterator[Attack]:
             content = seeds.SPELLING if "--spelling" in command else _CONTENTS[command.split()[0]]
             (folder / os.fsdecode(name)).write_bytes(content)
         words = [os.fsencode(_filled(word, shared=shared)) for word in command.split()]
-        words = [word.replace(b"{n}", (b"./" if name.startswith(b"-") and word == b"{n}" else b"") + name) for word in words]
+        words = [
+            word.replace(
+                b"{n}", (b"./" if name.startswith(b"-") and word == b"{n}" else b"") + name
+            )
+            for word in words
+        ]
         result = process(words, env=dict(locale), folder=folder)
         long = len(name) > 200
         try:
             check(result, *((0, 1) if long else (0,)))
-            if not long and b"-o" in words and not (folder / os.fsdecode(words[words.index(b"-o") + 1])).exists():
+            if (
+                not long
+                and b"-o" in words
+                and not (folder / os.fsdecode(words[words.index(b"-o") + 1])).exists()
+            ):
                 raise Failed("no output of that name: ")
         except Failed as failure:
             raise Failed(f"{str(failure)[:300]} ({name!r}, {command}, {dict(locale)})") from None
@@ -295,12 +457,22 @@ _DESCRIPTORS = (  # a command, what a shell adds, the exit codes that are right,
     (_TRAINS, "2>&-", (0,), "out/manifest.json"),
     (_TRAINS, ">&- 2>&-", (0,), "out/manifest.json"),
     (_TRAINS, "<&- >&- 2>&-", (0,), "out/manifest.json"),
-    ("evaluate {shared}/gold.tsv --model {shared}/model -o {folder}/out", "2>&-", (0,), "out/metrics.json"),
+    (
+        "evaluate {shared}/gold.tsv --model {shared}/model -o {folder}/out",
+        "2>&-",
+        (0,),
+        "out/metrics.json",
+    ),
     ("evaluate {shared}/gold.tsv --model {shared}/model", ">&-", (1,), ""),
     ("dictionary stats {shared}/dict.tsv", "2>&-", (0,), ""),
     ("dictionary stats {shared}/dict.tsv", ">&-", (1,), ""),
     ("dictionary convert {shared}/dict.tsv -o {folder}/out", "<&- >&- 2>&-", (0,), "out"),
-    ("words convert {shared}/vectors.txt -o {folder}/out", "<&- >&- 2>&-", (0,), "out/manifest.json"),
+    (
+        "words convert {shared}/vectors.txt -o {folder}/out",
+        "<&- >&- 2>&-",
+        (0,),
+        "out/manifest.json",
+    ),
     ("encoders", ">&-", (0, 1), ""),
     ("--version", ">&-", (0, 1), ""),
     ("--help", "2>&-", (0,), ""),
@@ -309,9 +481,19 @@ _DESCRIPTORS = (  # a command, what a shell adds, the exit codes that are right,
     (_LINKS + " -o /dev/fd/1", "| cat > {folder}/out; exit ${PIPESTATUS[0]}", (0,), "out"),
     (_LINKS + " -o /dev/null", "", (0,), ""),
     (_LINKS, "-o >(cat > {folder}/out); code=$?; wait $!; exit $code", (0,), "out"),
-    ("dictionary convert {shared}/dict.tsv", "-o >(cat > {folder}/out); code=$?; wait $!; exit $code", (0,), "out"),
+    (
+        "dictionary convert {shared}/dict.tsv",
+        "-o >(cat > {folder}/out); code=$?; wait $!; exit $code",
+        (0,),
+        "out",
+    ),
     ("link --model {shared}/model", "<(cat {shared}/m.txt) -o {folder}/out", (0,), "out"),
-    ("dictionary stats {shared}/dict.tsv", "| head -c 1 > /dev/null; exit ${PIPESTATUS[0]}", (0,), ""),
+    (
+        "dictionary stats {shared}/dict.tsv",
+        "| head -c 1 > /dev/null; exit ${PIPESTATUS[0]}",
+        (0,),
+        "",
+    ),
 )
 DESCRIPTORS = len(_DESCRIPTORS)
 
@@ -328,7 +510,9 @@ def descriptors(shared: Path) -> Iterator[Attack]:
             result = check(process(command.split(), shell=shell), *codes, silent="2>&-" in shell)
             if left and not (folder / left).exists():
                 raise Failed(f"nothing was written: {result.err[-300:]}")
-            if left == "out" and not (folder / left).read_bytes().startswith((b"mention\t", b"id\t")):
+            if left == "out" and not (folder / left).read_bytes().startswith(
+                (b"mention\t", b"id\t")
+            ):
                 raise Failed(f"wrong output: {(folder / left).read_bytes()[:100]!r}")
         except Failed as failure:
             raise Failed(f"{str(failure)[:300]} ({_DESCRIPTORS[case % DESCRIPTORS][:2]})") from None

@@ -32,7 +32,9 @@ CPU = 10  # seconds of a case
 MEMORY = 1 << 30  # bytes that a process may take beyond what it has at its start
 CHUNK = 250  # cases of a process
 LONGEST = 2_000  # characters of a message of linker's
-SHOWN = "ATTACKS_SHOWN"  # where this is in the environment, tracebacks and what libraries say are shown
+SHOWN = (
+    "ATTACKS_SHOWN"  # where this is in the environment, tracebacks and what libraries say are shown
+)
 
 Attack = Callable[[random.Random, int, Path], None]
 Prepared = Callable[[Path], AbstractContextManager[Attack]]
@@ -81,12 +83,23 @@ def apart(name: str, seed: int, first: int, count: int, seconds: float) -> Tally
     """As `run`, in a process of its own, which may be called from anywhere."""
     command = [sys.executable, "-m", __package__, name, *map(str, (seed, first, count, seconds))]
     place = str(Path(__file__).resolve().parent.parent)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (place, os.environ.get("PYTHONPATH"))))}
-    done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, (place, os.environ.get("PYTHONPATH"))))
+    }
+    done = subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
     if os.environ.get(SHOWN):
         sys.stderr.buffer.write(done.stderr)
     if done.returncode:
-        return Tally(failures=[[first, f"the attack could not be made: {done.stderr.decode(errors='replace')[-1000:]}"]])
+        return Tally(
+            failures=[
+                [
+                    first,
+                    f"the attack could not be made: {done.stderr.decode(errors='replace')[-1000:]}",
+                ]
+            ]
+        )
     return Tally(**json.loads(done.stdout))
 
 
@@ -96,17 +109,31 @@ def run(name: str, kind: Kind, seed: int, cases: range, seconds: float) -> Tally
     Processes are forked, so that what called this must have no threads, and must not have linked (OpenMP then hangs in the forks).
     """
     tally, end = Tally(), time.monotonic() + seconds
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-2:])  # a thread for each of many cores takes address space
+    os.sched_setaffinity(
+        0, sorted(os.sched_getaffinity(0))[-2:]
+    )  # a thread for each of many cores takes address space
     logging.getLogger().setLevel(logging.CRITICAL)  # thousands of refusals
-    with tempfile.TemporaryDirectory(prefix="attacks-") as place, load(kind.prepared)(Path(place) / "shared") as attack:
+    with (
+        tempfile.TemporaryDirectory(prefix="attacks-") as place,
+        load(kind.prepared)(Path(place) / "shared") as attack,
+    ):
         at, folder = cases.start, Path(place) / "case"
         while at < cases.stop and time.monotonic() < end:
             some = range(at, min(at + CHUNK, cases.stop))
-            at = _process(lambda case: attack(random.Random(f"{name} {seed} {case}"), case, folder), kind.wall, some, folder, end, tally)
+            at = _process(
+                lambda case: attack(random.Random(f"{name} {seed} {case}"), case, folder),
+                kind.wall,
+                some,
+                folder,
+                end,
+                tally,
+            )
     return tally
 
 
-def _process(attack: Callable[[int], None], wall: int, cases: range, folder: Path, end: float, tally: Tally) -> int:
+def _process(
+    attack: Callable[[int], None], wall: int, cases: range, folder: Path, end: float, tally: Tally
+) -> int:
     """Try cases in one process, and return the case to go on with."""
     state = mmap.mmap(-1, 16)  # the case under way, and how many were refused
     state[:] = struct.pack("qq", cases.start, 0)
@@ -135,7 +162,15 @@ def _process(attack: Callable[[int], None], wall: int, cases: range, folder: Pat
     return case
 
 
-def _work(attack: Callable[[int], None], wall: int, cases: range, folder: Path, end: float, state: mmap.mmap, sender: int) -> None:
+def _work(
+    attack: Callable[[int], None],
+    wall: int,
+    cases: range,
+    folder: Path,
+    end: float,
+    state: mmap.mmap,
+    sender: int,
+) -> None:
     refused = 0
     for case in cases:
         if time.monotonic() > end:
@@ -198,8 +233,14 @@ def describe(error: BaseException) -> str:
     """An exception with the line of linker that it came through last, "OverflowError at readers/jsonl.py:12: text"."""
     if isinstance(error, Failed):
         return str(error)
-    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    ours = [f"{file.rpartition('/linker/')[2]}:{line}" for file, line in frames if "/linker/" in file and "/tests/" not in file]
+    frames = [
+        (frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    ours = [
+        f"{file.rpartition('/linker/')[2]}:{line}"
+        for file, line in frames
+        if "/linker/" in file and "/tests/" not in file
+    ]
     try:
         text = str(error)
     except Exception:

@@ -61,7 +61,9 @@ def prepared(shared: Path) -> Iterator[Attack]:
         old, new = _old(name, shared, folder), shared / "whole" / name
         moment = rng.uniform(0.5, 1.05) * seconds[name]  # before that Python is starting
         command = [*LINKER, *_arguments(_COMMANDS[name], shared)]
-        running = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        running = subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         with contextlib.suppress(subprocess.TimeoutExpired):
             running.wait(moment)
         deadly = rng.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGKILL, signal.SIGTERM))
@@ -70,18 +72,27 @@ def prepared(shared: Path) -> Iterator[Attack]:
         if code not in (0, -deadly, 143):
             raise Failed(f"exit code {code} after {deadly.name}: {name} after {moment:.3f} s")
         found = _contents(folder / name)
+        ok = found in (old, _contents(new))
         if name == "evaluation":  # each of its files for itself
             ok = all(found.get(file) in (old[file], _contents(new)[file]) for file in old)
-        else:
-            ok = found in (old, _contents(new))
         if not ok:
-            raise Failed(f"neither the old nor the new {name}: killed after {moment:.3f} s, found {sorted(found)[:9]}")
+            raise Failed(
+                f"neither the old nor the new {name}: killed after {moment:.3f} s, found {sorted(found)[:9]}"
+            )
         run(name, folder)
         if _contents(folder / name) != _contents(new):
-            raise Failed(f"the next run does not write the same {name}: killed after {moment:.3f} s")
-        left = sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.name.endswith((".tmp", ".old")))
+            raise Failed(
+                f"the next run does not write the same {name}: killed after {moment:.3f} s"
+            )
+        left = sorted(
+            str(file.relative_to(folder))
+            for file in folder.rglob("*")
+            if file.name.endswith((".tmp", ".old"))
+        )
         if left or len(list(folder.iterdir())) > 1:
-            raise Failed(f"leftovers stay beside {name}: killed after {moment:.3f} s, {left or sorted(map(str, folder.iterdir()))}")
+            raise Failed(
+                f"leftovers stay beside {name}: killed after {moment:.3f} s, {left or sorted(map(str, folder.iterdir()))}"
+            )
 
     yield attack
 
@@ -104,7 +115,11 @@ def _contents(path: Path) -> dict[str, bytes]:
     """The files of a folder by name, or that of a file under the name of nothing."""
     if not path.is_dir():
         return {"": path.read_bytes()} if path.exists() else {}
-    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file() and file.suffix != ".tmp"}
+    return {
+        str(file.relative_to(path)): file.read_bytes()
+        for file in path.rglob("*")
+        if file.is_file() and file.suffix != ".tmp"
+    }
 
 
 def _has_gensim() -> bool:
@@ -130,7 +145,13 @@ def interrupts(shared: Path) -> Iterator[Attack]:
             running.send_signal(signal.SIGINT)
             code = running.wait(60)
         said = (folder / "err").read_text(errors="replace")
-        if code not in (0, 130, -signal.SIGINT) or "a bug in linker" in said or ("Traceback" in said and "/linker/" in said):
-            raise Failed(f"interrupted, exit code {code}: {name} after {moment:.3f} s: {said[-300:]}")
+        if (
+            code not in (0, 130, -signal.SIGINT)
+            or "a bug in linker" in said
+            or ("Traceback" in said and "/linker/" in said)
+        ):
+            raise Failed(
+                f"interrupted, exit code {code}: {name} after {moment:.3f} s: {said[-300:]}"
+            )
 
     yield attack

@@ -24,7 +24,9 @@ _MENTIONS = ["breast cancer", "ataxia", "the gout", "tumour of the skin", "cance
 def prepared(shared: Path) -> Iterator[Attack]:
     """Every load must give one of two models whole, as Python loads them, and each hundredth time as the command line does."""
     with _replaced(shared) as (path, models):
-        wholes: list[dict[str, Any]] = []  # made in each process: one that has linked and is forked then hangs in OpenMP
+        wholes: list[
+            dict[str, Any]
+        ] = []  # made in each process: one that has linked and is forked then hangs in OpenMP
 
         def attack(rng: random.Random, case: int, folder: Path) -> None:
             wholes.extend(_whole(Linker.load(model)) for model in models[len(wholes) :])
@@ -39,7 +41,9 @@ def prepared(shared: Path) -> Iterator[Attack]:
                 raise Failed(f"no answer: {error}") from error
             if found not in wholes:
                 same = [{name for name in found if found[name] == whole[name]} for whole in wholes]
-                raise Failed(f"two models in one answer: of the one {sorted(same[0])}, of the other {sorted(same[1])}")
+                raise Failed(
+                    f"two models in one answer: of the one {sorted(same[0])}, of the other {sorted(same[1])}"
+                )
 
         yield attack
 
@@ -89,8 +93,19 @@ def _write(linkers: list[Linker], path: Path) -> None:
 def _linker(table: Path, number: int) -> Linker:
     """One of two models of the same names with other ids, in another order, with other names about them."""
     prefix = "AB"[number]
-    names = ["breast cancer", "ataxia", "gout", "skin tumor", f"only of {prefix}", "fever", "cancer"][:: 1 - 2 * number]
-    rows = [f"{prefix}:{row}\t{name}\t{name} disease|{prefix} {name}\t{prefix}:0\n" for row, name in enumerate(names)]
+    names = [
+        "breast cancer",
+        "ataxia",
+        "gout",
+        "skin tumor",
+        f"only of {prefix}",
+        "fever",
+        "cancer",
+    ][:: 1 - 2 * number]
+    rows = [
+        f"{prefix}:{row}\t{name}\t{name} disease|{prefix} {name}\t{prefix}:0\n"
+        for row, name in enumerate(names)
+    ]
     rows += [f"{prefix}:9{row}\tmore of {prefix}{row}\t\t\n" for row in range(10 * number)]
     table.write_text("id\tname\tsynonyms\tparents\n" + "".join(rows))
     mentions = [Mention(f"seen by {prefix}", gold=(GoldGroup((f"{prefix}:1",)),))]
@@ -100,7 +115,9 @@ def _linker(table: Path, number: int) -> Linker:
 
 def _whole(linker: Linker) -> dict[str, Any]:
     """All that a model holds, part by part."""
-    candidates = [c for p in linker.link(_MENTIONS, k=3) for part in p.parts for c in part.candidates]
+    candidates = [
+        c for p in linker.link(_MENTIONS, k=3) for part in p.parts for c in part.candidates
+    ]
     concepts = [linker.dictionary.concept(row) for row in range(len(linker.dictionary))]
     return {
         "ids of the answers": [c.concept_id for c in candidates],

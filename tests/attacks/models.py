@@ -30,7 +30,13 @@ _QUICK = {  # a training of a dan or a transformer that takes a second
     "dan": {"hidden": 8},
     "ground": {"epochs": 1, "held_out": 2, "batch_size": 8},
     "align": {"epochs": 0},
-    "training": {"epochs": 1, "dictionary_queries": 4, "device": "cpu", "top_k": 4, "precision": "fp32"},
+    "training": {
+        "epochs": 1,
+        "dictionary_queries": 4,
+        "device": "cpu",
+        "top_k": 4,
+        "precision": "fp32",
+    },
 }
 
 Use = Callable[[Path], object]
@@ -52,7 +58,11 @@ def _link(folder: Path) -> None:
     for prediction in linker.link(["breast cancer", "ataxia of sheep"], k=3):
         for part in prediction.parts:
             for candidate in part.candidates:
-                candidate.concept_id.encode(), candidate.name.encode(), candidate.matched_name.encode()
+                (
+                    candidate.concept_id.encode(),
+                    candidate.name.encode(),
+                    candidate.matched_name.encode(),
+                )
 
 
 def _browse(folder: Path) -> None:
@@ -95,7 +105,10 @@ def dense(shared: Path) -> Iterator[Attack]:
     dictionary = _dictionary(shared)
     folders: list[tuple[Path, Use]] = []
     for encoder in ("dan", "transformer"):
-        options = changed(preset("default", encoder), _QUICK | {"transformer": {"model": str(_bert(shared / "bert"))}})
+        options = changed(
+            preset("default", encoder),
+            _QUICK | {"transformer": {"model": str(_bert(shared / "bert"))}},
+        )
         Linker.train(dictionary, encoder=encoder, options=options).save(shared / encoder)
         folders.append((shared / encoder, _link))
     yield _attack(folders)
@@ -112,9 +125,22 @@ def _bert(folder: Path) -> Path:
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
-    vocabulary = {token: row for row, token in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *map(chr, range(97, 123))])}
-    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8, "max_position_embeddings": 32}
-    transformers.BertModel(transformers.BertConfig(vocab_size=len(vocabulary), **sizes)).save_pretrained(folder)
+    vocabulary = {
+        token: row
+        for row, token in enumerate(
+            ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *map(chr, range(97, 123))]
+        )
+    }
+    sizes = {
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 8,
+        "max_position_embeddings": 32,
+    }
+    transformers.BertModel(
+        transformers.BertConfig(vocab_size=len(vocabulary), **sizes)
+    ).save_pretrained(folder)
     transformers.BertTokenizer(vocab=vocabulary, model_max_length=32).save_pretrained(folder)
     return folder
 
@@ -158,7 +184,9 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _file(rng: random.Random, model: Path, pattern: str = "*") -> Path:
-    found = sorted(file for file in model.rglob(pattern) if file.is_file() and not file.is_symlink())
+    found = sorted(
+        file for file in model.rglob(pattern) if file.is_file() and not file.is_symlink()
+    )
     return rng.choice(found or [model / "config.json"])
 
 
@@ -166,7 +194,17 @@ def _bytes(rng: random.Random, model: Path, marker: Path) -> None:
     """Bytes of a file are others, fewer or more."""
     path = _file(rng, model)
     data = path.read_bytes()
-    _write(path, rng.choice((mutated(rng, data), data[: rng.randint(0, len(data))], data + rng.randbytes(rng.choice((1, 8, 4096))), b"")))
+    _write(
+        path,
+        rng.choice(
+            (
+                mutated(rng, data),
+                data[: rng.randint(0, len(data))],
+                data + rng.randbytes(rng.choice((1, 8, 4096))),
+                b"",
+            )
+        ),
+    )
 
 
 def _header(rng: random.Random, model: Path, marker: Path) -> None:
@@ -176,7 +214,9 @@ def _header(rng: random.Random, model: Path, marker: Path) -> None:
         array = np.load(path)
     except (ValueError, OSError):
         return
-    size = rng.choice((0, 1, -1, len(array) + 1, len(array) - 1, 2**31, 2**40, 2**63 - 1, 2**64, 10**30))
+    size = rng.choice(
+        (0, 1, -1, len(array) + 1, len(array) - 1, 2**31, 2**40, 2**63 - 1, 2**64, 10**30)
+    )
     shapes = (
         repr((size,)),
         repr((size, 1)),
@@ -215,7 +255,13 @@ def _header(rng: random.Random, model: Path, marker: Path) -> None:
     header = {"descr": repr(array.dtype.str), "fortran_order": "False", "shape": repr(array.shape)}
     for _ in range(rng.choice((1, 1, 2))):
         key = rng.choice(("descr", "fortran_order", "shape"))
-        header[key] = rng.choice(shapes if key == "shape" else tuple(map(repr, types)) if key == "descr" else ("True", "None", "1", "'x'"))
+        header[key] = rng.choice(
+            shapes
+            if key == "shape"
+            else tuple(map(repr, types))
+            if key == "descr"
+            else ("True", "None", "1", "'x'")
+        )
     text = "{" + ", ".join(f"'{key}': {value}" for key, value in header.items()) + "}"
     if rng.random() < 0.5:
         text = rng.choice(
@@ -269,8 +315,20 @@ def _values(rng: random.Random, model: Path, marker: Path) -> None:
             flat[rng.randrange(flat.size)] = rng.choice((np.nan, np.inf, -np.inf, -1, 0, 6e4))
         else:
             limits = np.iinfo(np.uint8 if array.dtype.kind == "b" else array.dtype)
-            flat[rng.randrange(flat.size)] = rng.choice((limits.min, limits.max, 0, 1, limits.max // 2))
-        array = rng.choice((array, array, array[:-1], np.concatenate([array, array]), array[:0], array.astype(np.float64), array[None]))
+            flat[rng.randrange(flat.size)] = rng.choice(
+                (limits.min, limits.max, 0, 1, limits.max // 2)
+            )
+        array = rng.choice(
+            (
+                array,
+                array,
+                array[:-1],
+                np.concatenate([array, array]),
+                array[:0],
+                array.astype(np.float64),
+                array[None],
+            )
+        )
     with contextlib.suppress(ValueError):
         buffer = io.BytesIO()
         np.save(buffer, array, allow_pickle=False)
@@ -295,7 +353,10 @@ def _number(rng: random.Random, model: Path, marker: Path) -> None:
         config = json.loads(path.read_bytes())
         group = config["options"][rng.choice(sorted(config["options"]))]
         group[rng.choice(sorted(group))] = rng.choice(
-            (json.loads(rng.choice(("1e400", "-1", "0", "NaN", "1" + "0" * 20))), rng.choice(NUMBERS))
+            (
+                json.loads(rng.choice(("1e400", "-1", "0", "NaN", "1" + "0" * 20))),
+                rng.choice(NUMBERS),
+            )
         )
         _write(path, json.dumps(config).encode())
 
@@ -306,7 +367,9 @@ def _pickle(rng: random.Random, model: Path, marker: Path) -> None:
     as_npy = io.BytesIO()
     np.save(as_npy, np.array([_Evil(marker)], dtype=object), allow_pickle=True)
     path = _file(rng, model, rng.choice(("*.npy", "*.safetensors", "*")))
-    name = rng.choice((path.name, path.name, "pytorch_model.bin", "adapter.pkl", "training_args.bin", "extra.npy"))
+    name = rng.choice(
+        (path.name, path.name, "pytorch_model.bin", "adapter.pkl", "training_args.bin", "extra.npy")
+    )
     _write(path.with_name(name), rng.choice((evil, as_npy.getvalue())))
     if rng.random() < 0.3:
         for weights in model.rglob("*.safetensors"):
@@ -319,16 +382,37 @@ def _code(rng: random.Random, model: Path, marker: Path) -> None:
         with contextlib.suppress(ValueError, TypeError, AttributeError):
             config = json.loads(path.read_bytes())
             names = ("AutoConfig", "AutoModel", "AutoTokenizer")
-            config |= {"auto_map": dict.fromkeys(names, "evil.Evil") | {"AutoTokenizer": ["evil.Evil", None]}, "trust_remote_code": True}
-            config[rng.choice(("model_type", "tokenizer_class", "architectures"))] = rng.choice(("evil", ["Evil"], "Evil", None))
+            config |= {
+                "auto_map": dict.fromkeys(names, "evil.Evil")
+                | {"AutoTokenizer": ["evil.Evil", None]},
+                "trust_remote_code": True,
+            }
+            config[rng.choice(("model_type", "tokenizer_class", "architectures"))] = rng.choice(
+                ("evil", ["Evil"], "Evil", None)
+            )
             _write(path, json.dumps(config).encode())
-            _write(path.with_name("evil.py"), f"import os\nos.mkdir({str(marker)!r})\nclass Evil: pass\n".encode())
+            _write(
+                path.with_name("evil.py"),
+                f"import os\nos.mkdir({str(marker)!r})\nclass Evil: pass\n".encode(),
+            )
 
 
 def _extra(rng: random.Random, model: Path, marker: Path) -> None:
     """Something stands there that does not belong there: a link, a pipe, a folder, a file."""
     path = _file(rng, model)
-    new = path.with_name(rng.choice((path.name, "extra.npy", "extra.json", "training.jsonl", "tokenizer.json", "subwords.json", "a" * 200)))
+    new = path.with_name(
+        rng.choice(
+            (
+                path.name,
+                "extra.npy",
+                "extra.json",
+                "training.jsonl",
+                "tokenizer.json",
+                "subwords.json",
+                "a" * 200,
+            )
+        )
+    )
     shutil.rmtree(new, ignore_errors=True) if new.is_dir() else new.unlink(missing_ok=True)
     how = rng.randrange(6)
     if how == 0:
@@ -348,7 +432,15 @@ def _extra(rng: random.Random, model: Path, marker: Path) -> None:
 def _foreign(rng: random.Random, model: Path, marker: Path) -> None:
     """The manifest or the configuration is that of something else."""
     path = model / rng.choice(("manifest.json", "config.json"))
-    values: tuple[Any, ...] = ({}, [], None, {"sha256": []}, {"sha256": {}}, {"sha256": {"../x": "0"}}, {"sha256": {"/etc/hostname": "0"}})
+    values: tuple[Any, ...] = (
+        {},
+        [],
+        None,
+        {"sha256": []},
+        {"sha256": {}},
+        {"sha256": {"../x": "0"}},
+        {"sha256": {"/etc/hostname": "0"}},
+    )
     values += (
         {"sha256": {"config.json": None}},
         {"format_version": 2},
@@ -365,4 +457,20 @@ def _foreign(rng: random.Random, model: Path, marker: Path) -> None:
     _write(path, json.dumps(rng.choice(values)).encode())
 
 
-_DAMAGES = (_bytes, _bytes, _header, _header, _header, _values, _values, _json, _json, _json, _number, _pickle, _code, _extra, _foreign)
+_DAMAGES = (
+    _bytes,
+    _bytes,
+    _header,
+    _header,
+    _header,
+    _values,
+    _values,
+    _json,
+    _json,
+    _json,
+    _number,
+    _pickle,
+    _code,
+    _extra,
+    _foreign,
+)

@@ -11,15 +11,94 @@ from typing import Any
 
 LARGE = 300_000  # bytes that a mutation adds at most
 NUMBERS = (
-    *("0", "-1", "1", "-0", "0.5", "1e400", "-1e400", "1e-400", "Infinity", "-Infinity", "NaN", "inf", "nan", "1e999999999"),
-    *("127", "255", "256", "32768", "65536", "2147483647", "2147483648", "4294967296", "2500000000", "999999999"),
-    *("9223372036854775807", "9223372036854775808", "1" + "0" * 20, "-1" + "0" * 20, "9" * 400, "-" + "9" * 400, "9" * 5000),
+    *(
+        "0",
+        "-1",
+        "1",
+        "-0",
+        "0.5",
+        "1e400",
+        "-1e400",
+        "1e-400",
+        "Infinity",
+        "-Infinity",
+        "NaN",
+        "inf",
+        "nan",
+        "1e999999999",
+    ),
+    *(
+        "127",
+        "255",
+        "256",
+        "32768",
+        "65536",
+        "2147483647",
+        "2147483648",
+        "4294967296",
+        "2500000000",
+        "999999999",
+    ),
+    *(
+        "9223372036854775807",
+        "9223372036854775808",
+        "1" + "0" * 20,
+        "-1" + "0" * 20,
+        "9" * 400,
+        "-" + "9" * 400,
+        "9" * 5000,
+    ),
     *("007", "1_0", "0x10", "٣", "²", "½", " 5", "", "true", "text"),
 )
 TOKENS = (
-    *(b"\t", b"|", b"||", b"+", b'"', b"'", b"\\", b"/", b",", b";", b":", b" ", b"<", b">", b"&", b"{", b"}", b"[", b"]", b"#", b"!"),
-    *(b"\n", b"\r", b"\r\n", b"\n\n", b"\x00", b"\x0b", b"\x0c", b"\x1a", b"\x7f", b"\x80", b"\xff", b"\xc3", b"\xed\xa0\x80"),
-    *(b"\xef\xbb\xbf", b"\xff\xfe", b"\xc2\x85", b"\xe2\x80\xa8", b"\xf0\x9f\xa6\xa0", b"\xcc\x81", b"\xe2\x80\xae", b"\xf4\x90\x80\x80"),
+    *(
+        b"\t",
+        b"|",
+        b"||",
+        b"+",
+        b'"',
+        b"'",
+        b"\\",
+        b"/",
+        b",",
+        b";",
+        b":",
+        b" ",
+        b"<",
+        b">",
+        b"&",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b"#",
+        b"!",
+    ),
+    *(
+        b"\n",
+        b"\r",
+        b"\r\n",
+        b"\n\n",
+        b"\x00",
+        b"\x0b",
+        b"\x0c",
+        b"\x1a",
+        b"\x7f",
+        b"\x80",
+        b"\xff",
+        b"\xc3",
+        b"\xed\xa0\x80",
+    ),
+    *(
+        b"\xef\xbb\xbf",
+        b"\xff\xfe",
+        b"\xc2\x85",
+        b"\xe2\x80\xa8",
+        b"\xf0\x9f\xa6\xa0",
+        b"\xcc\x81",
+        b"\xe2\x80\xae",
+        b"\xf4\x90\x80\x80",
+    ),
     *(
         b"\\ud800",
         b"\\udfff",
@@ -50,8 +129,12 @@ TOKENS = (
         b"mention\tid\n",
     ),
 )
-ENTITIES = b'<!DOCTYPE collection [<!ENTITY a "aaaaaaaaaa">%s<!ENTITY f SYSTEM "file:///etc/hostname">]>' % b"".join(
-    b'<!ENTITY %c "%s">' % (name, b"&%c;" % (name - 1) * 10) for name in range(ord("b"), ord("k"))
+ENTITIES = (
+    b'<!DOCTYPE collection [<!ENTITY a "aaaaaaaaaa">%s<!ENTITY f SYSTEM "file:///etc/hostname">]>'
+    % b"".join(
+        b'<!ENTITY %c "%s">' % (name, b"&%c;" % (name - 1) * 10)
+        for name in range(ord("b"), ord("k"))
+    )
 )
 NESTED = (b"[", b'{"a":', b"<a>", b"(", b'[{"a":', b"<passage>", b"a.")
 _NUMBER = re.compile(rb"-?\d+(\.\d+)?")
@@ -143,7 +226,9 @@ def _count(rng: random.Random, data: bytes) -> bytes:
     sign = rng.choice((b"|", b"||", b" ", b"\t", b",", b";", b"\n"))
     before = rng.choice((data[start : at.start()][:20], b""))
     times = rng.choice((50, 2_000, 9_000, 16_000))
-    return data[:start] + b"".join(b"%s%d%s" % (before, n, sign) for n in range(times)) + data[start:]
+    return (
+        data[:start] + b"".join(b"%s%d%s" % (before, n, sign) for n in range(times)) + data[start:]
+    )
 
 
 def _lines(rng: random.Random, data: bytes) -> bytes:
@@ -164,7 +249,11 @@ def _lines(rng: random.Random, data: bytes) -> bytes:
 
 def _line_ends(rng: random.Random, data: bytes) -> bytes:
     end = rng.choice((b"\r", b"\r\n", b"\n\n", b"\n\r", b"\x85", b"\x00\n", b" \n"))
-    return data.replace(b"\n", end) if rng.random() < 0.5 else data.replace(b"\n", end, rng.randint(1, 3))
+    return (
+        data.replace(b"\n", end)
+        if rng.random() < 0.5
+        else data.replace(b"\n", end, rng.randint(1, 3))
+    )
 
 
 def _encoding(rng: random.Random, data: bytes) -> bytes:
@@ -184,7 +273,11 @@ def _entities(rng: random.Random, data: bytes) -> bytes:
     at = data.find(b"<", rng.choice((0, 1))) if b"<" in data else 0
     text = data.find(b"</", _place(rng, data))
     entity = rng.choice((b"&a;", b"&c;", b"&j;", b"&f;"))
-    return data[:at] + ENTITIES + data[at:text] + entity + data[text:] if text > at else data[:at] + ENTITIES + data[at:]
+    return (
+        data[:at] + ENTITIES + data[at:text] + entity + data[text:]
+        if text > at
+        else data[:at] + ENTITIES + data[at:]
+    )
 
 
 def _json(rng: random.Random, data: bytes) -> bytes:
@@ -219,7 +312,9 @@ def changed(rng: random.Random, value: Any) -> Any:
     elif how == 1 and isinstance(holder, dict):
         holder[key + rng.choice(("", "x", "\ud800", "\0"))] = holder.pop(key)
     elif how == 2:
-        holder[key] = rng.choice(([holder[key]], {"a": holder[key]}, str(holder[key]), [holder[key]] * 1000))
+        holder[key] = rng.choice(
+            ([holder[key]], {"a": holder[key]}, str(holder[key]), [holder[key]] * 1000)
+        )
     else:
         holder[key] = other(rng)
     return value
@@ -241,15 +336,64 @@ def other(rng: random.Random) -> Any:
         return nested
     return rng.choice(
         (
-            *(None, True, False, 0, -1, 1, 0.5, 1e308, float("inf"), float("-inf"), float("nan"), 2**31, 2**63, 10**20, int("9" * 400)),
-            *("", " ", "a", "-1", "null", "\ud800", "a\udfffb", "\0", "\n", "a\tb", '"', "x" * 2_000, "x" * 200_000, "😀", "../../x", "/"),
-            *([], {}, [[]], [None], ["a"], [1, 2], [[1, 2]], [[0, float("inf")]], [[-1, 0]], {"a": 1}, {"": {}}, [1.5] * 3, [[0, 10**20]]),
+            *(
+                None,
+                True,
+                False,
+                0,
+                -1,
+                1,
+                0.5,
+                1e308,
+                float("inf"),
+                float("-inf"),
+                float("nan"),
+                2**31,
+                2**63,
+                10**20,
+                int("9" * 400),
+            ),
+            *(
+                "",
+                " ",
+                "a",
+                "-1",
+                "null",
+                "\ud800",
+                "a\udfffb",
+                "\0",
+                "\n",
+                "a\tb",
+                '"',
+                "x" * 2_000,
+                "x" * 200_000,
+                "😀",
+                "../../x",
+                "/",
+            ),
+            *(
+                [],
+                {},
+                [[]],
+                [None],
+                ["a"],
+                [1, 2],
+                [[1, 2]],
+                [[0, float("inf")]],
+                [[-1, 0]],
+                {"a": 1},
+                {"": {}},
+                [1.5] * 3,
+                [[0, 10**20]],
+            ),
         )
     )
 
 
 _MUTATIONS: dict[Callable[[random.Random, bytes], bytes], int] = {
-    **dict.fromkeys((_flip, _set, _delete, _duplicate, _truncate, _lines, _line_ends, _encoding), 2),
+    **dict.fromkeys(
+        (_flip, _set, _delete, _duplicate, _truncate, _lines, _line_ends, _encoding), 2
+    ),
     **dict.fromkeys((_repeat, _count, _nest, _entities), 1),
     **dict.fromkeys((_insert, _number, _json), 6),
 }

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -31,7 +31,10 @@ from linker.ranges import Range
 
 VALUES = ("0", "-1", "nan", "inf", "-inf", "1000000000", "100000000000000000000", "1e400", "many")
 LONG = ("epochs",)  # fields whose upper end is no mistake, and takes as long as it says
-MEMORY, SECONDS = 8 << 30, 300  # bytes beside the libraries, seconds of one CPU: bne.hidden takes most of it, as its paper has 4,800
+MEMORY, SECONDS = (
+    8 << 30,
+    300,
+)  # bytes beside the libraries, seconds of one CPU: bne.hidden takes most of it, as its paper has 4,800
 
 DICTIONARY = """\
 id\tname\tsynonyms\tparents
@@ -55,7 +58,10 @@ QUICK = (
     "fewshot.hidden=64",
     "ground.level=1",
 )
-NORM = ("training.hypernym_norm=true", *(f"{encoder}.normalize=false" for encoder in ("transformer", "dan", "fewshot", "bne")))
+NORM = (
+    "training.hypernym_norm=true",
+    *(f"{encoder}.normalize=false" for encoder in ("transformer", "dan", "fewshot", "bne")),
+)
 COMPANIONS = {  # what makes an option count
     **dict.fromkeys(("ground.negatives", "ground.pool", "ground.margin"), ("ground.loss=triplet",)),
     **dict.fromkeys(("training.norm_weight", "training.max_hypernyms"), NORM),
@@ -117,10 +123,14 @@ def read(option: str, value: str) -> list[str]:
     companions = list(COMPANIONS.get(option, ()))
     changes = [change.split("=") for change in companions]
     text = json.dumps(value) if value == "many" else value
-    spelled = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(value, text)  # as Python's JSON writes them
+    spelled = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(
+        value, text
+    )  # as Python's JSON writes them
     start = settings.read("default", None, [], companions)
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as toml:
-        toml.write("".join(f'{name} = "{given}"\n' for name, given in changes) + f"{option} = {text}\n")
+        toml.write(
+            "".join(f'{name} = "{given}"\n' for name, given in changes) + f"{option} = {text}\n"
+        )
         toml.flush()
         return [
             said(lambda: settings.read("default", None, [], [*companions, f"{option}={value}"])),
@@ -143,8 +153,21 @@ def readers(option: str) -> list[str]:
     group = option.partition(".")[0]
     dense = ["transformer", "dan", "dan-higher", "fewshot", "bne", "bne-words"]
     known = {
-        **{"text": ["tfidf"], "sparse": ["tfidf"], "transformer": ["transformer"], "rerank": ["transformer"], "fewshot": ["fewshot"]},
-        **{"words": dense[1:], "dan": dense[1:3], "bne": dense[4:], "align": dense, "ground": dense[1:], "training": dense},
+        **{
+            "text": ["tfidf"],
+            "sparse": ["tfidf"],
+            "transformer": ["transformer"],
+            "rerank": ["transformer"],
+            "fewshot": ["fewshot"],
+        },
+        **{
+            "words": dense[1:],
+            "dan": dense[1:3],
+            "bne": dense[4:],
+            "align": dense,
+            "ground": dense[1:],
+            "training": dense,
+        },
     }
     return [encoder for encoder in known[group] if encoder in registry.encoders()]
 
@@ -163,7 +186,11 @@ def trained(option: str, value: str, encoder: str) -> str | None:
 @cache
 def _server() -> subprocess.Popen[str]:
     environment = os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    pipes: dict[str, Any] = {
+        "stdin": subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.DEVNULL,
+    }
     server = subprocess.Popen([sys.executable, __file__], **pipes, text=True, env=environment)
     atexit.register(server.communicate)  # which closes its input, so that it ends
     return server
@@ -183,11 +210,19 @@ def _serve() -> None:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "d.tsv").write_text(DICTIONARY, encoding="utf-8")
         (Path(folder) / "m.tsv").write_text(MENTIONS, encoding="utf-8")
-        dictionary, mentions = Dictionary.read(Path(folder) / "d.tsv"), list(readers.read(Path(folder) / "m.tsv"))
+        dictionary, mentions = (
+            Dictionary.read(Path(folder) / "d.tsv"),
+            list(readers.read(Path(folder) / "m.tsv")),
+        )
         bert = _bert(Path(folder) / "bert")
         for line in sys.stdin:
             option, value, encoder = json.loads(line)
-            print(json.dumps(_forked(lambda: _train(option, value, encoder, dictionary, mentions, bert))), flush=True)  # noqa: B023
+            print(
+                json.dumps(
+                    _forked(partial(_train, option, value, encoder, dictionary, mentions, bert))
+                ),
+                flush=True,
+            )
 
 
 def _bert(folder: Path) -> str:
@@ -195,10 +230,28 @@ def _bert(folder: Path) -> str:
     import transformers
 
     letters = [chr(c) for c in range(97, 123)]
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
-    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 8192}
-    transformers.BertModel(transformers.BertConfig(vocab_size=len(vocabulary), **sizes)).save_pretrained(folder)
-    transformers.BertTokenizer(vocab={token: row for row, token in enumerate(vocabulary)}, model_max_length=8192).save_pretrained(folder)
+    vocabulary = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *letters,
+        *(f"##{letter}" for letter in letters),
+    ]
+    sizes = {
+        "hidden_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 64,
+        "max_position_embeddings": 8192,
+    }
+    transformers.BertModel(
+        transformers.BertConfig(vocab_size=len(vocabulary), **sizes)
+    ).save_pretrained(folder)
+    transformers.BertTokenizer(
+        vocab={token: row for row, token in enumerate(vocabulary)}, model_max_length=8192
+    ).save_pretrained(folder)
     return str(folder)
 
 
@@ -222,30 +275,55 @@ def _forked(work: Callable[[], str | None]) -> str | None:
     with os.fdopen(reading) as pipe:
         answer = pipe.read()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return json.loads(answer) if answer else f"the process ended with {status} (a limit of {SECONDS} s and {MEMORY >> 30} GB)"
+    return (
+        json.loads(answer)
+        if answer
+        else f"the process ended with {status} (a limit of {SECONDS} s and {MEMORY >> 30} GB)"
+    )
 
 
-def _train(option: str, value: str, encoder: str, dictionary: Any, mentions: Any, bert: str) -> str | None:
+def _train(
+    option: str, value: str, encoder: str, dictionary: Any, mentions: Any, bert: str
+) -> str | None:
     """Train, link and save the options; None where that is done, or refused by the name of the option."""
     from linker import Linker
 
     second = ("rerank.epochs=1",) if option.startswith("rerank.") else ()
     alignment = ("align.epochs=1",) if option.startswith("align.") else ("align.epochs=0",)
-    changes = [*QUICK, *alignment, *second, f"transformer.model={bert}", *COMPANIONS.get(option, ()), f"{option}={value}"]
+    changes = [
+        *QUICK,
+        *alignment,
+        *second,
+        f"transformer.model={bert}",
+        *COMPANIONS.get(option, ()),
+        f"{option}={value}",
+    ]
     try:
         options = settings.read("default", None, [], changes, encoder)
         model = Linker.train(dictionary, encoder=encoder, mentions=mentions, options=options)
-        found = [c.score for p in model.link(QUERIES, k=3) for part in p.parts for c in part.candidates]
+        found = [
+            c.score for p in model.link(QUERIES, k=3) for part in p.parts for c in part.candidates
+        ]
     except (LinkerError, click.UsageError) as error:
-        names = (option, option.partition(".")[2].replace("_", " "))  # of "try a lower learning rate"
+        names = (
+            option,
+            option.partition(".")[2].replace("_", " "),
+        )  # of "try a lower learning rate"
         return (
             None
             if any(name in str(error) for name in names if " " in name or "." in name)
             else f"the refusal does not name the option: {error}"
         )
-    if changed(LinkerOptions(), json.loads(json.dumps(dataclasses.asdict(model.options)))) != model.options:
+    if (
+        changed(LinkerOptions(), json.loads(json.dumps(dataclasses.asdict(model.options))))
+        != model.options
+    ):
         return "the options of the model do not come back"
-    return None if len(found) >= len(QUERIES) and all(score == score for score in found) else f"the model answers {found}"
+    return (
+        None
+        if len(found) >= len(QUERIES) and all(score == score for score in found)
+        else f"the model answers {found}"
+    )
 
 
 if __name__ == "__main__":

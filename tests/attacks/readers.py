@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from linker import Dictionary, Linker, LinkerError, inspection
+from linker import Dictionary, Linker, LinkerError
 from linker.cli import settings
+from linker.dictionary import inspection
 from linker.errors import InputError, OnError, Skip, stop
 from linker.evaluation import predictions
 from linker.outputs import bioc, jsonl, pubtator, tsv
@@ -28,7 +29,13 @@ Read = Callable[[Path, OnError, random.Random], int | None]
 
 BOMB = 1_200_000_000  # bytes
 _MEMBER = 10_000_000  # bytes of a gzip member
-_OTHER_ENCODINGS = (b"\xff\xfe", b"\xfe\xff", b"%PDF", b"PK\x03\x04", b"\x1f\x8b")  # starts of what is no text, and stops the reading
+_OTHER_ENCODINGS = (
+    b"\xff\xfe",
+    b"\xfe\xff",
+    b"%PDF",
+    b"PK\x03\x04",
+    b"\x1f\x8b",
+)  # starts of what is no text, and stops the reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +57,16 @@ def _mentions(format: str) -> Read:
         lines = 0
         chosen = format if rng.random() < 0.9 else None
         for item in mentions.read(path, chosen, on_error=on_error):
-            document, found = (item, item.mentions) if isinstance(item, Document) else (None, (item,))
+            document, found = (
+                (item, item.mentions) if isinstance(item, Document) else (None, (item,))
+            )
             lines += len(found)
             linked = [(document, [_predicted(mention) for mention in found])]
-            for writer in (tsv, jsonl, *((bioc, pubtator) if document and document.passages else ())):
+            for writer in (
+                tsv,
+                jsonl,
+                *((bioc, pubtator) if document and document.passages else ()),
+            ):
                 with contextlib.suppress(LinkerError), encoded() as file:
                     writer.write(linked, file)
         return lines if chosen in ("txt", "tsv", "jsonl", "concept") else None
@@ -62,13 +75,21 @@ def _mentions(format: str) -> Read:
 
 
 def _predicted(mention: Mention) -> Prediction:
-    candidates = (Candidate("MESH:D001943", "Breast Neoplasms", "breast cancer", 0.9, 0.9),) if len(mention.text) % 2 else ()
-    return Prediction(mention, (Part(mention.text, None, mention.spans, candidates, nil=not candidates),))
+    candidates = (
+        (Candidate("MESH:D001943", "Breast Neoplasms", "breast cancer", 0.9, 0.9),)
+        if len(mention.text) % 2
+        else ()
+    )
+    return Prediction(
+        mention, (Part(mention.text, None, mention.spans, candidates, nil=not candidates),)
+    )
 
 
 def _dictionary(format: str) -> Read:
     def read(path: Path, on_error: OnError, rng: random.Random) -> None:
-        found = Dictionary.read(path, format=format if rng.random() < 0.9 else None, on_error=on_error)
+        found = Dictionary.read(
+            path, format=format if rng.random() < 0.9 else None, on_error=on_error
+        )
         with encoded() as file:
             table.write(map(found.concept, range(len(found))), file)
         inspection.stats(found)
@@ -93,7 +114,9 @@ def _judged(path: Path, protocol: str) -> None:
     gold = path.with_name("gold.tsv")
     gold.write_bytes(seeds.TSV_PLAIN)
     annotated = [mention for mention, _ in mentions.flatten(mentions.read(gold))]
-    list(predictions.outcomes(path, annotated, protocol, lambda identifier: frozenset((identifier,))))
+    list(
+        predictions.outcomes(path, annotated, protocol, lambda identifier: frozenset((identifier,)))
+    )
 
 
 def _spelling(path: Path, on_error: OnError, rng: random.Random) -> None:
@@ -152,7 +175,17 @@ def _with_gensim(folder: Path) -> dict[str, Target]:
     except ImportError:
         return {}
     sentences = [line.split() for line in seeds.TEXT.decode().splitlines()]
-    made = FastText(sentences, vector_size=4, min_count=1, min_n=3, max_n=3, bucket=50, epochs=1, workers=1, seed=0)
+    made = FastText(
+        sentences,
+        vector_size=4,
+        min_count=1,
+        min_n=3,
+        max_n=3,
+        bucket=50,
+        epochs=1,
+        workers=1,
+        seed=0,
+    )
     save_facebook_model(made, str(folder / "a.bin"))
     return {
         "fasttext": Target({"a.bin": (folder / "a.bin").read_bytes()}, _words),
@@ -178,11 +211,22 @@ def prepared(folder: Path) -> Iterator[Attack]:
         try:
             records = target.read(folder / (target.named or file), on_error, rng)
         except InputError as error:
-            stopped = isinstance(on_error, Skip) and name in ("txt", "tsv", "jsonl", "concept") and (error.line or 0) > 1
+            stopped = (
+                isinstance(on_error, Skip)
+                and name in ("txt", "tsv", "jsonl", "concept")
+                and (error.line or 0) > 1
+            )
             if stopped and whole and error.path.endswith(file):
-                raise Failed(f"a bad record stopped the reading with skip ({name}): {error}") from error
+                raise Failed(
+                    f"a bad record stopped the reading with skip ({name}): {error}"
+                ) from error
             raise
-        if isinstance(on_error, Skip) and records is not None and whole and not plain.startswith(_OTHER_ENCODINGS):
+        if (
+            isinstance(on_error, Skip)
+            and records is not None
+            and whole
+            and not plain.startswith(_OTHER_ENCODINGS)
+        ):
             _check_none_lost(name, plain, records, on_error.count)
 
     yield attack
@@ -191,9 +235,16 @@ def prepared(folder: Path) -> Iterator[Attack]:
 def _check_none_lost(name: str, data: bytes, records: int, skipped: int) -> None:
     """Check that each line is a record or was skipped, but for a header."""
     lines = data.count(b"\n") + (not data.endswith(b"\n") and data not in (b"", b"\xef\xbb\xbf"))
-    headers = (0, 1) if name in ("tsv", "csv", "tsv without header") and b"mention" in data.partition(b"\n")[0].lower() else (0,)
+    headers = (
+        (0, 1)
+        if name in ("tsv", "csv", "tsv without header")
+        and b"mention" in data.partition(b"\n")[0].lower()
+        else (0,)
+    )
     if lines - records - skipped not in headers:
-        raise Failed(f"lines were lost ({name}): {lines} lines, {records} records, {skipped} skipped")
+        raise Failed(
+            f"lines were lost ({name}): {lines} lines, {records} records, {skipped} skipped"
+        )
 
 
 BOMBS = {  # a format, and what stands before, in and behind the endless text
@@ -201,7 +252,11 @@ BOMBS = {  # a format, and what stands before, in and behind the endless text
     "txt": (b"cancer\n", b"a", b"\n"),
     "tsv": (b"cancer\t", b"D1|", b"\n"),
     "pubtator": (b"1|t|", b"a ", b"\n"),
-    "bioc xml": (b"<collection><document><id>1</id><passage><offset>0</offset><text>", b"a", b"</text></passage></document></collection>"),
+    "bioc xml": (
+        b"<collection><document><id>1</id><passage><offset>0</offset><text>",
+        b"a",
+        b"</text></passage></document></collection>",
+    ),
     "bioc json": (b'{"documents": [{"id": "', b"a", b'"}]}'),
     "concept": (b"1||0|1||Disease||", b"a", b"||D1\n"),
     "predictions": (b'{"schema": 1, "mention": "', b"a", b'"}\n'),

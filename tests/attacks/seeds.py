@@ -8,7 +8,8 @@ from pathlib import Path
 
 _DATA = Path(__file__).resolve().parent.parent / "data"
 PUBTATOR, BIOC_XML, BIOC_JSON, OBO = (
-    (_DATA / name).read_bytes() for name in ("mini.pubtator.txt", "mini.bioc.xml", "mini.bioc.json", "tiny.obo")
+    (_DATA / name).read_bytes()
+    for name in ("mini.pubtator.txt", "mini.bioc.xml", "mini.bioc.json", "tiny.obo")
 )
 
 TABLE = b"""id\tname\tsynonyms\tparents\talt_ids\tdefinition\ttypes\tstatus\treplaced_by\txrefs
@@ -89,18 +90,35 @@ WORD2VEC_BINARY = b"3 4\n" + b"".join(
 
 
 def _candidate(identifier: str, name: str, score: float) -> dict[str, object]:
-    return {"concept_id": identifier, "name": name, "matched_name": name, "score": score, "sparse_score": score, "dense_score": None}
+    return {
+        "concept_id": identifier,
+        "name": name,
+        "matched_name": name,
+        "score": score,
+        "sparse_score": score,
+        "dense_score": None,
+    }
 
 
 def _prediction(mention: str, *candidates: dict[str, object]) -> dict[str, object]:
-    part = {"text": mention, "expanded": None, "spans": [[0, 4]], "nil": not candidates, "candidates": list(candidates)}
+    part = {
+        "text": mention,
+        "expanded": None,
+        "spans": [[0, 4]],
+        "nil": not candidates,
+        "candidates": list(candidates),
+    }
     return {"schema": 1, "mention": mention, "document_id": "1", "spans": [[0, 4]], "parts": [part]}
 
 
 PREDICTIONS = "".join(
     json.dumps(prediction) + "\n"
     for prediction in (
-        _prediction("breast cancer", _candidate("MESH:D001943", "Breast Neoplasms", 0.93), _candidate("MESH:D009369", "Neoplasms", 0.5)),
+        _prediction(
+            "breast cancer",
+            _candidate("MESH:D001943", "Breast Neoplasms", 0.93),
+            _candidate("MESH:D009369", "Neoplasms", 0.5),
+        ),
         _prediction("ataxia", _candidate("OMIM:208900", "Ataxia Telangiectasia", 0.4)),
         _prediction("the thing"),
     )
@@ -115,7 +133,12 @@ def _biosyn(mention: str, gold: str, *found: tuple[str, str]) -> dict[str, objec
 BIOSYN = json.dumps(
     {
         "queries": [
-            _biosyn("breast cancer", "D001943", ("breast cancer", "D001943"), ("cancer", "D009369|D000001")),
+            _biosyn(
+                "breast cancer",
+                "D001943",
+                ("breast cancer", "D001943"),
+                ("cancer", "D009369|D000001"),
+            ),
             _biosyn("ataxia", "208900+D001260", ("ataxia", "OMIM:208900")),
             _biosyn("the thing", "-1", ("cancer", "D009369")),
         ],

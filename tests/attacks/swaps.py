@@ -13,13 +13,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from linker import Dictionary, Linker, files, persistence, replacing
+from linker import Dictionary, Linker, files, persistence
 from linker.errors import LinkerError
+from linker.files import replacing
 
 from . import seeds
 from .core import Attack, Failed
 
-POINTS = 2_000  # more than there are lines in the four runs together
+POINTS = 4_000  # more than there are lines in the four runs together
 _TRACED = {files.__file__, persistence.__file__, replacing.__file__}
 _OLD, _NEW = "old\n" * 3, "new\n" * 5
 
@@ -47,7 +48,11 @@ def prepared(shared: Path) -> Iterator[Attack]:
         _Run("output.tsv", lambda path: _write(path, _NEW), _file),
     ]
     counts = [_count(run, shared / str(number)) for number, run in enumerate(runs)]
-    points = [(back, run, count - back) for run, count in zip(runs, counts, strict=True) for back in range(1, count + 1)]
+    points = [
+        (back, run, count - back)
+        for run, count in zip(runs, counts, strict=True)
+        for back in range(1, count + 1)
+    ]
     points.sort(key=lambda point: point[0])
     if len(points) > POINTS:
         raise Failed(f"there are more lines than cases: {len(points)}")
@@ -75,12 +80,16 @@ def _attack(run: _Run, folder: Path, *lines: int) -> None:
             try:
                 run.found(path)
             except LinkerError as error:
-                raise Failed(f"nothing is left of {run.name}: after line {line} there is {left}; {error}") from error
+                raise Failed(
+                    f"nothing is left of {run.name}: after line {line} there is {left}; {error}"
+                ) from error
     try:
         run.new(path)
         found = run.found(path)
     except LinkerError as error:
-        raise Failed(f"the next run of {run.name} is refused: after lines {lines}: {error}") from error
+        raise Failed(
+            f"the next run of {run.name} is refused: after lines {lines}: {error}"
+        ) from error
     if found != "new":
         raise Failed(f"the next run did not write {run.name}: after lines {lines}")
     if (left := sorted(file.name for file in folder.iterdir())) != [run.name]:
@@ -92,7 +101,11 @@ def _dies(action: Callable[[], object], line: int) -> None:
     pid = os.fork()
     if not pid:
         with contextlib.suppress(BaseException):
-            sys.settrace(_tracer(lambda passed: os.kill(os.getpid(), signal.SIGKILL) if passed == line else None))
+            sys.settrace(
+                _tracer(
+                    lambda passed: os.kill(os.getpid(), signal.SIGKILL) if passed == line else None
+                )
+            )
             action()
             os._exit(0)
         os._exit(1)

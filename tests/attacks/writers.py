@@ -22,8 +22,44 @@ from linker.types import Candidate, Concept, Document, Mention, Name, Part, Pass
 from .core import Attack, Failed
 
 _PIECES = (
-    *("cancer", "breast", "β-", "ß", "é", "e\u0301", "😀", "中", "ﬁ", "a", "1", "-1", "=1+1", "@x", "NULL", "None"),
-    *(" ", " ", " ", "\t", "\n", "\r", "\r\n", "\x0b", "\x0c", "\x00", "\x01", "\x1a", "\x1f", "\x7f", "\x85", "\xa0", "\u2028", "\u2029"),
+    *(
+        "cancer",
+        "breast",
+        "β-",
+        "ß",
+        "é",
+        "e\u0301",
+        "😀",
+        "中",
+        "ﬁ",
+        "a",
+        "1",
+        "-1",
+        "=1+1",
+        "@x",
+        "NULL",
+        "None",
+    ),
+    *(
+        " ",
+        " ",
+        " ",
+        "\t",
+        "\n",
+        "\r",
+        "\r\n",
+        "\x0b",
+        "\x0c",
+        "\x00",
+        "\x01",
+        "\x1a",
+        "\x1f",
+        "\x7f",
+        "\x85",
+        "\xa0",
+        "\u2028",
+        "\u2029",
+    ),
     *("\ufeff", "\ufffe", "\uffff", "\ufdd0", "\U0010ffff", "\u202e", "\u200b", "\xad"),
     *(
         '"',
@@ -52,7 +88,9 @@ _PIECES = (
         "!",
     ),
 )
-_BROKEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")  # what a writer may put a blank for
+_BROKEN = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]"
+)  # what a writer may put a blank for
 Linked = list[tuple[Document | None, list[Prediction]]]
 
 
@@ -75,16 +113,34 @@ def _prediction(rng: random.Random, mention: Mention) -> Prediction:
     parts = []
     for _ in range(rng.choice((1, 1, 2))):
         candidates = tuple(
-            Candidate(f"MESH:D{rng.randrange(9)}", text(rng), text(rng), rng.choice((0.5, -1.0, 0.0, 1e-9)), 0.5, rng.choice((None, 0.1)))
+            Candidate(
+                f"MESH:D{rng.randrange(9)}",
+                text(rng),
+                text(rng),
+                rng.choice((0.5, -1.0, 0.0, 1e-9)),
+                0.5,
+                rng.choice((None, 0.1)),
+            )
             for _ in range(rng.randrange(3))
         )
-        parts.append(Part(text(rng), rng.choice((None, text(rng))), mention.spans, candidates, nil=not candidates))
+        parts.append(
+            Part(
+                text(rng),
+                rng.choice((None, text(rng))),
+                mention.spans,
+                candidates,
+                nil=not candidates,
+            )
+        )
     return Prediction(mention, tuple(parts))
 
 
 def _loose(rng: random.Random) -> Linked:
     owners = (None, None, text(rng))
-    found = [Mention(text(rng), document_id=rng.choice(owners), spans=rng.choice(((), ((0, 4), (6, 9))))) for _ in range(rng.randint(1, 4))]
+    found = [
+        Mention(text(rng), document_id=rng.choice(owners), spans=rng.choice(((), ((0, 4), (6, 9)))))
+        for _ in range(rng.randint(1, 4))
+    ]
     return [(None, [_prediction(rng, mention)]) for mention in found]
 
 
@@ -101,8 +157,17 @@ def _document(rng: random.Random, number: int) -> tuple[Document, list[Predictio
         start = rng.randrange(len(whole))
         end = rng.randint(start + 1, min(len(whole), start + 12))
         if _blank(whole[start:end]).strip():
-            found.append(Mention(whole[start:end], ((start, end),), type=rng.choice(("Disease", text(rng, 3))), document_id=identifier))
-    return Document(identifier, tuple(passages), tuple(found)), [_prediction(rng, mention) for mention in found]
+            found.append(
+                Mention(
+                    whole[start:end],
+                    ((start, end),),
+                    type=rng.choice(("Disease", text(rng, 3))),
+                    document_id=identifier,
+                )
+            )
+    return Document(identifier, tuple(passages), tuple(found)), [
+        _prediction(rng, mention) for mention in found
+    ]
 
 
 def _written(write: Callable[[Linked, TextIO], None], linked: Linked, path: Path) -> str:
@@ -127,21 +192,43 @@ def _check(what: str, found: object, expected: object) -> None:
 
 def _tsv(rng: random.Random, folder: Path) -> None:
     """Rows and cells come back by csv.excel_tab, and the mentions by our reader; tabs and line breaks inside cells are blanks."""
-    linked = _loose(rng) if rng.random() < 0.5 else [_document(rng, number) for number in range(rng.randint(1, 3))]
+    linked = (
+        _loose(rng)
+        if rng.random() < 0.5
+        else [_document(rng, number) for number in range(rng.randint(1, 3))]
+    )
     written = _written(functools.partial(tsv.write, documents=True), linked, folder / "a.tsv")
     header, *rows = csv.reader(io.StringIO(written, newline=""), csv.excel_tab)
-    expected = [(document, prediction, row) for document, found in linked for prediction in found for row in _rows(prediction)]
+    expected = [
+        (document, prediction, row)
+        for document, found in linked
+        for prediction in found
+        for row in _rows(prediction)
+    ]
     _check("tsv by csv.excel_tab, number of rows", len(rows), len(expected))
     for cells, (document, prediction, row) in zip(rows, expected, strict=True):
         _check("tsv by csv.excel_tab, number of cells", len(cells), len(header))
         named = dict(zip(header, map(_blank, cells), strict=True))
-        _check("tsv by csv.excel_tab, cells", [named[name] for name in ("mention", "part", "name", "matched_name")], [*map(_blank, row)])
+        _check(
+            "tsv by csv.excel_tab, cells",
+            [named[name] for name in ("mention", "part", "name", "matched_name")],
+            [*map(_blank, row)],
+        )
         owner = document.id if document else prediction.mention.document_id
-        _check("tsv by csv.excel_tab, document_id", named.get("document_id", ""), _blank(owner or ""))
+        _check(
+            "tsv by csv.excel_tab, document_id", named.get("document_id", ""), _blank(owner or "")
+        )
     if rows:
         with _reading("tsv by our reader"):
-            read = [_blank(mention.text).strip() for mention, _ in mentions.flatten(mentions.read(folder / "a.tsv", "tsv"))]
-        _check("tsv by our reader", read, [_blank(prediction.mention.text).strip() for _, prediction, _ in expected])
+            read = [
+                _blank(mention.text).strip()
+                for mention, _ in mentions.flatten(mentions.read(folder / "a.tsv", "tsv"))
+            ]
+        _check(
+            "tsv by our reader",
+            read,
+            [_blank(prediction.mention.text).strip() for _, prediction, _ in expected],
+        )
 
 
 def _rows(prediction: Prediction) -> Iterator[tuple[str, str, str, str]]:
@@ -158,7 +245,11 @@ def _jsonl(rng: random.Random, folder: Path) -> None:
     expected = [jsonl.to_json(prediction) for _, found in linked for prediction in found]
     _check("jsonl by json", [json.loads(line) for line in written.split("\n")[:-1]], expected)
     with _reading("jsonl by our readers"):
-        _check("jsonl by our reader of predictions", [jsonl.to_json(one) for one in jsonl.read(folder / "a.jsonl")], expected)
+        _check(
+            "jsonl by our reader of predictions",
+            [jsonl.to_json(one) for one in jsonl.read(folder / "a.jsonl")],
+            expected,
+        )
         read = [mention.text for mention, _ in mentions.flatten(mentions.read(folder / "a.jsonl"))]
     _check("jsonl by our reader of mentions", read, [one["mention"].strip() for one in expected])
 
@@ -169,13 +260,23 @@ def _documents(name: str, writer: ModuleType) -> Callable[[random.Random, Path],
         linked = [_document(rng, number) for number in range(rng.randint(1, 3))]
         _written(writer.write, linked, folder / "a.txt")
         with _reading(name):
-            read = [item for item in mentions.read(folder / "a.txt", name) if isinstance(item, Document)]
-        _check(f"{name}, documents", [_letters(one.id) for one in read], [_letters(one.id) for one, _ in linked])
+            read = [
+                item for item in mentions.read(folder / "a.txt", name) if isinstance(item, Document)
+            ]
+        _check(
+            f"{name}, documents",
+            [_letters(one.id) for one in read],
+            [_letters(one.id) for one, _ in linked],
+        )
         for one, (document, predictions) in zip(read, linked, strict=True):
             _check(f"{name}, text", _blank(one.text), _blank(document.text))
             key = "identifier" if writer is bioc else "pubtator:id"
             found = sorted((mention.spans, mention.metadata[key]) for mention in one.mentions)
-            _check(f"{name}, mentions", found, sorted((made.mention.spans, joined_ids(made)) for made in predictions))
+            _check(
+                f"{name}, mentions",
+                found,
+                sorted((made.mention.spans, joined_ids(made)) for made in predictions),
+            )
 
     return check
 
@@ -184,7 +285,10 @@ def _table(rng: random.Random, folder: Path) -> None:
     """Concepts come back by our reader."""
     concepts = []
     for number in range(rng.randint(1, 3)):
-        identifier, names = f"X:{number}", list(dict.fromkeys(_name(rng) for _ in range(rng.randint(1, 3))))
+        identifier, names = (
+            f"X:{number}",
+            list(dict.fromkeys(_name(rng) for _ in range(rng.randint(1, 3)))),
+        )
         kinds = ("preferred", *["exact"] * (len(names) - 1))
         made = tuple(Name(name, identifier, kind) for name, kind in zip(names, kinds, strict=True))  # type: ignore[arg-type]
         concepts.append(Concept(identifier, names[0], made, definition=_name(rng), namespace="X"))
@@ -200,7 +304,10 @@ def _name(rng: random.Random) -> str:
 
 
 def _shown(concepts: Iterable[Concept]) -> list[tuple[str, Sequence[str], str]]:
-    return [(one.id, [_blank(name.text).strip() for name in one.names], _blank(one.definition).strip()) for one in concepts]
+    return [
+        (one.id, [_blank(name.text).strip() for name in one.names], _blank(one.definition).strip())
+        for one in concepts
+    ]
 
 
 _CHECKS = (_tsv, _tsv, _jsonl, _documents("pubtator", pubtator), _documents("bioc", bioc), _table)

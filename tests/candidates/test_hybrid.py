@@ -35,7 +35,11 @@ class Letters(SparseEncoder):
     def fit(self, names: Sequence[str]) -> None: ...
 
     def encode(self, names: Sequence[str]) -> csr_matrix:
-        return csr_matrix(np.array([[name.count("a"), name.count("b")] for name in names], np.float32).reshape(len(names), 2))
+        return csr_matrix(
+            np.array([[name.count("a"), name.count("b")] for name in names], np.float32).reshape(
+                len(names), 2
+            )
+        )
 
     def save(self, folder: Path) -> None: ...
 
@@ -54,9 +58,14 @@ class Endings(Encoder):
     def dim(self) -> int:
         return self._dim
 
-    def encode(self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False) -> NDArray[np.float32]:
+    def encode(
+        self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False
+    ) -> NDArray[np.float32]:
         self.asked.append(list(names))
-        whole = [[len(name) - 3, ord(name[0]) - ord("b"), 98 - ord(name[-1])] if name else [9, 9, 9] for name in names]
+        whole = [
+            [len(name) - 3, ord(name[0]) - ord("b"), 98 - ord(name[-1])] if name else [9, 9, 9]
+            for name in names
+        ]
         return np.array(whole, np.float32).reshape(-1, 3)[:, : self.dim] % 5 - 2
 
     def save(self, folder: Path) -> None:
@@ -70,18 +79,37 @@ class Endings(Encoder):
 
 def table(names: Sequence[str], concepts: Sequence[Sequence[int]]) -> NameTable:
     rows = np.array([c for some in concepts for c in some], np.int32)
-    return NameTable(Strings.of(names), np.cumsum([0, *map(len, concepts)]), rows, np.arange(len(rows), dtype=np.int32))
+    return NameTable(
+        Strings.of(names),
+        np.cumsum([0, *map(len, concepts)]),
+        rows,
+        np.arange(len(rows), dtype=np.int32),
+    )
 
 
-def generator(names: Sequence[str], concepts: Sequence[Sequence[int]], weight: float, kinds: Any = 0, bias: Any = None) -> HybridGenerator:
+def generator(
+    names: Sequence[str],
+    concepts: Sequence[Sequence[int]],
+    weight: float,
+    kinds: Any = 0,
+    bias: Any = None,
+) -> HybridGenerator:
     encoder, made = Letters(), table(names, concepts)
     number = 1 + max(c for some in concepts for c in some)
     entry_rank = np.broadcast_to(np.array(kinds, np.int32), len(made.entries))
-    sparse = SparseGenerator(made, np.arange(number, dtype=np.int32)[::-1], entry_rank, encoder, csr_matrix(encoder.encode(names).T))
+    sparse = SparseGenerator(
+        made,
+        np.arange(number, dtype=np.int32)[::-1],
+        entry_rank,
+        encoder,
+        csr_matrix(encoder.encode(names).T),
+    )
     return HybridGenerator.index(sparse, Endings(), weight, bias)
 
 
-def with_vectors(made: HybridGenerator, vectors: NDArray[np.float32], weight: float) -> HybridGenerator:
+def with_vectors(
+    made: HybridGenerator, vectors: NDArray[np.float32], weight: float
+) -> HybridGenerator:
     return HybridGenerator(made.sparse, made.encoder, vectors, weight)
 
 
@@ -98,10 +126,19 @@ def full(made: HybridGenerator, query: str) -> dict[int, tuple[float, float, flo
 
 
 def check(made: HybridGenerator, queries: list[str], k: int) -> None:
-    owned = [(r, c) for r in range(len(made.table)) for c in made.table.concepts[made.table.indptr[r] : made.table.indptr[r + 1]]]
-    for query, (rows, scores), ranked in zip(queries, made.names(queries, k), made.concepts(queries, k), strict=True):
+    owned = [
+        (r, c)
+        for r in range(len(made.table))
+        for c in made.table.concepts[made.table.indptr[r] : made.table.indptr[r + 1]]
+    ]
+    for query, (rows, scores), ranked in zip(
+        queries, made.names(queries, k), made.concepts(queries, k), strict=True
+    ):
         parts = full(made, query)
-        order = sorted(parts, key=lambda r: (-parts[r][0], min(made._id_rank[c] for row, c in owned if row == r), r))[:k]
+        order = sorted(
+            parts,
+            key=lambda r: (-parts[r][0], min(made._id_rank[c] for row, c in owned if row == r), r),
+        )[:k]
         assert rows.tolist() == order
         assert scores.tolist() == [parts[r][0] for r in order]
         best: dict[int, tuple[float, int, int]] = {}
@@ -113,7 +150,9 @@ def check(made: HybridGenerator, queries: list[str], k: int) -> None:
         assert ranked.entries.tolist() == [best[c][2] for c in first]
         assert ranked.sparse is not None
         assert ranked.dense is not None
-        found = zip(ranked.scores.tolist(), ranked.sparse.tolist(), ranked.dense.tolist(), strict=True)
+        found = zip(
+            ranked.scores.tolist(), ranked.sparse.tolist(), ranked.dense.tolist(), strict=True
+        )
         assert list(found) == [parts[owned[best[c][2]][0]] for c in first]
 
 
@@ -121,12 +160,18 @@ def check(made: HybridGenerator, queries: list[str], k: int) -> None:
 @settings(deadline=None, max_examples=60)
 def test_rankings_are_those_of_brute_force_whatever_the_blocks(data: st.DataObject) -> None:
     names = data.draw(st.lists(WORD, min_size=1, max_size=25, unique=True))
-    concepts = [sorted(data.draw(st.sets(st.integers(0, 4), min_size=1, max_size=3))) for _ in names]
+    concepts = [
+        sorted(data.draw(st.sets(st.integers(0, 4), min_size=1, max_size=3))) for _ in names
+    ]
     if data.draw(st.booleans()):
         at = data.draw(st.integers(0, len(names)))
         names.insert(at, "")
         concepts.insert(at, [])
-    kinds = data.draw(st.lists(st.integers(0, 2), min_size=sum(map(len, concepts)), max_size=sum(map(len, concepts))))
+    kinds = data.draw(
+        st.lists(
+            st.integers(0, 2), min_size=sum(map(len, concepts)), max_size=sum(map(len, concepts))
+        )
+    )
     weight = data.draw(st.sampled_from([0, 0.5, 3, -3, -0.25]))
     cells = data.draw(st.sampled_from([1, 10, 10**6]))
     with (
@@ -134,22 +179,37 @@ def test_rankings_are_those_of_brute_force_whatever_the_blocks(data: st.DataObje
         mock.patch.multiple(base, _OVERFETCH=data.draw(st.integers(1, 3)), _CELLS=cells),
         mock.patch.multiple(hybrid, _WEIGHTS=data.draw(st.sampled_from([1, 4, 10**6]))),
     ):
-        bias = np.array(data.draw(st.lists(st.sampled_from([0, 1, 7, -2]), min_size=len(names), max_size=len(names))), np.float32)
+        bias = np.array(
+            data.draw(
+                st.lists(st.sampled_from([0, 1, 7, -2]), min_size=len(names), max_size=len(names))
+            ),
+            np.float32,
+        )
         made = generator(names, concepts, weight, kinds, bias)
-        check(made, data.draw(st.lists(QUERY, max_size=5)), data.draw(st.sampled_from([1, 2, 4, 30])))
+        check(
+            made, data.draw(st.lists(QUERY, max_size=5)), data.draw(st.sampled_from([1, 2, 4, 30]))
+        )
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.7, -0.7, 30.0, -30.0])
-def test_the_best_names_with_vectors_of_any_numbers(sample: Path, weight: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_best_names_with_vectors_of_any_numbers(
+    sample: Path, weight: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(dense, "_CELLS", 20 * 50)
-    made = HybridGenerator.index(indexed(Dictionary.read(sample), TfidfEncoder()), Endings(), weight)
+    made = HybridGenerator.index(
+        indexed(Dictionary.read(sample), TfidfEncoder()), Endings(), weight
+    )
     random = np.random.default_rng(0)
     vectors = random.standard_normal((len(made.table), 3)).astype(np.float32)
     made, queries = with_vectors(made, vectors, weight), list(made.table.texts)[:20]
     asked = random.standard_normal((20, 3)).astype(np.float32)
     monkeypatch.setattr(made.encoder, "encode", lambda names: asked)
-    sparse = made.sparse.encoder.encode(queries) @ made.sparse.encoder.encode(list(made.table.texts)).T
-    z = asked.astype(np.float64) @ vectors.astype(np.float64).T + weight * sparse.toarray().astype(np.float64)
+    sparse = (
+        made.sparse.encoder.encode(queries) @ made.sparse.encoder.encode(list(made.table.texts)).T
+    )
+    z = asked.astype(np.float64) @ vectors.astype(np.float64).T + weight * sparse.toarray().astype(
+        np.float64
+    )
     hits = made.score(queries, 9)
     assert hits.indptr.tolist() == list(range(0, 181, 9))
     for i in range(20):
@@ -196,7 +256,9 @@ def test_only_lists_that_are_open_are_encoded_again() -> None:
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_an_encoder_that_makes_no_numbers(bad: float) -> None:
     made = generator(["a", "b"], [[0], [1]], 1.0)
-    with mock.patch.object(made.encoder, "encode", lambda names: np.full((len(names), 3), bad, np.float32)):
+    with mock.patch.object(
+        made.encoder, "encode", lambda names: np.full((len(names), 3), bad, np.float32)
+    ):
         with pytest.raises(LinkerError, match="vectors that are not finite"):
             made.names(["a"], 1)
         with pytest.raises(LinkerError, match="vectors that are not finite"):
@@ -212,14 +274,18 @@ def indexed(dictionary: Dictionary, encoder: TfidfEncoder) -> SparseGenerator:
 @pytest.fixture
 def four(tmp_path: Path) -> Dictionary:
     path = tmp_path / "small.tsv"
-    path.write_text("id\tname\tsynonyms\nA:3\tfever\tflu\nA:1\tswine flu\t\nA:2\tβ\tFlu\n", encoding="utf-8")
+    path.write_text(
+        "id\tname\tsynonyms\nA:3\tfever\tflu\nA:1\tswine flu\t\nA:2\tβ\tFlu\n", encoding="utf-8"
+    )
     return Dictionary.read(path)
 
 
 @pytest.fixture
 def made(four: Dictionary) -> HybridGenerator:
     bias = np.array([0, 1, 2, 3], np.float32)
-    return HybridGenerator.index(indexed(four, TfidfEncoder(TfidfOptions("char", 1, 2))), Endings(), -0.5, bias)
+    return HybridGenerator.index(
+        indexed(four, TfidfEncoder(TfidfOptions("char", 1, 2))), Endings(), -0.5, bias
+    )
 
 
 @pytest.fixture
@@ -234,7 +300,11 @@ def test_saving_and_loading(four: Dictionary, made: HybridGenerator, saved: Path
     assert (loaded.sparse_weight, loaded.bias.tolist()) == (-0.5, [0, 1, 2, 3])
     queries = ["flu", "fever β", "", "zz"]
     for a, b in zip(made.concepts(queries, 3), loaded.concepts(queries, 3), strict=True):
-        assert (a.concepts.tolist(), a.entries.tolist(), a.scores.tolist()) == (b.concepts.tolist(), b.entries.tolist(), b.scores.tolist())
+        assert (a.concepts.tolist(), a.entries.tolist(), a.scores.tolist()) == (
+            b.concepts.tolist(),
+            b.entries.tolist(),
+            b.scores.tolist(),
+        )
 
 
 @pytest.mark.parametrize(("add", "dtype"), [(0, np.float16), (0.1, np.float32)])
@@ -283,17 +353,27 @@ def put(values: NDArray[Any], value: float) -> NDArray[Any]:
         lambda v: put(v, -np.inf),
     ],
 )
-def test_loading_refuses_vectors_that_do_not_fit(four: Dictionary, saved: Path, change: Callable[[NDArray[Any]], NDArray[Any]]) -> None:
+def test_loading_refuses_vectors_that_do_not_fit(
+    four: Dictionary, saved: Path, change: Callable[[NDArray[Any]], NDArray[Any]]
+) -> None:
     path = saved / "dense_names" / "vectors.npy"
     np.save(path, change(np.load(path)))
-    with pytest.raises(LinkerError, match=r"the dense vectors do not fit the names \(they are .*\); train again"):
+    with pytest.raises(
+        LinkerError, match=r"the dense vectors do not fit the names \(they are .*\); train again"
+    ):
         HybridGenerator.load(saved, four, TfidfEncoder, Endings)
 
 
-@pytest.mark.parametrize("bias", [np.zeros(3, np.float32), np.zeros(4), np.array([0, 0, 0, np.nan], np.float32)])
-def test_loading_refuses_a_bias_that_does_not_fit(four: Dictionary, saved: Path, bias: NDArray[Any]) -> None:
+@pytest.mark.parametrize(
+    "bias", [np.zeros(3, np.float32), np.zeros(4), np.array([0, 0, 0, np.nan], np.float32)]
+)
+def test_loading_refuses_a_bias_that_does_not_fit(
+    four: Dictionary, saved: Path, bias: NDArray[Any]
+) -> None:
     np.save(saved / "dense_names" / "bias.npy", bias)
-    with pytest.raises(LinkerError, match=r"the dense vectors do not fit the names \(they are .*\); train again"):
+    with pytest.raises(
+        LinkerError, match=r"the dense vectors do not fit the names \(they are .*\); train again"
+    ):
         HybridGenerator.load(saved, four, TfidfEncoder, Endings)
 
 
@@ -316,9 +396,13 @@ def test_loading_refuses_a_folder_without_vectors(four: Dictionary, saved: Path)
         1.0,
     ],
 )
-def test_loading_refuses_numbers_that_are_none(four: Dictionary, saved: Path, numbers: object) -> None:
+def test_loading_refuses_numbers_that_are_none(
+    four: Dictionary, saved: Path, numbers: object
+) -> None:
     (saved / "hybrid.json").write_text(json.dumps(numbers))
-    with pytest.raises(LinkerError, match=r"the dense vectors do not fit the names \(.+\); train again"):
+    with pytest.raises(
+        LinkerError, match=r"the dense vectors do not fit the names \(.+\); train again"
+    ):
         HybridGenerator.load(saved, four, TfidfEncoder, Endings)
 
 
@@ -333,22 +417,65 @@ def test_loading_says_what_is_wrong_with_the_sparse_part(four: Dictionary, saved
 def test_some_concepts_rank_as_all_do_without_the_others(data: st.DataObject) -> None:
     names = data.draw(st.lists(WORD, min_size=1, max_size=25, unique=True))
     number = data.draw(st.integers(1, 6))
-    concepts = data.draw(st.lists(st.sets(st.integers(0, number - 1), min_size=1).map(sorted), min_size=len(names), max_size=len(names)))
+    concepts = data.draw(
+        st.lists(
+            st.sets(st.integers(0, number - 1), min_size=1).map(sorted),
+            min_size=len(names),
+            max_size=len(names),
+        )
+    )
     entries = sum(map(len, concepts))
     kinds = data.draw(st.lists(st.integers(0, 2), min_size=entries, max_size=entries))
     queries = data.draw(st.lists(WORD | QUERY, min_size=1, max_size=4))
-    made = generator(names, concepts, data.draw(st.sampled_from([0.0, 0.5, -1.0])), kinds, np.arange(len(names), dtype=np.float32) % 3)
-    wanted = data.draw(st.sets(st.sampled_from(sorted({c for some in concepts for c in some})), min_size=1))
+    made = generator(
+        names,
+        concepts,
+        data.draw(st.sampled_from([0.0, 0.5, -1.0])),
+        kinds,
+        np.arange(len(names), dtype=np.float32) % 3,
+    )
+    wanted = data.draw(
+        st.sets(st.sampled_from(sorted({c for some in concepts for c in some})), min_size=1)
+    )
     k = data.draw(st.integers(1, 6))
     some = made.among(np.isin(np.arange(len(made._id_rank)), sorted(wanted)))
-    for every, ranked in zip(made.concepts(queries, number), some.concepts(queries, k), strict=True):
-        kept = [row for row in zip(every.concepts.tolist(), every.entries.tolist(), every.scores.tolist(), strict=True) if row[0] in wanted]
-        assert list(zip(ranked.concepts.tolist(), ranked.entries.tolist(), ranked.scores.tolist(), strict=True)) == kept[:k]
-    for every_name, (rows, scores) in zip(made.names(queries, len(names)), some.names(queries, k), strict=True):
+    for every, ranked in zip(
+        made.concepts(queries, number), some.concepts(queries, k), strict=True
+    ):
+        kept = [
+            row
+            for row in zip(
+                every.concepts.tolist(), every.entries.tolist(), every.scores.tolist(), strict=True
+            )
+            if row[0] in wanted
+        ]
+        assert (
+            list(
+                zip(
+                    ranked.concepts.tolist(),
+                    ranked.entries.tolist(),
+                    ranked.scores.tolist(),
+                    strict=True,
+                )
+            )
+            == kept[:k]
+        )
+    for every_name, (rows, scores) in zip(
+        made.names(queries, len(names)), some.names(queries, k), strict=True
+    ):
         own = [
-            (row, score) for row, score in zip(every_name[0].tolist(), every_name[1].tolist(), strict=True) if wanted & set(concepts[row])
+            (row, score)
+            for row, score in zip(every_name[0].tolist(), every_name[1].tolist(), strict=True)
+            if wanted & set(concepts[row])
         ]
-        own.sort(key=lambda hit: (-hit[1], min(made._id_rank[c] for c in wanted & set(concepts[hit[0]])), hit[0]))
-        assert [(some.table.texts[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)] == [
-            (names[row], score) for row, score in own[:k]
-        ]
+        own.sort(
+            key=lambda hit: (
+                -hit[1],
+                min(made._id_rank[c] for c in wanted & set(concepts[hit[0]])),
+                hit[0],
+            )
+        )
+        assert [
+            (some.table.texts[row], score)
+            for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
+        ] == [(names[row], score) for row, score in own[:k]]

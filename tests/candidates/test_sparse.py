@@ -23,12 +23,18 @@ from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
 from linker.persistence import Strings
 from linker.text.normalize import normalize
 
-WORD = st.text("ab ", min_size=1, max_size=5).map(lambda text: " ".join(text.split())).filter(bool)  # few letters make many ties
+WORD = (
+    st.text("ab ", min_size=1, max_size=5).map(lambda text: " ".join(text.split())).filter(bool)
+)  # few letters make many ties
 UNKNOWN = st.sampled_from(["", "ΩΩ", "z", "日本 𝒳"])
 
 
 def generator(
-    names: list[str], concepts: list[list[int]], id_rank: list[int], threads: int = 0, kinds: list[int] | None = None
+    names: list[str],
+    concepts: list[list[int]],
+    id_rank: list[int],
+    threads: int = 0,
+    kinds: list[int] | None = None,
 ) -> SparseGenerator:
     indptr = np.cumsum([0, *map(len, concepts)]).astype(np.int64)
     rows = np.array([c for some in concepts for c in some], np.int32)
@@ -36,7 +42,14 @@ def generator(
     encoder = TfidfEncoder(TfidfOptions("char", 1, 2))
     encoder.fit(names)
     entry_rank = np.array(kinds or [0] * len(rows), np.int32)
-    return SparseGenerator(table, np.array(id_rank, np.int32), entry_rank, encoder, csr_matrix(encoder.encode(names).T), threads)
+    return SparseGenerator(
+        table,
+        np.array(id_rank, np.int32),
+        entry_rank,
+        encoder,
+        csr_matrix(encoder.encode(names).T),
+        threads,
+    )
 
 
 def indexed(dictionary: Dictionary) -> SparseGenerator:
@@ -57,7 +70,10 @@ def read(folder: Path, *lines: str) -> Dictionary:
 def full(made: SparseGenerator, queries: list[str]) -> np.ndarray:
     """All scores (queries, names), in float64 out of the float32 vectors."""
     encoder, names = made.encoder, list(made.table.texts)
-    return encoder.encode(queries).astype(np.float64).toarray() @ encoder.encode(names).astype(np.float64).toarray().T
+    return (
+        encoder.encode(queries).astype(np.float64).toarray()
+        @ encoder.encode(names).astype(np.float64).toarray().T
+    )
 
 
 @given(st.data())
@@ -65,27 +81,47 @@ def full(made: SparseGenerator, queries: list[str]) -> np.ndarray:
 def test_rankings_are_those_of_brute_force(data: st.DataObject) -> None:
     names = data.draw(st.lists(WORD, min_size=1, max_size=25, unique=True))
     number = data.draw(st.integers(1, 5))
-    concepts = data.draw(st.lists(st.sets(st.integers(0, number - 1), min_size=1).map(sorted), min_size=len(names), max_size=len(names)))
+    concepts = data.draw(
+        st.lists(
+            st.sets(st.integers(0, number - 1), min_size=1).map(sorted),
+            min_size=len(names),
+            max_size=len(names),
+        )
+    )
     queries = data.draw(st.lists(WORD | UNKNOWN, max_size=4))
     k = data.draw(st.integers(1, 6))
     entries = sum(map(len, concepts))
     kinds = data.draw(st.lists(st.integers(0, 2), min_size=entries, max_size=entries))
-    made = generator(names, concepts, data.draw(st.permutations(range(number))), data.draw(st.integers(1, 2)), kinds)
+    made = generator(
+        names,
+        concepts,
+        data.draw(st.permutations(range(number))),
+        data.draw(st.integers(1, 2)),
+        kinds,
+    )
     scores = full(made, queries)
-    every = made.score(queries, len(names))  # its own float32 scores, uncut, so that ties are its ties
+    every = made.score(
+        queries, len(names)
+    )  # its own float32 scores, uncut, so that ties are its ties
     own = np.zeros((len(queries), len(names)), np.float32)
     own[np.repeat(np.arange(len(queries)), np.diff(every.indptr)), every.rows] = every.scores
     assert own == pytest.approx(scores, abs=1e-6)
     rank = made._id_rank
-    for i, ((rows, found), ranked) in enumerate(zip(made.names(queries, k), made.concepts(queries, k), strict=True)):
-        expected = sorted(np.flatnonzero(own[i]).tolist(), key=lambda r: (-own[i, r], min(rank[concepts[r]]), r))[:k]
+    for i, ((rows, found), ranked) in enumerate(
+        zip(made.names(queries, k), made.concepts(queries, k), strict=True)
+    ):
+        expected = sorted(
+            np.flatnonzero(own[i]).tolist(), key=lambda r: (-own[i, r], min(rank[concepts[r]]), r)
+        )[:k]
         assert rows.tolist() == expected
         assert found.tolist() == own[i, expected].tolist()
         owned = [(r, c) for r, some in enumerate(concepts) for c in some]  # entry by entry
         best: dict[int, tuple[float, int, int]] = {}
         for entry, (r, c) in enumerate(owned):
             best[c] = min(best.get(c, (0.0, 0, 0)), (-float(own[i, r]), kinds[entry], entry))
-        order = sorted((c for c in best if best[c][0] < 0), key=lambda c: (*best[c][:2], rank[c]))[:k]
+        order = sorted((c for c in best if best[c][0] < 0), key=lambda c: (*best[c][:2], rank[c]))[
+            :k
+        ]
         assert ranked.concepts.tolist() == order
         assert ranked.entries.tolist() == [best[c][2] for c in order]
         assert ranked.scores.tolist() == [-best[c][0] for c in order]
@@ -132,7 +168,9 @@ def test_the_name_itself_scores_one() -> None:
 
 def test_a_preferred_name_beats_a_synonym_and_a_training_name_beats_both(tmp_path: Path) -> None:
     for owner, other in (("A:1", "A:2"), ("A:2", "A:1")):
-        dictionary = read(tmp_path, f"{other}\theat\tFEVER", f"{owner}\tFever\tpyrexia", "A:3\tglow", "A:0\tchill")
+        dictionary = read(
+            tmp_path, f"{other}\theat\tFEVER", f"{owner}\tFever\tpyrexia", "A:3\tglow", "A:0\tchill"
+        )
         ranked = indexed(dictionary).concepts(["fever"], 2)[0]
         assert [dictionary.ids[c] for c in ranked.concepts] == [owner, other]
         assert ranked.scores[0] == ranked.scores[1]
@@ -149,13 +187,19 @@ def test_names_of_the_same_kind_are_ordered_by_id(tmp_path: Path) -> None:
     assert [dictionary.ids[c] for c in ranked.concepts] == sorted(dictionary.ids)
 
 
-def test_small_batches_give_what_large_ones_do(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_batches_give_what_large_ones_do(
+    sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = indexed(Dictionary.read(sample))
     queries = list(made.table.texts)[:50]
     concepts, names = made.concepts(queries, 3), made.names(queries, 3)
     monkeypatch.setattr(base, "_CELLS", 100)
     for a, b in zip(concepts, made.concepts(queries, 3), strict=True):
-        assert (a.concepts.tolist(), a.entries.tolist(), a.scores.tolist()) == (b.concepts.tolist(), b.entries.tolist(), b.scores.tolist())
+        assert (a.concepts.tolist(), a.entries.tolist(), a.scores.tolist()) == (
+            b.concepts.tolist(),
+            b.entries.tolist(),
+            b.scores.tolist(),
+        )
     for (rows, scores), (again, same) in zip(names, made.names(queries, 3), strict=True):
         assert (rows.tolist(), scores.tolist()) == (again.tolist(), same.tolist())
 
@@ -167,9 +211,13 @@ def test_the_number_of_threads_changes_nothing(sample: Path) -> None:
     encoder.fit(list(table.texts))
     one = SparseGenerator.index(table, dictionary, encoder)
     ranks = dictionary.id_rank, dictionary.entry_rank
-    two, four = (SparseGenerator(table, *ranks, encoder, one._postings, threads) for threads in (1, 4))
+    two, four = (
+        SparseGenerator(table, *ranks, encoder, one._postings, threads) for threads in (1, 4)
+    )
     queries = list(table.texts)[:200]
-    for a, b, c in zip(one.concepts(queries, 5), two.concepts(queries, 5), four.concepts(queries, 5), strict=True):
+    for a, b, c in zip(
+        one.concepts(queries, 5), two.concepts(queries, 5), four.concepts(queries, 5), strict=True
+    ):
         assert a.concepts.tolist() == b.concepts.tolist() == c.concepts.tolist()
         assert a.scores.tolist() == b.scores.tolist() == c.scores.tolist()
 
@@ -182,7 +230,11 @@ def test_every_name_of_the_sample_finds_its_concepts(sample: Path) -> None:
     made = SparseGenerator.index(table, dictionary, encoder)
     for row, ranked in enumerate(made.concepts(list(table.texts), 10)):
         own = set(table.concepts[table.indptr[row] : table.indptr[row + 1]].tolist())
-        first = {c for c, score in zip(ranked.concepts.tolist(), ranked.scores, strict=True) if score > 1 - 1e-5}
+        first = {
+            c
+            for c, score in zip(ranked.concepts.tolist(), ranked.scores, strict=True)
+            if score > 1 - 1e-5
+        }
         assert own <= first
 
 
@@ -207,7 +259,11 @@ def test_saving_and_loading(four: Dictionary, saved: Path) -> None:
     assert isinstance(array, np.memmap)
     queries = ["flu", "fever β", ""]
     for a, b in zip(made.concepts(queries, 3), loaded.concepts(queries, 3), strict=True):
-        assert (a.concepts.tolist(), a.entries.tolist(), a.scores.tolist()) == (b.concepts.tolist(), b.entries.tolist(), b.scores.tolist())
+        assert (a.concepts.tolist(), a.entries.tolist(), a.scores.tolist()) == (
+            b.concepts.tolist(),
+            b.entries.tolist(),
+            b.scores.tolist(),
+        )
 
 
 def put(values: NDArray[Any], at: int, value: int) -> NDArray[Any]:
@@ -253,7 +309,9 @@ def test_loading_refuses_arrays_that_do_not_fit(
     manifest["sha256"][f"{file}.npy"] = files.sha256(path)
     (saved / "manifest.json").write_text(json.dumps(manifest))
     persistence.load(saved, "generator", lambda folder, _: folder)  # the checksums fit
-    with pytest.raises(LinkerError, match=r"the names and their vectors do not fit together \(.*\); train again"):
+    with pytest.raises(
+        LinkerError, match=r"the names and their vectors do not fit together \(.*\); train again"
+    ):
         SparseGenerator.load(saved, four, TfidfEncoder)
 
 
@@ -267,22 +325,59 @@ def test_loading_refuses_another_dictionary(tmp_path: Path, saved: Path) -> None
 def test_some_concepts_rank_as_all_do_without_the_others(data: st.DataObject) -> None:
     names = data.draw(st.lists(WORD, min_size=1, max_size=25, unique=True))
     number = data.draw(st.integers(1, 6))
-    concepts = data.draw(st.lists(st.sets(st.integers(0, number - 1), min_size=1).map(sorted), min_size=len(names), max_size=len(names)))
+    concepts = data.draw(
+        st.lists(
+            st.sets(st.integers(0, number - 1), min_size=1).map(sorted),
+            min_size=len(names),
+            max_size=len(names),
+        )
+    )
     entries = sum(map(len, concepts))
     kinds = data.draw(st.lists(st.integers(0, 2), min_size=entries, max_size=entries))
     queries = data.draw(st.lists(WORD | UNKNOWN, min_size=1, max_size=4))
     made = generator(names, concepts, data.draw(st.permutations(range(number))), 1, kinds)
-    wanted = data.draw(st.sets(st.sampled_from(sorted({c for some in concepts for c in some})), min_size=1))
+    wanted = data.draw(
+        st.sets(st.sampled_from(sorted({c for some in concepts for c in some})), min_size=1)
+    )
     k = data.draw(st.integers(1, 6))
     some = made.among(np.isin(np.arange(number), sorted(wanted)))
-    for every, ranked in zip(made.concepts(queries, number), some.concepts(queries, k), strict=True):
-        kept = [row for row in zip(every.concepts.tolist(), every.entries.tolist(), every.scores.tolist(), strict=True) if row[0] in wanted]
-        assert list(zip(ranked.concepts.tolist(), ranked.entries.tolist(), ranked.scores.tolist(), strict=True)) == kept[:k]
-    for every_name, (rows, scores) in zip(made.names(queries, len(names)), some.names(queries, k), strict=True):
+    for every, ranked in zip(
+        made.concepts(queries, number), some.concepts(queries, k), strict=True
+    ):
+        kept = [
+            row
+            for row in zip(
+                every.concepts.tolist(), every.entries.tolist(), every.scores.tolist(), strict=True
+            )
+            if row[0] in wanted
+        ]
+        assert (
+            list(
+                zip(
+                    ranked.concepts.tolist(),
+                    ranked.entries.tolist(),
+                    ranked.scores.tolist(),
+                    strict=True,
+                )
+            )
+            == kept[:k]
+        )
+    for every_name, (rows, scores) in zip(
+        made.names(queries, len(names)), some.names(queries, k), strict=True
+    ):
         own = [
-            (row, score) for row, score in zip(every_name[0].tolist(), every_name[1].tolist(), strict=True) if wanted & set(concepts[row])
+            (row, score)
+            for row, score in zip(every_name[0].tolist(), every_name[1].tolist(), strict=True)
+            if wanted & set(concepts[row])
         ]
-        own.sort(key=lambda hit: (-hit[1], min(made._id_rank[c] for c in wanted & set(concepts[hit[0]])), hit[0]))
-        assert [(some.table.texts[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)] == [
-            (names[row], score) for row, score in own[:k]
-        ]
+        own.sort(
+            key=lambda hit: (
+                -hit[1],
+                min(made._id_rank[c] for c in wanted & set(concepts[hit[0]])),
+                hit[0],
+            )
+        )
+        assert [
+            (some.table.texts[row], score)
+            for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
+        ] == [(names[row], score) for row, score in own[:k]]

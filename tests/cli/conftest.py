@@ -24,11 +24,15 @@ class Result(NamedTuple):
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Result]:
     """Run a command in this process; its exit code and what it wrote. No message may hold a traceback."""
 
     monkeypatch.delenv("LINKER_MODEL", raising=False)
-    monkeypatch.setattr(registry, "best", lambda: ("tfidf", "it is quick"))  # what is tried here is not the encoder
+    monkeypatch.setattr(
+        registry, "best", lambda: ("tfidf", "it is quick")
+    )  # what is tried here is not the encoder
 
     def call(*args: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["linker", *map(str, args)])
@@ -57,7 +61,9 @@ def process() -> Callable[..., Result]:
 
     def call(*args: object, **settings: Any) -> Result:
         settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 60, **settings}
-        done = subprocess.run([sys.executable, "-m", "linker.cli", *map(str, args)], check=False, **settings)
+        done = subprocess.run(
+            [sys.executable, "-m", "linker.cli", *map(str, args)], check=False, **settings
+        )
         result = Result(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
         assert "Traceback" not in result.err
         assert "Exception ignored" not in result.err
@@ -79,7 +85,10 @@ def medic(tmp_path: Path) -> Callable[..., Path]:
     """Write a dictionary in MEDIC's format out of (name, id, parents, synonyms) rows."""
 
     def write(*rows: tuple[str, str, str, str], file: str = "medic.tsv") -> Path:
-        lines = (f"{name}\t{identifier}\t\t\t{parents}\t\t\t{synonyms}\t\n" for name, identifier, parents, synonyms in rows)
+        lines = (
+            f"{name}\t{identifier}\t\t\t{parents}\t\t\t{synonyms}\t\n"
+            for name, identifier, parents, synonyms in rows
+        )
         path = tmp_path / file
         path.write_text(HEADER + "".join(lines), encoding="utf-8")
         return path

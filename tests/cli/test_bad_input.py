@@ -21,14 +21,35 @@ def row(name: str, identifier: str, parents: str = "", synonyms: str = "") -> by
 
 
 DICTIONARIES = {
-    "not a dictionary": (b"Dear reader,\nthis is a letter.\n", "is not a dictionary in a format .* 'Dear reader,'; .*--dict-format"),
+    "not a dictionary": (
+        b"Dear reader,\nthis is a letter.\n",
+        "is not a dictionary in a format .* 'Dear reader,'; .*--dict-format",
+    ),
     "empty": (b"", "the file is empty; expected a dictionary; check the path"),
-    "a header alone": (HEADER, "the file holds no concepts in the format medic; check the path and --dict-format"),
-    "columns": (HEADER + ASTHMA + b"Cough\tMESH:D003371\n", r"line 3: 2 columns: 'Cough\\tMESH:D003371'; expected 9: DiseaseName.*fetch"),
-    "table columns": (b"id\tname\nD:1\tcough\tx\n", r"line 2: 3 columns: .*; expected 2, as in the header; quote cells"),
-    "empty id": (HEADER + row("Cough", ""), "line 2: the concept id is empty; expected an identifier .*; give one or remove the line"),
-    "empty name": (HEADER + row("", "D003371"), "line 2: the concept name is empty: 'MESH:D003371'; expected a name; give one or remove"),
-    "no bars": (b"D003371||cough\nD001249 asthma\n", r"line 2: the line has no \|\|: 'D001249 asthma'; expected id\|\|name; check"),
+    "a header alone": (
+        HEADER,
+        "the file holds no concepts in the format medic; check the path and --dict-format",
+    ),
+    "columns": (
+        HEADER + ASTHMA + b"Cough\tMESH:D003371\n",
+        r"line 3: 2 columns: 'Cough\\tMESH:D003371'; expected 9: DiseaseName.*fetch",
+    ),
+    "table columns": (
+        b"id\tname\nD:1\tcough\tx\n",
+        r"line 2: 3 columns: .*; expected 2, as in the header; quote cells",
+    ),
+    "empty id": (
+        HEADER + row("Cough", ""),
+        "line 2: the concept id is empty; expected an identifier .*; give one or remove the line",
+    ),
+    "empty name": (
+        HEADER + row("", "D003371"),
+        "line 2: the concept name is empty: 'MESH:D003371'; expected a name; give one or remove",
+    ),
+    "no bars": (
+        b"D003371||cough\nD001249 asthma\n",
+        r"line 2: the line has no \|\|: 'D001249 asthma'; expected id\|\|name; check",
+    ),
     "duplicate ids": (
         HEADER + ASTHMA + row("Asthma too", "MESH:D001249"),
         "line 3: the concept id occurs a second time: 'MESH:D001249'; expected one record for each id; merge the records",
@@ -37,13 +58,22 @@ DICTIONARIES = {
         HEADER + ASTHMA + row("Cough", "MESH:D003371", "MESH:D012818"),
         "line 3: a parent is not there: 'MESH:D012818'; expected the id of a concept; add the parent, or give the file",
     ),
-    "broken gzip": (gzip.compress(HEADER + ASTHMA * 1000, mtime=0)[:60], r"the gzip data is broken after line \d.*; fetch the file again"),
+    "broken gzip": (
+        gzip.compress(HEADER + ASTHMA * 1000, mtime=0)[:60],
+        r"the gzip data is broken after line \d.*; fetch the file again",
+    ),
     "latin-1": (
         HEADER + "Sjögren disease\tMESH:D012859\t\t\t\t\t\t\t\n".encode("latin-1"),
         "line 2: byte 0xf6 is not UTF-8: 'Sjögren disease.*; expected UTF-8; convert it: iconv -f LATIN1 -t UTF-8",
     ),
-    "utf-16": ((HEADER + ASTHMA).decode().encode("utf-16"), "line 1: the file is UTF-16; expected UTF-8; convert it: iconv -f UTF-16"),
-    "binary": (b"\x7fELF\x02\x01\x00\x00\n" + ASTHMA, "line 1: the file is binary .*; expected text; give the text file itself"),
+    "utf-16": (
+        (HEADER + ASTHMA).decode().encode("utf-16"),
+        "line 1: the file is UTF-16; expected UTF-8; convert it: iconv -f UTF-16",
+    ),
+    "binary": (
+        b"\x7fELF\x02\x01\x00\x00\n" + ASTHMA,
+        "line 1: the file is binary .*; expected text; give the text file itself",
+    ),
     "a long line": (
         HEADER + row("x" * 200_000, "D003371"),
         "line 2: the line has more than 100,000 characters: 'x{80}…'; expected one record a line; check its line ends and quotes",
@@ -53,31 +83,46 @@ DICTIONARIES = {
 
 @pytest.mark.parametrize("case", DICTIONARIES)
 @pytest.mark.parametrize("command", [("train", "--dict"), ("dictionary", "stats")])
-def test_dictionaries(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], case: str) -> None:
+def test_dictionaries(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], case: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     content, message = DICTIONARIES[case]
     Path("d.tsv").write_bytes(content)
     result = run(*command, "d.tsv")
     assert result.code == 1
-    assert re.fullmatch(rf"linker: d\.tsv(: |, ){message}.*", result.err.strip(), re.DOTALL), result.err
+    assert re.fullmatch(rf"linker: d\.tsv(: |, ){message}.*", result.err.strip(), re.DOTALL), (
+        result.err
+    )
     assert result.out == ""
     assert not Path("linker-model").exists()
 
 
-@pytest.mark.parametrize("change", [lambda text: b"\xef\xbb\xbf" + text, lambda text: text.replace(b"\n", b"\r\n"), gzip.compress])
-def test_a_bom_windows_line_ends_and_gzip_are_no_matter(run: Run, tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [lambda text: b"\xef\xbb\xbf" + text, lambda text: text.replace(b"\n", b"\r\n"), gzip.compress],
+)
+def test_a_bom_windows_line_ends_and_gzip_are_no_matter(
+    run: Run, tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
     dictionary, mentions = tmp_path / "d.tsv", tmp_path / "m.txt"
     dictionary.write_bytes(change(HEADER + ASTHMA))
     mentions.write_bytes(change(b"wheezing disease\n"))
     assert run("train", "--dict", dictionary, "-o", tmp_path / "model").code == 0
     result = run("link", mentions, "--model", tmp_path / "model")
     assert (result.code, result.err) == (0, "")
-    assert result.out.splitlines()[1] == "wheezing disease\twheezing disease\tMESH:D001249\tAsthma\t1.0000\twheezing disease\t1"
+    assert (
+        result.out.splitlines()[1]
+        == "wheezing disease\twheezing disease\tMESH:D001249\tAsthma\t1.0000\twheezing disease\t1"
+    )
 
 
 PUBTATOR = b"1|t|Asthma in children\n1|a|None.\n"
 MENTIONS = {
-    "empty": (b"", "holds no mentions or documents; check that it is the right file, and its format"),
+    "empty": (
+        b"",
+        "holds no mentions or documents; check that it is the right file, and its format",
+    ),
     "span": (
         PUBTATOR + b"1\t0\t5\tAsthma\tDisease\tD001249\n",
         "line 3: the text of document 1 at 0-5 is 'Asthm', not the mention: 'Asthma'; expected offsets .*; mend the offsets, or skip",
@@ -86,37 +131,67 @@ MENTIONS = {
         PUBTATOR + b"1\t90\t96\tAsthma\tDisease\tD001249\n",
         "line 3: the text of document 1 at 90-96 is ''.*mend the offsets",
     ),
-    "broken gzip": (gzip.compress(b"asthma\n" * 3_000, mtime=0)[:-10], r"the gzip data is broken.*; fetch the file again"),
-    "latin-1": ("Sjögren\n".encode("latin-1"), "line 1: byte 0xf6 is not UTF-8: 'Sjögren.*; expected UTF-8; convert it: iconv"),
-    "utf-16": ("asthma\n".encode("utf-16"), "line 1: the file is UTF-16; expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8"),
-    "binary": (b"asthma\ncou\x00gh\n", "line 2: the file is binary .*; expected text; give the text file itself, plain or gzip"),
-    "a long line": (b"asthma\n" + b"x" * 200_000 + b"\n", "line 2: the line has more than 100,000 characters: 'x{80}…'; expected one rec"),
+    "broken gzip": (
+        gzip.compress(b"asthma\n" * 3_000, mtime=0)[:-10],
+        r"the gzip data is broken.*; fetch the file again",
+    ),
+    "latin-1": (
+        "Sjögren\n".encode("latin-1"),
+        "line 1: byte 0xf6 is not UTF-8: 'Sjögren.*; expected UTF-8; convert it: iconv",
+    ),
+    "utf-16": (
+        "asthma\n".encode("utf-16"),
+        "line 1: the file is UTF-16; expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8",
+    ),
+    "binary": (
+        b"asthma\ncou\x00gh\n",
+        "line 2: the file is binary .*; expected text; give the text file itself, plain or gzip",
+    ),
+    "a long line": (
+        b"asthma\n" + b"x" * 200_000 + b"\n",
+        "line 2: the line has more than 100,000 characters: 'x{80}…'; expected one rec",
+    ),
     "a long mention": (
         b"x" * 2000 + b"\n",
         "line 1: the mention has 2,000 characters: 'x{80}…'; expected a name .*; give one mention a line",
     ),
-    "json": (b'{"mention": "asthma"}\n{"mention": \n', "line 2: the line is not JSON .*; expected .*; write one object a line"),
-    "columns": (b"asthma\tD001249\ncough\n", "line 2: the line has 1 column: 'cough'; expected mention<TAB>id; add the id"),
+    "json": (
+        b'{"mention": "asthma"}\n{"mention": \n',
+        "line 2: the line is not JSON .*; expected .*; write one object a line",
+    ),
+    "columns": (
+        b"asthma\tD001249\ncough\n",
+        "line 2: the line has 1 column: 'cough'; expected mention<TAB>id; add the id",
+    ),
 }
 
 
 @pytest.mark.parametrize("case", MENTIONS)
-def test_mentions(run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+def test_mentions(
+    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     content, message = MENTIONS[case]
     Path("m.txt").write_bytes(content)
     Path("out.tsv").write_text("old\n")
     result = run("link", "m.txt", "--model", trained, "-o", "out.tsv")
     assert result.code == 1
-    assert re.fullmatch(rf"linker: m\.txt(: |, ){message}.*", result.err.strip(), re.DOTALL), result.err
+    assert re.fullmatch(rf"linker: m\.txt(: |, ){message}.*", result.err.strip(), re.DOTALL), (
+        result.err
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.txt", "out.tsv"]
     assert Path("out.tsv").read_text() == "old\n"
 
 
 @pytest.mark.parametrize("case", MENTIONS)
-def test_mentions_to_train_and_judge_with(run: Run, trained: Path, sample: Path, tmp_path: Path, case: str) -> None:
+def test_mentions_to_train_and_judge_with(
+    run: Run, trained: Path, sample: Path, tmp_path: Path, case: str
+) -> None:
     (tmp_path / "m.txt").write_bytes(MENTIONS[case][0])
-    for command in (("evaluate", tmp_path / "m.txt", "--model", trained), ("train", "--dict", sample, "--mentions", tmp_path / "m.txt")):
+    for command in (
+        ("evaluate", tmp_path / "m.txt", "--model", trained),
+        ("train", "--dict", sample, "--mentions", tmp_path / "m.txt"),
+    ):
         result = run(*command, *(("-o", tmp_path / "model") if command[0] == "train" else ()))
         assert result.code == 1
         assert f"linker: {tmp_path / 'm.txt'}" in result.err
@@ -139,7 +214,10 @@ def test_files_that_are_not_there(run: Run, trained: Path, sample: Path, tmp_pat
     ):
         result = run(*command)
         assert (result.code, result.out) == (1, "")
-        assert result.err.splitlines()[-1] == f"linker: {nowhere}: there is no such file; check the path"
+        assert (
+            result.err.splitlines()[-1]
+            == f"linker: {nowhere}: there is no such file; check the path"
+        )
 
 
 def test_folders_where_files_belong(run: Run, trained: Path, tmp_path: Path) -> None:
@@ -150,15 +228,28 @@ def test_folders_where_files_belong(run: Run, trained: Path, tmp_path: Path) -> 
     )
     result = run("dictionary", "stats", tmp_path)
     assert result.code == 1
-    assert result.err.startswith(f"linker: {tmp_path}: is not a dictionary in a format that linker knows; expected one of medic, obo")
+    assert result.err.startswith(
+        f"linker: {tmp_path}: is not a dictionary in a format that linker knows; expected one of medic, obo"
+    )
 
 
 def test_bad_records_can_be_skipped_reported_and_counted(run: Run, tmp_path: Path) -> None:
-    rows = (row("Cough", "D003371", "D999999"), row("", "D000001"), row("Asthma", "D001249"), b"short\n")
+    rows = (
+        row("Cough", "D003371", "D999999"),
+        row("", "D000001"),
+        row("Asthma", "D001249"),
+        b"short\n",
+    )
     (tmp_path / "d.tsv").write_bytes(HEADER + ASTHMA + b"".join(rows))
-    result = run("train", "--dict", tmp_path / "d.tsv", "--on-error", "skip", "-o", tmp_path / "model")
+    result = run(
+        "train", "--dict", tmp_path / "d.tsv", "--on-error", "skip", "-o", tmp_path / "model"
+    )
     assert result.code == 0
-    skipped = [line.removeprefix(f"linker: skipped: {tmp_path / 'd.tsv'}, ") for line in result.err.splitlines() if "skipped: " in line]
+    skipped = [
+        line.removeprefix(f"linker: skipped: {tmp_path / 'd.tsv'}, ")
+        for line in result.err.splitlines()
+        if "skipped: " in line
+    ]
     assert [line.partition(";")[0] for line in skipped] == [
         "line 4: the concept name is empty: 'MESH:D000001'",
         "line 5: the concept id occurs a second time: 'MESH:D001249'",
@@ -173,38 +264,92 @@ def test_bad_mentions_can_be_skipped(run: Run, trained: Path, tmp_path: Path) ->
     (tmp_path / "m.txt").write_bytes(b"asthma\n\nbreast cancer\n" + b"x" * 2000 + b"\n")
     result = run("link", tmp_path / "m.txt", "--model", trained, "--on-error", "skip", "-k", "1")
     assert result.code == 0
-    assert [line.split("\t")[0] for line in result.out.splitlines()] == ["mention", "asthma", "", "breast cancer"]
+    assert [line.split("\t")[0] for line in result.out.splitlines()] == [
+        "mention",
+        "asthma",
+        "",
+        "breast cancer",
+    ]
     assert "m.txt, line 4: the mention has 2,000 characters" in result.err
     assert result.err.endswith("1 bad record was skipped\n")
 
 
-def test_texts_that_cannot_be_written_are_bad_records(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_texts_that_cannot_be_written_are_bad_records(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "m.jsonl"
-    path.write_text('{"mention": "asthma", "document_id": "\\ud800"}\n{"mention": "asthma", "document_id": "d"}\n')
+    path.write_text(
+        '{"mention": "asthma", "document_id": "\\ud800"}\n{"mention": "asthma", "document_id": "d"}\n'
+    )
     for form in ("jsonl", "tsv"):
         result = run("link", path, "--model", trained, "--format", form)
-        assert (result.code, "m.jsonl, line 1: the line is not JSON (it holds half a surrogate pair" in result.err) == (1, True)
-        result = run("link", path, "--model", trained, "--format", form, "--on-error", "skip", "-o", tmp_path / "out")
+        assert (
+            result.code,
+            "m.jsonl, line 1: the line is not JSON (it holds half a surrogate pair" in result.err,
+        ) == (1, True)
+        result = run(
+            "link",
+            path,
+            "--model",
+            trained,
+            "--format",
+            form,
+            "--on-error",
+            "skip",
+            "-o",
+            tmp_path / "out",
+        )
         assert (result.code, "1 bad record was skipped" in result.err) == (0, True)
         assert "asthma" in (tmp_path / "out").read_text()
 
 
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="there is no /proc/self/mem, whose reading fails")
-def test_an_input_that_cannot_be_read_is_not_blamed_on_the_output(run: Run, trained: Path, tmp_path: Path) -> None:
-    result = run("link", "/proc/self/mem", "--input-format", "txt", "--model", trained, "-o", tmp_path / "out")
-    assert (result.code, result.err) == (1, "linker: /proc/self/mem: cannot be read: Input/output error\n")
+@pytest.mark.skipif(
+    not Path("/proc/self/mem").exists(), reason="there is no /proc/self/mem, whose reading fails"
+)
+def test_an_input_that_cannot_be_read_is_not_blamed_on_the_output(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    result = run(
+        "link",
+        "/proc/self/mem",
+        "--input-format",
+        "txt",
+        "--model",
+        trained,
+        "-o",
+        tmp_path / "out",
+    )
+    assert (result.code, result.err) == (
+        1,
+        "linker: /proc/self/mem: cannot be read: Input/output error\n",
+    )
 
 
 def test_a_type_that_is_not_there(run: Run, trained: Path, sample: Path) -> None:
-    result = run("link", sample.with_name("sample_documents.pubtator.txt"), "--type", "Gene", "--model", trained)
+    result = run(
+        "link",
+        sample.with_name("sample_documents.pubtator.txt"),
+        "--type",
+        "Gene",
+        "--model",
+        trained,
+    )
     assert result.code == 1
-    assert "holds no mentions of type 'Gene'; expected one of its types: Disease; choose with --type" in result.err
+    assert (
+        "holds no mentions of type 'Gene'; expected one of its types: Disease; choose with --type"
+        in result.err
+    )
 
 
-def test_mentions_that_are_not_annotated_teach_nothing(run: Run, trained: Path, sample: Path, tmp_path: Path) -> None:
+def test_mentions_that_are_not_annotated_teach_nothing(
+    run: Run, trained: Path, sample: Path, tmp_path: Path
+) -> None:
     mentions = sample.with_name("sample_mentions.txt")
     message = f"linker: {mentions}: holds no annotated mentions; give a file with gold ids"
-    for command in (("train", "--dict", sample, "-o", tmp_path / "m", "--mentions", mentions), ("evaluate", mentions, "--model", trained)):
+    for command in (
+        ("train", "--dict", sample, "-o", tmp_path / "m", "--mentions", mentions),
+        ("evaluate", mentions, "--model", trained),
+    ):
         result = run(*command)
         assert result.code == 1
         assert message in result.err

@@ -38,25 +38,43 @@ def test_stats(run: Run, old: Path, trained: Path) -> None:
     assert (result.code, result.err) == (0, "")
     assert result.out.splitlines()[0] == "old.tsv  medic  release not stated  3 concepts"
     figures = dict(re.split(r"  +", line) for line in result.out.splitlines()[1:])
-    assert figures == figures | {"concepts": "3", "names": "6", "distinct names": "5", "ambiguous names": "1", "parent edges": "2"}
-    assert figures == figures | {"namespaces": "MESH 3", "names by kind": "preferred 3, exact 3", "roots": "MESH:D000001", "cycles": "none"}
+    assert figures == figures | {
+        "concepts": "3",
+        "names": "6",
+        "distinct names": "5",
+        "ambiguous names": "1",
+        "parent edges": "2",
+    }
+    assert figures == figures | {
+        "namespaces": "MESH 3",
+        "names by kind": "preferred 3, exact 3",
+        "roots": "MESH:D000001",
+        "cycles": "none",
+    }
     record = json.loads(run("dictionary", "stats", old, "--json").out)
     assert (record["concepts"], record["depth"], record["cycles"]) == (3, 1, [])
     assert "  346 concepts" in run("dictionary", "stats", trained).out  # a model folder
 
 
 def test_stats_of_a_filtered_dictionary(run: Run, sample: Path) -> None:
-    record = json.loads(run("dictionary", "stats", sample, "--namespaces", "OMIM, HP", "--json").out)
+    record = json.loads(
+        run("dictionary", "stats", sample, "--namespaces", "OMIM, HP", "--json").out
+    )
     assert list(record["namespaces"]) == ["OMIM"]
 
 
 def test_convert(run: Run, sample: Path, tmp_path: Path) -> None:
     for name in ("table.tsv", "table.tsv.gz"):
         assert run("dictionary", "convert", sample, "-o", tmp_path / name) == (0, "", "")
-    assert gzip.decompress((tmp_path / "table.tsv.gz").read_bytes()) == (tmp_path / "table.tsv").read_bytes()
+    assert (
+        gzip.decompress((tmp_path / "table.tsv.gz").read_bytes())
+        == (tmp_path / "table.tsv").read_bytes()
+    )
     assert run("dictionary", "convert", sample).out == (tmp_path / "table.tsv").read_text("utf-8")
     one, other = Dictionary.read(sample), Dictionary.read(tmp_path / "table.tsv")
-    assert [one.concept(row) for row in range(len(one))] == [other.concept(row) for row in range(len(other))]
+    assert [one.concept(row) for row in range(len(one))] == [
+        other.concept(row) for row in range(len(other))
+    ]
     assert run("dictionary", "diff", sample, tmp_path / "table.tsv").err == "no difference\n"
 
 
@@ -75,7 +93,11 @@ def test_convert_leaves_the_old_file_where_it_fails(run: Run, old: Path, tmp_pat
 
 
 def test_diff(run: Run, old: Path, medic: Callable[..., Path]) -> None:
-    new = medic(("Disease", "D000001", "", ""), ("Coughs", "D000002", "", "tussis|Cough"), ("Sneeze", "D000004", "D000001", ""))
+    new = medic(
+        ("Disease", "D000001", "", ""),
+        ("Coughs", "D000002", "", "tussis|Cough"),
+        ("Sneeze", "D000004", "D000001", ""),
+    )
     result = run("dictionary", "diff", old, new)
     assert result.code == 0
     lines = result.out.splitlines()
@@ -99,16 +121,30 @@ def test_differences_are_quoted_where_that_is_needed(run: Run, old: Path, tmp_pa
 
 
 def test_search(run: Run, old: Path, sample: Path) -> None:
-    assert run("dictionary", "search", old, "COUGHING").out == ("MESH:D000002\tCough\n  also: tussis | coughing\n  parents: MESH:D000001\n")
-    assert run("dictionary", "search", sample, "OMIM:300100").out.startswith("MESH:D000326\tAdrenoleukodystrophy\n")  # an alternative id
+    assert run("dictionary", "search", old, "COUGHING").out == (
+        "MESH:D000002\tCough\n  also: tussis | coughing\n  parents: MESH:D000001\n"
+    )
+    assert run("dictionary", "search", sample, "OMIM:300100").out.startswith(
+        "MESH:D000326\tAdrenoleukodystrophy\n"
+    )  # an alternative id
     result = run("dictionary", "search", old, "tussis", "-n", "1")
-    assert (len(re.findall("^MESH", result.out, re.MULTILINE)), result.err) == (1, "there are more; show more with -n 2\n")
-    assert run("dictionary", "search", old, "gout") == (0, "", "no concept has the id or a name with 'gout'\n")
+    assert (len(re.findall("^MESH", result.out, re.MULTILINE)), result.err) == (
+        1,
+        "there are more; show more with -n 2\n",
+    )
+    assert run("dictionary", "search", old, "gout") == (
+        0,
+        "",
+        "no concept has the id or a name with 'gout'\n",
+    )
 
 
 def test_standard_input_is_no_dictionary(run: Run) -> None:
     result = run("dictionary", "stats", "-")
-    assert (result.code, result.err) == (1, "linker: a dictionary cannot be read from standard input; name a file\n")
+    assert (result.code, result.err) == (
+        1,
+        "linker: a dictionary cannot be read from standard input; name a file\n",
+    )
 
 
 def test_filters_of_a_saved_dictionary_are_refused(run: Run, trained: Path) -> None:
@@ -122,12 +158,23 @@ def test_filters_of_a_saved_dictionary_are_refused(run: Run, trained: Path) -> N
 def test_several_bad_records_are_counted_in_the_plural(run: Run, old: Path) -> None:
     with old.open("a") as file:
         file.write("short\nshorter\n")
-    assert run("dictionary", "convert", old, "--on-error", "skip").err.endswith("\n2 bad records were skipped\n")
+    assert run("dictionary", "convert", old, "--on-error", "skip").err.endswith(
+        "\n2 bad records were skipped\n"
+    )
 
 
-def test_convert_gives_the_training_names_of_a_model(run: Run, sample: Path, tmp_path: Path) -> None:
-    (tmp_path / "m.tsv").write_text("sugar trouble\tD003924\nsugar ills\tD003924\nasthma\tD001249\n")
-    assert run("train", "--dict", sample, "--mentions", tmp_path / "m.tsv", "-o", tmp_path / "model").code == 0
+def test_convert_gives_the_training_names_of_a_model(
+    run: Run, sample: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "m.tsv").write_text(
+        "sugar trouble\tD003924\nsugar ills\tD003924\nasthma\tD001249\n"
+    )
+    assert (
+        run(
+            "train", "--dict", sample, "--mentions", tmp_path / "m.tsv", "-o", tmp_path / "model"
+        ).code
+        == 0
+    )
     result = run("dictionary", "convert", tmp_path / "model")
     assert (result.code, result.err) == (0, "")
     header, *lines = (line.split("\t") for line in result.out.splitlines())
@@ -139,7 +186,9 @@ def test_convert_gives_the_training_names_of_a_model(run: Run, sample: Path, tmp
 
 
 def test_tables_with_semicolons(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text('id;name;synonyms\nX:1;"Cough; dry";tussis|dry, hacking cough\n')
+    (tmp_path / "t.csv").write_text(
+        'id;name;synonyms\nX:1;"Cough; dry";tussis|dry, hacking cough\n'
+    )
     lines = run("dictionary", "search", tmp_path / "t.csv", "tussis").out.splitlines()
     assert lines == ["X:1\tCough; dry", "  also: tussis | dry, hacking cough"]
 

@@ -41,7 +41,11 @@ def test_the_table_and_the_files(run: Run, trained: Path, mentions: Path, tmp_pa
     assert result.code == 0
     table = rows(result.out)
     assert result.out.splitlines()[0].split() == ["n", "Acc@1", "Acc@2", "Acc@50", "MRR"]
-    assert table["all"][:3] == ["5", "0.6000", "0.8000"]  # right: two, and the one without a concept; then the father of male breast cancer
+    assert table["all"][:3] == [
+        "5",
+        "0.6000",
+        "0.8000",
+    ]  # right: two, and the one without a concept; then the father of male breast cancer
     assert table["hyponym"] == ["1", "a descendant of the right concept"]
     assert table["concept_not_in_dictionary"] == ["1", "no annotated id is in the dictionary"]
     record = json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))
@@ -55,49 +59,104 @@ def test_the_table_and_the_files(run: Run, trained: Path, mentions: Path, tmp_pa
     assert [line.split("\t")[1:6] for line in outcomes] == [
         ["mention", "gold", "rank", "concept_id", "matched_name"],
         ["breast cancer", "MESH:D001943", "1", "MESH:D001943", "breast cancer"],
-        ["breast and ovarian cancer", "MESH:D001943|MESH:D010051", "1", "MESH:D001943|MESH:D010051", "breast cancer|ovarian cancer"],
+        [
+            "breast and ovarian cancer",
+            "MESH:D001943|MESH:D010051",
+            "1",
+            "MESH:D001943|MESH:D010051",
+            "breast cancer|ovarian cancer",
+        ],
         ["male breast cancer", "MESH:D001943", "2", "MESH:D018567", "male breast cancer"],
         ["…", "-1", "1", "-1", ""],
         ["asthma", "MESH:C999999", "", "MESH:D001249", "Asthma"],
     ]
-    assert [line.rpartition("\t")[2] for line in outcomes[1:]] == ["", "", "hyponym", "", "concept_not_in_dictionary"]
+    assert [line.rpartition("\t")[2] for line in outcomes[1:]] == [
+        "",
+        "",
+        "hyponym",
+        "",
+        "concept_not_in_dictionary",
+    ]
 
 
 def test_outcomes_are_quoted_where_that_is_needed(run: Run, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "gold.tsv").write_text('"breast" cancer\tD001943\n')
-    assert run("evaluate", tmp_path / "gold.tsv", "--model", trained, "-o", tmp_path / "out").code == 0
+    assert (
+        run("evaluate", tmp_path / "gold.tsv", "--model", trained, "-o", tmp_path / "out").code == 0
+    )
     with open(tmp_path / "out" / "outcomes.tsv", encoding="utf-8", newline="") as file:
         assert next(csv.DictReader(file, dialect="excel-tab"))["mention"] == '"breast" cancer'
 
 
-def test_biosyn_leaves_out_mentions_without_a_concept(run: Run, trained: Path, mentions: Path) -> None:
+def test_biosyn_leaves_out_mentions_without_a_concept(
+    run: Run, trained: Path, mentions: Path
+) -> None:
     result = run("evaluate", mentions, "--model", trained, "--protocol", "biosyn", "--k", "1")
     assert rows(result.out)["all"][:2] == ["4", "0.5000"]
     unknown, left_out = result.err.splitlines()
-    assert re.fullmatch(r"the model does not have 1 of the 3 annotated ids \(MESH 1; it has MESH \d+, OMIM \d+\)", unknown)
+    assert re.fullmatch(
+        r"the model does not have 1 of the 3 annotated ids \(MESH 1; it has MESH \d+, OMIM \d+\)",
+        unknown,
+    )
     assert left_out == "1 of 5 mentions were left out: without annotated concept"
-    assert run("evaluate", mentions, "--model", trained, "--protocol", "biosyn", "--k", "1", "-q").err == ""
+    assert (
+        run("evaluate", mentions, "--model", trained, "--protocol", "biosyn", "--k", "1", "-q").err
+        == ""
+    )
 
 
-def test_our_own_predictions_are_judged_as_the_model_is(run: Run, trained: Path, sample: Path, tmp_path: Path) -> None:
+def test_our_own_predictions_are_judged_as_the_model_is(
+    run: Run, trained: Path, sample: Path, tmp_path: Path
+) -> None:
     for name in ("sample_mentions.tsv", "sample_documents.pubtator.txt"):
         gold = sample.with_name(name)
-        assert run("link", gold, "--model", trained, "-k", "20", "--format", "jsonl", "-o", tmp_path / "p.jsonl").code == 0
+        assert (
+            run(
+                "link",
+                gold,
+                "--model",
+                trained,
+                "-k",
+                "20",
+                "--format",
+                "jsonl",
+                "-o",
+                tmp_path / "p.jsonl",
+            ).code
+            == 0
+        )
         by_model = run("evaluate", gold, "--model", trained)
-        with_model = run("evaluate", gold, "--model", trained, "--predictions", tmp_path / "p.jsonl")
+        with_model = run(
+            "evaluate", gold, "--model", trained, "--predictions", tmp_path / "p.jsonl"
+        )
         alone = run("evaluate", gold, "--predictions", tmp_path / "p.jsonl", "-o", tmp_path / "out")
         assert with_model.out == by_model.out
         assert "without --model" not in with_model.err
-        assert "without --model old ids are not resolved, and seen mentions and kinds of errors are not told apart\n" in alone.err
-        if name == "sample_mentions.tsv":  # an alternative id among its gold, which no model is asked about
+        assert (
+            "without --model old ids are not resolved, and seen mentions and kinds of errors are not told apart\n"
+            in alone.err
+        )
+        if (
+            name == "sample_mentions.tsv"
+        ):  # an alternative id among its gold, which no model is asked about
             assert rows(alone.out)["all"][1] < rows(by_model.out)["all"][1]
             continue
-        assert rows(alone.out) == {name: cells for name, cells in rows(by_model.out).items() if name in ("", "all", "95% interval")}
+        assert rows(alone.out) == {
+            name: cells
+            for name, cells in rows(by_model.out).items()
+            if name in ("", "all", "95% interval")
+        }
         record = json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))
-        assert (record["model"], record["dictionary"], record["predictions"]) == (None, None, str(tmp_path / "p.jsonl"))
+        assert (record["model"], record["dictionary"], record["predictions"]) == (
+            None,
+            None,
+            str(tmp_path / "p.jsonl"),
+        )
 
 
-def test_predictions_for_other_mentions(run: Run, trained: Path, mentions: Path, tmp_path: Path) -> None:
+def test_predictions_for_other_mentions(
+    run: Run, trained: Path, mentions: Path, tmp_path: Path
+) -> None:
     run("link", mentions, "--model", trained, "--format", "jsonl", "-o", tmp_path / "p.jsonl")
     lines = (tmp_path / "p.jsonl").read_text("utf-8").splitlines(keepends=True)
     (tmp_path / "p.jsonl").write_text("".join(lines[::-1]), encoding="utf-8")
@@ -112,23 +171,33 @@ def test_predictions_for_other_mentions(run: Run, trained: Path, mentions: Path,
 def test_types(run: Run, trained: Path, tmp_path: Path) -> None:
     text = "1|t|Asthma and aspirin\n1|a|\n1\t0\t6\tAsthma\tDisease\tD001249\n1\t11\t18\taspirin\tChemical\tD001241\n"
     (tmp_path / "d.txt").write_text(text)
-    result = run("evaluate", tmp_path / "d.txt", "--model", trained, "--type", "Disease", "--k", "1")
+    result = run(
+        "evaluate", tmp_path / "d.txt", "--model", trained, "--type", "Disease", "--k", "1"
+    )
     assert rows(result.out)["all"][:2] == ["1", "1.0000"]
     assert result.err == ""
     result = run("evaluate", tmp_path / "d.txt", "--model", trained, "-k", "1")
     assert rows(result.out)["all"][:2] == ["2", "0.5000"]  # the sample has no drugs
-    assert result.err.startswith("the model does not have 1 of the 2 annotated ids (MESH 1; it has MESH ")
+    assert result.err.startswith(
+        "the model does not have 1 of the 2 annotated ids (MESH 1; it has MESH "
+    )
     assert result.err.endswith("), and none of type Chemical: choose others with --type\n")
 
 
-def test_types_that_are_all_known_are_not_mentioned(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_types_that_are_all_known_are_not_mentioned(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
     text = "1|t|Asthma and asthma\n1|a|\n1\t0\t6\tAsthma\tDisease\tD001249\n1\t11\t17\tasthma\tModifier\tD001249\n"
     (tmp_path / "d.txt").write_text(text)
     assert run("evaluate", tmp_path / "d.txt", "--model", trained).err == ""
 
 
-def test_a_model_of_another_dictionary_is_not_judged(run: Run, trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "gold.tsv").write_text("asthma\tHP:0002099\ngout\tHP:0001997|DOID:999\ngouts\tHP:0001997\nx\t-1\n")
+def test_a_model_of_another_dictionary_is_not_judged(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "gold.tsv").write_text(
+        "asthma\tHP:0002099\ngout\tHP:0001997|DOID:999\ngouts\tHP:0001997\nx\t-1\n"
+    )
     for options in ((), ("--protocol", "biosyn")):
         result = run("evaluate", tmp_path / "gold.tsv", "--model", trained, *options)
         assert (result.code, result.out) == (1, "")
@@ -137,21 +206,56 @@ def test_a_model_of_another_dictionary_is_not_judged(run: Run, trained: Path, tm
             r"\); name a model that has them, .*\n"
         )
         assert re.fullmatch(message, result.err)
-    assert run("link", tmp_path / "gold.tsv", "--model", trained, "--format", "jsonl", "-o", tmp_path / "p.jsonl").code == 0
+    assert (
+        run(
+            "link",
+            tmp_path / "gold.tsv",
+            "--model",
+            trained,
+            "--format",
+            "jsonl",
+            "-o",
+            tmp_path / "p.jsonl",
+        ).code
+        == 0
+    )
     assert run("evaluate", tmp_path / "gold.tsv", "--predictions", tmp_path / "p.jsonl").code == 0
 
 
 def test_namespaces(run: Run, trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "gold.tsv").write_text("breast cancer\tD001943\ncomplement 2 deficiency\tOMIM:217000\n")
-    result = run("evaluate", tmp_path / "gold.tsv", "--model", trained, "-k", "1", "--namespaces", "omim", "-o", tmp_path / "out")
+    (tmp_path / "gold.tsv").write_text(
+        "breast cancer\tD001943\ncomplement 2 deficiency\tOMIM:217000\n"
+    )
+    result = run(
+        "evaluate",
+        tmp_path / "gold.tsv",
+        "--model",
+        trained,
+        "-k",
+        "1",
+        "--namespaces",
+        "omim",
+        "-o",
+        tmp_path / "out",
+    )
     assert (result.code, rows(result.out)["all"][:2]) == (0, ["2", "0.5000"])
-    assert re.match(r"the model does not have 1 of the 2 annotated ids \(MESH 1; it has OMIM \d+\)\n", result.err)
-    assert json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))["namespaces"] == ["omim"]
+    assert re.match(
+        r"the model does not have 1 of the 2 annotated ids \(MESH 1; it has OMIM \d+\)\n",
+        result.err,
+    )
+    assert json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))["namespaces"] == [
+        "omim"
+    ]
     result = run("evaluate", tmp_path / "gold.tsv", "--predictions", "x", "--namespaces", "OMIM")
-    assert (result.code, "--namespaces is for a model, not for --predictions; leave it out" in result.err) == (2, True)
+    assert (
+        result.code,
+        "--namespaces is for a model, not for --predictions; leave it out" in result.err,
+    ) == (2, True)
 
 
-def test_a_threshold_leaves_out_candidates_with_a_lower_score(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_a_threshold_leaves_out_candidates_with_a_lower_score(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "gold.tsv"
     path.write_text("breast cancer\tD001943\na cup of tea\t-1\n")
     figures = {}
@@ -159,8 +263,15 @@ def test_a_threshold_leaves_out_candidates_with_a_lower_score(run: Run, trained:
         result = run("evaluate", path, "--model", trained, "-k", "1", "--threshold", threshold)
         assert result.code == 0
         figures[threshold] = rows(result.out)["all"][:2]
-    assert figures == {"-1": ["2", "0.5000"], "0.9": ["2", "1.0000"], "1.1": ["2", "0.5000"]}  # the last: nothing is returned
-    assert run("evaluate", path, "--model", trained, "-k", "1").out == run("evaluate", path, "--model", trained, "--k", "1").out
+    assert figures == {
+        "-1": ["2", "0.5000"],
+        "0.9": ["2", "1.0000"],
+        "1.1": ["2", "0.5000"],
+    }  # the last: nothing is returned
+    assert (
+        run("evaluate", path, "--model", trained, "-k", "1").out
+        == run("evaluate", path, "--model", trained, "--k", "1").out
+    )
     for options in (("--protocol", "biosyn"), ("--predictions", path)):
         result = run("evaluate", path, "--model", trained, "--threshold", "0.9", *options)
         assert result.code == 2
@@ -170,15 +281,19 @@ def test_a_threshold_leaves_out_candidates_with_a_lower_score(run: Run, trained:
 def test_a_file_in_the_way(run: Run, trained: Path, mentions: Path) -> None:
     result = run("evaluate", mentions, "--model", trained, "-o", mentions)
     assert result.code == 1
-    assert result.err == f"linker: {mentions}: cannot be written: File exists; name another output with -o\n"
+    assert (
+        result.err
+        == f"linker: {mentions}: cannot be written: File exists; name another output with -o\n"
+    )
 
 
 @pytest.mark.parametrize("ks", ["0", "1,x", "-1", ",", "1.5", "1,1000001", "99999999999999999999"])
 def test_wrong_ks(run: Run, trained: Path, mentions: Path, ks: str) -> None:
     result = run("evaluate", mentions, "--model", trained, "--k", ks)
     assert result.code == 2
-    assert f"Invalid value for '-k' / '--k': '{ks}'; expected whole numbers from 1 to 1000000, e.g. 1,5,10,20" in " ".join(
-        result.err.split()
+    assert (
+        f"Invalid value for '-k' / '--k': '{ks}'; expected whole numbers from 1 to 1000000, e.g. 1,5,10,20"
+        in " ".join(result.err.split())
     )
 
 
@@ -187,7 +302,11 @@ def test_the_published_predictions_of_biosyn(run: Run, data: Path, tmp_path: Pat
     folder = data / "biosyn-ncbi-disease"
     with tarfile.open(folder / "ncbi-disease.tar.gz") as archive:
         for member in archive:
-            if member.isfile() and "processed_test/" in member.name and member.name.endswith(".concept"):
+            if (
+                member.isfile()
+                and "processed_test/" in member.name
+                and member.name.endswith(".concept")
+            ):
                 content = archive.extractfile(member)
                 assert content is not None
                 (tmp_path / Path(member.name).name).write_bytes(content.read())

@@ -42,7 +42,9 @@ def model(trained: Path, tmp_path: Path) -> Path:
 # ------------------------------------------------------------------------------------------------------- command lines
 
 
-@pytest.mark.parametrize("command", ["", "train", "link", "evaluate", "dictionary", "dictionary stats", "encoders"])
+@pytest.mark.parametrize(
+    "command", ["", "train", "link", "evaluate", "dictionary", "dictionary stats", "encoders"]
+)
 def test_help(run: Run, command: str) -> None:
     result = run(*command.split(), "--help")
     assert (result.code, result.err) == (0, "")
@@ -60,17 +62,32 @@ def test_version(run: Run) -> None:
         (("link",), "Missing argument 'INPUT'"),
         (("link", "x", "--modle", "y"), "No such option"),
         (("link", "x", "-k", "0"), "Invalid value for '-k': 0 is not in the range 1<=x<=1000000"),
-        (("link", "x", "-k", HUGE), f"Invalid value for '-k': {HUGE} is not in the range 1<=x<=1000000"),
-        (("link", "x", "--batch-size", HUGE), f"'--batch-size': {HUGE} is not in the range 1<=x<=1000000"),
+        (
+            ("link", "x", "-k", HUGE),
+            f"Invalid value for '-k': {HUGE} is not in the range 1<=x<=1000000",
+        ),
+        (
+            ("link", "x", "--batch-size", HUGE),
+            f"'--batch-size': {HUGE} is not in the range 1<=x<=1000000",
+        ),
         (("link", "x", "-k", "many"), "Invalid value for '-k': 'many' is not a valid integer"),
-        (("link", "x", "--threshold", "high"), "Invalid value for '--threshold': 'high' is not a valid float"),
-        (("link", "x", "--format", "xml"), "Invalid value for '--format': 'xml' is not one of 'tsv', 'jsonl', 'pubtator', 'bioc'"),
+        (
+            ("link", "x", "--threshold", "high"),
+            "Invalid value for '--threshold': 'high' is not a valid float",
+        ),
+        (
+            ("link", "x", "--format", "xml"),
+            "Invalid value for '--format': 'xml' is not one of 'tsv', 'jsonl', 'pubtator', 'bioc'",
+        ),
         (("link", "x", "y"), "Got unexpected extra argument (y)"),
         (("train",), "Missing option '--dict'"),
         (("train", "--dict", "x", "--on-error", "ignore"), "'ignore' is not one of 'stop', 'skip'"),
         (("evaluate", "x", "--protocol", "lenient"), "'lenient' is not one of 'strict', 'biosyn'"),
         (("dictionary", "search", "x", "y", "-n", "0"), "0 is not in the range 1<=x<=1000000"),
-        (("dictionary", "search", "x", "y", "-n", HUGE), f"{HUGE} is not in the range 1<=x<=1000000"),
+        (
+            ("dictionary", "search", "x", "y", "-n", HUGE),
+            f"{HUGE} is not in the range 1<=x<=1000000",
+        ),
     ],
 )
 def test_wrong_command_lines(run: Run, arguments: tuple[str, ...], message: str) -> None:
@@ -103,14 +120,19 @@ def test_quiet_is_silent(run: Run, sample: Path, mentions: Path, tmp_path: Path)
     result = run("link", mentions, "--model", tmp_path / "new", "--on-error", "skip", "-q")
     assert (result.code, result.err) == (0, "")
     result = run("link", tmp_path / "nowhere", "--model", tmp_path / "new", "-q")
-    assert (result.code, result.err) == (1, f"linker: {tmp_path / 'nowhere'}: there is no such file; check the path\n")
+    assert (result.code, result.err) == (
+        1,
+        f"linker: {tmp_path / 'nowhere'}: there is no such file; check the path\n",
+    )
 
 
 def test_debug_shows_the_traceback(run: Run, trained: Path, tmp_path: Path) -> None:
     result = run("link", tmp_path / "nowhere", "--model", trained, "--debug")
     assert result.code == 1
     assert "Traceback (most recent call last):" in result.err
-    assert result.err.endswith(f"\nlinker: {tmp_path / 'nowhere'}: there is no such file; check the path\n")
+    assert result.err.endswith(
+        f"\nlinker: {tmp_path / 'nowhere'}: there is no such file; check the path\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,11 +140,17 @@ def test_debug_shows_the_traceback(run: Run, trained: Path, tmp_path: Path) -> N
     [
         (MemoryError(), "linker: out of memory; link fewer names, or take a machine with more"),
         (OSError(5, "Input/output error", "file"), "linker: file: Input/output error"),
-        (ZeroDivisionError("x"), "linker: a bug in linker: ZeroDivisionError: x; run again with --debug and report what it prints"),
+        (
+            ZeroDivisionError("x"),
+            "linker: a bug in linker: ZeroDivisionError: x; run again with --debug and report what it prints",
+        ),
     ],
 )
 def test_failures_of_other_kinds_are_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception, message: str
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: Exception,
+    message: str,
 ) -> None:
     def fail(**_: object) -> None:
         raise error
@@ -136,18 +164,27 @@ def test_failures_of_other_kinds_are_one_sentence(
 # -------------------------------------------------------------------------------------------------------------- models
 
 
-def test_a_missing_model(run: Run, mentions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_model(
+    run: Run, mentions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     hint = "train one (linker train --dict FILE -o DIR) or name one with --model"
     for options in ((), ("--model", "linker-model")):
         for command in ("link", "evaluate"):
             result = run(command, mentions, *options)
-            assert result == (1, "", f"linker: linker-model: there is no model here (no config.json); {hint}\n")
+            assert result == (
+                1,
+                "",
+                f"linker: linker-model: there is no model here (no config.json); {hint}\n",
+            )
 
 
 def test_a_dictionary_is_no_model(run: Run, mentions: Path, model: Path) -> None:
     result = run("link", mentions, "--model", model / "dictionary")
-    assert (result.code, result.err.split(";")[0]) == (1, f"linker: {model / 'dictionary'}: there is no model here (no config.json)")
+    assert (result.code, result.err.split(";")[0]) == (
+        1,
+        f"linker: {model / 'dictionary'}: there is no model here (no config.json)",
+    )
 
 
 def test_a_model_of_another_version(run: Run, mentions: Path, model: Path) -> None:
@@ -155,7 +192,9 @@ def test_a_model_of_another_version(run: Run, mentions: Path, model: Path) -> No
     (model / "config.json").write_text(json.dumps(config | {"format_version": 99}))
     result = run("link", mentions, "--model", model)
     remedy = "train it again, or use the release of linker that wrote it"
-    message = f"{model / 'config.json'}: format_version is 99, this release ({VERSION}) reads 1; {remedy}"
+    message = (
+        f"{model / 'config.json'}: format_version is 99, this release ({VERSION}) reads 1; {remedy}"
+    )
     assert result == (1, "", f"linker: {message}\n")
 
 
@@ -201,21 +240,43 @@ def _small_files() -> None:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_a_full_disk_leaves_the_old_file(process: Run, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "m.txt").write_text("".join(f"cancer {number}\n" for number in range(2000)))
     (tmp_path / "out.tsv").write_text("old\n")
     before = contents(tmp_path)
-    result = process("link", "m.txt", "--model", trained, "-o", "out.tsv", cwd=tmp_path, preexec_fn=_small_files)
-    assert result == (1, "", "linker: out.tsv: cannot be written: File too large; free space or name another output with -o\n")
+    result = process(
+        "link", "m.txt", "--model", trained, "-o", "out.tsv", cwd=tmp_path, preexec_fn=_small_files
+    )
+    assert result == (
+        1,
+        "",
+        "linker: out.tsv: cannot be written: File too large; free space or name another output with -o\n",
+    )
     assert contents(tmp_path) == before
 
 
-def test_a_full_disk_leaves_the_old_model(process: Run, sample: Path, model: Path, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_old_model(
+    process: Run, sample: Path, model: Path, tmp_path: Path
+) -> None:
     before = contents(tmp_path)
-    result = process("train", "--dict", sample, "--encoder", "tfidf", "-o", "model", cwd=tmp_path, preexec_fn=_small_files)
+    result = process(
+        "train",
+        "--dict",
+        sample,
+        "--encoder",
+        "tfidf",
+        "-o",
+        "model",
+        cwd=tmp_path,
+        preexec_fn=_small_files,
+    )
     assert result.code == 1
     last = result.err.splitlines()[-1]
     assert re.match(r"linker: (/.*/)?model: cannot be written: ", last)
@@ -226,7 +287,9 @@ def test_a_full_disk_leaves_the_old_model(process: Run, sample: Path, model: Pat
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("command", ["link", "evaluate", "dictionary search"])
-def test_standard_output_on_a_full_disk(process: Run, sample: Path, trained: Path, command: str) -> None:
+def test_standard_output_on_a_full_disk(
+    process: Run, sample: Path, trained: Path, command: str
+) -> None:
     arguments = {
         "link": (sample.with_name("sample_mentions.txt"), "--model", trained),
         "evaluate": (sample.with_name("sample_mentions.tsv"), "--model", trained),
@@ -235,18 +298,37 @@ def test_standard_output_on_a_full_disk(process: Run, sample: Path, trained: Pat
     with open("/dev/full", "w") as full:
         result = process(*command.split(), *arguments, stdout=full)
     assert result.code == 1
-    assert result.err == "linker: standard output: cannot be written: No space left on device; free space or name another output with -o\n"
+    assert (
+        result.err
+        == "linker: standard output: cannot be written: No space left on device; free space or name another output with -o\n"
+    )
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signals_leave_nothing_behind(trained: Path, tmp_path: Path, number: signal.Signals, code: int) -> None:
+def test_signals_leave_nothing_behind(
+    trained: Path, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
     (tmp_path / "out.tsv").write_text("old\n")
-    command = [sys.executable, "-m", "linker.cli", "link", "-", "--model", str(trained), "-o", "out.tsv"]
-    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+    command = [
+        sys.executable,
+        "-m",
+        "linker.cli",
+        "link",
+        "-",
+        "--model",
+        str(trained),
+        "-o",
+        "out.tsv",
+    ]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
         assert child.stdin is not None
         assert child.stderr is not None
         deadline = time.monotonic() + 30
-        while len(os.listdir(tmp_path)) < 2 and time.monotonic() < deadline:  # until it has begun to write aside
+        while (
+            len(os.listdir(tmp_path)) < 2 and time.monotonic() < deadline
+        ):  # until it has begun to write aside
             time.sleep(0.02)
         time.sleep(0.1)
         child.send_signal(number)
@@ -275,13 +357,23 @@ main()
 
 @pytest.mark.parametrize("place", [1, 2, 10, 50, 100, 150, 200, 250])
 def test_ctrl_c_at_any_import(place: int) -> None:
-    done = subprocess.run([sys.executable, "-c", IMPORT.format(place=place)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT.format(place=place)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "linker: interrupted")
 
 
 def test_ctrl_c_behind_the_work_changes_nothing() -> None:
     code = "import atexit, signal, sys; atexit.register(signal.raise_signal, signal.SIGINT); sys.argv = ['linker', '--version']\n"
-    done = subprocess.run([sys.executable, "-c", code + "from linker.cli import main; main()"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code + "from linker.cli import main; main()"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, f"linker, version {VERSION}\n", "")
 
 
@@ -309,19 +401,37 @@ def test_closed_standard_errors_do_not_matter(process: Run, sample: Path, tmp_pa
         assert process(*command, "-o", tmp_path / name, preexec_fn=closed(*descriptors)).code == 0
         assert contents(tmp_path / name) == contents(tmp_path / "open")
     mentions = sample.with_name("sample_mentions.txt")
-    result = process("link", mentions, "--model", tmp_path / "open", "-o", tmp_path / "out", preexec_fn=closed(0, 1, 2))
+    result = process(
+        "link",
+        mentions,
+        "--model",
+        tmp_path / "open",
+        "-o",
+        tmp_path / "out",
+        preexec_fn=closed(0, 1, 2),
+    )
     assert result == (0, "", "")
-    assert (tmp_path / "out").read_text("utf-8") == process("link", mentions, "--model", tmp_path / "open").out
-    result = process("link", tmp_path / "nowhere", "--model", tmp_path / "open", preexec_fn=closed(2))
+    assert (tmp_path / "out").read_text("utf-8") == process(
+        "link", mentions, "--model", tmp_path / "open"
+    ).out
+    result = process(
+        "link", tmp_path / "nowhere", "--model", tmp_path / "open", preexec_fn=closed(2)
+    )
     assert result == (1, "", "")
 
 
 def test_closed_standard_input(process: Run, trained: Path) -> None:
     result = process("link", "-", "--model", trained, preexec_fn=closed(0))
-    assert (result.code, result.err) == (1, "linker: standard input: cannot be read: Bad file descriptor\n")
+    assert (result.code, result.err) == (
+        1,
+        "linker: standard input: cannot be read: Bad file descriptor\n",
+    )
 
 
-@pytest.mark.parametrize("command", ["link", "evaluate", "dictionary stats", "dictionary convert", "dictionary search", "encoders"])
+@pytest.mark.parametrize(
+    "command",
+    ["link", "evaluate", "dictionary stats", "dictionary convert", "dictionary search", "encoders"],
+)
 def test_closed_standard_output(process: Run, sample: Path, trained: Path, command: str) -> None:
     arguments = {
         "link": (sample.with_name("sample_mentions.txt"), "--model", trained),
@@ -332,8 +442,16 @@ def test_closed_standard_output(process: Run, sample: Path, trained: Path, comma
         "encoders": (),
     }[command]
     result = process(*command.split(), *arguments, preexec_fn=closed(1))
-    assert result == (1, "", "linker: standard output: cannot be written: Bad file descriptor; name another output with -o\n")
+    assert result == (
+        1,
+        "",
+        "linker: standard output: cannot be written: Bad file descriptor; name another output with -o\n",
+    )
 
 
 def test_help_into_closed_standard_output(process: Run) -> None:
-    assert process("--help", preexec_fn=closed(1)) == (1, "", "linker: input or output: Bad file descriptor\n")
+    assert process("--help", preexec_fn=closed(1)) == (
+        1,
+        "",
+        "linker: input or output: Bad file descriptor\n",
+    )

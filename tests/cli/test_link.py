@@ -52,17 +52,30 @@ def test_jsonl(run: Run, trained: Path, mentions: Path) -> None:
     result = run("link", mentions, "--model", trained, "-k", "2", "--format", "jsonl")
     records = [json.loads(line) for line in result.out.splitlines()]
     assert [record["mention"] for record in records] == mentions.read_text("utf-8").splitlines()
-    assert [[part["nil"] for part in record["parts"]] for record in records] == [[False, False], [False], [True]]
+    assert [[part["nil"] for part in record["parts"]] for record in records] == [
+        [False, False],
+        [False],
+        [True],
+    ]
     best = records[1]["parts"][0]["candidates"][0]
-    assert best == best | {"concept_id": "MESH:D001260", "name": "Ataxia Telangiectasia", "matched_name": "Louis-Bar syndrome"}
+    assert best == best | {
+        "concept_id": "MESH:D001260",
+        "name": "Ataxia Telangiectasia",
+        "matched_name": "Louis-Bar syndrome",
+    }
     assert (best["score"], best["dense_score"]) == (pytest.approx(1.0), None)
 
 
 def test_pubtator_and_bioc(run: Run, trained: Path, documents: Path, tmp_path: Path) -> None:
     for form, reader in (("pubtator", pubtator), ("bioc", bioc)):
-        assert run("link", documents, "--model", trained, "--format", form, "-o", tmp_path / form).code == 0
+        assert (
+            run("link", documents, "--model", trained, "--format", form, "-o", tmp_path / form).code
+            == 0
+        )
         found = {(d.id, m.spans): m.gold for d in reader.read(tmp_path / form) for m in d.mentions}
-        assert found == {(d.id, m.spans): m.gold for d in pubtator.read(documents) for m in d.mentions}, form
+        assert found == {
+            (d.id, m.spans): m.gold for d in pubtator.read(documents) for m in d.mentions
+        }, form
 
 
 def test_documents_in_tsv_keep_their_place(run: Run, trained: Path, documents: Path) -> None:
@@ -75,15 +88,25 @@ def test_loose_mentions_have_no_documents_to_write(run: Run, trained: Path, ment
     for form in ("pubtator", "bioc"):
         result = run("link", mentions, "--model", trained, "--format", form)
         assert result.code == 1
-        assert result.err == f"linker: the format {form} holds documents, and the input has loose mentions; choose tsv or jsonl\n"
+        assert (
+            result.err
+            == f"linker: the format {form} holds documents, and the input has loose mentions; choose tsv or jsonl\n"
+        )
 
 
 def test_k_and_threshold(run: Run, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "m.txt").write_text("a cup of tea\nleukaemia\n")
     for k in ("1", "3", "7"):
-        assert len(run("link", tmp_path / "m.txt", "--model", trained, "-k", k).out.splitlines()) == 1 + 2 * int(k)
-    lines = run("link", tmp_path / "m.txt", "--model", trained, "--threshold", "0.9").out.splitlines()
-    assert lines[1:] == ["a cup of tea\ta cup of tea\t\t\t\t\t", "leukaemia\tleukaemia\tMESH:D007938\tLeukemia\t1.0000\tleukaemia\t1"]
+        assert len(
+            run("link", tmp_path / "m.txt", "--model", trained, "-k", k).out.splitlines()
+        ) == 1 + 2 * int(k)
+    lines = run(
+        "link", tmp_path / "m.txt", "--model", trained, "--threshold", "0.9"
+    ).out.splitlines()
+    assert lines[1:] == [
+        "a cup of tea\ta cup of tea\t\t\t\t\t",
+        "leukaemia\tleukaemia\tMESH:D007938\tLeukemia\t1.0000\tleukaemia\t1",
+    ]
 
 
 def test_output_files(run: Run, trained: Path, mentions: Path, tmp_path: Path) -> None:
@@ -97,17 +120,27 @@ def test_output_files(run: Run, trained: Path, mentions: Path, tmp_path: Path) -
     assert run("link", mentions, "--model", trained, "-o", "-").out == expected
 
 
-def test_outputs_that_cannot_be_written(run: Run, trained: Path, mentions: Path, tmp_path: Path) -> None:
+def test_outputs_that_cannot_be_written(
+    run: Run, trained: Path, mentions: Path, tmp_path: Path
+) -> None:
     (tmp_path / "folder").mkdir()
     result = run("link", mentions, "--model", trained, "-o", tmp_path / "folder")
-    assert (result.code, result.err) == (1, f"linker: {tmp_path / 'folder'}: is a folder; name a file with -o\n")
+    assert (result.code, result.err) == (
+        1,
+        f"linker: {tmp_path / 'folder'}: is a folder; name a file with -o\n",
+    )
     output = mentions / "out.tsv"
     result = run("link", mentions, "--model", trained, "-o", output)
-    assert (result.code, result.err) == (1, f"linker: {output}: cannot be written: File exists; name another output with -o\n")
+    assert (result.code, result.err) == (
+        1,
+        f"linker: {output}: cannot be written: File exists; name another output with -o\n",
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "m.txt"]
 
 
-def test_folders_of_an_output_are_made(run: Run, trained: Path, mentions: Path, tmp_path: Path) -> None:
+def test_folders_of_an_output_are_made(
+    run: Run, trained: Path, mentions: Path, tmp_path: Path
+) -> None:
     output = tmp_path / "new" / "deep" / "out.tsv"
     assert run("link", mentions, "--model", trained, "-o", output) == (0, "", "")
     assert output.read_text("utf-8").startswith("mention\tpart\t")
@@ -117,7 +150,9 @@ def test_input_formats(run: Run, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "m").write_text("breast cancer\tMESH:D001943\n")
     told = run("link", tmp_path / "m", "--model", trained, "-k", "1").out
     assert told.splitlines()[1].startswith("breast cancer\tbreast cancer\tMESH:D001943")
-    as_text = run("link", tmp_path / "m", "--model", trained, "-k", "1", "--input-format", "txt").out
+    as_text = run(
+        "link", tmp_path / "m", "--model", trained, "-k", "1", "--input-format", "txt"
+    ).out
     assert as_text.splitlines()[1].startswith("breast cancer MESH:D001943\t")
 
 
@@ -132,7 +167,9 @@ def test_other_types_stand_as_read_in_pubtator(run: Run, trained: Path, tmp_path
     head = "1|t|Asthma and aspirin\n1|a|\n"
     chemical = "1\t11\t18\taspirin\tChemical\tD001241\n"
     (tmp_path / "d.txt").write_text(head + chemical + "1\t0\t6\tAsthma\tDisease\tD999999\n")
-    result = run("link", tmp_path / "d.txt", "--model", trained, "--type", "Disease", "--format", "pubtator")
+    result = run(
+        "link", tmp_path / "d.txt", "--model", trained, "--type", "Disease", "--format", "pubtator"
+    )
     assert (result.code, result.err) == (0, "")
     assert chemical in result.out
     assert "1\t0\t6\tAsthma\tDisease\tMESH:D001249\n" in result.out
@@ -146,14 +183,30 @@ def test_other_types_stand_as_read_in_bioc(run: Run, trained: Path, tmp_path: Pa
     )
     chemical = annotation.format("c", "Chemical", "MESH:D001241", 11, 7, "aspirin")
     disease = annotation.format("d", "Disease", "MESH:D999999", 0, 6, "Asthma")
-    text = f"<passage><offset>0</offset><text>Asthma and aspirin</text>{chemical}{disease}</passage>"
+    text = (
+        f"<passage><offset>0</offset><text>Asthma and aspirin</text>{chemical}{disease}</passage>"
+    )
     document = f"<document><id>1</id>{text}</document>"
     (tmp_path / "d.xml").write_text(f"<collection><source/><date/><key/>{document}</collection>")
-    result = run("link", tmp_path / "d.xml", "--model", trained, "--type", "Disease", "--format", "bioc", "-o", tmp_path / "out.xml")
+    result = run(
+        "link",
+        tmp_path / "d.xml",
+        "--model",
+        trained,
+        "--type",
+        "Disease",
+        "--format",
+        "bioc",
+        "-o",
+        tmp_path / "out.xml",
+    )
     assert (result.code, result.err) == (0, "")
     (read,) = bioc.read(tmp_path / "out.xml")
     assert isinstance(read, Document)
-    found = {m.text: (m.annotation_id, m.type, m.spans, m.gold, m.metadata.get("score")) for m in read.mentions}
+    found = {
+        m.text: (m.annotation_id, m.type, m.spans, m.gold, m.metadata.get("score"))
+        for m in read.mentions
+    }
     assert found == {
         "aspirin": ("c", "Chemical", ((11, 18),), (GoldGroup(("MESH:D001241",)),), None),
         "Asthma": ("d", "Disease", ((0, 6),), (GoldGroup(("MESH:D001249",)),), "1.0000"),
@@ -164,15 +217,22 @@ def test_documents_without_mentions_are_told(run: Run, trained: Path, tmp_path: 
     (tmp_path / "d.txt").write_text("1|t|Asthma\n1|a|\n\n2|t|Gout\n2|a|\n")
     result = run("link", tmp_path / "d.txt", "--model", trained, "--format", "pubtator")
     assert result.code == 0
-    assert result.err == "the documents have no marked mentions; linker links mentions that are marked, it does not find them\n"
+    assert (
+        result.err
+        == "the documents have no marked mentions; linker links mentions that are marked, it does not find them\n"
+    )
     assert run("link", tmp_path / "d.txt", "--model", trained, "-q").err == ""
     assert "1|t|Asthma" in result.out
 
 
-def test_standard_input_and_the_model_of_the_environment(process: Run, trained: Path, tmp_path: Path) -> None:
+def test_standard_input_and_the_model_of_the_environment(
+    process: Run, trained: Path, tmp_path: Path
+) -> None:
     environment = os.environ | {"LINKER_MODEL": str(trained), "PYTHONIOENCODING": "ascii"}
     text = "β-thalassaemia\r\nSjögren’s syndrome\n".encode()
-    result = process("link", "-", "-k", "1", "--format", "jsonl", input=text, env=environment, cwd=tmp_path)
+    result = process(
+        "link", "-", "-k", "1", "--format", "jsonl", input=text, env=environment, cwd=tmp_path
+    )
     assert (result.code, result.err) == (0, "")
     records = [json.loads(line) for line in result.out.splitlines()]
     assert [record["mention"] for record in records] == ["β-thalassaemia", "Sjögren’s syndrome"]
@@ -180,16 +240,37 @@ def test_standard_input_and_the_model_of_the_environment(process: Run, trained: 
     assert "\\u" not in result.out
 
 
-def test_predictions_of_standard_input_can_be_read_back(process: Run, trained: Path, documents: Path, tmp_path: Path) -> None:
-    options = ("--input-format", "pubtator", "--format", "jsonl", "--model", trained, "-o", tmp_path / "p.jsonl")
+def test_predictions_of_standard_input_can_be_read_back(
+    process: Run, trained: Path, documents: Path, tmp_path: Path
+) -> None:
+    options = (
+        "--input-format",
+        "pubtator",
+        "--format",
+        "jsonl",
+        "--model",
+        trained,
+        "-o",
+        tmp_path / "p.jsonl",
+    )
     assert process("link", "-", *options, input=documents.read_bytes()) == (0, "", "")
     given = [mention for document in pubtator.read(documents) for mention in document.mentions]
-    assert [p.mention.spans for p in jsonl.read(tmp_path / "p.jsonl")] == [mention.spans for mention in given]
+    assert [p.mention.spans for p in jsonl.read(tmp_path / "p.jsonl")] == [
+        mention.spans for mention in given
+    ]
 
 
 def test_a_reader_that_has_seen_enough_ends_it_quietly(trained: Path, tmp_path: Path) -> None:
     (tmp_path / "m.txt").write_text("".join(f"cancer {number}\n" for number in range(5000)))
-    command = [sys.executable, "-m", "linker.cli", "link", str(tmp_path / "m.txt"), "--model", str(trained)]
+    command = [
+        sys.executable,
+        "-m",
+        "linker.cli",
+        "link",
+        str(tmp_path / "m.txt"),
+        "--model",
+        str(trained),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stderr is not None
@@ -200,9 +281,30 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(trained: Path, tmp_path: 
 
 
 def test_batches_of_one_are_answered_before_the_next_mention_is_sent(trained: Path) -> None:
-    command = [sys.executable, "-m", "linker.cli", "link", "-", "--model", str(trained), "-k", "1", "--batch-size", "1"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", bufsize=1) as child:
-        timer = threading.Timer(60, child.kill)  # an answer that is held back would be waited for without end
+    command = [
+        sys.executable,
+        "-m",
+        "linker.cli",
+        "link",
+        "-",
+        "--model",
+        str(trained),
+        "-k",
+        "1",
+        "--batch-size",
+        "1",
+    ]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        bufsize=1,
+    ) as child:
+        timer = threading.Timer(
+            60, child.kill
+        )  # an answer that is held back would be waited for without end
         timer.start()
         assert child.stdin is not None
         assert child.stdout is not None
@@ -214,11 +316,18 @@ def test_batches_of_one_are_answered_before_the_next_mention_is_sent(trained: Pa
         assert child.stdout.read() == ""
         timer.cancel()
     assert child.returncode == 0
-    assert [answer.split("\t")[2] for answer in answers] == ["concept_id", "MESH:D001943", "", "MESH:D001249"]
+    assert [answer.split("\t")[2] for answer in answers] == [
+        "concept_id",
+        "MESH:D001943",
+        "",
+        "MESH:D001249",
+    ]
 
 
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="this system has no /dev/fd")
-def test_pipes_and_standard_output_by_their_names(process: Run, trained: Path, mentions: Path, tmp_path: Path) -> None:
+def test_pipes_and_standard_output_by_their_names(
+    process: Run, trained: Path, mentions: Path, tmp_path: Path
+) -> None:
     options = (mentions, "--model", trained, "-o")
     expected = process(*("link", *options), "-").out
     assert process("link", *options, "/dev/stdout").out == expected
@@ -233,10 +342,17 @@ def test_pipes_and_standard_output_by_their_names(process: Run, trained: Path, m
     assert (tmp_path / "log").read_text("utf-8") == "before\n" + expected
 
 
-def test_columns_of_a_table_are_those_of_the_input_format(run: Run, trained: Path, tmp_path: Path) -> None:
-    lines = ('{"mention": "gout"}', '{"mention": "a\\u0000\\"b", "document_id": "7", "spans": [[0, 4]]}')
+def test_columns_of_a_table_are_those_of_the_input_format(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    lines = (
+        '{"mention": "gout"}',
+        '{"mention": "a\\u0000\\"b", "document_id": "7", "spans": [[0, 4]]}',
+    )
     (tmp_path / "m.jsonl").write_text("".join(line + "\n" for line in lines))
-    rows = run("link", tmp_path / "m.jsonl", "--model", trained, "-k", "1", "-o", tmp_path / "out.tsv")
+    rows = run(
+        "link", tmp_path / "m.jsonl", "--model", trained, "-k", "1", "-o", tmp_path / "out.tsv"
+    )
     assert rows.code == 0
     with open(tmp_path / "out.tsv", encoding="utf-8", newline="") as file:
         head, first, second = csv.reader(file, "excel-tab")
@@ -244,14 +360,30 @@ def test_columns_of_a_table_are_those_of_the_input_format(run: Run, trained: Pat
     assert (first[0], first[-2:]) == ("gout", ["", ""])
     assert (second[0], second[-2:]) == ('a "b', ["7", "0-4"])
     again = run("link", tmp_path / "out.tsv", "--model", trained, "-k", "1").out
-    assert [row[0] for row in csv.reader(io.StringIO(again), "excel-tab")] == ["mention", "gout", 'a "b']
+    assert [row[0] for row in csv.reader(io.StringIO(again), "excel-tab")] == [
+        "mention",
+        "gout",
+        'a "b',
+    ]
     assert "document_id" not in again
 
 
-def test_an_empty_list_of_documents_has_the_columns_of_documents(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_an_empty_list_of_documents_has_the_columns_of_documents(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
     (tmp_path / "d.txt").write_text("1|t|Asthma\n1|a|\n")
     assert run("link", tmp_path / "d.txt", "--model", trained).out.split() == [
-        *("mention", "part", "concept_id", "name", "score", "matched_name", "rank", "document_id", "spans")
+        *(
+            "mention",
+            "part",
+            "concept_id",
+            "name",
+            "score",
+            "matched_name",
+            "rank",
+            "document_id",
+            "spans",
+        )
     ]
 
 
@@ -262,12 +394,19 @@ def test_namespaces(run: Run, trained: Path, tmp_path: Path) -> None:
     assert line["parts"][0]["candidates"][0]["concept_id"].startswith("OMIM:")
     result = run("link", *options, "--namespaces", "MESH,HP")
     assert (result.code, result.out) == (1, "")
-    assert re.fullmatch(r"linker: the model has no concept with the prefix HP; it has: MESH \d+, OMIM \d+\n", result.err)
+    assert re.fullmatch(
+        r"linker: the model has no concept with the prefix HP; it has: MESH \d+, OMIM \d+\n",
+        result.err,
+    )
 
 
 def test_the_input_is_not_replaced_by_the_output(run: Run, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "m.txt").write_text("asthma\n")
     (tmp_path / "same.txt").symlink_to(tmp_path / "m.txt")
     result = run("link", tmp_path / "m.txt", "--model", trained, "-o", tmp_path / "same.txt")
-    assert result == (1, "", f"linker: {tmp_path / 'same.txt'}: is read and would be replaced; name another output with -o\n")
+    assert result == (
+        1,
+        "",
+        f"linker: {tmp_path / 'same.txt'}: is read and would be replaced; name another output with -o\n",
+    )
     assert (tmp_path / "m.txt").read_text() == "asthma\n"

@@ -19,7 +19,9 @@ def config(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "config.json").read_text("utf-8"))
 
 
-def test_train_then_link_with_nothing_else_typed(run: Run, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_train_then_link_with_nothing_else_typed(
+    run: Run, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     result = run("train", "--dict", sample)
     assert (result.code, result.out) == (0, "")
@@ -52,7 +54,9 @@ def test_a_folder_of_others_is_left_alone(run: Run, sample: Path, tmp_path: Path
     assert [path.name for path in tmp_path.rglob("*")] == ["thesis", "chapter.txt"]
 
 
-def test_a_file_of_the_user_in_a_model_stops_before_any_work(run: Run, sample: Path, tmp_path: Path) -> None:
+def test_a_file_of_the_user_in_a_model_stops_before_any_work(
+    run: Run, sample: Path, tmp_path: Path
+) -> None:
     model = tmp_path / "model"
     assert run("train", "--dict", sample, "-o", model).code == 0
     (model / "notes.txt").write_text("mine")
@@ -72,7 +76,10 @@ def test_a_file_in_the_way(run: Run, sample: Path, tmp_path: Path) -> None:
     assert "file: is a file; name a folder with -o" in result.err
     result = run("train", "--dict", sample, "-o", tmp_path / "file" / "model")
     assert result.code == 1
-    assert re.search(r"linker: .*file/model: cannot be written: (?!.*free space).*; name another output with -o\n$", result.err)
+    assert re.search(
+        r"linker: .*file/model: cannot be written: (?!.*free space).*; name another output with -o\n$",
+        result.err,
+    )
     assert (tmp_path / "file").read_text() == "mine"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -90,7 +97,19 @@ def test_mentions_are_added_unless_told_otherwise(run: Run, sample: Path, tmp_pa
     texts = {}
     for flag in ("--extend", "--no-extend"):
         options = ("--no-extend",) if flag == "--no-extend" else ()
-        assert run("train", "--dict", sample, "--mentions", mentions, *options, "-o", tmp_path / flag[2:]).code == 0
+        assert (
+            run(
+                "train",
+                "--dict",
+                sample,
+                "--mentions",
+                mentions,
+                *options,
+                "-o",
+                tmp_path / flag[2:],
+            ).code
+            == 0
+        )
         model = Linker.load(tmp_path / flag[2:])
         texts[flag] = "sugar trouble" in set(model.dictionary.names)
         assert model.seen.mentions == {"sugar trouble", "nothing"}
@@ -105,7 +124,9 @@ def test_several_files_of_mentions(run: Run, sample: Path, tmp_path: Path) -> No
     assert Linker.load(tmp_path / "model").seen.mentions == {"sugar trouble", "breathing trouble"}
 
 
-def test_development_mentions_are_reported_and_refitted_on_request(run: Run, sample: Path, tmp_path: Path) -> None:
+def test_development_mentions_are_reported_and_refitted_on_request(
+    run: Run, sample: Path, tmp_path: Path
+) -> None:
     train, dev = tmp_path / "train.tsv", tmp_path / "dev.tsv"
     train.write_text("sugar trouble\tD003924\n")
     dev.write_text("sugar trouble\tD003924\nzzz\tD001249\n")
@@ -119,8 +140,12 @@ def test_development_mentions_are_reported_and_refitted_on_request(run: Run, sam
     assert Linker.load(tmp_path / "model").seen.mentions == {"sugar trouble", "zzz"}
 
 
-def test_options_come_from_the_preset_then_the_file_then_the_command_line(run: Run, sample: Path, tmp_path: Path) -> None:
-    (tmp_path / "o.toml").write_text('[sparse]\nngram_max = 4\nanalyzer = "char_wb"\n\n[text]\ncomposites = false\n')
+def test_options_come_from_the_preset_then_the_file_then_the_command_line(
+    run: Run, sample: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "o.toml").write_text(
+        '[sparse]\nngram_max = 4\nanalyzer = "char_wb"\n\n[text]\ncomposites = false\n'
+    )
     options = (
         "--encoder",
         "tfidf",
@@ -143,20 +168,48 @@ def test_options_come_from_the_preset_then_the_file_then_the_command_line(run: R
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("ngram_max: 3\n", r"o\.toml: not TOML: .*; expected tables such as \[sparse\] with ngram_max = 3"),
-        ("ngram_max = 3\n", r"o\.toml: there is no option group 'ngram_max'; choose one of: normalize, text, sparse"),
-        ("[sparse]\nngrams = 3\n", r"o\.toml: there is no option sparse\.ngrams; sparse has: analyzer, ngram_min, ngram_max, sublinear"),
-        ("[sparse]\nngram_max = 2.5\n", r"o\.toml: sparse\.ngram_max is 2\.5; expected: a whole number"),
-        ("[sparse]\nngram_max = 1\n", r"o\.toml: sparse\.ngram_min \d and ngram_max 1: 1 <= ngram_min <= ngram_max is wanted"),
-        ("[sparse]\nngram_max = " + "9" * 5000, r"o\.toml: not TOML: .*; expected tables such as \[sparse\] with ngram_max = 3"),
-        ("[sparse]\nngram_max = 0x" + "f" * 5000, r"o\.toml: sparse\.ngram_max is a number of thousands of digits"),
-        ("[sparse]\nngram_max = " + "[" * 5000, r"o\.toml: not TOML: .*; expected tables such as \[sparse\] with ngram_max = 3"),
+        (
+            "ngram_max: 3\n",
+            r"o\.toml: not TOML: .*; expected tables such as \[sparse\] with ngram_max = 3",
+        ),
+        (
+            "ngram_max = 3\n",
+            r"o\.toml: there is no option group 'ngram_max'; choose one of: normalize, text, sparse",
+        ),
+        (
+            "[sparse]\nngrams = 3\n",
+            r"o\.toml: there is no option sparse\.ngrams; sparse has: analyzer, ngram_min, ngram_max, sublinear",
+        ),
+        (
+            "[sparse]\nngram_max = 2.5\n",
+            r"o\.toml: sparse\.ngram_max is 2\.5; expected: a whole number",
+        ),
+        (
+            "[sparse]\nngram_max = 1\n",
+            r"o\.toml: sparse\.ngram_min \d and ngram_max 1: 1 <= ngram_min <= ngram_max is wanted",
+        ),
+        (
+            "[sparse]\nngram_max = " + "9" * 5000,
+            r"o\.toml: not TOML: .*; expected tables such as \[sparse\] with ngram_max = 3",
+        ),
+        (
+            "[sparse]\nngram_max = 0x" + "f" * 5000,
+            r"o\.toml: sparse\.ngram_max is a number of thousands of digits",
+        ),
+        (
+            "[sparse]\nngram_max = " + "[" * 5000,
+            r"o\.toml: not TOML: .*; expected tables such as \[sparse\] with ngram_max = 3",
+        ),
         ("[sparse]\nngram_max = 0\n", r"o\.toml: sparse\.ngram_max is 0; expected: 1 or more"),
     ],
 )
-def test_a_broken_file_of_options(run: Run, sample: Path, tmp_path: Path, content: str, message: str) -> None:
+def test_a_broken_file_of_options(
+    run: Run, sample: Path, tmp_path: Path, content: str, message: str
+) -> None:
     (tmp_path / "o.toml").write_text(content)
-    result = run("train", "--dict", sample, "--config", tmp_path / "o.toml", "-o", tmp_path / "model")
+    result = run(
+        "train", "--dict", sample, "--config", tmp_path / "o.toml", "-o", tmp_path / "model"
+    )
     assert result.code == 1
     assert re.search(f"linker: .*{message}", result.err)
 
@@ -168,18 +221,44 @@ def test_a_broken_file_of_options(run: Run, sample: Path, tmp_path: Path, conten
             ("--set", "sparse.ngrams=3"),
             "--set sparse.ngrams=3: there is no option sparse.ngrams; sparse has: analyzer, ngram_min, ngram_max",
         ),
-        (("--set", "dense.dim=3"), "--set dense.dim=3: there is no option group 'dense'; choose one of: normalize, text, sparse"),
-        (("--set", "sparse.ngram_max=many"), "--set sparse.ngram_max=many: sparse.ngram_max is 'many'; expected: a whole number"),
-        (("--set", "ngram_max"), "--set ngram_max: expected GROUP.FIELD=VALUE, e.g. sparse.ngram_max=3"),
-        (("--preset", "best"), "--preset best: there is no preset 'best'; choose one of: default, paper-biosyn"),
-        (("--encoder", "nonsense"), "--encoder nonsense: there is no such encoder; choose one of: bne, bne-words, dan, "),
+        (
+            ("--set", "dense.dim=3"),
+            "--set dense.dim=3: there is no option group 'dense'; choose one of: normalize, text, sparse",
+        ),
+        (
+            ("--set", "sparse.ngram_max=many"),
+            "--set sparse.ngram_max=many: sparse.ngram_max is 'many'; expected: a whole number",
+        ),
+        (
+            ("--set", "ngram_max"),
+            "--set ngram_max: expected GROUP.FIELD=VALUE, e.g. sparse.ngram_max=3",
+        ),
+        (
+            ("--preset", "best"),
+            "--preset best: there is no preset 'best'; choose one of: default, paper-biosyn",
+        ),
+        (
+            ("--encoder", "nonsense"),
+            "--encoder nonsense: there is no such encoder; choose one of: bne, bne-words, dan, ",
+        ),
         (("--dict-format", "xls"), "'xls' is not one of 'medic', 'obo', 'rrf', 'biosyn', 'table'"),
-        (("--mentions-format", "xls"), "'xls' is not one of 'txt', 'tsv', 'jsonl', 'pubtator', 'bioc', 'concept'"),
-        (("--refit",), "--refit trains again on the mentions of --mentions and --dev; name some with --dev"),
-        (("--refit", "--dev", "d"), "--refit trains again on the mentions of --mentions and --dev; name some with --mentions"),
+        (
+            ("--mentions-format", "xls"),
+            "'xls' is not one of 'txt', 'tsv', 'jsonl', 'pubtator', 'bioc', 'concept'",
+        ),
+        (
+            ("--refit",),
+            "--refit trains again on the mentions of --mentions and --dev; name some with --dev",
+        ),
+        (
+            ("--refit", "--dev", "d"),
+            "--refit trains again on the mentions of --mentions and --dev; name some with --mentions",
+        ),
     ],
 )
-def test_a_wrong_command_line_says_what_there_is(run: Run, sample: Path, options: tuple[str, ...], message: str) -> None:
+def test_a_wrong_command_line_says_what_there_is(
+    run: Run, sample: Path, options: tuple[str, ...], message: str
+) -> None:
     result = run("train", "--dict", sample, *options)
     assert (result.code, result.out) == (2, "")
     assert message in " ".join(result.err.split())
@@ -196,13 +275,27 @@ def test_the_encoder_can_be_named(run: Run, sample: Path, tmp_path: Path) -> Non
 def test_a_spelling_list_goes_into_the_model(run: Run, sample: Path, tmp_path: Path) -> None:
     (tmp_path / "s.txt").write_text("distrophy||dystrophy\n")
     (tmp_path / "m.txt").write_text("Becker muscular distrophy\n")
-    assert run("train", "--dict", sample, "--spelling", tmp_path / "s.txt", "-o", tmp_path / "model").code == 0
+    assert (
+        run(
+            "train", "--dict", sample, "--spelling", tmp_path / "s.txt", "-o", tmp_path / "model"
+        ).code
+        == 0
+    )
     result = run("link", tmp_path / "m.txt", "--model", tmp_path / "model", "-k", "1")
-    assert result.out.splitlines()[1].split("\t")[2:5] == ["MESH:D020388", "Muscular Dystrophy, Duchenne", "1.0000"]
+    assert result.out.splitlines()[1].split("\t")[2:5] == [
+        "MESH:D020388",
+        "Muscular Dystrophy, Duchenne",
+        "1.0000",
+    ]
     (tmp_path / "s.txt").write_text("distrophy\n")
-    result = run("train", "--dict", sample, "--spelling", tmp_path / "s.txt", "-o", tmp_path / "model")
+    result = run(
+        "train", "--dict", sample, "--spelling", tmp_path / "s.txt", "-o", tmp_path / "model"
+    )
     assert result.code == 1
-    assert "s.txt, line 1: this is no correction: 'distrophy'; expected wrong||right; mend or delete the line" in result.err
+    assert (
+        "s.txt, line 1: this is no correction: 'distrophy'; expected wrong||right; mend or delete the line"
+        in result.err
+    )
 
 
 def test_several_dictionaries_make_one_model(run: Run, sample: Path, tmp_path: Path) -> None:
@@ -210,34 +303,58 @@ def test_several_dictionaries_make_one_model(run: Run, sample: Path, tmp_path: P
     result = run("train", "--dict", sample, "--dict", tmp_path / "hp.tsv", "-o", tmp_path / "model")
     assert "dictionary: hp.tsv (table): 1 concepts" in result.err
     (tmp_path / "m.txt").write_text("bald patches\nbreast cancer\n")
-    rows = run("link", tmp_path / "m.txt", "--model", tmp_path / "model", "-k", "1").out.splitlines()[1:]
+    rows = run(
+        "link", tmp_path / "m.txt", "--model", tmp_path / "model", "-k", "1"
+    ).out.splitlines()[1:]
     assert [row.split("\t")[2] for row in rows] == ["HP:0000001", "MESH:D001943"]
 
 
 def test_concepts_can_be_chosen_by_namespace(run: Run, sample: Path, tmp_path: Path) -> None:
-    assert run("train", "--dict", sample, "--namespaces", "OMIM", "-o", tmp_path / "model").code == 0
+    assert (
+        run("train", "--dict", sample, "--namespaces", "OMIM", "-o", tmp_path / "model").code == 0
+    )
     assert {i.partition(":")[0] for i in Linker.load(tmp_path / "model").dictionary.ids} == {"OMIM"}
     result = run("train", "--dict", sample, "--namespaces", "HP", "-o", tmp_path / "model")
     assert result.code == 1
-    message = (
-        r"sample_medic\.tsv: holds no concept that the filters keep; check --types and --namespaces \(there are: MESH \d+, OMIM \d+\)\n$"
-    )
+    message = r"sample_medic\.tsv: holds no concept that the filters keep; check --types and --namespaces \(there are: MESH \d+, OMIM \d+\)\n$"
     assert re.search(message, result.err)
-    assert run("train", "--dict", sample, "--namespaces", "omim:", "-o", tmp_path / "lower").code == 0
-    assert list(Linker.load(tmp_path / "lower").dictionary.ids) == list(Linker.load(tmp_path / "model").dictionary.ids)
+    assert (
+        run("train", "--dict", sample, "--namespaces", "omim:", "-o", tmp_path / "lower").code == 0
+    )
+    assert list(Linker.load(tmp_path / "lower").dictionary.ids) == list(
+        Linker.load(tmp_path / "model").dictionary.ids
+    )
 
 
-def test_a_dictionary_of_which_nothing_is_kept_is_told(run: Run, sample: Path, tmp_path: Path) -> None:
+def test_a_dictionary_of_which_nothing_is_kept_is_told(
+    run: Run, sample: Path, tmp_path: Path
+) -> None:
     (tmp_path / "hp.tsv").write_text("id,name\nHP:0000001,Bald patches\n")
-    result = run("train", "--dict", sample, "--dict", tmp_path / "hp.tsv", "--namespaces", "HP", "-o", tmp_path / "model")
+    result = run(
+        "train",
+        "--dict",
+        sample,
+        "--dict",
+        tmp_path / "hp.tsv",
+        "--namespaces",
+        "HP",
+        "-o",
+        tmp_path / "model",
+    )
     assert result.code == 0
     assert f"linker: {sample}: holds no concept that the filters keep\n" in result.err
     assert list(Linker.load(tmp_path / "model").dictionary.ids) == ["HP:0000001"]
 
 
-def test_mentions_of_another_vocabulary_are_an_error(run: Run, sample: Path, tmp_path: Path) -> None:
-    (tmp_path / "m.tsv").write_text("sugar trouble\tUMLS:C0011849\nbreathing trouble\tUMLS:C0004096\nnothing\t-1\n")
-    result = run("train", "--dict", sample, "--mentions", tmp_path / "m.tsv", "-o", tmp_path / "model")
+def test_mentions_of_another_vocabulary_are_an_error(
+    run: Run, sample: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "m.tsv").write_text(
+        "sugar trouble\tUMLS:C0011849\nbreathing trouble\tUMLS:C0004096\nnothing\t-1\n"
+    )
+    result = run(
+        "train", "--dict", sample, "--mentions", tmp_path / "m.tsv", "-o", tmp_path / "model"
+    )
     assert result.code == 1
     message = r"linker: the dictionary knows the id of none of the 2 training mentions \(UMLS:C0011849; its own: (MESH|OMIM):\w+\)\n$"
     assert re.search(message, result.err)
@@ -245,31 +362,55 @@ def test_mentions_of_another_vocabulary_are_an_error(run: Run, sample: Path, tmp
 
 
 def test_another_file_lends_its_parents(run: Run, sample: Path, tmp_path: Path) -> None:
-    (tmp_path / "d.txt").write_text("D001943||breast cancer\nD009369||neoplasm\nD018567||male breast cancer\n")
-    assert run("train", "--dict", tmp_path / "d.txt", "--hierarchy", sample, "-o", tmp_path / "model").code == 0
+    (tmp_path / "d.txt").write_text(
+        "D001943||breast cancer\nD009369||neoplasm\nD018567||male breast cancer\n"
+    )
+    assert (
+        run(
+            "train", "--dict", tmp_path / "d.txt", "--hierarchy", sample, "-o", tmp_path / "model"
+        ).code
+        == 0
+    )
     dictionary = Linker.load(tmp_path / "model").dictionary
     (row,) = dictionary.rows("MESH:D018567")
-    assert "MESH:D001943" in [dictionary.ids[parent] for parent in dictionary.hierarchy.parents([row])[0]]
+    assert "MESH:D001943" in [
+        dictionary.ids[parent] for parent in dictionary.hierarchy.parents([row])[0]
+    ]
 
 
-def test_the_dictionary_of_a_model_can_be_used_again(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_the_dictionary_of_a_model_can_be_used_again(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
     assert run("train", "--dict", trained, "-o", tmp_path / "model").code == 0
-    assert list(Linker.load(tmp_path / "model").dictionary.ids) == list(Linker.load(trained).dictionary.ids)
+    assert list(Linker.load(tmp_path / "model").dictionary.ids) == list(
+        Linker.load(trained).dictionary.ids
+    )
     result = run("train", "--dict", trained, "--namespaces", "OMIM", "-o", tmp_path / "model")
     assert result.code == 1
-    assert f"{trained}: is a saved dictionary; --namespaces can be chosen only where its files are read" in result.err
+    assert (
+        f"{trained}: is a saved dictionary; --namespaces can be chosen only where its files are read"
+        in result.err
+    )
 
 
 def test_a_cycle_is_told(run: Run, medic: Callable[..., Path], tmp_path: Path) -> None:
     path = medic(("A disease", "D000001", "D000002", ""), ("B disease", "D000002", "D000001", ""))
     result = run("train", "--dict", path, "-o", tmp_path / "model")
     assert result.code == 0
-    assert re.search(r"the hierarchy has a cycle of 2 concepts \(MESH:D00000\d, MESH:D00000\d\); each is the others' ancestor", result.err)
+    assert re.search(
+        r"the hierarchy has a cycle of 2 concepts \(MESH:D00000\d, MESH:D00000\d\); each is the others' ancestor",
+        result.err,
+    )
 
 
-def test_development_mentions_of_another_dictionary_are_refused(run: Run, sample: Path, tmp_path: Path) -> None:
+def test_development_mentions_of_another_dictionary_are_refused(
+    run: Run, sample: Path, tmp_path: Path
+) -> None:
     (tmp_path / "dev.tsv").write_text("seizure\tHP:0001250\n")
     result = run("train", "--dict", sample, "--dev", tmp_path / "dev.tsv", "-o", tmp_path / "model")
     assert result.code == 1
-    assert "dev.tsv: the dictionary has none of its 1 annotated ids (HP:0001250; its own: MESH:" in result.err
+    assert (
+        "dev.tsv: the dictionary has none of its 1 annotated ids (HP:0001250; its own: MESH:"
+        in result.err
+    )
     assert not (tmp_path / "model").exists()

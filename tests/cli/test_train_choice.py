@@ -26,11 +26,21 @@ pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
 
 @pytest.fixture
-def common(run: Run, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, ...]:
+def common(
+    run: Run, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[object, ...]:
     """A quick training, in which nobody says which encoder."""
     monkeypatch.setattr(registry, "best", lambda: ("dan", "it knows more"))
     (tmp_path / "quick.toml").write_text(QUICK)
-    return ("train", "--dict", sample, "--config", tmp_path / "quick.toml", "-o", tmp_path / "model")
+    return (
+        "train",
+        "--dict",
+        sample,
+        "--config",
+        tmp_path / "quick.toml",
+        "-o",
+        tmp_path / "model",
+    )
 
 
 def rig(monkeypatch: pytest.MonkeyPatch, winner: str) -> None:
@@ -42,7 +52,9 @@ def rig(monkeypatch: pytest.MonkeyPatch, winner: str) -> None:
         return made
 
     def right(held: choosing.HeldOut, linker: Linker) -> np.ndarray:
-        return np.full(len(held.names), linker.encoder == winner and given.get(id(linker), 4.0) == 4.0)
+        return np.full(
+            len(held.names), linker.encoder == winner and given.get(id(linker), 4.0) == 4.0
+        )
 
     monkeypatch.setattr(Linker, "weighted", remember)
     monkeypatch.setattr(choosing.HeldOut, "right", right)
@@ -54,7 +66,10 @@ def test_dan_is_taken_where_it_wins_and_links_to_all_names(
     rig(monkeypatch, "dan")
     result = run(*common)
     assert result.code == 0
-    assert "names held out of the dictionary: 223; characters get 0 right, dan 223 (with λ multiplied by 4)\nencoder: dan\n" in result.err
+    assert (
+        "names held out of the dictionary: 223; characters get 0 right, dan 223 (with λ multiplied by 4)\nencoder: dan\n"
+        in result.err
+    )
     model = Linker.load(tmp_path / "model")
     assert model.encoder == "dan"
     assert len(model.dictionary.names) == 1530  # all of the dictionary
@@ -67,16 +82,23 @@ def test_characters_are_taken_where_dan_does_not_win(
 ) -> None:
     rig(monkeypatch, "tfidf")
     result = run(*common)
-    assert "characters get 223 right, dan 0 (with λ multiplied by 8)\nencoder: tfidf\n" in result.err
+    assert (
+        "characters get 223 right, dan 0 (with λ multiplied by 8)\nencoder: tfidf\n" in result.err
+    )
     model = Linker.load(tmp_path / "model")
     assert (model.encoder, len(model.dictionary.names)) == ("tfidf", 1530)
     assert not (tmp_path / "model.training").exists()
 
 
-def test_too_few_synonyms_mean_characters(run: Run, common: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_few_synonyms_mean_characters(
+    run: Run, common: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(choosing, "LEAST", 224)
     result = run(*common)
-    assert "encoder: tfidf (fewer than 224 names can be held out to compare it with dan; --encoder dan trains dan anyway)\n" in result.err
+    assert (
+        "encoder: tfidf (fewer than 224 names can be held out to compare it with dan; --encoder dan trains dan anyway)\n"
+        in result.err
+    )
     assert Linker.load(tmp_path / "model").encoder == "tfidf"
 
 
@@ -85,15 +107,21 @@ def test_development_mentions_tell_where_there_are_any(
     run: Run, common: tuple[object, ...], sample: Path, tmp_path: Path, refit: bool
 ) -> None:
     mentions = sample.with_name("sample_mentions.tsv")
-    result = run(*common, "--mentions", mentions, "--dev", mentions, *(["--refit"] if refit else []))
+    result = run(
+        *common, "--mentions", mentions, "--dev", mentions, *(["--refit"] if refit else [])
+    )
     assert result.code == 0
     assert "development mentions: " in result.err
     model = Linker.load(tmp_path / "model")
     assert len(model.dictionary.names) > 1530  # with the mentions
 
 
-@pytest.mark.parametrize("asked", [("--encoder", "dan"), ("--epochs", "1"), ("--set", "dan.hidden=4")])
-def test_who_asks_for_dan_gets_it(run: Run, common: tuple[object, ...], tmp_path: Path, asked: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "asked", [("--encoder", "dan"), ("--epochs", "1"), ("--set", "dan.hidden=4")]
+)
+def test_who_asks_for_dan_gets_it(
+    run: Run, common: tuple[object, ...], tmp_path: Path, asked: tuple[str, ...]
+) -> None:
     result = run(*common, *asked)
     assert "held out of the dictionary" not in result.err
     assert Linker.load(tmp_path / "model").encoder == "dan"
@@ -103,7 +131,11 @@ def test_an_interrupted_comparison_goes_on_to_the_same_model(
     run: Run, common: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def contents() -> dict[str, bytes]:
-        return {str(path.relative_to(tmp_path)): path.read_bytes() for path in (tmp_path / "model").rglob("*") if path.is_file()}
+        return {
+            str(path.relative_to(tmp_path)): path.read_bytes()
+            for path in (tmp_path / "model").rglob("*")
+            if path.is_file()
+        }
 
     rig(monkeypatch, "dan")
     assert run(*common).code == 0

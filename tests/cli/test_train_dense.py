@@ -21,8 +21,8 @@ from linker import Linker, LinkerOptions
 from linker.cli import settings
 from linker.cli.commands import cli
 from linker.errors import LinkerError
-from linker.extras import install_hint
 from linker.options import PRESETS
+from linker.version import install_hint
 
 torch = pytest.importorskip("torch")
 huggingface_hub = pytest.importorskip("huggingface_hub")
@@ -45,7 +45,18 @@ D8\tarthritis\tjoint inflammation\t
 """
 TRAIN = "male mammary cancer\tD3\nbreast tumour\tD2\nmammary cancer\tD2\novary cancer\tD4\nfevers\tD5\nasthmatic\tD7\n"
 DEV = "breast malignancy\tD2\nhot fever\tD5\nnothing known\t-1\nbreast and ovarian cancer\tD2|D4\n"
-QUICK = ("--device", "cpu", "--batch-size", "4", "--top-k", "6", "--learning-rate", "0.001", "--set", "align.epochs=1")
+QUICK = (
+    "--device",
+    "cpu",
+    "--batch-size",
+    "4",
+    "--top-k",
+    "6",
+    "--learning-rate",
+    "0.001",
+    "--set",
+    "align.epochs=1",
+)
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +71,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def common(folder: Path, tiny_bert: Path) -> tuple[object, ...]:
     """What most trainings here are told."""
-    return ("--dict", folder / "names.tsv", "--mentions", folder / "train.tsv", "--model-name", tiny_bert, *QUICK)
+    return (
+        "--dict",
+        folder / "names.tsv",
+        "--mentions",
+        folder / "train.tsv",
+        "--model-name",
+        tiny_bert,
+        *QUICK,
+    )
 
 
 @pytest.fixture(scope="module")
-def left_alone(common: tuple[object, ...], folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def left_alone(
+    common: tuple[object, ...], folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """The model of a training that nothing interrupted."""
     model = tmp_path_factory.mktemp("alone") / "model"
-    result = CliRunner().invoke(cli, ["train", *map(str, common), "--epochs", "8", "-o", str(model)], catch_exceptions=False)
+    result = CliRunner().invoke(
+        cli, ["train", *map(str, common), "--epochs", "8", "-o", str(model)], catch_exceptions=False
+    )
     assert result.exit_code == 0
     return model
 
@@ -77,39 +100,108 @@ def config(folder: Path) -> dict[str, Any]:
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "training.jsonl").read_text("utf-8").splitlines()]
+    return [
+        json.loads(line) for line in (folder / "training.jsonl").read_text("utf-8").splitlines()
+    ]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 # ----------------------------------------------------------------------------------------------------------- the options
 
 
-def test_every_flag_reaches_the_options(run: Run, folder: Path, tiny_bert: Path, tmp_path: Path) -> None:
+def test_every_flag_reaches_the_options(
+    run: Run, folder: Path, tiny_bert: Path, tmp_path: Path
+) -> None:
     flags = (
-        *("--loss", "marginal", "--hypernym-norm", "--top-k", "6", "--dense-ratio", "0.25", "--max-hypernyms", "3", "--epochs", "1"),
-        *("--batch-size", "5", "--learning-rate", "2e-3", "--seed", "7", "--device", "cpu", "--precision", "fp32"),
+        *(
+            "--loss",
+            "marginal",
+            "--hypernym-norm",
+            "--top-k",
+            "6",
+            "--dense-ratio",
+            "0.25",
+            "--max-hypernyms",
+            "3",
+            "--epochs",
+            "1",
+        ),
+        *(
+            "--batch-size",
+            "5",
+            "--learning-rate",
+            "2e-3",
+            "--seed",
+            "7",
+            "--device",
+            "cpu",
+            "--precision",
+            "fp32",
+        ),
     )
-    arguments = ("--dict", folder / "names.tsv", "--mentions", folder / "train.tsv", "--model-name", tiny_bert)
-    assert run("train", *arguments, *flags, "--set", "align.epochs=0", "-o", tmp_path / "model").code == 0
+    arguments = (
+        "--dict",
+        folder / "names.tsv",
+        "--mentions",
+        folder / "train.tsv",
+        "--model-name",
+        tiny_bert,
+    )
+    assert (
+        run("train", *arguments, *flags, "--set", "align.epochs=0", "-o", tmp_path / "model").code
+        == 0
+    )
     found = config(tmp_path / "model")
     assert found["encoder"] == "transformer"
     training = found["options"]["training"]
     assert {name: training[name] for name in settings.FLAGS} == {
-        **{"loss": "marginal", "hypernym_norm": True, "top_k": 6, "dense_ratio": 0.25, "max_hypernyms": 3, "epochs": 1},
-        **{"batch_size": 5, "learning_rate": 0.002, "seed": 7, "device": "cpu", "precision": "fp32"},
+        **{
+            "loss": "marginal",
+            "hypernym_norm": True,
+            "top_k": 6,
+            "dense_ratio": 0.25,
+            "max_hypernyms": 3,
+            "epochs": 1,
+        },
+        **{
+            "batch_size": 5,
+            "learning_rate": 0.002,
+            "seed": 7,
+            "device": "cpu",
+            "precision": "fp32",
+        },
     }
-    assert (found["options"]["transformer"]["model"], found["options"]["transformer"]["normalize"]) == (tiny_bert.name, False)
-    assert str(tiny_bert.parent) not in (tmp_path / "model" / "config.json").read_text()  # where it was says nothing to others
+    assert (
+        found["options"]["transformer"]["model"],
+        found["options"]["transformer"]["normalize"],
+    ) == (tiny_bert.name, False)
+    assert (
+        str(tiny_bert.parent) not in (tmp_path / "model" / "config.json").read_text()
+    )  # where it was says nothing to others
     assert [list(record) for record in records(tmp_path / "model")] == [
         ["phase", "epoch", "loss", "gold_share", "list_loss", "norm_loss", "sparse_weight"]
     ]
 
 
-def options(preset: str = "default", changes: Iterable[str] = (), model_name: str | None = None, **flags: Any) -> LinkerOptions:
-    return settings.read(preset, None, settings.flagged(dict.fromkeys(settings.FLAGS) | flags, model_name), tuple(changes))
+def options(
+    preset: str = "default",
+    changes: Iterable[str] = (),
+    model_name: str | None = None,
+    **flags: Any,
+) -> LinkerOptions:
+    return settings.read(
+        preset,
+        None,
+        settings.flagged(dict.fromkeys(settings.FLAGS) | flags, model_name),
+        tuple(changes),
+    )
 
 
 def test_flags_that_are_not_given_change_nothing() -> None:
@@ -119,10 +211,21 @@ def test_flags_that_are_not_given_change_nothing() -> None:
 
 def test_flags_change_a_preset_and_set_changes_flags() -> None:
     both = options("paper-bcnh", hypernym_norm=False, epochs=3, seed=5)
-    assert (both.training.loss, both.training.hypernym_norm, both.training.epochs, both.training.seed) == ("listwise", False, 3, 5)
-    assert not both.transformer.normalize  # switching the norm loss off leaves the vectors as the preset has them
+    assert (
+        both.training.loss,
+        both.training.hypernym_norm,
+        both.training.epochs,
+        both.training.seed,
+    ) == ("listwise", False, 3, 5)
+    assert (
+        not both.transformer.normalize
+    )  # switching the norm loss off leaves the vectors as the preset has them
     norm = options("paper-biosyn", hypernym_norm=True)  # a row of BCNH's Table 3
-    assert (norm.training.loss, norm.training.hypernym_norm, norm.transformer.normalize) == ("marginal", True, False)
+    assert (norm.training.loss, norm.training.hypernym_norm, norm.transformer.normalize) == (
+        "marginal",
+        True,
+        False,
+    )
     assert options(hypernym_norm=True).transformer.normalize is False
     assert options(epochs=3, changes=["training.epochs=4"]).training.epochs == 4
     assert options(learning_rate=1e-5).training.learning_rate == 1e-5
@@ -134,26 +237,53 @@ def test_flags_change_a_preset_and_set_changes_flags() -> None:
     [
         (("--epochs", "two"), "Invalid value for '--epochs': 'two' is not a valid integer."),
         (("--epochs", "2.5"), "Invalid value for '--epochs': '2.5' is not a valid integer."),
-        (("--learning-rate", "slow"), "Invalid value for '--learning-rate': 'slow' is not a valid float."),
-        (("--loss", "hinge"), "Invalid value for '--loss': 'hinge' is not one of 'listwise', 'marginal'."),
-        (("--device", "tpu"), "Invalid value for '--device': 'tpu' is not one of 'auto', 'cpu', 'cuda'."),
+        (
+            ("--learning-rate", "slow"),
+            "Invalid value for '--learning-rate': 'slow' is not a valid float.",
+        ),
+        (
+            ("--loss", "hinge"),
+            "Invalid value for '--loss': 'hinge' is not one of 'listwise', 'marginal'.",
+        ),
+        (
+            ("--device", "tpu"),
+            "Invalid value for '--device': 'tpu' is not one of 'auto', 'cpu', 'cuda'.",
+        ),
         (("--top-k", "1"), "--top-k 1: training.top_k is 1; expected: 2 or more"),
-        (("--epochs", "3", "--seed", "-1", "--set", "align.epochs=1"), "--seed -1: training.seed is -1; expected: 0 or more"),
+        (
+            ("--epochs", "3", "--seed", "-1", "--set", "align.epochs=1"),
+            "--seed -1: training.seed is -1; expected: 0 or more",
+        ),
         (("--batch-size", "0"), "--batch-size 0: training.batch_size is 0; expected: 1 or more"),
-        (("--max-hypernyms", "0"), "--max-hypernyms 0: training.max_hypernyms is 0; expected: 1 or more"),
-        (("--dense-ratio", "1.5"), "--dense-ratio 1.5: training.dense_ratio is 1.5; expected: 0 to 1"),
-        (("--learning-rate", "nan"), "--learning-rate nan: training.learning_rate is nan; expected: a number above 0"),
+        (
+            ("--max-hypernyms", "0"),
+            "--max-hypernyms 0: training.max_hypernyms is 0; expected: 1 or more",
+        ),
+        (
+            ("--dense-ratio", "1.5"),
+            "--dense-ratio 1.5: training.dense_ratio is 1.5; expected: 0 to 1",
+        ),
+        (
+            ("--learning-rate", "nan"),
+            "--learning-rate nan: training.learning_rate is nan; expected: a number above 0",
+        ),
         (
             ("--preset", "best", "--hypernym-norm"),
             "--preset best: there is no preset 'best'; choose one of: default, paper-biosyn, paper-bcnh, paper-dan, "
             "paper-dan-higher, paper-fewshot, paper-bne, paper-bne-words",
         ),
-        (("--model-name", "x", "--encoder", "tfidf"), "--model-name is for --encoder transformer, not tfidf; leave one of them out"),
+        (
+            ("--model-name", "x", "--encoder", "tfidf"),
+            "--model-name is for --encoder transformer, not tfidf; leave one of them out",
+        ),
         (
             ("--encoder", "tfidf", "--no-hypernym-norm", "--epochs", "3"),
             "--no-hypernym-norm, --epochs 3: only a dense encoder is trained, not tfidf; choose --encoder transformer, or do without",
         ),
-        (("--resume",), "--resume: only a dense encoder is trained, not tfidf; choose --encoder transformer, or do without"),
+        (
+            ("--resume",),
+            "--resume: only a dense encoder is trained, not tfidf; choose --encoder transformer, or do without",
+        ),
         (
             ("--encoder", "transformer", "--set", "training.hypernym_norm=true"),
             "the norm loss (training.hypernym_norm) needs vectors of any length; add --set transformer.normalize=false",
@@ -175,10 +305,15 @@ def test_flags_change_a_preset_and_set_changes_flags() -> None:
         ),
     ],
 )
-def test_a_wrong_command_line_is_one_sentence(run: Run, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_a_wrong_command_line_is_one_sentence(
+    run: Run, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
     result = run("train", "--dict", "nowhere", *arguments, "-o", tmp_path / "model")
     assert (result.code, result.out) == (2, "")
-    assert result.err == f"Usage: linker train [OPTIONS]\nTry 'linker train --help' for help.\n\nError: {message}\n"
+    assert (
+        result.err
+        == f"Usage: linker train [OPTIONS]\nTry 'linker train --help' for help.\n\nError: {message}\n"
+    )
 
 
 # ----------------------------------------------------------------------------- what is refused before anything is read
@@ -196,25 +331,45 @@ def refused(run: Run, tmp_path: Path, *arguments: object) -> str:
 
 def test_a_model_folder_that_is_no_encoder(run: Run, sample: Path, tmp_path: Path) -> None:
     for model, expected in (
-        (sample.parent, f"is no encoder (no config.json in {sample.parent}); expected: a folder that transformers' save_pretrained wrote"),
-        (sample, "is a file; expected: the folder of an encoder, or its id on the Hugging Face hub"),
-        ("no/such/folder", "there is no such folder, and an id on the Hugging Face hub looks like NAME or OWNER/NAME"),
+        (
+            sample.parent,
+            f"is no encoder (no config.json in {sample.parent}); expected: a folder that transformers' save_pretrained wrote",
+        ),
+        (
+            sample,
+            "is a file; expected: the folder of an encoder, or its id on the Hugging Face hub",
+        ),
+        (
+            "no/such/folder",
+            "there is no such folder, and an id on the Hugging Face hub looks like NAME or OWNER/NAME",
+        ),
     ):
         assert refused(run, tmp_path, "--model-name", model) == f"{model}: {expected}"
 
 
-def test_a_model_of_the_hub_without_a_network(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_of_the_hub_without_a_network(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     message = refused(run, tmp_path, "--model-name", "owner/name")
-    assert message.startswith("owner/name: there is no such folder, and the Hugging Face hub cannot be reached (")
-    assert message.endswith("; where there is a network, run hf download owner/name --local-dir DIR, and give --model-name DIR here")
+    assert message.startswith(
+        "owner/name: there is no such folder, and the Hugging Face hub cannot be reached ("
+    )
+    assert message.endswith(
+        "; where there is a network, run hf download owner/name --local-dir DIR, and give --model-name DIR here"
+    )
 
 
-def test_a_gpu_where_there_is_none(run: Run, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_where_there_is_none(
+    run: Run, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     message = refused(run, tmp_path, "--model-name", tiny_bert, "--device", "cuda")
-    assert message == "the device is cuda, but torch finds no GPU; take auto or cpu, or install a torch that was built for your GPU"
+    assert (
+        message
+        == "the device is cuda, but torch finds no GPU; take auto or cpu, or install a torch that was built for your GPU"
+    )
 
 
 @pytest.mark.parametrize("package", ["matplotlib", "accelerate"])
@@ -238,9 +393,18 @@ main()
 """
 
 
-@pytest.mark.parametrize(("arguments", "code"), [(("train", "--dict", "nowhere", "--encoder", "transformer"), 1), (("encoders",), 0)])
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(("train", "--dict", "nowhere", "--encoder", "transformer"), 1), (("encoders",), 0)],
+)
 def test_torch_is_not_installed(tmp_path: Path, arguments: tuple[str, ...], code: int) -> None:
-    done = subprocess.run([sys.executable, "-c", BLOCKED, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
     message = f"encoder 'transformer' needs torch, which is not installed: {install_hint('dense')}"
     assert done.returncode == code
     if code:
@@ -260,16 +424,29 @@ def test_a_sparse_training_loads_no_torch(sample: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "set()\n"), done.stderr
 
 
-def test_checkpoints_do_not_go_where_others_have_files(run: Run, tiny_bert: Path, tmp_path: Path) -> None:
+def test_checkpoints_do_not_go_where_others_have_files(
+    run: Run, tiny_bert: Path, tmp_path: Path
+) -> None:
     (tmp_path / "model.training").mkdir()
     (tmp_path / "model.training" / "notes.txt").write_text("mine")
     for options in ((), ("--resume",)):
-        result = run("train", "--dict", "nowhere", "--model-name", tiny_bert, *options, "-o", tmp_path / "model")
+        result = run(
+            "train",
+            "--dict",
+            "nowhere",
+            "--model-name",
+            tiny_bert,
+            *options,
+            "-o",
+            tmp_path / "model",
+        )
         message = "holds notes.txt, which linker did not write there; move it, or name another folder with -o"
         assert result == (1, "", f"linker: {tmp_path / 'model.training'}: {message}\n")
     (tmp_path / "file.training").write_text("mine")
     result = run("train", "--dict", "nowhere", "--model-name", tiny_bert, "-o", tmp_path / "file")
-    message = "is a file, and checkpoints are written there; move it, or name another folder with -o"
+    message = (
+        "is a file, and checkpoints are written there; move it, or name another folder with -o"
+    )
     assert result == (1, "", f"linker: {tmp_path / 'file.training'}: {message}\n")
     assert contents(tmp_path) == {"model.training/notes.txt": b"mine", "file.training": b"mine"}
 
@@ -281,7 +458,9 @@ SO_FAR = r"\d:\d\d so far"
 LEFT = rf"{SO_FAR}, at most \d:\d\d left"
 
 
-def test_names_alone_are_enough_and_the_model_links(run: Run, folder: Path, tiny_bert: Path, tmp_path: Path) -> None:
+def test_names_alone_are_enough_and_the_model_links(
+    run: Run, folder: Path, tiny_bert: Path, tmp_path: Path
+) -> None:
     queries = ("--epochs", "2", "--set", "training.dictionary_queries=6")
     arguments = ("--dict", folder / "names.tsv", "--model-name", tiny_bert, *QUICK, *queries)
     result = run("train", *arguments, "-o", tmp_path / "model")
@@ -298,17 +477,41 @@ def test_names_alone_are_enough_and_the_model_links(run: Run, folder: Path, tiny
     assert [path.name for path in tmp_path.iterdir()] == ["model"]  # the checkpoints are gone
     assert (tmp_path / "model" / "training.png").read_bytes().startswith(b"\x89PNG")
     (tmp_path / "m.txt").write_text("Pyrexia\nmale breast cancer\n")
-    linked = [line.split("\t") for line in run("link", tmp_path / "m.txt", "--model", tmp_path / "model", "-k", "1").out.splitlines()[1:]]
-    assert [(row[2].rpartition(":")[2], row[5]) for row in linked] == [("D5", "pyrexia"), ("D3", "male breast cancer")]
+    linked = [
+        line.split("\t")
+        for line in run(
+            "link", tmp_path / "m.txt", "--model", tmp_path / "model", "-k", "1"
+        ).out.splitlines()[1:]
+    ]
+    assert [(row[2].rpartition(":")[2], row[5]) for row in linked] == [
+        ("D5", "pyrexia"),
+        ("D3", "male breast cancer"),
+    ]
 
 
 def test_development_mentions_choose_the_epoch_that_refit_repeats(
-    run: Run, common: tuple[object, ...], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run,
+    common: tuple[object, ...],
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     command, marks = importlib.import_module("linker.cli.train"), iter([0.1, 0.9, 0.5])
     judged = command._judged
-    monkeypatch.setattr(command, "_judged", lambda model, items: judged(model, items) | {"dev_acc1": next(marks)})
-    result = run("train", *common, "--epochs", "3", "--dev", folder / "dev.tsv", "--refit", "-o", tmp_path / "model")
+    monkeypatch.setattr(
+        command, "_judged", lambda model, items: judged(model, items) | {"dev_acc1": next(marks)}
+    )
+    result = run(
+        "train",
+        *common,
+        "--epochs",
+        "3",
+        "--dev",
+        folder / "dev.tsv",
+        "--refit",
+        "-o",
+        tmp_path / "model",
+    )
     assert result.code == 0
     *_, said = result.err.partition("trained on cpu\n")
     epoch = rf"loss {NUMBER}, lists with gold {NUMBER}, λ {NUMBER}"
@@ -332,24 +535,56 @@ def test_development_mentions_choose_the_epoch_that_refit_repeats(
     assert model.options.training.epochs == 2
     assert {"breast malignancy", "hot fever"} < model.seen.mentions  # their names are indexed too
     weight = json.loads((tmp_path / "model" / "hybrid.json").read_text())["sparse_weight"]
-    assert weight == found[-1]["sparse_weight"] / 20  # scores of unit vectors are cosines, in training 20 times that
+    assert (
+        weight == found[-1]["sparse_weight"] / 20
+    )  # scores of unit vectors are cosines, in training 20 times that
 
 
-def test_refit_trains_the_second_stage_again(run: Run, common: tuple[object, ...], folder: Path, tmp_path: Path) -> None:
+def test_refit_trains_the_second_stage_again(
+    run: Run, common: tuple[object, ...], folder: Path, tmp_path: Path
+) -> None:
     stage = ("--set", "rerank.epochs=1", "--set", "rerank.max_length=48")
-    arguments = (*common, *stage, "--epochs", "1", "--dev", folder / "dev.tsv", "--refit", "-o", tmp_path / "model")
+    arguments = (
+        *common,
+        *stage,
+        "--epochs",
+        "1",
+        "--dev",
+        folder / "dev.tsv",
+        "--refit",
+        "-o",
+        tmp_path / "model",
+    )
     result = run("train", *arguments)
     assert result.code == 0
-    assert re.search(rf"\nrank-rerank, epoch 1 of 1: loss {NUMBER}, lists with gold first {NUMBER}, {SO_FAR}\n", result.err)
+    assert re.search(
+        rf"\nrank-rerank, epoch 1 of 1: loss {NUMBER}, lists with gold first {NUMBER}, {SO_FAR}\n",
+        result.err,
+    )
     phases = ["align", "rank", "rank-rerank", "refit", "refit-rerank"]
-    assert [(record["phase"], record["epoch"]) for record in records(tmp_path / "model")] == [(phase, 1) for phase in phases]
+    assert [(record["phase"], record["epoch"]) for record in records(tmp_path / "model")] == [
+        (phase, 1) for phase in phases
+    ]
     assert [path.name for path in tmp_path.iterdir()] == ["model"]  # the checkpoints are gone
     assert Linker.load(tmp_path / "model").best_epoch == 1
 
 
-def test_without_a_hierarchy_the_norm_loss_is_switched_off(run: Run, tiny_bert: Path, tmp_path: Path) -> None:
-    (tmp_path / "flat.txt").write_text("D1||fever\nD1||pyrexia\nD1||high temperature\nD2||asthma\nD2||bronchial asthma\n")
-    arguments = ("--dict", tmp_path / "flat.txt", "--model-name", tiny_bert, *QUICK, "--epochs", "1", "--hypernym-norm")
+def test_without_a_hierarchy_the_norm_loss_is_switched_off(
+    run: Run, tiny_bert: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "flat.txt").write_text(
+        "D1||fever\nD1||pyrexia\nD1||high temperature\nD2||asthma\nD2||bronchial asthma\n"
+    )
+    arguments = (
+        "--dict",
+        tmp_path / "flat.txt",
+        "--model-name",
+        tiny_bert,
+        *QUICK,
+        "--epochs",
+        "1",
+        "--hypernym-norm",
+    )
     result = run("train", *arguments, "-o", tmp_path / "model")
     assert result.code == 0
     message = "linker: the dictionary has no hierarchy: the norm loss is switched off, and no candidate counts as hypernym\n"
@@ -357,8 +592,20 @@ def test_without_a_hierarchy_the_norm_loss_is_switched_off(run: Run, tiny_bert: 
     assert "norm_loss" not in records(tmp_path / "model")[-1]
 
 
-def test_quiet_says_nothing(run: Run, common: tuple[object, ...], folder: Path, tmp_path: Path) -> None:
-    arguments = (*common, "--epochs", "1", "--dev", folder / "dev.tsv", "--refit", "-o", tmp_path / "model", "-q")
+def test_quiet_says_nothing(
+    run: Run, common: tuple[object, ...], folder: Path, tmp_path: Path
+) -> None:
+    arguments = (
+        *common,
+        "--epochs",
+        "1",
+        "--dev",
+        folder / "dev.tsv",
+        "--refit",
+        "-o",
+        tmp_path / "model",
+        "-q",
+    )
     assert run("train", *arguments) == (0, "", "")
 
 
@@ -366,12 +613,19 @@ def test_quiet_says_nothing(run: Run, common: tuple[object, ...], folder: Path, 
 
 
 def test_checkpoints_that_are_left_are_neither_overwritten_nor_taken_for_another_training(
-    run: Run, common: tuple[object, ...], left_alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run,
+    common: tuple[object, ...],
+    left_alone: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def full(self: Linker, folder: object) -> None:
         raise LinkerError("the disk is full")
 
-    arguments, left = (*common, "--epochs", "8", "-o", tmp_path / "model"), tmp_path / "model.training"
+    arguments, left = (
+        (*common, "--epochs", "8", "-o", tmp_path / "model"),
+        tmp_path / "model.training",
+    )
     with monkeypatch.context() as patch:
         patch.setattr(Linker, "save", full)
         assert run("train", *arguments).err.endswith("linker: the disk is full\n")
@@ -385,7 +639,10 @@ def test_checkpoints_that_are_left_are_neither_overwritten_nor_taken_for_another
     assert "training.seed (then 0, now 3)" in other.err
     assert contents(left) == before
     result = run("train", *arguments, "--resume")
-    assert (result.code, result.err.splitlines()[0]) == (0, f"resume: from the checkpoints in {left}")
+    assert (result.code, result.err.splitlines()[0]) == (
+        0,
+        f"resume: from the checkpoints in {left}",
+    )
     assert contents(tmp_path / "model") == contents(left_alone)
     assert not left.exists()
 
@@ -393,10 +650,14 @@ def test_checkpoints_that_are_left_are_neither_overwritten_nor_taken_for_another
 def test_nothing_to_resume(run: Run, common: tuple[object, ...], tmp_path: Path) -> None:
     result = run("train", *common, "--epochs", "1", "--resume", "-o", tmp_path / "model")
     assert result.code == 0
-    assert result.err.startswith(f"resume: no checkpoints in {tmp_path / 'model.training'}, training from the start\n")
+    assert result.err.startswith(
+        f"resume: no checkpoints in {tmp_path / 'model.training'}, training from the start\n"
+    )
 
 
-def test_word_vectors_that_a_killed_run_did_not_finish_are_removed(run: Run, common: tuple[object, ...], tmp_path: Path) -> None:
+def test_word_vectors_that_a_killed_run_did_not_finish_are_removed(
+    run: Run, common: tuple[object, ...], tmp_path: Path
+) -> None:
     (tmp_path / "model.training" / ".words.abcdefgh.tmp").mkdir(parents=True)
     assert run("train", *common, "--epochs", "1", "-o", tmp_path / "model").code == 0
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("model")] == ["model"]
@@ -405,8 +666,12 @@ def test_word_vectors_that_a_killed_run_did_not_finish_are_removed(run: Run, com
 def stopped(arguments: Iterable[object], folder: Path, number: signal.Signals) -> tuple[int, str]:
     """Start a training as a process of its own, stop it behind its first epoch; its exit code and what it said since."""
     command = [sys.executable, "-m", "linker.cli", "train", *map(str, arguments)]
-    environment = os.environ | {"OMP_NUM_THREADS": str(torch.get_num_threads())}  # another number might round otherwise
-    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, encoding="utf-8", env=environment) as child:
+    environment = os.environ | {
+        "OMP_NUM_THREADS": str(torch.get_num_threads())
+    }  # another number might round otherwise
+    with subprocess.Popen(
+        command, cwd=folder, stderr=subprocess.PIPE, text=True, encoding="utf-8", env=environment
+    ) as child:
         assert child.stderr is not None
         for line in child.stderr:
             if line.startswith("rank, epoch 1 of 8:"):
@@ -420,7 +685,11 @@ def stopped(arguments: Iterable[object], folder: Path, number: signal.Signals) -
     ("number", "code", "message"),
     [
         (signal.SIGKILL, -signal.SIGKILL, r""),
-        (signal.SIGTERM, 1, r"linker: training stopped by SIGTERM at epoch \d, step \d; go on with --resume\n"),
+        (
+            signal.SIGTERM,
+            1,
+            r"linker: training stopped by SIGTERM at epoch \d, step \d; go on with --resume\n",
+        ),
         (
             signal.SIGINT,
             130,
@@ -452,23 +721,40 @@ def test_a_stopped_training_goes_on_to_the_same_model(
     monkeypatch.setattr(progress, "_step", lambda self, step: made.append((step.epoch, step.step)))
     assert run("train", *arguments, "--resume").code == 0
     every = [(epoch, step) for epoch in range(1, 9) for step in (1, 2)]  # 6 mentions, 4 at once
-    assert made == [place for place in every if place > (epochs + 1, steps)]  # what was done is not done again
+    assert made == [
+        place for place in every if place > (epochs + 1, steps)
+    ]  # what was done is not done again
     assert contents(tmp_path / "model") == contents(left_alone)
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8")
-def test_folders_whose_names_are_not_utf_8(run: Run, folder: Path, tiny_bert: Path, tmp_path: Path) -> None:
+def test_folders_whose_names_are_not_utf_8(
+    run: Run, folder: Path, tiny_bert: Path, tmp_path: Path
+) -> None:
     odd = os.fsdecode(b"\xff")
     bert, model = tmp_path / f"bert{odd}", tmp_path / f"model{odd}"
     shutil.copytree(tiny_bert, bert)
-    given = ("--dict", folder / "names.tsv", "--mentions", folder / "train.tsv", *QUICK, "--epochs", 1, "-o", model)
+    given = (
+        "--dict",
+        folder / "names.tsv",
+        "--mentions",
+        folder / "train.tsv",
+        *QUICK,
+        "--epochs",
+        1,
+        "-o",
+        model,
+    )
     second_stage = ("--set", "rerank.epochs=1", "--set", "rerank.max_length=32")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Linker, "save", lambda *_: (_ for _ in ()).throw(LinkerError("killed")))
         assert run("train", *given, "--model-name", bert, *second_stage).code == 1
     assert run("train", *given, "--model-name", bert, *second_stage, "--resume").code == 0
-    assert json.loads((model / "config.json").read_text("utf-8"))["options"]["transformer"]["model"] == r"bert\xff"
+    assert (
+        json.loads((model / "config.json").read_text("utf-8"))["options"]["transformer"]["model"]
+        == r"bert\xff"
+    )
     assert not [file for file in model.rglob("*.json") if "/proc/" in file.read_text("utf-8")]
     assert next(Linker.load(model).link(["yellow fever"])).parts[0].best.concept_id == "D6"
     assert run("train", *given, "--encoder", "dan", "--set", "ground.epochs=1").code == 0

@@ -22,7 +22,18 @@ Run = Callable[..., Any]
 NAMES = "id\tname\tsynonyms\nD1\tbreast neoplasms\tbreast cancer|mammary tumor\nD2\tfever\tpyrexia|high temperature|fevers\n"
 TEXT = "A high fever.\nBreast cancer and fever; no breast cancer.\n" * 5
 SMALL = ("--set", "words.dim=8", "--set", "words.min_count=1", "--set", "words.epochs=1")
-FEW = ("--set", "dan.cca=false", "--set", "dan.hidden=8", "--set", "ground.epochs=1", "--epochs", "1", "--device", "cpu")
+FEW = (
+    "--set",
+    "dan.cca=false",
+    "--set",
+    "dan.hidden=8",
+    "--set",
+    "ground.epochs=1",
+    "--epochs",
+    "1",
+    "--device",
+    "cpu",
+)
 QUICK = (*SMALL, *FEW)
 
 pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
@@ -41,14 +52,41 @@ def test_training_on_text(run: Run, folder: Path) -> None:
     assert (done.code, done.out) == (0, "")
     said = f"reading {folder / 'text.txt'}\ntraining word vectors on 10 lines\nwords: {folder / 'w'} (7 words, 8 components)\n"
     assert done.err == said
-    assert run("words", "train", folder / "text.txt", *SMALL, "-o", folder / "w", "-q") == (0, "", "")
-    assert set(WordVectors.read(folder / "w").words) == {"a", "high", "fever", "breast", "cancer", "and", "no"}
+    assert run("words", "train", folder / "text.txt", *SMALL, "-o", folder / "w", "-q") == (
+        0,
+        "",
+        "",
+    )
+    assert set(WordVectors.read(folder / "w").words) == {
+        "a",
+        "high",
+        "fever",
+        "breast",
+        "cancer",
+        "and",
+        "no",
+    }
 
 
 def test_names_and_concepts_among_the_words(run: Run, folder: Path) -> None:
     kind = ("--set", "words.tokens=concepts")
-    assert run("words", "train", folder / "text.txt", "--dict", folder / "names.tsv", *SMALL, *kind, "-o", folder / "w").code == 0
-    assert {NAME + "breast cancer", CONCEPT + "D1", "mammary"} <= set(WordVectors.read(folder / "w").words)
+    assert (
+        run(
+            "words",
+            "train",
+            folder / "text.txt",
+            "--dict",
+            folder / "names.tsv",
+            *SMALL,
+            *kind,
+            "-o",
+            folder / "w",
+        ).code
+        == 0
+    )
+    assert {NAME + "breast cancer", CONCEPT + "D1", "mammary"} <= set(
+        WordVectors.read(folder / "w").words
+    )
     refused = run("words", "train", folder / "text.txt", *kind, "-o", folder / "x")
     assert (refused.code, "name it with --dict" in refused.err) == (2, True)
 
@@ -56,14 +94,31 @@ def test_names_and_concepts_among_the_words(run: Run, folder: Path) -> None:
 def test_converting_a_file_and_keeping_what_a_dictionary_needs(run: Run, folder: Path) -> None:
     assert run("words", "convert", folder / "v.txt", "-o", folder / "w").code == 0
     assert list(WordVectors.read(folder / "w").words) == ["fever", "cold", "breast"]
-    assert run("words", "convert", folder / "v.txt", "--dict", folder / "names.tsv", "--frequent", 0, "-o", folder / "p").code == 0
+    assert (
+        run(
+            "words",
+            "convert",
+            folder / "v.txt",
+            "--dict",
+            folder / "names.tsv",
+            "--frequent",
+            0,
+            "-o",
+            folder / "p",
+        ).code
+        == 0
+    )
     assert list(WordVectors.read(folder / "p").words) == ["fever", "breast"]
     assert run("words", "convert", folder / "v.txt", "--frequent", 0, "-o", folder / "q").code == 2
 
 
 @pytest.mark.parametrize(
     ("file", "content", "problem"),
-    [("t.txt", "\n", "t.txt: holds no words"), ("t.txt", None, "t.txt: there is no such file"), ("t.txt", "\x00\x01", "t.txt")],
+    [
+        ("t.txt", "\n", "t.txt: holds no words"),
+        ("t.txt", None, "t.txt: there is no such file"),
+        ("t.txt", "\x00\x01", "t.txt"),
+    ],
 )
 def test_bad_texts(run: Run, folder: Path, file: str, content: str | None, problem: str) -> None:
     if content is not None:
@@ -78,7 +133,10 @@ def test_a_broken_line_is_named(run: Run, folder: Path) -> None:
     (folder / "v.txt").write_text("2 2\nfever 1 0\ncold 0\n")
     done = run("words", "convert", folder / "v.txt", "-o", folder / "w")
     assert done.code == 1
-    assert "v.txt, line 3: the line is no word vector: 'cold 0'; expected a word and 2 numbers, on 2 lines" in done.err
+    assert (
+        "v.txt, line 3: the line is no word vector: 'cold 0'; expected a word and 2 numbers, on 2 lines"
+        in done.err
+    )
 
 
 def test_a_truncated_gzip_is_no_interruption(run: Run, folder: Path) -> None:
@@ -91,7 +149,9 @@ def test_a_truncated_gzip_is_no_interruption(run: Run, folder: Path) -> None:
 def test_lines_that_are_no_text_can_be_skipped(run: Run, folder: Path) -> None:
     (folder / "text.txt").write_bytes(TEXT.encode() + b"na\xefve\n")
     assert run("words", "train", folder / "text.txt", *SMALL, "-o", folder / "w").code == 1
-    done = run("words", "train", folder / "text.txt", "--on-error", "skip", *SMALL, "-o", folder / "w")
+    done = run(
+        "words", "train", folder / "text.txt", "--on-error", "skip", *SMALL, "-o", folder / "w"
+    )
     assert done.code == 0
     assert "line 11: byte 0xef is not UTF-8" in done.err
     assert "1 bad record was skipped" in done.err
@@ -106,12 +166,24 @@ def test_a_folder_with_other_files_is_not_replaced(run: Run, folder: Path) -> No
 
 @pytest.mark.parametrize("words", ["names", "text", "file", "folder"])
 def test_training_with_words(run: Run, folder: Path, words: str) -> None:
-    given: tuple[object, ...] = {"names": (), "text": ("--text", folder / "text.txt"), "file": ("--words", folder / "v.txt")}.get(words, ())
+    given: tuple[object, ...] = {
+        "names": (),
+        "text": ("--text", folder / "text.txt"),
+        "file": ("--words", folder / "v.txt"),
+    }.get(words, ())
     if words == "folder":
         run("words", "convert", folder / "v.txt", "-o", folder / "w")
         given = ("--words", folder / "w")
     done = run(
-        "train", "--dict", folder / "names.tsv", "--encoder", "dan", *given, *(FEW if "--words" in given else QUICK), "-o", folder / "m"
+        "train",
+        "--dict",
+        folder / "names.tsv",
+        "--encoder",
+        "dan",
+        *given,
+        *(FEW if "--words" in given else QUICK),
+        "-o",
+        folder / "m",
     )
     assert done.code == 0, done.err
     assert "encoder: dan, trained on cpu" in done.err
@@ -121,23 +193,49 @@ def test_training_with_words(run: Run, folder: Path, words: str) -> None:
     assert ("and" in encoder.words.words) == (words == "text")
     assert not (folder / "m.training").exists()
     (folder / "mentions.txt").write_text("breast tumor\n")
-    assert run("link", folder / "mentions.txt", "--model", folder / "m", "-k", 1).out.splitlines()[1].split("\t")[2] == "D1"
+    assert (
+        run("link", folder / "mentions.txt", "--model", folder / "m", "-k", 1)
+        .out.splitlines()[1]
+        .split("\t")[2]
+        == "D1"
+    )
 
 
 def test_words_are_for_encoders_that_are_made_of_them(run: Run, folder: Path) -> None:
     common = ("train", "--dict", folder / "names.tsv", "-o", folder / "m")
     done = run(*common, "--words", folder / "v.txt")
-    assert (done.code, "--words is for encoders that are made of words (dan and its kind), not tfidf" in done.err) == (2, True)
-    both = run(*common, "--encoder", "dan", "--words", folder / "v.txt", "--text", folder / "text.txt")
+    assert (
+        done.code,
+        "--words is for encoders that are made of words (dan and its kind), not tfidf" in done.err,
+    ) == (2, True)
+    both = run(
+        *common, "--encoder", "dan", "--words", folder / "v.txt", "--text", folder / "text.txt"
+    )
     assert (both.code, "leave one of them out" in both.err) == (2, True)
     options = run(*common, "--encoder", "dan", "--words", folder / "v.txt", "--set", "words.dim=3")
-    assert (options.code, "--set words.dim=3 is for the training of word vectors" in options.err) == (2, True)
+    assert (
+        options.code,
+        "--set words.dim=3 is for the training of word vectors" in options.err,
+    ) == (2, True)
     other = run("words", "train", folder / "text.txt", "--set", "dan.hidden=3", "-o", folder / "w")
     assert (other.code, "only the options of word vectors" in other.err) == (2, True)
 
 
-def test_words_that_were_trained_are_found_again(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    common = ("train", "--dict", folder / "names.tsv", "--encoder", "dan", "--text", folder / "text.txt", *QUICK, "-o", folder / "m")
+def test_words_that_were_trained_are_found_again(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    common = (
+        "train",
+        "--dict",
+        folder / "names.tsv",
+        "--encoder",
+        "dan",
+        "--text",
+        folder / "text.txt",
+        *QUICK,
+        "-o",
+        folder / "m",
+    )
     with monkeypatch.context() as patched:
         patched.setattr(Linker, "train", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
         assert run(*common).code == 130
@@ -146,15 +244,32 @@ def test_words_that_were_trained_are_found_again(run: Run, folder: Path, monkeyp
         patched.setattr(WordVectors, "train", lambda *_: pytest.fail("trained again"))
         assert run(*common, "--resume").code == 0
     own = Linker.load(folder / "m").generator.encoder.words  # type: ignore[attr-defined]
-    np.testing.assert_array_equal(np.sort(own.vectors[:, 0]), np.sort(kept[:, 0].astype(np.float16)))  # as a model keeps them
+    np.testing.assert_array_equal(
+        np.sort(own.vectors[:, 0]), np.sort(kept[:, 0].astype(np.float16))
+    )  # as a model keeps them
 
 
-def test_words_of_another_text_or_of_other_options_are_trained_again(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    common = ("train", "--dict", folder / "names.tsv", "--encoder", "dan", "--text", folder / "text.txt", *QUICK, "-o", folder / "m")
+def test_words_of_another_text_or_of_other_options_are_trained_again(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    common = (
+        "train",
+        "--dict",
+        folder / "names.tsv",
+        "--encoder",
+        "dan",
+        "--text",
+        folder / "text.txt",
+        *QUICK,
+        "-o",
+        folder / "m",
+    )
     with monkeypatch.context() as patched:
         patched.setattr(Linker, "train", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
         assert run(*common).code == 130
-        assert run(*common, "--set", "words.dim=6").code == 130  # words alone are no interrupted training
+        assert (
+            run(*common, "--set", "words.dim=6").code == 130
+        )  # words alone are no interrupted training
     assert WordVectors.read(folder / "m.training" / "words").dim == 6
     with monkeypatch.context() as patched:
         patched.setattr(Linker, "train", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
@@ -164,20 +279,54 @@ def test_words_of_another_text_or_of_other_options_are_trained_again(run: Run, f
 
 
 def test_the_norm_loss_needs_vectors_of_any_length(run: Run, folder: Path) -> None:
-    common = ("train", "--dict", folder / "names.tsv", "--encoder", "dan", *QUICK, "-o", folder / "m")
+    common = (
+        "train",
+        "--dict",
+        folder / "names.tsv",
+        "--encoder",
+        "dan",
+        *QUICK,
+        "-o",
+        folder / "m",
+    )
     refused = run(*common, "--set", "training.hypernym_norm=true")
     assert (refused.code, "add --set dan.normalize=false" in refused.err) == (2, True)
     assert run(*common, "--hypernym-norm").code == 0
 
 
 def test_the_preset_of_the_paper_means_its_encoder(run: Run, folder: Path) -> None:
-    done = run("train", "--dict", folder / "names.tsv", "--preset", "paper-dan", *SMALL, *FEW[:-4], "-o", folder / "m")
+    done = run(
+        "train",
+        "--dict",
+        folder / "names.tsv",
+        "--preset",
+        "paper-dan",
+        *SMALL,
+        *FEW[:-4],
+        "-o",
+        folder / "m",
+    )
     assert (done.code, "encoder: dan" in done.err) == (0, True)
-    other = run("train", "--dict", folder / "names.tsv", "--preset", "paper-dan", "--encoder", "bne", "-o", folder / "m")
-    assert (other.code, "--preset paper-dan is for --encoder dan, not bne; leave one of them out" in other.err) == (2, True)
+    other = run(
+        "train",
+        "--dict",
+        folder / "names.tsv",
+        "--preset",
+        "paper-dan",
+        "--encoder",
+        "bne",
+        "-o",
+        folder / "m",
+    )
+    assert (
+        other.code,
+        "--preset paper-dan is for --encoder dan, not bne; leave one of them out" in other.err,
+    ) == (2, True)
 
 
-def test_without_an_encoder_the_best_one_is_trained(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_encoder_the_best_one_is_trained(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(registry, "best", lambda: ("dan", "it is the best"))
     done = run("train", "--dict", folder / "names.tsv", *QUICK, "-o", folder / "m")
     assert (done.code, "encoder: dan (it is the best), trained on cpu" in done.err) == (0, True)

@@ -11,11 +11,11 @@ import pytest
 torch = pytest.importorskip("torch")
 from torch import Tensor  # noqa: E402
 
+from linker.dictionary.classes import Classes  # noqa: E402
 from linker.encoders.bne import BneEncoder  # noqa: E402
 from linker.encoders.options import BneOptions  # noqa: E402
 from linker.encoders.words import CONCEPT, NAME, WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
-from linker.training.classes import Classes  # noqa: E402
 
 VOCABULARY = ["breast", "cancer", "skin", f"{NAME}skin cancer", f"{CONCEPT}D:2"]
 SMALL = BneOptions(hidden=4, character_dim=3, max_characters=6, max_words=3, normalize=False)
@@ -23,11 +23,15 @@ SMALL = BneOptions(hidden=4, character_dim=3, max_characters=6, max_words=3, nor
 
 @pytest.fixture
 def words() -> WordVectors:
-    return WordVectors(VOCABULARY, np.random.default_rng(0).normal(size=(len(VOCABULARY), 3)).astype(np.float32))
+    return WordVectors(
+        VOCABULARY, np.random.default_rng(0).normal(size=(len(VOCABULARY), 3)).astype(np.float32)
+    )
 
 
 def make(words: WordVectors, **options: Any) -> BneEncoder:
-    return BneEncoder.of(["breast cancer", "skin"], dataclasses.replace(SMALL, **options), words, 0).eval()
+    return BneEncoder.of(
+        ["breast cancer", "skin"], dataclasses.replace(SMALL, **options), words, 0
+    ).eval()
 
 
 def alone(network: torch.nn.LSTM, rows: Tensor) -> Tensor:
@@ -40,7 +44,10 @@ def alone(network: torch.nn.LSTM, rows: Tensor) -> Tensor:
 @pytest.mark.parametrize("tanh", [True, False])
 def test_slow_twin(words: WordVectors, characters: bool, tanh: bool) -> None:
     """Section 3.2 of the paper, one name and one word after another."""
-    encoder, names = make(words, characters=characters, tanh=tanh), ["breast cancer", "skin zzz breast", "skin"]
+    encoder, names = (
+        make(words, characters=characters, tanh=tanh),
+        ["breast cancer", "skin zzz breast", "skin"],
+    )
     expected = []
     with torch.no_grad():
         for name in names:
@@ -48,9 +55,18 @@ def test_slow_twin(words: WordVectors, characters: bool, tanh: bool) -> None:
             for word in name.split():
                 u = torch.from_numpy(words.means([word])[0])
                 if characters:
-                    numbers = [2, *(encoder.alphabet.index(c) + 4 if c in encoder.alphabet else 1 for c in word[:6]), 3]
+                    numbers = [
+                        2,
+                        *(
+                            encoder.alphabet.index(c) + 4 if c in encoder.alphabet else 1
+                            for c in word[:6]
+                        ),
+                        3,
+                    ]
                     states = alone(encoder.spell, encoder.characters(torch.tensor(numbers)))
-                    u = torch.cat([u, states[-1, :4], states[0, 4:]])  # the last of either direction
+                    u = torch.cat(
+                        [u, states[-1, :4], states[0, 4:]]
+                    )  # the last of either direction
                 read.append(u)
             vector = encoder.out(alone(encoder.read, torch.stack(read)).amax(0))
             expected.append((torch.tanh(vector) if tanh else vector).numpy())
@@ -74,25 +90,35 @@ def test_characters_that_were_never_seen_are_one(words: WordVectors) -> None:
 
 
 def test_what_it_is_held_to(words: WordVectors) -> None:
-    names = Classes(["skin cancer", "skin", "breast cancer", "breast"], np.array([0, 0, 1, 1]), ["D:2", "D:1"])
+    names = Classes(
+        ["skin cancer", "skin", "breast cancer", "breast"], np.array([0, 0, 1, 1]), ["D:2", "D:1"]
+    )
     means = words.means(names.texts)
     plain, tokens = make(words), make(words, targets="tokens")
     np.testing.assert_allclose(plain.pretrained(names.texts), means)
-    np.testing.assert_allclose(plain.prototypes(names, True), [means[:2].mean(0), means[2:].mean(0)], atol=1e-6)
+    np.testing.assert_allclose(
+        plain.prototypes(names, True), [means[:2].mean(0), means[2:].mean(0)], atol=1e-6
+    )
     own = means.copy()
     own[0] = words.vectors[3]
     np.testing.assert_allclose(tokens.pretrained(names.texts), own)
-    np.testing.assert_allclose(tokens.prototypes(names, True), [words.vectors[4], means[2:].mean(0)], atol=1e-6)
+    np.testing.assert_allclose(
+        tokens.prototypes(names, True), [words.vectors[4], means[2:].mean(0)], atol=1e-6
+    )
 
 
 def test_targets_that_the_word_vectors_do_not_have() -> None:
-    with pytest.raises(LinkerError, match=r"bne.targets=tokens wants vectors of names and concepts"):
+    with pytest.raises(
+        LinkerError, match=r"bne.targets=tokens wants vectors of names and concepts"
+    ):
         make(WordVectors(["skin"], np.ones((1, 3), np.float32)), targets="tokens")
 
 
 def test_word_vectors_that_change(words: WordVectors) -> None:
     encoder = make(words, train_words=True)
-    np.testing.assert_allclose(encoder.encode(["skin"]), make(words).encode(["skin"]), atol=1e-6)  # at the start
+    np.testing.assert_allclose(
+        encoder.encode(["skin"]), make(words).encode(["skin"]), atol=1e-6
+    )  # at the start
     weights, change = encoder.groups(0.1, 0.01)
     assert (weights["weight_decay"], change["weight_decay"]) == (0.01, 0.001)
     assert change["params"] == [encoder.change]
@@ -101,7 +127,9 @@ def test_word_vectors_that_change(words: WordVectors) -> None:
     assert torch.nonzero(encoder.change.grad.abs().sum(1)).flatten().tolist() == [2]
 
 
-@pytest.mark.parametrize(("name", "value"), [("hidden", 0), ("max_words", 0), ("dropout", 1.0), ("targets", "names")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("hidden", 0), ("max_words", 0), ("dropout", 1.0), ("targets", "names")]
+)
 def test_wrong_options(name: str, value: object) -> None:
     with pytest.raises(LinkerError, match=f"bne.{name} is"):
         BneOptions(**{name: value})  # type: ignore[arg-type]

@@ -13,10 +13,19 @@ def test_the_scores_are_those_of_scikit_learn(dim: int, seed: int) -> None:
     decomposition = pytest.importorskip("sklearn.cross_decomposition")
     random = np.random.default_rng(seed)
     common = random.normal(size=(300, dim))
-    x, y = ((common @ random.normal(size=(dim, dim)) + noise * random.normal(size=(300, dim)) + 3).astype(np.float32) for noise in (0.5, 1))
+    x, y = (
+        (
+            common @ random.normal(size=(dim, dim)) + noise * random.normal(size=(300, dim)) + 3
+        ).astype(np.float32)
+        for noise in (0.5, 1)
+    )
     theirs = decomposition.CCA(dim, max_iter=100_000, tol=1e-14).fit(x, y).transform(x, y)
-    for ours, expected in zip((p(v) for p, v in zip(cca.fit(x, y), (x, y), strict=True)), theirs, strict=True):
-        signs = np.sign((ours * expected).sum(0))  # of a component, which is the same for both views
+    for ours, expected in zip(
+        (p(v) for p, v in zip(cca.fit(x, y), (x, y), strict=True)), theirs, strict=True
+    ):
+        signs = np.sign(
+            (ours * expected).sum(0)
+        )  # of a component, which is the same for both views
         np.testing.assert_allclose(ours * signs, expected, atol=1e-4)
 
 

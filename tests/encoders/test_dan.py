@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 
 from linker import registry  # noqa: E402
 from linker.dictionary import Dictionary  # noqa: E402
+from linker.dictionary.classes import Classes  # noqa: E402
 from linker.encoders import cca  # noqa: E402
 from linker.encoders.dan import DanEncoder, Dropout  # noqa: E402
 from linker.encoders.grounded import concept_means  # noqa: E402
@@ -20,9 +21,19 @@ from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import preset  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
-from linker.training.classes import Classes  # noqa: E402
 
-VOCABULARY = ["breast", "cancer", "ovarian", "tumor", "of", "the", "skin", "heart", "attack", "pain"]
+VOCABULARY = [
+    "breast",
+    "cancer",
+    "ovarian",
+    "tumor",
+    "of",
+    "the",
+    "skin",
+    "heart",
+    "attack",
+    "pain",
+]
 
 
 @pytest.fixture
@@ -44,7 +55,9 @@ def dictionary(tmp_path: Path) -> Dictionary:
     return Dictionary.read(tmp_path / "d.txt", format="biosyn")
 
 
-def make(dictionary: Dictionary, words: WordVectors | None, seed: int = 0, **options: object) -> DanEncoder:
+def make(
+    dictionary: Dictionary, words: WordVectors | None, seed: int = 0, **options: object
+) -> DanEncoder:
     return DanEncoder.create(DanOptions(**options), dictionary.table(normalize), words, seed)  # type: ignore[arg-type]
 
 
@@ -57,7 +70,9 @@ def test_the_registry_has_it() -> None:
 
 
 @pytest.mark.parametrize("name", ["dan", "dan-higher"])
-def test_names_are_told_apart_where_word_vectors_are_nearly_parallel(name: str, dictionary: Dictionary, words: WordVectors) -> None:
+def test_names_are_told_apart_where_word_vectors_are_nearly_parallel(
+    name: str, dictionary: Dictionary, words: WordVectors
+) -> None:
     """As those are that are trained on names alone; the network would hardly learn from them."""
     parallel = WordVectors(VOCABULARY, words.vectors + np.float32(30))
     names = ["breast cancer", "ovarian cancer", "skin tumor", "heart attack"]
@@ -69,23 +84,38 @@ def test_names_are_told_apart_where_word_vectors_are_nearly_parallel(name: str, 
     assert alike[True] < 0.5
 
 
-def test_without_network_and_projection_it_is_the_mean_of_the_words(dictionary: Dictionary, words: WordVectors) -> None:
+def test_without_network_and_projection_it_is_the_mean_of_the_words(
+    dictionary: Dictionary, words: WordVectors
+) -> None:
     encoder = make(dictionary, words, cca=False, hidden=0)
     names = ["breast cancer", "skin", "the heart attack"]
     np.testing.assert_allclose(encoder.encode(names), unit(words.means(names)), atol=1e-6)
 
 
-def test_the_projection_is_fitted_to_each_name_of_one_concept_once_per_bag_of_words(dictionary: Dictionary, words: WordVectors) -> None:
+def test_the_projection_is_fitted_to_each_name_of_one_concept_once_per_bag_of_words(
+    dictionary: Dictionary, words: WordVectors
+) -> None:
     encoder = make(dictionary, words, hidden=0, normalize=False)
-    names = ["breast cancer", "breast tumor", "tumor of the breast", "ovarian cancer", "tumor ovarian", "cancer of the ovarian"]
+    names = [
+        "breast cancer",
+        "breast tumor",
+        "tumor of the breast",
+        "ovarian cancer",
+        "tumor ovarian",
+        "cancer of the ovarian",
+    ]
     names += ["skin cancer", "skin tumor", "heart attack", "pain of the heart", "heart pain"]
     labels = np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3])
     u = unit(words.means(names))
     means = np.stack([u[labels == label].mean(0) for label in range(4)])
     of_names, of_concepts = cca.fit(u, means[labels])
     np.testing.assert_allclose(encoder.encode(names), of_names(u), atol=1e-4)
-    np.testing.assert_allclose(encoder.prototypes(Classes(names, labels), projected=True), of_concepts(means), atol=1e-4)
-    np.testing.assert_allclose(encoder.prototypes(Classes(names, labels), projected=False), means, atol=1e-6)
+    np.testing.assert_allclose(
+        encoder.prototypes(Classes(names, labels), projected=True), of_concepts(means), atol=1e-4
+    )
+    np.testing.assert_allclose(
+        encoder.prototypes(Classes(names, labels), projected=False), means, atol=1e-6
+    )
 
 
 def test_slow_twin(dictionary: Dictionary, words: WordVectors) -> None:
@@ -94,7 +124,9 @@ def test_slow_twin(dictionary: Dictionary, words: WordVectors) -> None:
     first, last = encoder.layers[0], encoder.layers[3]
     hidden = np.maximum(x @ first.weight.detach().numpy().T + first.bias.detach().numpy(), 0)
     np.testing.assert_allclose(
-        encoder.encode(["skin pain"]), unit(hidden @ last.weight.detach().numpy().T + last.bias.detach().numpy()), atol=1e-5
+        encoder.encode(["skin pain"]),
+        unit(hidden @ last.weight.detach().numpy().T + last.bias.detach().numpy()),
+        atol=1e-5,
     )
 
 
@@ -103,26 +135,38 @@ def test_alone_or_in_a_batch(dictionary: Dictionary, words: WordVectors) -> None
     names = ["breast cancer", "", "xyz", "the the the heart", "skin"] * 3
     together = encoder.encode(names)
     assert np.isfinite(together).all()
-    np.testing.assert_allclose(together, np.concatenate([encoder.encode([name]) for name in names]), atol=1e-5)
+    np.testing.assert_allclose(
+        together, np.concatenate([encoder.encode([name]) for name in names]), atol=1e-5
+    )
     np.testing.assert_array_equal(together[1], together[2])  # nothing is known of either
 
 
-def test_a_name_without_known_words_is_finite_and_has_a_gradient(dictionary: Dictionary, words: WordVectors) -> None:
+def test_a_name_without_known_words_is_finite_and_has_a_gradient(
+    dictionary: Dictionary, words: WordVectors
+) -> None:
     encoder = make(dictionary, words, cca=False, hidden=0)
     assert encoder.encode(["xyz"]).tolist() == [[0, 0, 0]]
     trained = make(dictionary, words, hidden=4)
-    assert trained.eval().encode(["xyz"]).tolist() == [[0, 0, 0]]  # like no name, not like all others without known words
+    assert trained.eval().encode(["xyz"]).tolist() == [
+        [0, 0, 0]
+    ]  # like no name, not like all others without known words
     trained.embed(["xyz", "skin"]).sum().backward()
     assert all(torch.isfinite(parameter.grad).all() for parameter in trained.parameters())
 
 
-def test_the_words_and_the_projection_are_not_trained(dictionary: Dictionary, words: WordVectors) -> None:
-    shapes = [tuple(parameter.shape) for parameter in make(dictionary, words, hidden=4).parameters()]
+def test_the_words_and_the_projection_are_not_trained(
+    dictionary: Dictionary, words: WordVectors
+) -> None:
+    shapes = [
+        tuple(parameter.shape) for parameter in make(dictionary, words, hidden=4).parameters()
+    ]
     assert shapes == [(4, 3), (4,), (3, 4), (3,)]
 
 
 def test_the_seed_decides(dictionary: Dictionary, words: WordVectors) -> None:
-    one, same, other = (make(dictionary, words, seed, hidden=4).eval().encode(["skin"]) for seed in (0, 0, 1))
+    one, same, other = (
+        make(dictionary, words, seed, hidden=4).eval().encode(["skin"]) for seed in (0, 0, 1)
+    )
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
 
@@ -131,12 +175,20 @@ def test_saving_and_loading(dictionary: Dictionary, words: WordVectors, tmp_path
     encoder = make(dictionary, words, hidden=4).eval()
     encoder.save(tmp_path / "e")
     loaded = DanEncoder.load(tmp_path / "e")
-    np.testing.assert_array_equal(loaded.encode(["skin pain", "xyz"]), encoder.encode(["skin pain", "xyz"]))
-    assert {path.suffix for path in (tmp_path / "e").rglob("*") if path.is_file()} == {".npy", ".json", ".safetensors"}
+    np.testing.assert_array_equal(
+        loaded.encode(["skin pain", "xyz"]), encoder.encode(["skin pain", "xyz"])
+    )
+    assert {path.suffix for path in (tmp_path / "e").rglob("*") if path.is_file()} == {
+        ".npy",
+        ".json",
+        ".safetensors",
+    }
 
 
 @pytest.mark.parametrize("change", ["dim", "weights", "options", "nan"])
-def test_a_folder_that_was_changed(dictionary: Dictionary, words: WordVectors, tmp_path: Path, change: str) -> None:
+def test_a_folder_that_was_changed(
+    dictionary: Dictionary, words: WordVectors, tmp_path: Path, change: str
+) -> None:
     from safetensors.torch import load_file, save_file
 
     folder = tmp_path / "e"
@@ -149,7 +201,10 @@ def test_a_folder_that_was_changed(dictionary: Dictionary, words: WordVectors, t
         (folder / "options.json").write_text(json.dumps({"depth": 3}))
     else:
         state = load_file(folder / "weights.safetensors")
-        save_file({name: tensor * float("nan") for name, tensor in state.items()}, folder / "weights.safetensors")
+        save_file(
+            {name: tensor * float("nan") for name, tensor in state.items()},
+            folder / "weights.safetensors",
+        )
     with pytest.raises(LinkerError, match="train again"):
         DanEncoder.load(folder)
 
@@ -163,7 +218,9 @@ def test_dropout_leaves_the_mean_and_depends_on_the_seed(share: float) -> None:
     assert torch.equal(layer(ones), dropped)
     assert dropped.unique().tolist() == [0, pytest.approx(1 / (1 - share))]
     assert (dropped == 0).float().mean().item() == pytest.approx(share, abs=0.01)
-    assert dropped.mean(0).std().item() == pytest.approx((share / (1 - share) / 301) ** 0.5, rel=0.2)  # units are dropped one by one
+    assert dropped.mean(0).std().item() == pytest.approx(
+        (share / (1 - share) / 301) ** 0.5, rel=0.2
+    )  # units are dropped one by one
     assert torch.equal(layer.eval()(ones), ones)
     assert torch.equal(Dropout(0)(ones), ones)
 
@@ -173,22 +230,32 @@ def test_no_words(dictionary: Dictionary) -> None:
         make(dictionary, None)
 
 
-def test_with_fewer_names_than_components_the_projection_is_left_out(dictionary: Dictionary, caplog: pytest.LogCaptureFixture) -> None:
-    encoder = make(dictionary, WordVectors(VOCABULARY, np.eye(len(VOCABULARY), 12, dtype=np.float32)))
+def test_with_fewer_names_than_components_the_projection_is_left_out(
+    dictionary: Dictionary, caplog: pytest.LogCaptureFixture
+) -> None:
+    encoder = make(
+        dictionary, WordVectors(VOCABULARY, np.eye(len(VOCABULARY), 12, dtype=np.float32))
+    )
     few = "11 distinct names of one concept have known words, too few for a projection of 12 components, which is left out"
     assert few in caplog.text
     assert not encoder.options.cca
 
 
-def test_names_without_known_words_are_counted(dictionary: Dictionary, caplog: pytest.LogCaptureFixture) -> None:
+def test_names_without_known_words_are_counted(
+    dictionary: Dictionary, caplog: pytest.LogCaptureFixture
+) -> None:
     few = WordVectors(["breast", "heart"], np.eye(2, dtype=np.float32))
     make(dictionary, few, cca=False)
     assert "5 of 11 names have no word with a vector" in caplog.text
-    with pytest.raises(LinkerError, match="none of the 11 names of the dictionary has a word with a vector"):
+    with pytest.raises(
+        LinkerError, match="none of the 11 names of the dictionary has a word with a vector"
+    ):
         make(dictionary, WordVectors(["Breast"], np.ones((1, 2), np.float32)))
 
 
-def test_a_loaded_encoder_has_no_projection_of_concepts(dictionary: Dictionary, words: WordVectors, tmp_path: Path) -> None:
+def test_a_loaded_encoder_has_no_projection_of_concepts(
+    dictionary: Dictionary, words: WordVectors, tmp_path: Path
+) -> None:
     make(dictionary, words).save(tmp_path / "e")
     loaded, labels = DanEncoder.load(tmp_path / "e"), np.array([0])
     assert loaded.prototypes(Classes(["skin"], labels), projected=False).shape == (1, 3)
@@ -196,7 +263,9 @@ def test_a_loaded_encoder_has_no_projection_of_concepts(dictionary: Dictionary, 
         loaded.prototypes(Classes(["skin"], labels), projected=True)
 
 
-@pytest.mark.parametrize(("name", "value"), [("hidden", -1), ("dropout", 1.0), ("dropout", 0.999), ("dropout", -0.1)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("hidden", -1), ("dropout", 1.0), ("dropout", 0.999), ("dropout", -0.1)]
+)
 def test_wrong_options(name: str, value: float) -> None:
     with pytest.raises(LinkerError, match=f"dan.{name} is {value}"):
         DanOptions(**{name: value})  # type: ignore[arg-type]
@@ -206,4 +275,8 @@ def test_means_of_concepts() -> None:
     vectors = np.array([[1, 0], [3, 2], [5, 5]], np.float32)
     assert concept_means(vectors, np.array([0, 0, 2])).tolist() == [[2, 1], [0, 0], [5, 5]]
     unknown = np.concatenate([vectors, np.zeros((1, 2), np.float32)])
-    assert concept_means(unknown, np.array([0, 0, 2, 0])).tolist() == [[2, 1], [0, 0], [5, 5]]  # a name without known words does not count
+    assert concept_means(unknown, np.array([0, 0, 2, 0])).tolist() == [
+        [2, 1],
+        [0, 0],
+        [5, 5],
+    ]  # a name without known words does not count

@@ -25,24 +25,38 @@ VOCABULARY = ["breast", "cancer", "tumor", "skin", "heart", "attack"]
 
 @pytest.fixture
 def words() -> WordVectors:
-    return WordVectors(VOCABULARY, np.random.default_rng(0).normal(size=(len(VOCABULARY), 3)).astype(np.float32))
+    return WordVectors(
+        VOCABULARY, np.random.default_rng(0).normal(size=(len(VOCABULARY), 3)).astype(np.float32)
+    )
 
 
 @pytest.fixture
 def model(tmp_path: Path, words: WordVectors) -> Path:
     """A model of the encoder dan."""
-    (tmp_path / "d.txt").write_text("D1||breast cancer|breast tumor\nD2||skin cancer|skin tumor\nD3||heart attack\n")
-    options = changed(preset("default", "dan"), {"dan": {"hidden": 4, "cca": False}, "ground": {"epochs": 1}, "training": {"epochs": 0}})
+    (tmp_path / "d.txt").write_text(
+        "D1||breast cancer|breast tumor\nD2||skin cancer|skin tumor\nD3||heart attack\n"
+    )
+    options = changed(
+        preset("default", "dan"),
+        {"dan": {"hidden": 4, "cca": False}, "ground": {"epochs": 1}, "training": {"epochs": 0}},
+    )
     dictionary = Dictionary.read(tmp_path / "d.txt", format="biosyn")
     Linker.train(dictionary, encoder="dan", options=options, words=words).save(tmp_path / "model")
     return tmp_path / "model"
 
 
-TABLE = NameTable(Strings.of(VOCABULARY), np.arange(len(VOCABULARY) + 1), np.repeat(np.arange(3, dtype=np.int32), 2), np.arange(6))
+TABLE = NameTable(
+    Strings.of(VOCABULARY),
+    np.arange(len(VOCABULARY) + 1),
+    np.repeat(np.arange(3, dtype=np.int32), 2),
+    np.arange(6),
+)
 
 
 def make(base: str, words: WordVectors | None, hidden: int = 5) -> FewShotEncoder:
-    return FewShotEncoder.create(FewShotOptions(base, hidden=hidden, dropout=0), TABLE, words, 0).eval()
+    return FewShotEncoder.create(
+        FewShotOptions(base, hidden=hidden, dropout=0), TABLE, words, 0
+    ).eval()
 
 
 def test_half_of_a_vector_is_the_one_below(words: WordVectors) -> None:
@@ -71,19 +85,31 @@ def test_a_width_that_is_no_width_is_refused(hidden: int, expected: str) -> None
 
 def test_it_stands_on_projected_means(words: WordVectors) -> None:
     projected = DanEncoder.create(DanOptions(hidden=0), TABLE, words, 0)
-    np.testing.assert_allclose(make("cca", words).pretrained(VOCABULARY), projected.encode(VOCABULARY), atol=1e-6)
-    assert np.abs(make("words", words).pretrained(VOCABULARY) - projected.encode(VOCABULARY)).max() > 0.1
+    np.testing.assert_allclose(
+        make("cca", words).pretrained(VOCABULARY), projected.encode(VOCABULARY), atol=1e-6
+    )
+    assert (
+        np.abs(make("words", words).pretrained(VOCABULARY) - projected.encode(VOCABULARY)).max()
+        > 0.1
+    )
 
 
 def test_a_stack_is_one_model(model: Path, tmp_path: Path) -> None:
     below = Linker.load(model).generator.encoder
     encoder = make(str(model), None)
-    np.testing.assert_allclose(encoder.pretrained(VOCABULARY), unit(below.encode(VOCABULARY)), atol=1e-6)
+    np.testing.assert_allclose(
+        encoder.pretrained(VOCABULARY), unit(below.encode(VOCABULARY)), atol=1e-6
+    )
     assert encoder.options.base == "model"  # and not where it stood
     encoder.save(tmp_path / "e")
     loaded = FewShotEncoder.load(tmp_path / "e")
     np.testing.assert_array_equal(loaded.encode(VOCABULARY), encoder.encode(VOCABULARY))
-    assert [tuple(parameter.shape) for parameter in loaded.parameters()] == [(5, 3), (5,), (3, 5), (3,)]  # the one below is not trained
+    assert [tuple(parameter.shape) for parameter in loaded.parameters()] == [
+        (5, 3),
+        (5,),
+        (3, 5),
+        (3,),
+    ]  # the one below is not trained
 
 
 def test_another_model_below_is_another_thing_to_train_on(model: Path) -> None:
@@ -97,8 +123,14 @@ def test_another_model_below_is_another_thing_to_train_on(model: Path) -> None:
 
 def test_a_stack_whose_parts_have_other_dimensions(words: WordVectors, tmp_path: Path) -> None:
     make("words", words).save(tmp_path / "e")
-    np.save(tmp_path / "e" / "base" / "words" / "vectors.npy", np.zeros((len(VOCABULARY), 4), np.float32))
-    with pytest.raises(LinkerError, match=r"other dimensions than .* stand on \(layers.0.weight is 5×3, expected: 5×4\); train again$"):
+    np.save(
+        tmp_path / "e" / "base" / "words" / "vectors.npy",
+        np.zeros((len(VOCABULARY), 4), np.float32),
+    )
+    with pytest.raises(
+        LinkerError,
+        match=r"other dimensions than .* stand on \(layers.0.weight is 5×3, expected: 5×4\); train again$",
+    ):
         FewShotEncoder.load(tmp_path / "e")
 
 
@@ -118,7 +150,10 @@ def test_a_base_that_is_none(tmp_path: Path) -> None:
         make(str(tmp_path / "nowhere"), None)
     (tmp_path / "d.txt").write_text("D1||breast cancer\n")
     Linker.train(Dictionary.read(tmp_path / "d.txt", format="biosyn")).save(tmp_path / "sparse")
-    with pytest.raises(LinkerError, match="is a model of the encoder tfidf, which is sparse; expected: one of a dense encoder"):
+    with pytest.raises(
+        LinkerError,
+        match="is a model of the encoder tfidf, which is sparse; expected: one of a dense encoder",
+    ):
         make(str(tmp_path / "sparse"), None)
 
 

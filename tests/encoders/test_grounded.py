@@ -21,16 +21,37 @@ from linker.errors import LinkerError  # noqa: E402
 from linker.options import preset  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
 
-SMALL: dict[str, Any] = {"dan": {"hidden": 5}, "fewshot": {"hidden": 5}, "bne": {"hidden": 4, "character_dim": 3}}
+SMALL: dict[str, Any] = {
+    "dan": {"hidden": 5},
+    "fewshot": {"hidden": 5},
+    "bne": {"hidden": 4, "character_dim": 3},
+}
 ENCODERS = [name for name in registry.ENCODERS if issubclass(registry.load(name), GroundedEncoder)]
-NAMES = ["breast cancer", "", "xyz", "the the the heart", "skin", "a " * 300, "ß" * 5000, "heart attack 😀"]
-LINES = ["D1||breast cancer|breast tumor|tumor of the breast", "D2||skin cancer|skin tumor", "D3||heart attack|pain of the heart"]
+NAMES = [
+    "breast cancer",
+    "",
+    "xyz",
+    "the the the heart",
+    "skin",
+    "a " * 300,
+    "ß" * 5000,
+    "heart attack 😀",
+]
+LINES = [
+    "D1||breast cancer|breast tumor|tumor of the breast",
+    "D2||skin cancer|skin tumor",
+    "D3||heart attack|pain of the heart",
+]
 
 
 @pytest.fixture
 def words() -> WordVectors:
-    vocabulary = sorted({word for line in LINES for word in line.partition("||")[2].replace("|", " ").split()})
-    return WordVectors(vocabulary, np.random.default_rng(0).normal(size=(len(vocabulary), 3)).astype(np.float32))
+    vocabulary = sorted(
+        {word for line in LINES for word in line.partition("||")[2].replace("|", " ").split()}
+    )
+    return WordVectors(
+        vocabulary, np.random.default_rng(0).normal(size=(len(vocabulary), 3)).astype(np.float32)
+    )
 
 
 @pytest.fixture(params=ENCODERS)
@@ -52,24 +73,35 @@ def test_alone_or_in_a_batch(name: str, words: WordVectors, tmp_path: Path) -> N
     together = encoder.encode(NAMES * 3)
     assert together.dtype == np.float32
     assert np.isfinite(together).all()
-    np.testing.assert_allclose(together, np.concatenate([encoder.encode([text]) for text in NAMES * 3]), atol=1e-5)
+    np.testing.assert_allclose(
+        together, np.concatenate([encoder.encode([text]) for text in NAMES * 3]), atol=1e-5
+    )
     np.testing.assert_allclose(np.linalg.norm(together, axis=1)[0], 1, atol=1e-5)
     lengths = np.linalg.norm(encoder.encode(["xyz", "heart", "xyz heart"]), axis=1)
-    np.testing.assert_allclose(lengths, [name == "bne", 1, 1], atol=1e-5)  # which reads the characters of unknown words
+    np.testing.assert_allclose(
+        lengths, [name == "bne", 1, 1], atol=1e-5
+    )  # which reads the characters of unknown words
     assert encoder.pretrained(NAMES).shape == together[: len(NAMES)].shape
 
 
 def test_a_gradient_for_any_name(name: str, words: WordVectors, tmp_path: Path) -> None:
     encoder = make(name, words, tmp_path)
     encoder.embed(NAMES).square().sum().add(encoder.embed(NAMES)[:, 0].sum()).backward()
-    assert all(parameter.grad is not None and torch.isfinite(parameter.grad).all() for parameter in encoder.parameters())
+    assert all(
+        parameter.grad is not None and torch.isfinite(parameter.grad).all()
+        for parameter in encoder.parameters()
+    )
     groups = encoder.groups(0.1, 0.2)
-    assert {parameter for group in groups for parameter in group["params"]} == {*encoder.parameters()}
+    assert {parameter for group in groups for parameter in group["params"]} == {
+        *encoder.parameters()
+    }
     assert all(group["lr"] == 0.1 for group in groups)
 
 
 def test_the_seed_decides(name: str, words: WordVectors, tmp_path: Path) -> None:
-    one, same, other = (make(name, words, tmp_path, seed).eval().encode(["skin"]) for seed in (0, 0, 1))
+    one, same, other = (
+        make(name, words, tmp_path, seed).eval().encode(["skin"]) for seed in (0, 0, 1)
+    )
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
 
@@ -80,11 +112,17 @@ def test_saving_and_loading(name: str, words: WordVectors, tmp_path: Path) -> No
     loaded = registry.load(name).load(tmp_path / "e")
     np.testing.assert_array_equal(loaded.encode(NAMES), encoder.encode(NAMES))
     assert loaded.options == encoder.options
-    assert {path.suffix for path in (tmp_path / "e").rglob("*") if path.is_file()} == {".npy", ".json", ".safetensors"}
+    assert {path.suffix for path in (tmp_path / "e").rglob("*") if path.is_file()} == {
+        ".npy",
+        ".json",
+        ".safetensors",
+    }
 
 
 @pytest.mark.parametrize("change", ["weights", "options", "nan", "missing"])
-def test_a_folder_that_was_changed(name: str, words: WordVectors, tmp_path: Path, change: str) -> None:
+def test_a_folder_that_was_changed(
+    name: str, words: WordVectors, tmp_path: Path, change: str
+) -> None:
     folder = tmp_path / "e"
     make(name, words, tmp_path).save(folder)
     weights = folder / "weights.safetensors"
@@ -93,7 +131,9 @@ def test_a_folder_that_was_changed(name: str, words: WordVectors, tmp_path: Path
     elif change == "options":
         (folder / "options.json").write_text(json.dumps({"depth": 3}))
     elif change == "nan":
-        save_file({key: tensor * float("nan") for key, tensor in load_file(weights).items()}, weights)
+        save_file(
+            {key: tensor * float("nan") for key, tensor in load_file(weights).items()}, weights
+        )
     else:
         weights.unlink()
     with pytest.raises(LinkerError, match="train again"):

@@ -22,15 +22,23 @@ OPTIONS = [
     TfidfOptions("char_wb", 3, 5, sublinear=True),
     TfidfOptions("char_wb", 4, 5),
 ]
-NAME = st.lists(st.text("abéβ𝒳-", min_size=1, max_size=5), max_size=3).map(" ".join)  # normalised: single blanks between words
+NAME = st.lists(st.text("abéβ𝒳-", min_size=1, max_size=5), max_size=3).map(
+    " ".join
+)  # normalised: single blanks between words
 NAMES = st.lists(NAME, min_size=1, max_size=8)
 
 
 def grams(name: str, options: TfidfOptions) -> list[str]:
     pieces = [name] if options.analyzer == "char" else [f" {word} " for word in name.split()]
     sizes = range(options.ngram_min, options.ngram_max + 1)
-    short = [] if options.analyzer == "char" else [piece for piece in pieces if len(piece) < options.ngram_min]  # whole, and once
-    return short + [piece[i : i + n] for piece in pieces for n in sizes for i in range(len(piece) - n + 1)]
+    short = (
+        []
+        if options.analyzer == "char"
+        else [piece for piece in pieces if len(piece) < options.ngram_min]
+    )  # whole, and once
+    return short + [
+        piece[i : i + n] for piece in pieces for n in sizes for i in range(len(piece) - n + 1)
+    ]
 
 
 def slow(names: list[str], options: TfidfOptions, queries: list[str]) -> list[dict[str, float]]:
@@ -39,7 +47,9 @@ def slow(names: list[str], options: TfidfOptions, queries: list[str]) -> list[di
     vectors = []
     for query in queries:
         counts = Counter(g for g in grams(query, options) if g in idf)
-        vector = {g: (1 + math.log(n) if options.sublinear else n) * idf[g] for g, n in counts.items()}
+        vector = {
+            g: (1 + math.log(n) if options.sublinear else n) * idf[g] for g, n in counts.items()
+        }
         norm = math.sqrt(sum(w * w for w in vector.values()))
         vectors.append({g: w / norm for g, w in vector.items()})
     return vectors
@@ -53,13 +63,20 @@ def fitted(names: list[str], options: TfidfOptions) -> TfidfEncoder:
 
 def test_two_names_by_hand() -> None:
     encoder = fitted(["ab", "b"], TfidfOptions("char", 1, 2))
-    rare, common = math.log(3 / 2) + 1, math.log(3 / 3) + 1  # "a" and "ab" stand in one of two names, "b" in both
+    rare, common = (
+        math.log(3 / 2) + 1,
+        math.log(3 / 3) + 1,
+    )  # "a" and "ab" stand in one of two names, "b" in both
     norm = math.sqrt(2 * rare**2 + common**2)
     vectors = encoder.encode(["ab", "b", "bb", "xb", "x", ""])
     assert vectors.dtype == np.float32
-    assert sorted(vectors[[0]].data.tolist()) == pytest.approx(sorted([rare / norm, rare / norm, common / norm]))
+    assert sorted(vectors[[0]].data.tolist()) == pytest.approx(
+        sorted([rare / norm, rare / norm, common / norm])
+    )
     products = (vectors @ vectors[[0, 1]].T).toarray()
-    assert products.ravel().tolist() == pytest.approx([1, common / norm, common / norm, 1] + [common / norm, 1] * 2 + [0] * 4)
+    assert products.ravel().tolist() == pytest.approx(
+        [1, common / norm, common / norm, 1] + [common / norm, 1] * 2 + [0] * 4
+    )
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -70,9 +87,14 @@ def test_slow_twin(options: TfidfOptions, names: list[str], queries: list[str]) 
     vectors = encoder.encode(queries)
     expected, known = slow(names, options, queries), slow(names, options, names)
     for row, vector in enumerate(expected):
-        assert sorted(vectors[[row]].data.tolist()) == pytest.approx(sorted(vector.values()), abs=1e-6)
+        assert sorted(vectors[[row]].data.tolist()) == pytest.approx(
+            sorted(vector.values()), abs=1e-6
+        )
     products = (vectors @ encoder.encode(names).T).toarray()
-    dots = [[sum(w * other.get(g, 0.0) for g, w in vector.items()) for other in known] for vector in expected]
+    dots = [
+        [sum(w * other.get(g, 0.0) for g, w in vector.items()) for other in known]
+        for vector in expected
+    ]
     assert products == pytest.approx(np.array(dots), abs=1e-5)
 
 
@@ -84,7 +106,12 @@ def test_scikit_learn(options: TfidfOptions, names: list[str], queries: list[str
     if not any(grams(name, options) for name in names):
         return  # scikit-learn refuses an empty vocabulary
     sizes = (options.ngram_min, options.ngram_max)
-    theirs = text.TfidfVectorizer(analyzer=options.analyzer, ngram_range=sizes, sublinear_tf=options.sublinear, lowercase=False)
+    theirs = text.TfidfVectorizer(
+        analyzer=options.analyzer,
+        ngram_range=sizes,
+        sublinear_tf=options.sublinear,
+        lowercase=False,
+    )
     expected = theirs.fit_transform(names)
     ours = fitted(names, options)
     products = (ours.encode(queries) @ ours.encode(names).T).toarray()
@@ -95,19 +122,27 @@ def test_scikit_learn(options: TfidfOptions, names: list[str], queries: list[str
 def test_scikit_learn_on_words_shorter_than_an_n_gram(sizes: tuple[int, int]) -> None:
     text = pytest.importorskip("sklearn.feature_extraction.text")
     names = ["a", "a b", "type a a", "ab c", "fever", "hepatitis b", "b hepatitis", ""]
-    theirs = text.TfidfVectorizer(analyzer="char_wb", ngram_range=sizes, lowercase=False, sublinear_tf=True)
+    theirs = text.TfidfVectorizer(
+        analyzer="char_wb", ngram_range=sizes, lowercase=False, sublinear_tf=True
+    )
     expected = theirs.fit_transform(names)
     ours = fitted(names, TfidfOptions("char_wb", *sizes, sublinear=True))
     vectors = ours.encode(names)
     assert vectors.shape == expected.shape
     assert vectors.getnnz(axis=1).tolist() == expected.getnnz(axis=1).tolist()
     for row in range(len(names)):
-        assert sorted(vectors[[row]].data.tolist()) == pytest.approx(sorted(expected[[row]].data.tolist()), abs=1e-6)
-    assert (vectors @ vectors.T).toarray() == pytest.approx((expected @ expected.T).toarray(), abs=1e-6)
+        assert sorted(vectors[[row]].data.tolist()) == pytest.approx(
+            sorted(expected[[row]].data.tolist()), abs=1e-6
+        )
+    assert (vectors @ vectors.T).toarray() == pytest.approx(
+        (expected @ expected.T).toarray(), abs=1e-6
+    )
 
 
 def test_a_short_word_is_one_term() -> None:
-    vectors = fitted(["a", "b", "fever"], TfidfOptions("char_wb", 4, 4)).encode(["a", "b", "a b", "fever"])
+    vectors = fitted(["a", "b", "fever"], TfidfOptions("char_wb", 4, 4)).encode(
+        ["a", "b", "a b", "fever"]
+    )
     products = (vectors @ vectors.T).toarray()
     assert products[0].tolist() == pytest.approx([1, 0, 0.5**0.5, 0])
     assert vectors.getnnz(axis=1).tolist() == [1, 1, 2, 4]  # " fev", "feve", "ever", "ver "
@@ -115,9 +150,20 @@ def test_a_short_word_is_one_term() -> None:
 
 def test_unknown_characters_match_nothing() -> None:
     encoder = fitted(["fever", "flu"], TfidfOptions("char", 1, 3))
-    assert encoder.encode(["ΩΩΩ", "", "\ud800", "𝒳 ", "日本"]).toarray().any(axis=1).tolist() == [False, False, False, False, False]
-    mixed, plain = encoder.encode(["flΩu"]).toarray(), encoder.encode(["fl", "u"]).toarray().sum(axis=0)
-    assert set(np.flatnonzero(mixed)) == set(np.flatnonzero(plain))  # no n-gram spans what is unknown
+    assert encoder.encode(["ΩΩΩ", "", "\ud800", "𝒳 ", "日本"]).toarray().any(axis=1).tolist() == [
+        False,
+        False,
+        False,
+        False,
+        False,
+    ]
+    mixed, plain = (
+        encoder.encode(["flΩu"]).toarray(),
+        encoder.encode(["fl", "u"]).toarray().sum(axis=0),
+    )
+    assert set(np.flatnonzero(mixed)) == set(
+        np.flatnonzero(plain)
+    )  # no n-gram spans what is unknown
 
 
 def test_a_name_in_many_batches_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,5 +203,8 @@ def test_wrong_options(choices: tuple[str, int, int], message: str) -> None:
 def test_n_grams_that_fit_no_integer_are_refused() -> None:
     names = ["".join(map(chr, range(97, 597)))]
     fitted(names, TfidfOptions("char", 1, 6))  # 503 ** 6 < 2 ** 62
-    with pytest.raises(LinkerError, match=r"sparse\.ngram_max 7 is too long for 501 distinct characters; take a smaller one"):
+    with pytest.raises(
+        LinkerError,
+        match=r"sparse\.ngram_max 7 is too long for 501 distinct characters; take a smaller one",
+    ):
         fitted(names, TfidfOptions("char", 1, 7))

@@ -41,11 +41,17 @@ class Sums(TrainableEncoder):
 
     def collate(self, tokens: Sequence[Tokens]) -> Batch:
         width = max(map(len, tokens))
-        return {"letters": torch.tensor([[*ids, *[0] * (width - len(ids))] for ids in tokens], dtype=torch.int64)}
+        return {
+            "letters": torch.tensor(
+                [[*ids, *[0] * (width - len(ids))] for ids in tokens], dtype=torch.int64
+            )
+        }
 
     def forward(self, batch: Batch) -> Tensor:
         self.shapes.append(tuple(batch["letters"].shape))
-        self.contexts.append((torch.is_autocast_enabled("cpu"), torch.is_inference_mode_enabled(), self.training))
+        self.contexts.append(
+            (torch.is_autocast_enabled("cpu"), torch.is_inference_mode_enabled(), self.training)
+        )
         if len(batch["letters"]) > self.room:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB")
         rows = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 10.0]])[batch["letters"]].sum(1)
@@ -110,7 +116,11 @@ def test_encoding_has_no_dropout_and_leaves_each_module_as_it_was() -> None:
     encoder.frozen.eval()
     assert encoder.encode(NAMES).tolist() == VECTORS
     assert encoder.contexts == [(False, True, False)]
-    assert (encoder.training, encoder.dropout.training, encoder.frozen.training) == (True, True, False)
+    assert (encoder.training, encoder.dropout.training, encoder.frozen.training) == (
+        True,
+        True,
+        False,
+    )
     assert not torch.is_inference_mode_enabled()
     encoder.embed(NAMES)
     assert encoder.contexts[1:] == [(False, False, True)]
@@ -130,11 +140,17 @@ def test_out_of_memory_halves_the_batches(caplog: pytest.LogCaptureFixture) -> N
         assert encoder.encode(names, batch_size=256).tolist() == [[n, 0] for n in range(1, 10)]
     assert [n for n, _ in encoder.shapes] == [9, 4, 2, 2, 2, 2, 1]
     message = "CUDA out of memory with {} names at once; going on with {}"
-    assert [record.getMessage() for record in caplog.records] == [message.format(9, 4), message.format(4, 2)]
+    assert [record.getMessage() for record in caplog.records] == [
+        message.format(9, 4),
+        message.format(4, 2),
+    ]
 
 
 def test_out_of_memory_with_one_name() -> None:
-    with pytest.raises(LinkerError, match="the memory of the GPU does not hold the encoding of one name; free some of it"):
+    with pytest.raises(
+        LinkerError,
+        match="the memory of the GPU does not hold the encoding of one name; free some of it",
+    ):
         Sums(room=0).encode(["a", "b"])
 
 
@@ -150,12 +166,17 @@ def test_progress_is_shown_when_asked(capfd: pytest.CaptureFixture[str]) -> None
     Sums().encode(NAMES, progress=True)
     assert "/4 [" in capfd.readouterr().err
     told: list[tuple[int, int]] = []
-    Sums().encode(["a" * n for n in range(150)], progress=lambda done, count: told.append((done, count)))
+    Sums().encode(
+        ["a" * n for n in range(150)], progress=lambda done, count: told.append((done, count))
+    )
     assert told == [(0, 150), (64, 150), (128, 150)]
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(("precision", "outer", "expected"), [("fp32", False, False), ("fp32", True, False), ("bf16", False, True)])
+@pytest.mark.parametrize(
+    ("precision", "outer", "expected"),
+    [("fp32", False, False), ("fp32", True, False), ("bf16", False, True)],
+)
 def test_the_precision_decides(precision: trainable.Precision, outer: bool, expected: bool) -> None:
     encoder = Sums()
     encoder.precision = precision
@@ -167,13 +188,22 @@ def test_the_precision_decides(precision: trainable.Precision, outer: bool, expe
 
 @pytest.mark.parametrize(
     ("abilities", "expected"),
-    [({"avx512_f": True}, False), ({"avx512_bf16": True}, True), ({"amx_bf16": True, "avx512_bf16": False}, True), ({}, False)],
+    [
+        ({"avx512_f": True}, False),
+        ({"avx512_bf16": True}, True),
+        ({"amx_bf16": True, "avx512_bf16": False}, True),
+        ({}, False),
+    ],
 )
-def test_bf16_pays_where_a_cpu_computes_it(monkeypatch: pytest.MonkeyPatch, abilities: dict[str, bool], expected: bool) -> None:
+def test_bf16_pays_where_a_cpu_computes_it(
+    monkeypatch: pytest.MonkeyPatch, abilities: dict[str, bool], expected: bool
+) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: abilities, raising=False)
     assert pays(CPU) is expected
     with autocast(CPU, "auto"):
-        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == (torch.bfloat16 if expected else torch.float32)
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == (
+            torch.bfloat16 if expected else torch.float32
+        )
 
 
 def test_a_torch_that_does_not_know_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,20 +213,29 @@ def test_a_torch_that_does_not_know_the_cpu(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("native", [True, False])
 def test_bf16_pays_where_a_gpu_computes_it(monkeypatch: pytest.MonkeyPatch, native: bool) -> None:
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: native or including_emulation)
+    monkeypatch.setattr(
+        torch.cuda,
+        "is_bf16_supported",
+        lambda including_emulation=True: native or including_emulation,
+    )
     assert pays(CUDA) is native
     assert not pays(torch.device("meta"))
 
 
 @pytest.mark.parametrize(
-    ("choice", "there", "expected"), [("auto", True, CUDA), ("auto", False, CPU), ("cpu", True, CPU), ("cuda", True, CUDA)]
+    ("choice", "there", "expected"),
+    [("auto", True, CUDA), ("auto", False, CPU), ("cpu", True, CPU), ("cuda", True, CUDA)],
 )
-def test_the_device(monkeypatch: pytest.MonkeyPatch, choice: str, there: bool, expected: object) -> None:
+def test_the_device(
+    monkeypatch: pytest.MonkeyPatch, choice: str, there: bool, expected: object
+) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
     assert pick_device(choice) == expected
 
 
 def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(LinkerError, match="the device is cuda, but torch finds no GPU; take auto or cpu"):
+    with pytest.raises(
+        LinkerError, match="the device is cuda, but torch finds no GPU; take auto or cpu"
+    ):
         pick_device("cuda")

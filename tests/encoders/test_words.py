@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from linker.encoders.options import WordsOptions
 from linker.encoders.words import CONCEPT, NAME, Subwords, WordVectors, marked, read_texts, tokens
 from linker.errors import LinkerError, Skip
-from linker.training.options import Part
+from linker.types import Activity
 
 gensim = pytest.importorskip("gensim")
 
@@ -32,7 +32,9 @@ def vectors(subwords: bool = True) -> WordVectors:
     if not subwords:
         return WordVectors(["a", "bc"], np.array(own, np.float32))
     bucket = CUT.hashes("zz")[:1]
-    return WordVectors(["a", "bc"], np.array([*own, [4, 4]], np.float32), CUT, np.array(bucket, np.int64))
+    return WordVectors(
+        ["a", "bc"], np.array([*own, [4, 4]], np.float32), CUT, np.array(bucket, np.int64)
+    )
 
 
 @given(st.text(max_size=12), st.integers(1, 4), st.integers(0, 3))
@@ -40,7 +42,9 @@ def test_ngrams_have_the_buckets_of_fasttext(word: str, shortest: int, more: int
     word = word.encode("utf-8", "replace").decode()
     from gensim.models.fasttext import ft_ngram_hashes
 
-    assert sorted(Subwords(shortest, shortest + more, 997).hashes(word)) == sorted(ft_ngram_hashes(word, shortest, shortest + more, 997))
+    assert sorted(Subwords(shortest, shortest + more, 997).hashes(word)) == sorted(
+        ft_ngram_hashes(word, shortest, shortest + more, 997)
+    )
 
 
 def test_a_name_is_the_mean_of_its_words() -> None:
@@ -58,9 +62,15 @@ def test_pieces_sum_to_the_mean(words: list[str]) -> None:
     name = " ".join(words)
     rows, weights = vectors().pieces(name)
     known = {"a": [1, 0], "bc": [0, 2], "zz": [4, 4]}
-    expected = np.mean([known[word] for word in words if word in known], axis=0) if {*words} & {*known} else [0, 0]
+    expected = (
+        np.mean([known[word] for word in words if word in known], axis=0)
+        if {*words} & {*known}
+        else [0, 0]
+    )
     np.testing.assert_allclose(
-        sum((w * vectors().vectors[r] for r, w in zip(rows, weights, strict=True)), np.zeros(2)), expected, atol=1e-6
+        sum((w * vectors().vectors[r] for r, w in zip(rows, weights, strict=True)), np.zeros(2)),
+        expected,
+        atol=1e-6,
     )
 
 
@@ -72,7 +82,9 @@ def test_what_is_saved_is_read(tmp_path: Path, factor: float) -> None:
     read = WordVectors.read(tmp_path / "w")
     assert list(read.words) == ["a", "bc"]
     assert read.subwords == CUT
-    assert isinstance(read.vectors, np.memmap) == (factor == 0.1)  # the others lose nothing in half precision, and are widened
+    assert isinstance(read.vectors, np.memmap) == (
+        factor == 0.1
+    )  # the others lose nothing in half precision, and are widened
     assert read.means(["a zz"]).tolist() == made.means(["a zz"]).tolist()
     assert {path.suffix for path in (tmp_path / "w").iterdir()} == {".npy", ".json"}
 
@@ -90,11 +102,17 @@ def test_pruning_keeps_the_words_of_names_the_first_words_and_their_ngrams() -> 
     made = WordVectors.train([["alpha", "alpha", "beta", "gamma"]], TINY)
     kept = made.pruned(["gamma"], frequent=1)
     assert set(kept.words) == {"alpha", "gamma"}
-    assert set(kept.buckets) == {h for word in ("alpha", "gamma") for h in made.subwords.hashes(word)}
+    assert set(kept.buckets) == {
+        h for word in ("alpha", "gamma") for h in made.subwords.hashes(word)
+    }
     np.testing.assert_array_equal(kept.means(["gamma alpha"]), made.means(["gamma alpha"]))
     half = kept.halved()
     np.testing.assert_array_equal(half.vectors, kept.vectors.astype(np.float16))
-    assert (list(half.words), half.buckets.tolist(), half.subwords) == (list(kept.words), kept.buckets.tolist(), kept.subwords)
+    assert (list(half.words), half.buckets.tolist(), half.subwords) == (
+        list(kept.words),
+        kept.buckets.tolist(),
+        kept.subwords,
+    )
     assert len(made.pruned(["gamma"], frequent=0).words) == 1
 
 
@@ -146,20 +164,28 @@ def test_a_fasttext_file(tmp_path: Path) -> None:
     np.testing.assert_allclose(read.means(["cancer"])[0], model.wv["cancer"], rtol=1e-5)
     known = {h for word in model.wv.index_to_key for h in read.subwords.hashes(word)}
     hashes = [h for h in read.subwords.hashes("cancers") if h in known]
-    np.testing.assert_allclose(read.means(["cancers"])[0], model.wv.vectors_ngrams[hashes].mean(0), rtol=1e-4)
+    np.testing.assert_allclose(
+        read.means(["cancers"])[0], model.wv.vectors_ngrams[hashes].mean(0), rtol=1e-4
+    )
     data = (tmp_path / "m.bin").read_bytes()
     rows = len(model.wv.vectors_vocab) + 40
     place = data.index(rows.to_bytes(8, "little") + (4).to_bytes(8, "little"))
     broken = {
         data[: place - 30]: "its vocabulary is broken off",
-        data[:place] + (10**12).to_bytes(8, "little") + data[place + 8 :]: "it does not hold 1,000,000,000,000 vectors of 4 components",
+        data[:place]
+        + (10**12).to_bytes(8, "little")
+        + data[place + 8 :]: "it does not hold 1,000,000,000,000 vectors of 4 components",
     }
     for content, problem in broken.items():
         (tmp_path / "m.bin").write_bytes(content)
-        with pytest.raises(LinkerError, match=rf"m.bin: cannot be read as word vectors \({problem}\)"):
+        with pytest.raises(
+            LinkerError, match=rf"m.bin: cannot be read as word vectors \({problem}\)"
+        ):
             WordVectors.read(tmp_path / "m.bin")
     (tmp_path / "m.bin").write_bytes(gzip.compress(data))
-    with pytest.raises(LinkerError, match=r"m\.bin: is a fastText \.bin packed by gzip; unpack it first: gunzip"):
+    with pytest.raises(
+        LinkerError, match=r"m\.bin: is a fastText \.bin packed by gzip; unpack it first: gunzip"
+    ):
         WordVectors.read(tmp_path / "m.bin")
 
 
@@ -178,9 +204,15 @@ def test_a_fasttext_file(tmp_path: Path) -> None:
         (b"2 2\na 1 2\n", "ends after 1 of 2 words"),
         (b"1 2\na nan 2\n", "v.txt, line 2: the line is no word vector"),
         (b"1 2\na 1 1e39\n", "v.txt, line 2: the line is no word vector"),
-        (gzip.compress(b"1 2\na 1 2\n", mtime=0)[:-9], "v.txt: the gzip data is broken .*; fetch the file again"),
+        (
+            gzip.compress(b"1 2\na 1 2\n", mtime=0)[:-9],
+            "v.txt: the gzip data is broken .*; fetch the file again",
+        ),
         (b"2 2\na \x00\x00\x80\x3f", "cannot be read as word vectors"),
-        (b"2147483648 4\na \x00\x00\x80\x3f", r"\(it does not hold 2,147,483,648 vectors of 4 components\)"),
+        (
+            b"2147483648 4\na \x00\x00\x80\x3f",
+            r"\(it does not hold 2,147,483,648 vectors of 4 components\)",
+        ),
         ((793712314).to_bytes(4, "little") + b"\x0c\x00", "cannot be read as word vectors"),
     ],
 )
@@ -206,28 +238,43 @@ def test_a_pickle_is_never_read(tmp_path: Path) -> None:
 def test_the_seed_decides() -> None:
     one, same = (WordVectors.train(TEXT * 20, TINY) for _ in range(2))
     np.testing.assert_array_equal(one.vectors, same.vectors)
-    other = WordVectors.train(TEXT * 20, WordsOptions(dim=4, min_count=1, epochs=1, buckets=50, seed=1))
+    other = WordVectors.train(
+        TEXT * 20, WordsOptions(dim=4, min_count=1, epochs=1, buckets=50, seed=1)
+    )
     assert not np.array_equal(one.vectors, other.vectors)
 
 
 @pytest.mark.parametrize("subwords", [True, False])
-def test_training_tells_how_far_it_is_and_gives_the_same(subwords: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_tells_how_far_it_is_and_gives_the_same(
+    subwords: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     options = dataclasses.replace(TINY, epochs=2, subwords=subwords)
-    expected, log = WordVectors.train(TEXT * 3000, options), logging.getLogger("gensim.models.word2vec")
-    before, seconds, told = (log.level, log.filters[:]), itertools.count(), list[Part]()
-    monkeypatch.setattr("gensim.models.word2vec.default_timer", lambda: float(next(seconds)))  # it reports once a second
+    expected, log = (
+        WordVectors.train(TEXT * 3000, options),
+        logging.getLogger("gensim.models.word2vec"),
+    )
+    before, seconds, told = (log.level, log.filters[:]), itertools.count(), list[Activity]()
+    monkeypatch.setattr(
+        "gensim.models.word2vec.default_timer", lambda: float(next(seconds))
+    )  # it reports once a second
     made = WordVectors.train(TEXT * 3000, options, told.append)
     np.testing.assert_array_equal(made.vectors, expected.vectors)
-    assert told[0] == Part("training word vectors", 0.0, "epoch 1 of 2")
+    assert told[0] == Activity("training word vectors", 0.0, "epoch 1 of 2")
     assert {part.at for part in told} == {"epoch 1 of 2", "epoch 2 of 2"}
     shares = [part.share or 0.0 for part in told]
     assert shares == sorted(shares)
-    assert all((share > 0.5) == (part.at == "epoch 2 of 2") for share, part in zip(shares, told, strict=True))
+    assert all(
+        (share > 0.5) == (part.at == "epoch 2 of 2")
+        for share, part in zip(shares, told, strict=True)
+    )
     assert (log.level, log.filters) == before
 
 
 def test_no_word_is_frequent_enough() -> None:
-    with pytest.raises(LinkerError, match=r"no word of the text occurs 3 times \(words.min_count\): it holds 4 distinct words"):
+    with pytest.raises(
+        LinkerError,
+        match=r"no word of the text occurs 3 times \(words.min_count\): it holds 4 distinct words",
+    ):
         WordVectors.train(TEXT, WordsOptions())
 
 
@@ -248,7 +295,10 @@ def test_lines_that_are_no_text_are_skipped(tmp_path: Path) -> None:
 
 def test_texts_are_lower_case_words(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("Breast-Cancer (type 2).\n\nSjögren’s\n")
-    assert list(read_texts([tmp_path / "t.txt"])) == [["breast", "cancer", "type", "2"], ["sjogren", "s"]]
+    assert list(read_texts([tmp_path / "t.txt"])) == [
+        ["breast", "cancer", "type", "2"],
+        ["sjogren", "s"],
+    ]
     assert tokens("β-Type") == ["beta", "type"]
 
 
@@ -257,7 +307,9 @@ NAMES = {"breast cancer": ["D1"], "cancer": ["D2", "D3"]}
 
 def test_names_take_the_place_of_their_words() -> None:
     sentences = [["no", "breast", "cancer", "or", "cancer"]]
-    assert list(marked(sentences, NAMES, "names")) == [["no", NAME + "breast cancer", "or", NAME + "cancer"]]
+    assert list(marked(sentences, NAMES, "names")) == [
+        ["no", NAME + "breast cancer", "or", NAME + "cancer"]
+    ]
 
 
 def test_names_and_concepts_stand_to_the_left_and_to_the_right() -> None:
@@ -271,7 +323,10 @@ def test_names_and_concepts_stand_to_the_left_and_to_the_right() -> None:
 
 
 def test_names_and_concepts_get_vectors() -> None:
-    made = WordVectors.train(marked([["no", "breast", "cancer"]], NAMES, "concepts"), WordsOptions(tokens="concepts", dim=4, min_count=1))
+    made = WordVectors.train(
+        marked([["no", "breast", "cancer"]], NAMES, "concepts"),
+        WordsOptions(tokens="concepts", dim=4, min_count=1),
+    )
     assert made.subwords is None
     assert made.of(NAME + "breast cancer").shape == made.of(CONCEPT + "D1").shape == (4,)
     assert made.of(NAME + "cancer") is None

@@ -23,4 +23,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Linker:
     """By characters, 'abcd' ranks the names abcd (D:1), abcde (D:1), abcd like (D:6), then abxy (D:2); 'twin' is D:1's and D:2's."""
     path = tmp_path_factory.mktemp("tiny") / "tiny.tsv"
     path.write_text("\n".join(_ROWS) + "\n", encoding="utf-8")
-    return Linker.train(Dictionary.read(path), options=LinkerOptions(sparse=TfidfOptions("char", 1, 2, sublinear=False)))
+    return Linker.train(
+        Dictionary.read(path),
+        options=LinkerOptions(sparse=TfidfOptions("char", 1, 2, sublinear=False)),
+    )

@@ -46,7 +46,10 @@ def outcome(gold: str, *found: tuple[str, str] | None, rank: int = 0, text: str 
         ("wrong_split", outcome("D:1|D:2|D:3", ("D:1", "heart disease"), ("D:2", "valve disease"))),
         ("incomplete", outcome("D:2|D:3", ("D:2", "valve disease"), ("D:2", "valve disease"))),
         ("incomplete", outcome("D:2+D:3", ("D:2", "valve disease"))),
-        ("hyponym", outcome("D:1+D:2", ("D:1", "heart disease"), ("D:3", "rhythm disease"))),  # two parts for A+B are no wrong split
+        (
+            "hyponym",
+            outcome("D:1+D:2", ("D:1", "heart disease"), ("D:3", "rhythm disease")),
+        ),  # two parts for A+B are no wrong split
         ("same_name", outcome("D:1", ("D:9", "cardiac disease"))),
         ("hypernym", outcome("D:4", ("D:2", "valve disease"))),
         ("hypernym", outcome("D:4", ("D:0", "disease"))),
@@ -65,7 +68,10 @@ def test_kinds_of_error(dictionary: Dictionary, kind: str, case: Outcome) -> Non
 
 
 def test_the_seen_apart_from_the_unseen(dictionary: Dictionary) -> None:
-    given = [Mention("Bad heart", gold=parse_gold("OLD:1")), Mention("bad valve", gold=parse_gold("D:2"))]
+    given = [
+        Mention("Bad heart", gold=parse_gold("OLD:1")),
+        Mention("bad valve", gold=parse_gold("D:2")),
+    ]
     model = Linker.train(dictionary, mentions=given, corrections={"haert": "heart"})
     cases = [
         outcome("D:1", text="bad, haert", rank=1),  # seen as normalised and corrected
@@ -75,7 +81,10 @@ def test_the_seen_apart_from_the_unseen(dictionary: Dictionary) -> None:
         outcome("D:1|D:3", text="bad heart and rhythm"),  # not all
         outcome("-1", text="good heart"),
     ]
-    found = {name: [cases.index(case) for case in members] for name, members in breakdown.groups(model, cases).items()}
+    found = {
+        name: [cases.index(case) for case in members]
+        for name, members in breakdown.groups(model, cases).items()
+    }
     assert found == {
         "seen_mention": [0, 2],
         "unseen_mention": [1, 3, 4, 5],

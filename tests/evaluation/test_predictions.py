@@ -45,7 +45,10 @@ def test_our_predictions_are_judged_as_the_model_is(tiny: Linker, ours: Path) ->
 
 
 def test_biosyn_leaves_out_mentions_without_a_concept(tiny: Linker, ours: Path) -> None:
-    assert [o.rank for o in judged(ours, GIVEN, "biosyn", tiny)] == [3, 1]  # the candidates of our file count one a concept
+    assert [o.rank for o in judged(ours, GIVEN, "biosyn", tiny)] == [
+        3,
+        1,
+    ]  # the candidates of our file count one a concept
 
 
 def test_mentions_that_are_not_annotated_are_passed_over(tiny: Linker, ours: Path) -> None:
@@ -56,12 +59,23 @@ def test_mentions_that_are_not_annotated_are_passed_over(tiny: Linker, ours: Pat
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([GIVEN[1], GIVEN[0], GIVEN[2]], "line 1: is for other mentions: 'abcd'; expected 'breast and ovarian cancer'; give the mentions"),
-        ([*GIVEN, GIVEN[0]], "line 4: is for other mentions: 'nothing'; expected 'abcd'; give the mentions that were linked"),
-        (GIVEN[:2], "has more predictions than there are mentions; give the mentions that were linked, in the same order"),
+        (
+            [GIVEN[1], GIVEN[0], GIVEN[2]],
+            "line 1: is for other mentions: 'abcd'; expected 'breast and ovarian cancer'; give the mentions",
+        ),
+        (
+            [*GIVEN, GIVEN[0]],
+            "line 4: is for other mentions: 'nothing'; expected 'abcd'; give the mentions that were linked",
+        ),
+        (
+            GIVEN[:2],
+            "has more predictions than there are mentions; give the mentions that were linked, in the same order",
+        ),
     ],
 )
-def test_predictions_for_other_mentions(tiny: Linker, ours: Path, given: list[Mention], message: str) -> None:
+def test_predictions_for_other_mentions(
+    tiny: Linker, ours: Path, given: list[Mention], message: str
+) -> None:
     with pytest.raises(InputError, match=message) as caught:
         judged(ours, given, "strict", tiny)
     assert str(ours) in str(caught.value)
@@ -76,8 +90,16 @@ def test_only_predictions_shorter_than_asked_are_warned_of(
     found = [len(part.candidates) for prediction in jsonl.read(path) for part in prediction.parts]
     assert found == [3, 4]  # the longest counts
     with caplog.at_level(logging.WARNING):
-        list(predictions.outcomes(path, [GIVEN[2], GIVEN[0]], "strict", tiny.dictionary.resolve, depth))
-    assert caplog.messages == [f"{path}: no part has more than 4 candidates; Acc@k with a larger k is Acc@4"] * messages
+        list(
+            predictions.outcomes(
+                path, [GIVEN[2], GIVEN[0]], "strict", tiny.dictionary.resolve, depth
+            )
+        )
+    assert (
+        caplog.messages
+        == [f"{path}: no part has more than 4 candidates; Acc@k with a larger k is Acc@4"]
+        * messages
+    )
 
 
 def biosyn(*queries: tuple[str, list[tuple[str, list[str]]]]) -> dict[str, Any]:
@@ -86,7 +108,11 @@ def biosyn(*queries: tuple[str, list[tuple[str, list[str]]]]) -> dict[str, Any]:
         "queries": [
             {
                 "mentions": [
-                    {"mention": text, "golden_cui": gold, "candidates": [{"name": f"n{i}", "cui": i, "label": 0} for i in ids]}
+                    {
+                        "mention": text,
+                        "golden_cui": gold,
+                        "candidates": [{"name": f"n{i}", "cui": i, "label": 0} for i in ids],
+                    }
                     for text, ids in parts
                 ]
             }
@@ -99,21 +125,35 @@ def biosyn(*queries: tuple[str, list[tuple[str, list[str]]]]) -> dict[str, Any]:
 def test_the_predictions_of_biosyn(tiny: Linker, path: Path, indent: int | None) -> None:
     record = biosyn(
         ("D:2", [("abcd", ["D:1", "D:6", "D:2|D:7"])]),  # joined ids: any of them
-        ("D:3|D:4", [("breast cancer", ["D:3"]), ("ovarian cancer", ["D:1", "D:4"])]),  # all parts must hit
+        (
+            "D:3|D:4",
+            [("breast cancer", ["D:3"]), ("ovarian cancer", ["D:1", "D:4"])],
+        ),  # all parts must hit
         ("D:3|D:1", [("breast cancer", ["D:3"]), ("none", [])]),
         ("OLD:2", [("abxy", ["D:2"])]),
     )
     path.write_text(json.dumps(record, indent=indent))
-    given = [Mention("x", gold=parse_gold(gold)) for gold in ("OLD:2", "D:3|D:1", "D:2", "D:3|D:4")]  # the order is theirs
+    given = [
+        Mention("x", gold=parse_gold(gold)) for gold in ("OLD:2", "D:3|D:1", "D:2", "D:3|D:4")
+    ]  # the order is theirs
     outcomes = judged(path, given, "biosyn", tiny)
     assert [o.rank for o in outcomes] == [3, 2, 0, 1]
-    assert [o.mention.text for o in outcomes] == ["abcd", "breast cancer|ovarian cancer", "breast cancer|none", "abxy"]
+    assert [o.mention.text for o in outcomes] == [
+        "abcd",
+        "breast cancer|ovarian cancer",
+        "breast cancer|none",
+        "abxy",
+    ]
     assert [part and part.concept_id for part in outcomes[2].parts] == ["D:3", None]
 
 
 @pytest.mark.parametrize("gold", ["OMIM:1|D:1", "D:1|OMIM:1", "D:1"])
-def test_biosyn_leaves_out_the_ids_of_omim_where_there_are_others(tiny: Linker, path: Path, gold: str) -> None:
-    path.write_text(json.dumps(biosyn(("D:1", [("abcd", ["D:6", "D:1"])]), ("OMIM:1", [("x", ["OMIM:1"])]))))
+def test_biosyn_leaves_out_the_ids_of_omim_where_there_are_others(
+    tiny: Linker, path: Path, gold: str
+) -> None:
+    path.write_text(
+        json.dumps(biosyn(("D:1", [("abcd", ["D:6", "D:1"])]), ("OMIM:1", [("x", ["OMIM:1"])])))
+    )
     given = [Mention("abcd", gold=parse_gold(gold)), Mention("x", gold=parse_gold("OMIM:1"))]
     assert [o.rank for o in judged(path, given, "biosyn", tiny)] == [2, 1]
 
@@ -126,7 +166,9 @@ def test_ids_of_omim_alone_are_told_apart(tiny: Linker, path: Path) -> None:
 
 def test_a_first_name_without_an_id_is_a_miss(tiny: Linker, path: Path) -> None:
     path.write_text(json.dumps(biosyn(("D:2", [("abcd", ["-1", "D:2"])]))))
-    assert [o.rank for o in judged(path, [Mention("abcd", gold=parse_gold("D:2"))], "biosyn", tiny)] == [2]
+    assert [
+        o.rank for o in judged(path, [Mention("abcd", gold=parse_gold("D:2"))], "biosyn", tiny)
+    ] == [2]
 
 
 def test_the_predictions_of_biosyn_for_other_mentions(tiny: Linker, path: Path) -> None:
@@ -138,7 +180,10 @@ def test_the_predictions_of_biosyn_for_other_mentions(tiny: Linker, path: Path) 
 
 def test_the_predictions_of_biosyn_rank_names(tiny: Linker, path: Path) -> None:
     path.write_text(json.dumps(biosyn(("D:2", [("abcd", ["D:1"])])), indent=2))
-    with pytest.raises(LinkerError, match="is not our JSONL; BioSyn's predictions rank names, judge them with --protocol biosyn"):
+    with pytest.raises(
+        LinkerError,
+        match="is not our JSONL; BioSyn's predictions rank names, judge them with --protocol biosyn",
+    ):
         judged(path, GIVEN[:1], "strict", tiny)
 
 
@@ -163,7 +208,10 @@ def test_the_predictions_of_biosyn_rank_names(tiny: Linker, path: Path) -> None:
 )
 def test_no_predictions(tiny: Linker, path: Path, content: str) -> None:
     path.write_text(content)
-    with pytest.raises(InputError, match=r"these are no predictions .*; expected our JSONL, or BioSyn's .*; check --predictions"):
+    with pytest.raises(
+        InputError,
+        match=r"these are no predictions .*; expected our JSONL, or BioSyn's .*; check --predictions",
+    ):
         judged(path, GIVEN, "biosyn", tiny)
 
 
@@ -180,7 +228,13 @@ def test_a_whole_prediction(tiny: Linker, path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "rest", ["", ', "parts": 3', ', "schema": 2', *map(with_score, ("1" + "0" * 400, "1e400", "NaN", "-Infinity", "null", "[]"))]
+    "rest",
+    [
+        "",
+        ', "parts": 3',
+        ', "schema": 2',
+        *map(with_score, ("1" + "0" * 400, "1e400", "NaN", "-Infinity", "null", "[]")),
+    ],
 )
 def test_broken_lines_of_ours(tiny: Linker, path: Path, rest: str) -> None:
     path.write_text('{"mention": "abcd"' + rest + "}\n")

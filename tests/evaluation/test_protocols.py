@@ -19,13 +19,20 @@ def annotated(text: str, gold: str) -> Mention:
     return Mention(text, gold=parse_gold(gold))
 
 
-def ranks(tiny: Linker, protocol: str, given: Sequence[Mention | Document], k: int = 20) -> list[int]:
+def ranks(
+    tiny: Linker, protocol: str, given: Sequence[Mention | Document], k: int = 20
+) -> list[int]:
     return [outcome.rank for outcome in getattr(protocols, protocol)(tiny, given, k)]
 
 
 def test_the_hand_made_ranking_is_what_it_says(tiny: Linker) -> None:
     ((rows, _),) = tiny.generator.names(["abcd"], 4)
-    assert [tiny.generator.table.texts[int(row)] for row in rows] == ["abcd", "abcde", "abcd like", "abxy"]
+    assert [tiny.generator.table.texts[int(row)] for row in rows] == [
+        "abcd",
+        "abcde",
+        "abcd like",
+        "abxy",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +70,10 @@ def test_ranks_beyond_k_are_misses(tiny: Linker) -> None:
 
 def test_mentions_without_a_concept(tiny: Linker) -> None:
     given = [Mention("…", gold=()), Mention("abcd", gold=()), Mention("abcd")]
-    assert ranks(tiny, "strict", given) == [1, 0]  # right when nothing is returned; the third is not annotated
+    assert ranks(tiny, "strict", given) == [
+        1,
+        0,
+    ]  # right when nothing is returned; the third is not annotated
     assert ranks(tiny, "biosyn", given) == []
 
 
@@ -112,17 +122,27 @@ def test_strict_predictions_never_depend_on_the_gold(sample: Path) -> None:
     )
     expected = [outcome.parts for outcome in protocols.strict(model, given, 20)]
     for gold in (parse_gold("D000001|D000002|D000003"), ()):
-        assert [outcome.parts for outcome in protocols.strict(model, [_with(item, gold) for item in given], 20)] == expected
-    assert [tuple(part.best for part in p.parts) for p in model.link([_with(item, None) for item in given], k=20)] == expected
+        assert [
+            outcome.parts
+            for outcome in protocols.strict(model, [_with(item, gold) for item in given], 20)
+        ] == expected
+    assert [
+        tuple(part.best for part in p.parts)
+        for p in model.link([_with(item, None) for item in given], k=20)
+    ] == expected
 
 
 def _with(item: Mention | Document, gold: object) -> Mention | Document:
     if isinstance(item, Mention):
         return dataclasses.replace(item, gold=gold)
-    return dataclasses.replace(item, mentions=tuple(dataclasses.replace(mention, gold=gold) for mention in item.mentions))
+    return dataclasses.replace(
+        item, mentions=tuple(dataclasses.replace(mention, gold=gold) for mention in item.mentions)
+    )
 
 
 def test_an_unknown_protocol_is_named(tiny: Linker) -> None:
     (prediction,) = tiny.link(["abcd"])
-    with pytest.raises(LinkerError, match="there is no protocol 'lenient'; choose one of: strict, biosyn"):
+    with pytest.raises(
+        LinkerError, match="there is no protocol 'lenient'; choose one of: strict, biosyn"
+    ):
         protocols.judge(prediction, annotated("abcd", "D:1"), "lenient", tiny.dictionary.resolve)

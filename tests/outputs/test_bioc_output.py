@@ -50,20 +50,39 @@ def test_predictions_are_infons_that_the_library_reads() -> None:
         Prediction(thalassaemia, (part("MESH:D017086", 0.5), part("MESH:D000740", 0.25))),
     ]
     collection = library.loads(written((first, predictions)))
-    assert (collection.source, collection.date, collection.key) == ("hand & written", "2026-01-02", "mini.key")
+    assert (collection.source, collection.date, collection.key) == (
+        "hand & written",
+        "2026-01-02",
+        "mini.key",
+    )
     assert collection.infons == {"license": "CC0"}
     (document,) = collection.documents
     title, abstract = document.passages
-    infons = [annotation.infons for annotation in (*title.annotations, *(a for s in abstract.sentences for a in s.annotations))]
+    infons = [
+        annotation.infons
+        for annotation in (
+            *title.annotations,
+            *(a for s in abstract.sentences for a in s.annotations),
+        )
+    ]
     assert infons == [
-        {"type": "Disease", "MESH": "D001943", "note": "split", "identifier": "MESH:D001943|-1", "score": "0.9300|-"},
+        {
+            "type": "Disease",
+            "MESH": "D001943",
+            "note": "split",
+            "identifier": "MESH:D001943|-1",
+            "score": "0.9300|-",
+        },
         {"type": "Disease", "identifier": "-1"},
         {"type": "Disease", "identifier": "MESH:D006073", "score": "1.0000"},
         {"type": "Disease", "identifier": "MESH:D017086|MESH:D000740", "score": "0.5000|0.2500"},
     ]
     assert [(loc.offset, loc.length) for loc in title.annotations[0].locations] == [(0, 6), (19, 6)]
     assert document.annotations[0].infons == {"type": "Topic", "concept_id": "D006073"}
-    assert [(s.offset, s.text) for s in abstract.sentences] == [(26, "Gout hurts."), (38, "So does β-thalassaemia.")]
+    assert [(s.offset, s.text) for s in abstract.sentences] == [
+        (26, "Gout hurts."),
+        (38, "So does β-thalassaemia."),
+    ]
     assert [node.refid for node in abstract.sentences[1].relations[0].nodes] == ["T3", "T4"]
     assert document.relations[0].id == "R2"
 
@@ -73,18 +92,33 @@ def test_documents_of_pubtator(tmp_path: Path) -> None:
     back = read_back(tmp_path, written(*((document, ()) for document in documents)))
     assert [d.text for d in back] == [d.text for d in documents]
     assert [[(m.text, m.spans, m.gold, m.type) for m in d.mentions] for d in back] == [
-        [(m.text, m.spans, m.gold, m.type) for m in sorted(d.mentions, key=lambda m: m.spans[0][0] > 40)]  # by passage
+        [
+            (m.text, m.spans, m.gold, m.type)
+            for m in sorted(d.mentions, key=lambda m: m.spans[0][0] > 40)
+        ]  # by passage
         for d in documents
     ]
     assert [m.metadata["bioc:in"] for m in back[0].mentions] == ["0", "0", "1", "1", "1", "1", "1"]
-    assert [(r.type, r.arguments, r.id) for r in back[0].relations] == [("CID", (("arg1", "D008094"), ("arg2", "D014202")), "R0")]
+    assert [(r.type, r.arguments, r.id) for r in back[0].relations] == [
+        ("CID", (("arg1", "D008094"), ("arg2", "D014202")), "R0")
+    ]
 
 
 def test_characters_that_xml_cannot_hold(tmp_path: Path) -> None:
     mention = Mention("b\x01<", ((2, 5),), type="x\x00")
-    document = Document("1&", (Passage("a\x02b\x01<", 0),), (mention,), metadata={"bioc:key": "<\x03>", "bioc:infon:'\"": "\x04"})
+    document = Document(
+        "1&",
+        (Passage("a\x02b\x01<", 0),),
+        (mention,),
+        metadata={"bioc:key": "<\x03>", "bioc:infon:'\"": "\x04"},
+    )
     (back,) = read_back(tmp_path, written((document, ())))
-    assert (back.id, back.text, back.mentions[0].text, back.mentions[0].type) == ("1&", "a b <", "b <", "x ")
+    assert (back.id, back.text, back.mentions[0].text, back.mentions[0].type) == (
+        "1&",
+        "a b <",
+        "b <",
+        "x ",
+    )
     assert back.metadata == {"bioc:key": "< >", "bioc:infon:'\"": " "}
 
 
@@ -93,9 +127,15 @@ def test_nothing_gives_an_empty_collection() -> None:
 
 
 def test_inputs_without_documents_or_texts() -> None:
-    with pytest.raises(LinkerError, match="the format bioc holds documents, and the input has loose mentions; choose tsv or jsonl"):
+    with pytest.raises(
+        LinkerError,
+        match="the format bioc holds documents, and the input has loose mentions; choose tsv or jsonl",
+    ):
         written((None, [Prediction(Mention("gout"), ())]))
-    with pytest.raises(LinkerError, match="the format bioc holds texts, and document 7 has none; choose tsv or jsonl"):
+    with pytest.raises(
+        LinkerError,
+        match="the format bioc holds texts, and document 7 has none; choose tsv or jsonl",
+    ):
         written((Document("1"), ()), (Document("7", mentions=(Mention("gout"),)), ()))
 
 

@@ -19,7 +19,10 @@ from linker.types import Candidate, GoldGroup, Mention, Part, Prediction
 BREAST = Candidate("MESH:D001943", "Breast Neoplasms", "breast cancer", 0.93, 0.41, 0.88)
 PREDICTION = Prediction(
     Mention("breast and ovarian cancer", gold=(GoldGroup(("MESH:D001943",)),)),
-    (Part("breast cancer", candidates=(BREAST,)), Part("ovarian ca", "ovarian cancer", ((11, 18), (19, 25)), nil=True)),
+    (
+        Part("breast cancer", candidates=(BREAST,)),
+        Part("ovarian ca", "ovarian cancer", ((11, 18), (19, 25)), nil=True),
+    ),
 )
 RECORD: dict[str, Any] = {
     "schema": 1,
@@ -43,7 +46,13 @@ RECORD: dict[str, Any] = {
                 }
             ],
         },
-        {"text": "ovarian ca", "expanded": "ovarian cancer", "spans": [[11, 18], [19, 25]], "nil": True, "candidates": []},
+        {
+            "text": "ovarian ca",
+            "expanded": "ovarian cancer",
+            "spans": [[11, 18], [19, 25]],
+            "nil": True,
+            "candidates": [],
+        },
     ],
 }
 
@@ -61,7 +70,10 @@ def test_one_line_a_mention_in_plain_unicode() -> None:
     file = io.StringIO()
     jsonl.write([(None, [Prediction(Mention("β\n"), ())]), (None, [PREDICTION])], file)
     lines = file.getvalue().splitlines()
-    assert lines[0] == '{"schema": 1, "mention": "β\\n", "document_id": null, "spans": null, "parts": []}'
+    assert (
+        lines[0]
+        == '{"schema": 1, "mention": "β\\n", "document_id": null, "spans": null, "parts": []}'
+    )
     assert [json.loads(line) for line in lines[1:]] == [RECORD]
 
 
@@ -69,7 +81,9 @@ TEXT = st.text("aé𝒳\n", max_size=3)
 SPANS = st.lists(st.tuples(st.integers(0, 9), st.integers(10, 19)), max_size=2).map(tuple)
 SCORE = st.floats(-2, 2)
 CANDIDATES = st.builds(Candidate, TEXT, TEXT, TEXT, SCORE, st.none() | SCORE, st.none() | SCORE)
-PARTS = st.builds(Part, TEXT, st.none() | TEXT, SPANS, st.lists(CANDIDATES, max_size=2).map(tuple), st.booleans())
+PARTS = st.builds(
+    Part, TEXT, st.none() | TEXT, SPANS, st.lists(CANDIDATES, max_size=2).map(tuple), st.booleans()
+)
 MENTIONS = st.builds(Mention, TEXT, SPANS, document_id=st.none() | TEXT)
 
 
@@ -84,8 +98,9 @@ def test_read(tmp_path: Path) -> None:
     path.write_text(json.dumps(RECORD) + '\n{"schema": 2}\n{"schema": 1, "ment\n')
     with pytest.raises(InputError) as caught:
         list(jsonl.read(path))
-    assert f"{path}, line 2: the line is no prediction (it is not an object of schema 1): '{{\"schema\": 2}}'; expected" in str(
-        caught.value
+    assert (
+        f"{path}, line 2: the line is no prediction (it is not an object of schema 1): '{{\"schema\": 2}}'; expected"
+        in str(caught.value)
     )
     skip = Skip()
     assert [p.parts for p in jsonl.read(path, on_error=skip)] == [PREDICTION.parts]
@@ -97,7 +112,10 @@ def test_read(tmp_path: Path) -> None:
     [
         (b"\xff", "line 1: byte 0xff is not UTF-8"),
         (b"[" * 100_000, r"line 1: the line is no prediction \(it is nested too deeply\)"),
-        (json.dumps(RECORD | {"document_id": "\ud800"}).encode(), r"line 1: the line is no prediction \(it holds half a surrogate pair"),
+        (
+            json.dumps(RECORD | {"document_id": "\ud800"}).encode(),
+            r"line 1: the line is no prediction \(it holds half a surrogate pair",
+        ),
     ],
 )
 def test_lines_that_are_no_text_or_no_json(tmp_path: Path, line: bytes, message: str) -> None:
@@ -124,7 +142,10 @@ def test_lines_that_are_no_text_or_no_json(tmp_path: Path, line: bytes, message:
         ({"document_id": 7}, "'document_id' is not a text"),
         ({"parts": [RECORD["parts"][1] | {"expanded": 7}]}, "'expanded' is not a text"),
         *(
-            ({"parts": [RECORD["parts"][1] | {"candidates": [CANDIDATE | {key: score}]}]}, f"'{key}' is not a finite number")
+            (
+                {"parts": [RECORD["parts"][1] | {"candidates": [CANDIDATE | {key: score}]}]},
+                f"'{key}' is not a finite number",
+            )
             for key in ("score", "sparse_score", "dense_score")
             for score in (10**400, math.nan, -math.inf)
         ),

@@ -18,6 +18,10 @@ def test_every_format_writes(name: str) -> None:
 
 def test_nothing_is_imported_before_it_is_used() -> None:
     late = {"bioc", "lxml", "linker.readers.jsonl", "linker.outputs.jsonl"}
-    script = f"import sys, linker.outputs, linker.readers.mentions; print({late} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    script = (
+        f"import sys, linker.outputs, linker.readers.mentions; print({late} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "set()\n"

@@ -18,7 +18,9 @@ DATA = Path(__file__).parent.parent / "data"
 
 
 def test_what_cannot_stand_in_an_id_or_a_text_becomes_a_blank() -> None:
-    document = Document("1|2\t3", (Passage("a\0b\ncd"),), (Mention("a\0b", ((0, 3),), type="Disease"),))
+    document = Document(
+        "1|2\t3", (Passage("a\0b\ncd"),), (Mention("a\0b", ((0, 3),), type="Disease"),)
+    )
     file = io.StringIO()
     pubtator.write([(document, [])], file)
     assert file.getvalue() == "1 2 3|t|a b cd\n1 2 3\t0\t3\ta b\tDisease\n\n"
@@ -31,7 +33,13 @@ def written(*items: tuple[Document | None, Sequence[Prediction]]) -> str:
 
 
 def part(text: str, identifier: str) -> Part:
-    return Part(text, candidates=(Candidate(identifier, text, text, 1.0), Candidate("X:2", "other", "other", 0.5)))
+    return Part(
+        text,
+        candidates=(
+            Candidate(identifier, text, text, 1.0),
+            Candidate("X:2", "other", "other", 0.5),
+        ),
+    )
 
 
 def test_predictions_replace_the_ids_and_nothing_else() -> None:
@@ -40,12 +48,15 @@ def test_predictions_replace_the_ids_and_nothing_else() -> None:
     predictions = [
         Prediction(ataxia, (part("Ataxia", "MESH:D001259"),)),
         Prediction(composite, (part("breast cancer", "MESH:D001943"), Part("ovarian\tcancer"))),
-        Prediction(ovarian, (Part("ovarian cancer", candidates=part("x", "X:1").candidates, nil=True),)),
+        Prediction(
+            ovarian, (Part("ovarian cancer", candidates=part("x", "X:1").candidates, nil=True),)
+        ),
         Prediction(sisters, (Part("sisters"),)),
     ]
     expected = written((first, ())).replace("\t D001259\n", "\tMESH:D001259\n")
     expected = expected.replace(
-        "D001943|D010051\tbreast cancer|ovarian cancer\n", "MESH:D001943|-1\tbreast cancer|ovarian cancer\n"
+        "D001943|D010051\tbreast cancer|ovarian cancer\n",
+        "MESH:D001943|-1\tbreast cancer|ovarian cancer\n",
     ).replace("\tovarian cancer\tDisease\tD010051\n", "\tovarian cancer\tDisease\t-1\n")
     assert written((first, predictions)) == expected.replace("\tPerson\n", "\tPerson\t-1\n")
 
@@ -53,13 +64,19 @@ def test_predictions_replace_the_ids_and_nothing_else() -> None:
 def test_unchanged_documents_are_written_as_read() -> None:
     documents = list(reader.read(DATA / "mini.pubtator.txt"))
     text = (DATA / "mini.pubtator.txt").read_text(encoding="utf-8")
-    assert written(*((document, ()) for document in documents)) == text.replace("\n103|a|", "\n\n103|a|") + "\n"
+    assert (
+        written(*((document, ()) for document in documents))
+        == text.replace("\n103|a|", "\n\n103|a|") + "\n"
+    )
 
 
 def test_documents_of_bioc(tmp_path: Path) -> None:
     first, _ = bioc_reader.read(DATA / "mini.bioc.xml")
     topic, *rest = first.mentions
-    with pytest.raises(LinkerError, match="document 201: the mention 'Gout' has no span, which pubtator needs; choose bioc or jsonl"):
+    with pytest.raises(
+        LinkerError,
+        match="document 201: the mention 'Gout' has no span, which pubtator needs; choose bioc or jsonl",
+    ):
         written((first, ()))
     assert topic.spans == ()
     assert written((Document("201", first.passages, tuple(rest)), ())) == (
@@ -76,13 +93,21 @@ def test_documents_of_bioc(tmp_path: Path) -> None:
     ("passages", "lines"),
     [
         ((Passage("A\nb", 0), Passage("C", 4), Passage("D", 8)), "1|t|A b\n1|a|C   D\n\n"),
-        ((Passage("A", 0), Passage("B", 1)), "1|t|AB\n\n"),  # they touch: one line keeps the offsets
+        (
+            (Passage("A", 0), Passage("B", 1)),
+            "1|t|AB\n\n",
+        ),  # they touch: one line keeps the offsets
         ((Passage("A", 0), Passage("", 2)), "1|t|A\n1|a|\n\n"),
-        ((Passage("A", 0, {"type": "abstract"}), Passage("B", 2, {"type": "title"})), "1|a|A\n1|t|B\n\n"),
+        (
+            (Passage("A", 0, {"type": "abstract"}), Passage("B", 2, {"type": "title"})),
+            "1|a|A\n1|t|B\n\n",
+        ),
         ((Passage("A", 3),), "1|t|   A\n\n"),
     ],
 )
-def test_passages_of_any_shape_keep_their_offsets(passages: tuple[Passage, ...], lines: str, tmp_path: Path) -> None:
+def test_passages_of_any_shape_keep_their_offsets(
+    passages: tuple[Passage, ...], lines: str, tmp_path: Path
+) -> None:
     document = Document("1", passages)
     assert written((document, ())) == lines
     (tmp_path / "x").write_text(lines)
@@ -92,12 +117,21 @@ def test_passages_of_any_shape_keep_their_offsets(passages: tuple[Passage, ...],
 def test_prediction_for_a_mention_that_was_not_annotated() -> None:
     found = Mention("Gout", ((0, 4),), type="Disease")
     prediction = Prediction(found, (part("Gout", "MESH:D006073"),))
-    assert written((Document("1", (Passage("Gout"),)), [prediction])) == "1|t|Gout\n1\t0\t4\tGout\tDisease\tMESH:D006073\n\n"
+    assert (
+        written((Document("1", (Passage("Gout"),)), [prediction]))
+        == "1|t|Gout\n1\t0\t4\tGout\tDisease\tMESH:D006073\n\n"
+    )
 
 
 def test_inputs_without_documents_or_texts() -> None:
-    with pytest.raises(LinkerError, match="the format pubtator holds documents, and the input has loose mentions; choose tsv or jsonl"):
+    with pytest.raises(
+        LinkerError,
+        match="the format pubtator holds documents, and the input has loose mentions; choose tsv or jsonl",
+    ):
         written((None, [Prediction(Mention("gout"), ())]))
-    with pytest.raises(LinkerError, match="the format pubtator holds texts, and document 7 has none; choose tsv or jsonl"):
+    with pytest.raises(
+        LinkerError,
+        match="the format pubtator holds texts, and document 7 has none; choose tsv or jsonl",
+    ):
         written((Document("7", mentions=(Mention("gout"),)), ()))
     assert written((Document("7"), ())) == "7|t|\n\n"

@@ -17,7 +17,10 @@ from linker.readers import tsv as reader
 from linker.types import Candidate, Document, Mention, Part, Prediction
 
 GOUT = Candidate("MESH:D006073", "Gout", "gouts", 0.98765)
-TWO = (Candidate("MESH:D001943", "Breast Neoplasms", "breast cancer", 1), Candidate("MESH:D061325", "HBOC", "breast cancer syndrome", 0.5))
+TWO = (
+    Candidate("MESH:D001943", "Breast Neoplasms", "breast cancer", 1),
+    Candidate("MESH:D061325", "HBOC", "breast cancer syndrome", 0.5),
+)
 
 
 def written(*items: tuple[Document | None, Sequence[Prediction]]) -> list[str]:
@@ -27,8 +30,14 @@ def written(*items: tuple[Document | None, Sequence[Prediction]]) -> list[str]:
 
 
 def test_loose_mentions() -> None:
-    composite = Prediction(Mention("breast and x cancer"), (Part("breast cancer", candidates=TWO), Part("x cancer", nil=True)))
-    assert written((None, [Prediction(Mention("gout"), (Part("gout", candidates=(GOUT,)),))]), (None, [composite])) == [
+    composite = Prediction(
+        Mention("breast and x cancer"),
+        (Part("breast cancer", candidates=TWO), Part("x cancer", nil=True)),
+    )
+    assert written(
+        (None, [Prediction(Mention("gout"), (Part("gout", candidates=(GOUT,)),))]),
+        (None, [composite]),
+    ) == [
         "mention\tpart\tconcept_id\tname\tscore\tmatched_name\trank",
         "gout\tgout\tMESH:D006073\tGout\t0.9877\tgouts\t1",
         "breast and x cancer\tbreast cancer\tMESH:D001943\tBreast Neoplasms\t1.0000\tbreast cancer\t1",
@@ -40,7 +49,10 @@ def test_loose_mentions() -> None:
 
 def test_documents_have_two_more_columns() -> None:
     mention = Mention("a\tb\nc", ((0, 5), (7, 9)), document_id="1")
-    item = (Document("1", mentions=(mention,)), [Prediction(mention, (Part("a\r\nb", candidates=(GOUT,)),))])
+    item = (
+        Document("1", mentions=(mention,)),
+        [Prediction(mention, (Part("a\r\nb", candidates=(GOUT,)),))],
+    )
     assert written((Document("0"), []), item)[:2] == [
         "mention\tpart\tconcept_id\tname\tscore\tmatched_name\trank\tdocument_id\tspans",
         "a b c\ta  b\tMESH:D006073\tGout\t0.9877\tgouts\t1\t1\t0-5;7-9",
@@ -48,12 +60,18 @@ def test_documents_have_two_more_columns() -> None:
 
 
 def test_loose_mention_with_a_document_id() -> None:
-    lines = written((None, [Prediction(Mention("x", document_id="7"), (Part("x"),))]), (None, [Prediction(Mention("y"), (Part("y"),))]))
+    lines = written(
+        (None, [Prediction(Mention("x", document_id="7"), (Part("x"),))]),
+        (None, [Prediction(Mention("y"), (Part("y"),))]),
+    )
     assert lines[1:3] == ["x\tx\t\t\t\t\t\t7\t", "y\ty\t\t\t\t\t\t\t"]
 
 
 def test_nil_part_with_candidates_has_no_concept() -> None:
-    assert written((None, [Prediction(Mention("x"), (Part("x", candidates=TWO, nil=True),))]))[1] == "x\tx\t\t\t\t\t"
+    assert (
+        written((None, [Prediction(Mention("x"), (Part("x", candidates=TWO, nil=True),))]))[1]
+        == "x\tx\t\t\t\t\t"
+    )
 
 
 def test_nothing_gives_a_header() -> None:
@@ -66,7 +84,10 @@ def test_the_columns_of_documents_can_be_asked_for() -> None:
         tsv.write([(None, [item]) for item in items], file, documents=documents)
         return file.getvalue().splitlines()
 
-    loose, of_document = Prediction(Mention("x"), (Part("x"),)), Prediction(Mention("y", ((0, 1),), document_id="7"), (Part("y"),))
+    loose, of_document = (
+        Prediction(Mention("x"), (Part("x"),)),
+        Prediction(Mention("y", ((0, 1),), document_id="7"), (Part("y"),)),
+    )
     assert head(True, loose, of_document)[1:] == ["x\tx\t\t\t\t\t\t\t", "y\ty\t\t\t\t\t\t7\t0-1"]
     assert head(False, of_document) == ["\t".join(tsv.COLUMNS), "y\ty\t\t\t\t\t"]
     assert head(True) == ["\t".join(tsv.COLUMNS + tsv.DOCUMENT_COLUMNS)]
@@ -74,23 +95,42 @@ def test_the_columns_of_documents_can_be_asked_for() -> None:
 
 def test_quotes() -> None:
     part = Part('5" scar', candidates=(Candidate("A:1", '"Scar"', "it's", 1),))
-    assert written((None, [Prediction(Mention('"'), (part,))]))[1] == '""""\t"5"" scar"\tA:1\t"""Scar"""\t1.0000\tit\'s\t1'
+    assert (
+        written((None, [Prediction(Mention('"'), (part,))]))[1]
+        == '""""\t"5"" scar"\tA:1\t"""Scar"""\t1.0000\tit\'s\t1'
+    )
 
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("\"\t\r\n\0 '\\,|#"), max_size=8)
+TEXT = st.text(
+    st.characters(exclude_categories=["Cs"]) | st.sampled_from("\"\t\r\n\0 '\\,|#"), max_size=8
+)
 PREDICTIONS = st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=4)
 
 
 def table(texts: list[tuple[str, str, str]]) -> tuple[str, list[list[str]]]:
     """A table of predictions with these mentions, names and documents; and its rows as others should read them."""
     items = [
-        (None, [Prediction(Mention(mention, document_id=document), (Part(mention, candidates=(Candidate("A:1", name, name, 1),)),))])
+        (
+            None,
+            [
+                Prediction(
+                    Mention(mention, document_id=document),
+                    (Part(mention, candidates=(Candidate("A:1", name, name, 1),)),),
+                )
+            ],
+        )
         for mention, name, document in texts
     ]
     file = io.StringIO()
     tsv.write(items, file, documents=True)
-    plain = [["".join(" " if sign in "\t\r\n\0" else sign for sign in text) for text in row] for row in texts]
-    return file.getvalue(), [[mention, mention, "A:1", name, "1.0000", name, "1", document, ""] for mention, name, document in plain]
+    plain = [
+        ["".join(" " if sign in "\t\r\n\0" else sign for sign in text) for text in row]
+        for row in texts
+    ]
+    return file.getvalue(), [
+        [mention, mention, "A:1", name, "1.0000", name, "1", document, ""]
+        for mention, name, document in plain
+    ]
 
 
 @given(PREDICTIONS)
@@ -98,7 +138,10 @@ def table(texts: list[tuple[str, str, str]]) -> tuple[str, list[list[str]]]:
 @example([('"', '""', 'a"b')])
 def test_csv_reads_what_was_written(texts: list[tuple[str, str, str]]) -> None:
     written, rows = table(texts)
-    assert list(csv.reader(io.StringIO(written, newline=""), "excel-tab")) == [[*tsv.COLUMNS, *tsv.DOCUMENT_COLUMNS], *rows]
+    assert list(csv.reader(io.StringIO(written, newline=""), "excel-tab")) == [
+        [*tsv.COLUMNS, *tsv.DOCUMENT_COLUMNS],
+        *rows,
+    ]
     assert all(line.count("\t") == 8 for line in written.split("\n")[:-1])  # also for cut
 
 
@@ -108,7 +151,9 @@ def test_csv_reads_what_was_written(texts: list[tuple[str, str, str]]) -> None:
 def test_pandas_reads_what_was_written(texts: list[tuple[str, str, str]]) -> None:
     pandas = pytest.importorskip("pandas")
     written, rows = table(texts)
-    frame = pandas.read_csv(io.BytesIO(written.encode()), sep="\t", dtype=str, keep_default_na=False)
+    frame = pandas.read_csv(
+        io.BytesIO(written.encode()), sep="\t", dtype=str, keep_default_na=False
+    )
     assert frame.values.tolist() == rows
     assert list(frame) == [*tsv.COLUMNS, *tsv.DOCUMENT_COLUMNS]
 
@@ -120,4 +165,6 @@ def test_linker_reads_what_was_written(tmp_path: Path, texts: list[tuple[str, st
     texts = [row for row in texts if row[0].translate({0: " "}).strip()]
     written, rows = table(texts)
     (tmp_path / "x.tsv").write_bytes(written.encode())
-    assert list(reader.read(tmp_path / "x.tsv")) == [Mention(row[0].strip(), gold=parse_gold("A:1")) for row in rows]
+    assert list(reader.read(tmp_path / "x.tsv")) == [
+        Mention(row[0].strip(), gold=parse_gold("A:1")) for row in rows
+    ]

@@ -16,7 +16,7 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
 from linker.errors import LinkerError
 from linker.ranker.lists import ListMaker, Lists, Query, dictionary_queries, mention_queries
-from linker.training.options import TrainingOptions
+from linker.ranker.options import TrainingOptions
 
 HEADER = "id\tname\tsynonyms\tparents\talt_ids\tdefinition\ttypes\tstatus\treplaced_by\txrefs"
 SMALL = """
@@ -28,9 +28,22 @@ D:4\tviral disease\t\tD:0
 D:5\tfever\tpyrexia\tD:0
 D:9\told tumor\t\t\t\t\t\tobsolete
 """
-BY_ROW = ["disease", "illness", "tumor", "mass", "growth", "lymphoma", "lymphoid mass", "burkitt", "burkitt tumor", "viral disease"]
+BY_ROW = [
+    "disease",
+    "illness",
+    "tumor",
+    "mass",
+    "growth",
+    "lymphoma",
+    "lymphoid mass",
+    "burkitt",
+    "burkitt tumor",
+    "viral disease",
+]
 BY_ROW += ["fever", "pyrexia"]
-OF = {name: {f"D:{c}"} for name, c in zip(BY_ROW, [0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 5, 5], strict=True)} | {"growth": {"D:1", "D:2"}}
+OF = {
+    name: {f"D:{c}"} for name, c in zip(BY_ROW, [0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 5, 5], strict=True)
+} | {"growth": {"D:1", "D:2"}}
 CONCEPTS = [f"D:{i}" for i in range(6)]
 PARENTS = {"D:1": {"D:0"}, "D:2": {"D:1"}, "D:3": {"D:2", "D:4"}, "D:4": {"D:0"}, "D:5": {"D:0"}}
 
@@ -46,10 +59,19 @@ class Fixed(SparseGenerator):
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
         self.asked += 1
-        found = [sorted(((s, BY_ROW.index(n)) for n, s in self.scores.get(q, {}).items()), reverse=True)[:k] for q in queries]
+        found = [
+            sorted(((s, BY_ROW.index(n)) for n, s in self.scores.get(q, {}).items()), reverse=True)[
+                :k
+            ]
+            for q in queries
+        ]
         flat = [hit for hits in found for hit in hits]
         indptr = np.cumsum([0, *map(len, found)]).astype(np.int64)
-        return Hits(indptr, np.array([row for _, row in flat], np.int32), np.array([score for score, _ in flat], np.float32))
+        return Hits(
+            indptr,
+            np.array([row for _, row in flat], np.int32),
+            np.array([score for score, _ in flat], np.float32),
+        )
 
     def save(self, folder: Path) -> None:
         raise NotImplementedError
@@ -64,7 +86,10 @@ class Fixed(SparseGenerator):
 
 @pytest.fixture(scope="module")
 def dictionary(tmp_path_factory: pytest.TempPathFactory) -> Dictionary:
-    lines = [line + "\t" * (HEADER.count("\t") - line.count("\t")) for line in SMALL.strip("\n").splitlines()]
+    lines = [
+        line + "\t" * (HEADER.count("\t") - line.count("\t"))
+        for line in SMALL.strip("\n").splitlines()
+    ]
     path = tmp_path_factory.mktemp("lists") / "small.tsv"
     path.write_text("\n".join([HEADER, *lines]) + "\n", encoding="utf-8")
     return Dictionary.read(path)
@@ -89,7 +114,14 @@ def query(text: str, *right: str) -> Query:
     return Query(text, frozenset(right))
 
 
-def maker(small: Small, queries: Sequence[Query], scores: Scores, *, exclude_own: bool = False, **options: float) -> ListMaker:
+def maker(
+    small: Small,
+    queries: Sequence[Query],
+    scores: Scores,
+    *,
+    exclude_own: bool = False,
+    **options: float,
+) -> ListMaker:
     sparse = Fixed(*small, scores)
     chosen = TrainingOptions(**{"top_k": 4, **options})  # type: ignore[arg-type]
     return ListMaker(queries, small[1], sparse, chosen, exclude_own=exclude_own)
@@ -99,7 +131,9 @@ def rows(*lists: Iterable[str], width: int = 0) -> Integers:
     """Names as rows, padded with -1 to `width` or the longest list."""
     found = [[BY_ROW.index(name) for name in names] for names in lists]
     width = max(width, *map(len, found)) if found else width
-    return np.array([[*some, *[-1] * (width - len(some))] for some in found], np.int32).reshape(len(found), width)
+    return np.array([[*some, *[-1] * (width - len(some))] for some in found], np.int32).reshape(
+        len(found), width
+    )
 
 
 def names(row: Iterable[int]) -> list[str]:
@@ -108,12 +142,20 @@ def names(row: Iterable[int]) -> list[str]:
 
 def test_the_best_sparse_names_come_first_and_dense_ones_that_are_new_fill_up(small: Small) -> None:
     scores = {"q": {"burkitt": 0.5, "mass": 0.9, "fever": 0.1, "lymphoma": 0.2}}
-    lists = maker(small, [query("q", "D:3")], scores).make(rows(["mass", "lymphoma", "burkitt", "growth"]))
+    lists = maker(small, [query("q", "D:3")], scores).make(
+        rows(["mass", "lymphoma", "burkitt", "growth"])
+    )
     assert names(lists.rows[0]) == ["mass", "burkitt", "lymphoma", "growth"]
-    assert lists.sparse[0].tolist() == pytest.approx([0.9, 0.5, 0.2, 0])  # known for dense names too
+    assert lists.sparse[0].tolist() == pytest.approx(
+        [0.9, 0.5, 0.2, 0]
+    )  # known for dense names too
     assert lists.relevance[0].tolist() == [0, 2, 1, 1]  # growth is a name of the parent D:2 as well
     assert lists.mask.all()
-    assert (lists.rows.dtype, lists.sparse.dtype, lists.relevance.dtype) == (np.int32, np.float32, np.int8)
+    assert (lists.rows.dtype, lists.sparse.dtype, lists.relevance.dtype) == (
+        np.int32,
+        np.float32,
+        np.int8,
+    )
 
 
 @pytest.mark.parametrize(
@@ -134,10 +176,19 @@ def test_the_share_of_dense_names(small: Small, ratio: float, expected: list[str
 
 def test_few_sparse_names_are_filled_up_and_few_of_both_are_masked(small: Small) -> None:
     made = maker(
-        small, [query("q", "D:5"), query("r", "D:2"), query("s", "D:2")], {"q": {"fever": 0.9}, "r": {"mass": 0.3}}, dense_ratio=0.25
+        small,
+        [query("q", "D:5"), query("r", "D:2"), query("s", "D:2")],
+        {"q": {"fever": 0.9}, "r": {"mass": 0.3}},
+        dense_ratio=0.25,
     )
-    lists = made.make(rows(["pyrexia", "mass", "tumor", "burkitt"], ["mass", "growth"], [], width=4))
-    assert [names(row) for row in lists.rows] == [["fever", "pyrexia", "mass", "tumor"], ["mass", "growth"], []]
+    lists = made.make(
+        rows(["pyrexia", "mass", "tumor", "burkitt"], ["mass", "growth"], [], width=4)
+    )
+    assert [names(row) for row in lists.rows] == [
+        ["fever", "pyrexia", "mass", "tumor"],
+        ["mass", "growth"],
+        [],
+    ]
     assert lists.rows[1:].tolist() == [[3, 4, -1, -1], [-1] * 4]
     assert lists.mask.tolist() == [[True] * 4, [True, True, False, False], [False] * 4]
     assert lists.relevance.tolist() == [[2, 2, 0, 0], [1, 2, 0, 0], [0, 0, 0, 0]]
@@ -148,15 +199,23 @@ def test_few_sparse_names_are_filled_up_and_few_of_both_are_masked(small: Small)
 
 
 def test_masked_places_have_no_score_even_if_the_first_name_has(small: Small) -> None:
-    made = maker(small, [query("q", "D:0")], {"q": {"disease": 0.7}})  # row 0 stands for the masked rows in the question
+    made = maker(
+        small, [query("q", "D:0")], {"q": {"disease": 0.7}}
+    )  # row 0 stands for the masked rows in the question
     lists = made.make(rows(["disease"], width=4))
     assert lists.sparse.tolist() == [[pytest.approx(0.7), 0, 0, 0]]
 
 
 def test_a_list_with_hypernyms_alone_is_judged_without_gold(small: Small) -> None:
-    lists = maker(small, [query("q", "D:2"), query("r", "D:5")], {}).make(rows(["mass", "fever"], ["mass", "burkitt"], width=4))
+    lists = maker(small, [query("q", "D:2"), query("r", "D:5")], {}).make(
+        rows(["mass", "fever"], ["mass", "burkitt"], width=4)
+    )
     assert lists.relevance.tolist() == [[1, 0, 0, 0], [0, 0, 0, 0]]
-    assert (lists.judged.tolist(), lists.with_gold.tolist(), lists.gold_share) == ([True, False], [False, False], 0)
+    assert (lists.judged.tolist(), lists.with_gold.tolist(), lists.gold_share) == (
+        [True, False],
+        [False, False],
+        0,
+    )
 
 
 def test_the_own_name_is_kept_out_and_replaced(small: Small) -> None:
@@ -169,7 +228,9 @@ def test_the_own_name_is_kept_out_and_replaced(small: Small) -> None:
     with_own = maker(small, own, scores)
     assert with_own.dense_wanted == 4
     assert names(with_own.make(dense).rows[0]) == ["fever", "pyrexia", "mass", "tumor"]
-    other = maker(small, [query("high fever", "D:5")], {"high fever": scores["fever"]}, exclude_own=True)  # is no name itself
+    other = maker(
+        small, [query("high fever", "D:5")], {"high fever": scores["fever"]}, exclude_own=True
+    )  # is no name itself
     assert names(other.make(dense).rows[0]) == ["fever", "pyrexia", "mass", "tumor"]
 
 
@@ -178,7 +239,10 @@ def test_the_sparse_ranking_is_computed_once(small: Small) -> None:
     made = ListMaker([query("q", "D:5")], small[1], sparse, TrainingOptions(top_k=2))
     asked = sparse.asked
     first, second = made.make(rows(["mass", "tumor"])), made.make(rows(["pyrexia", "fever"]))
-    assert (names(first.rows[0]), names(second.rows[0])) == (["fever", "mass"], ["fever", "pyrexia"])
+    assert (names(first.rows[0]), names(second.rows[0])) == (
+        ["fever", "mass"],
+        ["fever", "pyrexia"],
+    )
     assert asked == sparse.asked > 0
 
 
@@ -206,16 +270,30 @@ def test_no_queries(small: Small) -> None:
     [
         (["D:3"], 1, {"lymphoma", "lymphoid mass", "growth", "viral disease"}),
         (["D:3"], 2, {"lymphoma", "lymphoid mass", "growth", "viral disease", "tumor", "mass"}),
-        (["D:3"], 9, {"lymphoma", "lymphoid mass", "growth", "viral disease", "tumor", "mass"}),  # never the root D:0
+        (
+            ["D:3"],
+            9,
+            {"lymphoma", "lymphoid mass", "growth", "viral disease", "tumor", "mass"},
+        ),  # never the root D:0
         (["D:2"], 1, {"tumor", "mass"}),  # growth is right too
-        (["O:2"], 1, {"tumor", "mass", "growth"}),  # an alternative id leads to the parents; `accepted` adds D:2 itself
-        (["D:2", "D:3"], 1, {"tumor", "mass", "viral disease"}),  # D:2 is right, so it is no hypernym
+        (
+            ["O:2"],
+            1,
+            {"tumor", "mass", "growth"},
+        ),  # an alternative id leads to the parents; `accepted` adds D:2 itself
+        (
+            ["D:2", "D:3"],
+            1,
+            {"tumor", "mass", "viral disease"},
+        ),  # D:2 is right, so it is no hypernym
         (["D:5"], 9, set()),  # its only parent is the root
         (["D:0"], 9, set()),
         (["Z:1"], 9, set()),
     ],
 )
-def test_hypernyms_are_names_above_the_right_concepts(small: Small, right: list[str], height: int, expected: set[str]) -> None:
+def test_hypernyms_are_names_above_the_right_concepts(
+    small: Small, right: list[str], height: int, expected: set[str]
+) -> None:
     made = maker(small, [query("q", *right)], {}, height=height, top_k=12)
     drawn = names(made.hypernym_names(0)[0])
     assert (set(drawn), len(drawn)) == (expected, len(expected))
@@ -224,14 +302,21 @@ def test_hypernyms_are_names_above_the_right_concepts(small: Small, right: list[
 
 
 def test_hypernyms_are_drawn_by_seed_and_epoch_alone(small: Small) -> None:
-    queries = [query("q", "D:3"), query("r", "D:2"), query("s", "D:5"), *[query(f"t{i}", "D:3") for i in range(20)]]
+    queries = [
+        query("q", "D:3"),
+        query("r", "D:2"),
+        query("s", "D:5"),
+        *[query(f"t{i}", "D:3") for i in range(20)],
+    ]
     made = maker(small, queries, {}, max_hypernyms=2, seed=3)
     first = made.hypernym_names(0)
     assert first.dtype == np.int32
     assert first.shape == (23, 2)
     assert first[2].tolist() == [-1, -1]
     assert not np.array_equal(first, made.hypernym_names(1))
-    assert not np.array_equal(first, maker(small, queries, {}, max_hypernyms=2, seed=4).hypernym_names(0))
+    assert not np.array_equal(
+        first, maker(small, queries, {}, max_hypernyms=2, seed=4).hypernym_names(0)
+    )
     made.make(np.zeros((23, 4), np.int32))
     again = maker(small, queries, {}, max_hypernyms=2, seed=3)
     assert np.array_equal(again.hypernym_names(1), made.hypernym_names(1))
@@ -253,14 +338,32 @@ def above(right: set[str], height: int) -> set[str]:
 @given(st.data())
 @settings(deadline=None, max_examples=80)
 def test_lists_the_slow_way(small: Small, data: st.DataObject) -> None:
-    top_k, exclude_own, height = data.draw(st.integers(2, 7)), data.draw(st.booleans()), data.draw(st.integers(1, 4))
+    top_k, exclude_own, height = (
+        data.draw(st.integers(2, 7)),
+        data.draw(st.booleans()),
+        data.draw(st.integers(1, 4)),
+    )
     dense_ratio, seed = data.draw(st.sampled_from([0, 0.3, 0.5, 1])), data.draw(st.integers(0, 9))
     texts = st.one_of(st.sampled_from(BY_ROW), st.just("no name"))
     rights = st.sets(st.sampled_from(CONCEPTS), min_size=1, max_size=2)
-    queries = [query(text, *right) for text, right in data.draw(st.lists(st.tuples(texts, rights), max_size=4))]
-    ranking = st.permutations(BY_ROW).map(lambda order: {name: 1 - 0.05 * i for i, name in enumerate(order)})
-    scores = {q.text: dict(list(data.draw(ranking).items())[: data.draw(st.integers(0, 12))]) for q in queries}
-    options = {"top_k": top_k, "dense_ratio": dense_ratio, "height": height, "seed": seed, "max_hypernyms": 2}
+    queries = [
+        query(text, *right)
+        for text, right in data.draw(st.lists(st.tuples(texts, rights), max_size=4))
+    ]
+    ranking = st.permutations(BY_ROW).map(
+        lambda order: {name: 1 - 0.05 * i for i, name in enumerate(order)}
+    )
+    scores = {
+        q.text: dict(list(data.draw(ranking).items())[: data.draw(st.integers(0, 12))])
+        for q in queries
+    }
+    options = {
+        "top_k": top_k,
+        "dense_ratio": dense_ratio,
+        "height": height,
+        "seed": seed,
+        "max_hypernyms": 2,
+    }
     made = maker(small, queries, scores, exclude_own=exclude_own, **options)
     dense = [data.draw(st.permutations(range(12)))[: made.dense_wanted] for _ in queries]
     lists = made.make(np.array(dense, np.int32).reshape(len(queries), made.dense_wanted))
@@ -268,17 +371,29 @@ def test_lists_the_slow_way(small: Small, data: st.DataObject) -> None:
     n_sparse = top_k - int(top_k * dense_ratio)
     for i, q in enumerate(queries):
         own = {q.text} if exclude_own else set()
-        expected = [name for name in sorted(scores[q.text], key=lambda n: -scores[q.text][n]) if name not in own][:n_sparse]
+        expected = [
+            name
+            for name in sorted(scores[q.text], key=lambda n: -scores[q.text][n])
+            if name not in own
+        ][:n_sparse]
         for row in dense[i]:
             if len(expected) < top_k and BY_ROW[row] not in {*expected, *own}:
                 expected.append(BY_ROW[row])
         assert names(lists.rows[i]) == expected
         assert len(expected) == len(set(expected)) == top_k  # `dense_wanted` is enough
-        for name, grade, score in zip(expected, lists.relevance[i].tolist(), lists.sparse[i].tolist(), strict=True):
-            assert grade == (2 if OF[name] & q.right else 1 if OF[name] & above(set(q.right), height) else 0)
+        for name, grade, score in zip(
+            expected, lists.relevance[i].tolist(), lists.sparse[i].tolist(), strict=True
+        ):
+            assert grade == (
+                2 if OF[name] & q.right else 1 if OF[name] & above(set(q.right), height) else 0
+            )
             assert score == pytest.approx(scores[q.text].get(name, 0))
         drawn = names(made.hypernym_names(data.draw(st.integers(0, 3)))[i])
-        pool = {name for name, ids in OF.items() if ids & above(set(q.right), height) and not ids & q.right}
+        pool = {
+            name
+            for name, ids in OF.items()
+            if ids & above(set(q.right), height) and not ids & q.right
+        }
         assert len(drawn) == len(set(drawn)) == min(2, len(pool))
         assert set(drawn) <= pool
         assert not {"disease", "illness"} & set(drawn)
@@ -286,13 +401,17 @@ def test_lists_the_slow_way(small: Small, data: st.DataObject) -> None:
 
 def test_lists_know_their_gold() -> None:
     relevance = np.array([[0, 1], [2, 0], [0, 0], [2, 1]], np.int8)
-    lists = Lists(np.zeros((4, 2), np.int32), np.zeros((4, 2), np.float32), relevance, np.ones((4, 2), bool))
+    lists = Lists(
+        np.zeros((4, 2), np.int32), np.zeros((4, 2), np.float32), relevance, np.ones((4, 2), bool)
+    )
     assert lists.judged.tolist() == [True, True, False, True]
     assert lists.with_gold.tolist() == [False, True, False, True]
     assert lists.gold_share == 0.5
 
 
-def test_mentions_become_distinct_queries_and_the_others_are_counted(dictionary: Dictionary) -> None:
+def test_mentions_become_distinct_queries_and_the_others_are_counted(
+    dictionary: Dictionary,
+) -> None:
     pairs = [
         ("flu", {"Z:1"}),
         ("fever", {"D:5"}),
@@ -308,10 +427,20 @@ def test_mentions_become_distinct_queries_and_the_others_are_counted(dictionary:
         ("half", {"Z:1", "D:1"}),
     ]
     counted = mention_queries([query(text, *right) for text, right in pairs], dictionary)
-    kept = [query("fever", "D:5"), query("lymphoma", "O:2", "D:2"), query("fever", "D:4"), query("half", "Z:1", "D:1")]
+    kept = [
+        query("fever", "D:5"),
+        query("lymphoma", "O:2", "D:2"),
+        query("fever", "D:4"),
+        query("half", "Z:1", "D:1"),
+    ]
     assert counted.queries == kept
     assert (counted.duplicates, counted.empty) == (2, 2)
-    assert counted.unknown == [query("flu", "Z:1"), query("lost", "D:9"), query("flu", "Z:1", "Z:0"), query("flu", "Z:1")]
+    assert counted.unknown == [
+        query("flu", "Z:1"),
+        query("lost", "D:9"),
+        query("flu", "Z:1", "Z:0"),
+        query("flu", "Z:1"),
+    ]
 
 
 def test_no_mentions(dictionary: Dictionary) -> None:
@@ -319,13 +448,19 @@ def test_no_mentions(dictionary: Dictionary) -> None:
     assert (counted.queries, counted.duplicates, counted.empty, counted.unknown) == ([], 0, 0, [])
 
 
-def test_dictionary_queries_are_names_with_synonyms(table: NameTable, dictionary: Dictionary) -> None:
+def test_dictionary_queries_are_names_with_synonyms(
+    table: NameTable, dictionary: Dictionary
+) -> None:
     queries = dictionary_queries(table, dictionary, 100, seed=0, epoch=0)
-    assert {q.text: set(q.right) for q in queries} == {name: ids for name, ids in OF.items() if name != "viral disease"}
+    assert {q.text: set(q.right) for q in queries} == {
+        name: ids for name, ids in OF.items() if name != "viral disease"
+    }
     assert len(queries) == 11
 
 
-def test_dictionary_queries_are_distinct_and_drawn_by_seed_and_epoch(table: NameTable, dictionary: Dictionary) -> None:
+def test_dictionary_queries_are_distinct_and_drawn_by_seed_and_epoch(
+    table: NameTable, dictionary: Dictionary
+) -> None:
     first = dictionary_queries(table, dictionary, 6, seed=1, epoch=2)
     assert len({q.text for q in first}) == 6
     assert first == dictionary_queries(table, dictionary, 6, seed=1, epoch=2)
@@ -334,15 +469,36 @@ def test_dictionary_queries_are_distinct_and_drawn_by_seed_and_epoch(table: Name
 
 
 def test_names_that_are_the_same_once_normalised_are_no_synonyms(dictionary: Dictionary) -> None:
-    merged = dictionary.table(lambda text: {"illness": "disease", "pyrexia": "fever"}.get(text, text))
+    merged = dictionary.table(
+        lambda text: {"illness": "disease", "pyrexia": "fever"}.get(text, text)
+    )
     texts = {q.text for q in dictionary_queries(merged, dictionary, 99, seed=0, epoch=0)}
-    assert texts == {"tumor", "mass", "growth", "lymphoma", "lymphoid mass", "burkitt", "burkitt tumor"}
+    assert texts == {
+        "tumor",
+        "mass",
+        "growth",
+        "lymphoma",
+        "lymphoid mass",
+        "burkitt",
+        "burkitt tumor",
+    }
 
 
-def test_a_name_that_is_empty_once_normalised_is_no_query_and_no_synonym(dictionary: Dictionary) -> None:
+def test_a_name_that_is_empty_once_normalised_is_no_query_and_no_synonym(
+    dictionary: Dictionary,
+) -> None:
     emptied = dictionary.table(lambda text: "" if text in {"pyrexia", "mass"} else text)
     texts = {q.text for q in dictionary_queries(emptied, dictionary, 99, seed=0, epoch=0)}
-    assert texts == {"disease", "illness", "tumor", "growth", "lymphoma", "lymphoid mass", "burkitt", "burkitt tumor"}
+    assert texts == {
+        "disease",
+        "illness",
+        "tumor",
+        "growth",
+        "lymphoma",
+        "lymphoid mass",
+        "burkitt",
+        "burkitt tumor",
+    }
 
 
 def test_a_dictionary_without_synonyms_gives_no_queries(tmp_path: Path) -> None:

@@ -40,12 +40,24 @@ def test_structure_and_offsets() -> None:
         ("T3", ((26, 30),), "1.0"),
         ("T4", ((46, 60),), "1.1"),
     ]
-    assert first.mentions[1].metadata == {"type": "Disease", "MESH": "D001943", "note": "split", "bioc:in": "0"}
+    assert first.mentions[1].metadata == {
+        "type": "Disease",
+        "MESH": "D001943",
+        "note": "split",
+        "bioc:in": "0",
+    }
     assert first.relations == (
         Relation("CID", (("Disease", "T2"),), "R2", {"type": "CID", "bioc:in": ""}),
-        Relation("pair", (("left", "T3"), ("right", "T4")), "R1", {"type": "pair", "bioc:in": "1.1"}),
+        Relation(
+            "pair", (("left", "T3"), ("right", "T4")), "R1", {"type": "pair", "bioc:in": "1.1"}
+        ),
     )
-    told = {"bioc:source": "hand & written", "bioc:date": "2026-01-02", "bioc:key": "mini.key", "bioc:infon:license": "CC0"}
+    told = {
+        "bioc:source": "hand & written",
+        "bioc:date": "2026-01-02",
+        "bioc:key": "mini.key",
+        "bioc:infon:license": "CC0",
+    }
     assert first.metadata == {"journal": "None"} | told
     assert (second.text, second.mentions, second.metadata) == ("Nothing here.", (), told)
 
@@ -64,7 +76,12 @@ def test_gold_from_the_infons_in_order() -> None:
 def test_json() -> None:
     (document,) = bioc.read(DATA / "mini.bioc.json")
     assert document.text == "Gout in a “naïve” man"
-    assert document.metadata == {"year": "2026", "tags": '["a", "b"]', "none": "", "bioc:source": "hand"}
+    assert document.metadata == {
+        "year": "2026",
+        "tags": '["a", "b"]',
+        "none": "",
+        "bioc:source": "hand",
+    }
     (mention,) = document.mentions
     assert (mention.text, mention.annotation_id) == ("Gout", "7")
     assert mention.gold == (GoldGroup(("MESH:D006073",)), GoldGroup(("MESH:D015210",)))
@@ -78,7 +95,9 @@ def test_gzip_bom_and_crlf(tmp_path: Path, name: str) -> None:
 
 def test_many_documents_over_several_blocks(tmp_path: Path) -> None:
     text = "x" * 9_000
-    body = [f"<id>{i}</id><passage><offset>0</offset><text>{text}</text></passage>" for i in range(50)]
+    body = [
+        f"<id>{i}</id><passage><offset>0</offset><text>{text}</text></passage>" for i in range(50)
+    ]
     assert [d.id for d in read(tmp_path, collection(*body))] == [str(i) for i in range(50)]
 
 
@@ -92,7 +111,8 @@ def test_span_that_does_not_match(tmp_path: Path) -> None:
     wrong, right = ANNOTATION.format(1, 4, "Gout"), ANNOTATION.format(0, 4, "Gout")
     content = collection(f"<id>9</id>{PASSAGE.format(wrong + right)}")
     with pytest.raises(
-        InputError, match=r"line 2: the text of document 9 at 1-5 is 'out ', not the mention: 'Gout'; expected offsets in char"
+        InputError,
+        match=r"line 2: the text of document 9 at 1-5 is 'out ', not the mention: 'Gout'; expected offsets in char",
     ):
         read(tmp_path, content)
     skip = Skip()
@@ -105,8 +125,14 @@ def test_span_that_does_not_match(tmp_path: Path) -> None:
     [
         ("<passage><offset>0</offset></passage>", "document without id is not BioC (it has no id)"),
         ("<id>2</id><passage><text>A</text></passage>", "document 2 is not BioC (int() argument"),
-        ("<id>2</id><passage><offset>x</offset></passage>", "document 2 is not BioC (invalid literal"),
-        ("<id>2</id><annotation><text>A</text></annotation>", "document 2 is not BioC ('id' is missing)"),
+        (
+            "<id>2</id><passage><offset>x</offset></passage>",
+            "document 2 is not BioC (invalid literal",
+        ),
+        (
+            "<id>2</id><annotation><text>A</text></annotation>",
+            "document 2 is not BioC ('id' is missing)",
+        ),
     ],
 )
 def test_document_that_is_not_bioc(tmp_path: Path, body: str, reason: str) -> None:
@@ -119,25 +145,51 @@ def test_document_that_is_not_bioc(tmp_path: Path, body: str, reason: str) -> No
 
 
 def passages(*texts: tuple[object, str], inside: str = "") -> str:
-    return "".join(f"<passage><offset>{offset}</offset><text>{text}</text>{inside}</passage>" for offset, text in texts)
+    return "".join(
+        f"<passage><offset>{offset}</offset><text>{text}</text>{inside}</passage>"
+        for offset, text in texts
+    )
 
 
 def sentences(*offsets: int) -> str:
-    inner = "".join(f"<sentence><offset>{offset}</offset><text>abc</text></sentence>" for offset in offsets)
+    inner = "".join(
+        f"<sentence><offset>{offset}</offset><text>abc</text></sentence>" for offset in offsets
+    )
     return f"<passage><offset>100</offset>{inner}</passage>"
 
 
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (passages((2_500_000_000, "abc")), "passage 1 begins at character 2500000000; expected 0 to 1000003"),
-        (passages((0, "abc"), (10**19, "abc")), "passage 2 begins at character 10000000000000000000; expected 0 to 1000006"),
+        (
+            passages((2_500_000_000, "abc")),
+            "passage 1 begins at character 2500000000; expected 0 to 1000003",
+        ),
+        (
+            passages((0, "abc"), (10**19, "abc")),
+            "passage 2 begins at character 10000000000000000000; expected 0 to 1000006",
+        ),
         (passages((-1, "abc")), "passage 1 begins at character -1; expected 0 to 1000003"),
-        (passages((0, "abc"), (9, "abc"), (4, "abc")), "passage 3 begins at character 4, not behind the one before it at 9"),
-        (passages((0, "abc"), (0, "abc")), "passage 2 begins at character 0, not behind the one before it at 0"),
-        (sentences(0), "in passage 1, counted from its start, sentence 1 begins at character -100; expected 0 to"),
-        (sentences(100, 10**12), "in passage 1, counted from its start, sentence 2 begins at character 999999999900; expected 0 to"),
-        (sentences(104, 100), "in passage 1, counted from its start, sentence 2 begins at character 0, not behind the one before it at 4"),
+        (
+            passages((0, "abc"), (9, "abc"), (4, "abc")),
+            "passage 3 begins at character 4, not behind the one before it at 9",
+        ),
+        (
+            passages((0, "abc"), (0, "abc")),
+            "passage 2 begins at character 0, not behind the one before it at 0",
+        ),
+        (
+            sentences(0),
+            "in passage 1, counted from its start, sentence 1 begins at character -100; expected 0 to",
+        ),
+        (
+            sentences(100, 10**12),
+            "in passage 1, counted from its start, sentence 2 begins at character 999999999900; expected 0 to",
+        ),
+        (
+            sentences(104, 100),
+            "in passage 1, counted from its start, sentence 2 begins at character 0, not behind the one before it at 4",
+        ),
         (passages(("1" * 5000, "abc")), "Exceeds the limit"),
     ],
 )
@@ -161,7 +213,9 @@ def test_offsets_that_no_document_has(tmp_path: Path, body: str, reason: str) ->
         ([(0, "abcd"), (2, "CDE")], "abCDE"),  # texts that overlap in part
     ],
 )
-def test_offsets_that_documents_have(tmp_path: Path, texts: list[tuple[object, str]], text: str) -> None:
+def test_offsets_that_documents_have(
+    tmp_path: Path, texts: list[tuple[object, str]], text: str
+) -> None:
     (document,) = read(tmp_path, collection(f"<id>1</id>{passages(*texts)}"))
     assert document.text == text
 
@@ -172,20 +226,33 @@ def as_json(offset: str = "0", start: str = "0", length: str = "4", name: str = 
     return f'{{"documents": [{{"id": "1", "infons": {{}}, "passages": [{passage}], "relations": []}}]}}'
 
 
-@pytest.mark.parametrize("number", ["Infinity", "-Infinity", "NaN", "0.0", "1.5", "true", "null", "[]", '"x"', '"Infinity"'])
+@pytest.mark.parametrize(
+    "number",
+    ["Infinity", "-Infinity", "NaN", "0.0", "1.5", "true", "null", "[]", '"x"', '"Infinity"'],
+)
 @pytest.mark.parametrize("place", ["offset", "start", "length"])
 def test_numbers_of_json_are_whole(tmp_path: Path, place: str, number: str) -> None:
     assert read(tmp_path, as_json())[0].mentions[0].text == "Gout"
-    assert read(tmp_path, as_json(**{place: '"4"' if place == "length" else '"0"'}))[0].mentions[0].text == "Gout"
+    assert (
+        read(tmp_path, as_json(**{place: '"4"' if place == "length" else '"0"'}))[0]
+        .mentions[0]
+        .text
+        == "Gout"
+    )
     with pytest.raises(InputError, match="document 1 is not BioC"):
         read(tmp_path, as_json(**{place: number}))
 
 
 @pytest.mark.parametrize("number", ["-1", "1000005", "9" * 400])
 def test_offsets_of_json(tmp_path: Path, number: str) -> None:
-    with pytest.raises(InputError, match=f"document 1 is not BioC .passage 1 begins at character {number}; expected 0 to 1000004"):
+    with pytest.raises(
+        InputError,
+        match=f"document 1 is not BioC .passage 1 begins at character {number}; expected 0 to 1000004",
+    ):
         read(tmp_path, as_json(offset=number))
-    with pytest.raises(InputError, match=r"the text of document 1 at .* is '.*', not the mention: 'Gout'"):
+    with pytest.raises(
+        InputError, match=r"the text of document 1 at .* is '.*', not the mention: 'Gout'"
+    ):
         read(tmp_path, as_json(start=number))
 
 
@@ -196,7 +263,9 @@ def test_mentions_of_json_are_texts(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "<text>Gout</text>"])
-def test_locations_that_are_longer_than_the_document_are_not_copied(tmp_path: Path, text: str) -> None:
+def test_locations_that_are_longer_than_the_document_are_not_copied(
+    tmp_path: Path, text: str
+) -> None:
     """A gap of a million characters costs no byte in the file, and a location of it forty."""
     locations = '<location offset="0" length="900000"/>' * 100
     annotation = f'<annotation id="1">{locations}{text}</annotation>'
@@ -208,14 +277,23 @@ def test_locations_that_are_longer_than_the_document_are_not_copied(tmp_path: Pa
     assert peak < 30_000_000
 
 
-def test_a_document_and_a_json_file_have_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_and_a_json_file_have_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LINKER_LINE_LIMIT", "1")
     document = f"<id>1</id>{passages((0, 'x' * 900_000))}"
     assert len(read(tmp_path, collection(document, document))) == 2
-    with pytest.raises(InputError, match=r"x\.xml: a document, or what stands before it, has more than 1 MB; check"):
-        read(tmp_path, collection(f"<id>1</id>{passages((0, 'x' * 900_000), (900_001, 'x' * 300_000))}"))
+    with pytest.raises(
+        InputError, match=r"x\.xml: a document, or what stands before it, has more than 1 MB; check"
+    ):
+        read(
+            tmp_path,
+            collection(f"<id>1</id>{passages((0, 'x' * 900_000), (900_001, 'x' * 300_000))}"),
+        )
     assert read(tmp_path, '{"documents": []' + " " * 7_900_000 + "}") == []
-    with pytest.raises(InputError, match=r"x\.xml: the file, which must be read whole, has more than 8 MB; check"):
+    with pytest.raises(
+        InputError, match=r"x\.xml: the file, which must be read whole, has more than 8 MB; check"
+    ):
         read(tmp_path, gzip.compress(b'{"documents": []' + b" " * 8_000_000 + b"}"))
 
 
@@ -223,14 +301,23 @@ def test_external_entities_are_not_resolved(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     head = f'<!DOCTYPE collection [<!ENTITY x SYSTEM "file://{tmp_path}/secret">]>'
     with pytest.raises(InputError, match=r"document 1 is not BioC .*Entity 'x' not defined"):
-        read(tmp_path, head + collection("<id>1</id><passage><offset>0</offset><text>&x;</text></passage>"))
+        read(
+            tmp_path,
+            head + collection("<id>1</id><passage><offset>0</offset><text>&x;</text></passage>"),
+        )
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (collection("<id>1</id>")[:-8], "line 3: the XML is broken .*; expected BioC XML or JSON; fetch or write the file again"),
-        ("<html>\n<document/></html>", "line 1: the XML is no BioC: its element <html> stands where <collection> should"),
+        (
+            collection("<id>1</id>")[:-8],
+            "line 3: the XML is broken .*; expected BioC XML or JSON; fetch or write the file again",
+        ),
+        (
+            "<html>\n<document/></html>",
+            "line 1: the XML is no BioC: its element <html> stands where <collection> should",
+        ),
         ("<document/>", "its element <document> stands where"),
         ("<html/>", "its element <html> stands where"),
         ("plain text", "line 1: the XML is broken"),
@@ -241,7 +328,10 @@ def test_external_entities_are_not_resolved(tmp_path: Path) -> None:
             r"x.xml: the gzip data is broken \(.*\); fetch the file again",
         ),
         ('{"documents": [\n{"id": "1"', "line 2: the JSON is broken"),
-        ('{"documents": ["naïve"]}'.encode("latin-1"), "the JSON is broken .*codec can't decode byte 0xef"),
+        (
+            '{"documents": ["naïve"]}'.encode("latin-1"),
+            "the JSON is broken .*codec can't decode byte 0xef",
+        ),
         ('{"document": []}', "the JSON is no BioC: it has no list of documents"),
         ('{"documents": [7]}', "document 1 is not BioC"),
         ('{"documents": [{"id": "1"}]}', "document 1 is not BioC .'infons' is missing"),
@@ -258,7 +348,14 @@ def test_declared_encodings_are_honoured(tmp_path: Path) -> None:
 
 
 def test_half_a_surrogate_pair(tmp_path: Path) -> None:
-    passage = {"offset": 0, "infons": {}, "text": "\ud800", "sentences": [], "annotations": [], "relations": []}
+    passage = {
+        "offset": 0,
+        "infons": {},
+        "text": "\ud800",
+        "sentences": [],
+        "annotations": [],
+        "relations": [],
+    }
     document = {"id": "1", "infons": {}, "passages": [passage], "relations": []}
     with pytest.raises(InputError, match=r"document 1 is not BioC .it holds half a surrogate pair"):
         read(tmp_path, json.dumps({"documents": [document]}))
@@ -269,4 +366,8 @@ def test_half_a_surrogate_pair(tmp_path: Path) -> None:
 @pytest.mark.data
 def test_abbreviation_corpus(data: Path) -> None:
     documents = list(bioc.read(data / "abbreviations" / "Ab3P_bioc_gold.xml.gz"))
-    assert (len(documents), sum(len(d.relations) for d in documents), sum(len(d.mentions) for d in documents)) == (1250, 1223, 2446)
+    assert (
+        len(documents),
+        sum(len(d.relations) for d in documents),
+        sum(len(d.mentions) for d in documents),
+    ) == (1250, 1223, 2446)

@@ -40,7 +40,12 @@ def test_kinds_and_namespace(tmp_path: Path) -> None:
 
 
 def test_lines_of_the_same_ids_are_one_concept(tmp_path: Path) -> None:
-    lines = ("D900001|900001||sheep fever", "D900002||goat fever", "D900001|900001||sf", "D900001||ovine fever")
+    lines = (
+        "D900001|900001||sheep fever",
+        "D900002||goat fever",
+        "D900001|900001||sf",
+        "D900001||ovine fever",
+    )
     assert rows(tmp_path, *lines) == [
         ("MESH:D900001", ("OMIM:900001",), ["sheep fever", "sf", "ovine fever"]),
         ("MESH:D900002", (), ["goat fever"]),
@@ -48,7 +53,12 @@ def test_lines_of_the_same_ids_are_one_concept(tmp_path: Path) -> None:
 
 
 def test_ids_in_a_row_of_other_lines_are_an_ambiguous_name(tmp_path: Path) -> None:
-    lines = ("D900001|900001|D900002||sf", "D900001|900001||sheep fever", "D900002||swine fever", "D900003|900003||sf 3")
+    lines = (
+        "D900001|900001|D900002||sf",
+        "D900001|900001||sheep fever",
+        "D900002||swine fever",
+        "D900003|900003||sf 3",
+    )
     assert rows(tmp_path, *lines) == [
         ("MESH:D900001", ("OMIM:900001",), ["sheep fever", "sf"]),
         ("MESH:D900002", (), ["swine fever", "sf"]),
@@ -57,8 +67,18 @@ def test_ids_in_a_row_of_other_lines_are_an_ambiguous_name(tmp_path: Path) -> No
 
 
 def test_ambiguous_lists_inside_ambiguous_lists(tmp_path: Path) -> None:
-    lines = ("D900001||a", "D900002||b", "D900003||c", "D900001|D900002||ab", "D900001|D900002|D900003||abc")
-    assert [names for _, _, names in rows(tmp_path, *lines)] == [["a", "ab", "abc"], ["b", "ab", "abc"], ["c", "abc"]]
+    lines = (
+        "D900001||a",
+        "D900002||b",
+        "D900003||c",
+        "D900001|D900002||ab",
+        "D900001|D900002|D900003||abc",
+    )
+    assert [names for _, _, names in rows(tmp_path, *lines)] == [
+        ["a", "ab", "abc"],
+        ["b", "ab", "abc"],
+        ["c", "abc"],
+    ]
 
 
 def test_a_list_of_many_ids_ends_quickly(tmp_path: Path) -> None:
@@ -93,7 +113,9 @@ class Counting(dict[biosyn.Ids, None]):
 
 def test_a_list_that_cannot_be_cut_is_compared_with_those_that_begin_alike_alone() -> None:
     ids = tuple(map(str, range(4000)))
-    known = Counting.fromkeys([ids, ids[3998:], ids[10:20]])  # the last is followed by nothing that is known
+    known = Counting.fromkeys(
+        [ids, ids[3998:], ids[10:20]]
+    )  # the last is followed by nothing that is known
     lengths = {"0": [4000], "3998": [2], "10": [10]}
     assert biosyn._pieces(ids, lengths, known) == []
     assert known.asked == 2
@@ -104,7 +126,9 @@ def test_ids_that_can_be_cut_in_many_ways_end_quickly(tmp_path: Path) -> None:
     every = [ids[a:b] for a in range(20) for b in range(a + 1, 21)]
     start = time.process_time()
     lines = [f"{'|'.join(some)}||{some[0]} to {some[-1]}" for some in every]
-    found = rows(tmp_path, *lines, f"{'|'.join(ids)}|D900999||no way")  # the last stands nowhere alone
+    found = rows(
+        tmp_path, *lines, f"{'|'.join(ids)}|D900999||no way"
+    )  # the last stands nowhere alone
     assert time.process_time() - start < 5
     assert [(identifier, len(names)) for identifier, _, names in found] == [
         # the lists that hold it, each its name; the list that cannot be cut is of the first id
@@ -117,8 +141,14 @@ def test_ids_that_can_be_cut_in_many_ways_end_quickly(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("D900001 sheep fever", "line 1: the line has no ||: 'D900001 sheep fever'; expected id||name; check the dictionary's format"),
-        ("||sheep fever", "line 1: the concept id is empty; expected an identifier such as MESH:D001260"),
+        (
+            "D900001 sheep fever",
+            "line 1: the line has no ||: 'D900001 sheep fever'; expected id||name; check the dictionary's format",
+        ),
+        (
+            "||sheep fever",
+            "line 1: the concept id is empty; expected an identifier such as MESH:D001260",
+        ),
         ("D900001|||sheep fever", "line 1: the concept name is empty: 'MESH:D900001'"),
         ("D900001| ||sheep fever", "line 1: the concept id is empty"),
         ("D900001||", "line 1: the concept name is empty: 'MESH:D900001'; expected a name"),

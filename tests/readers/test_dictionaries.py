@@ -10,9 +10,7 @@ import pytest
 from linker.errors import InputError, LinkerError, Skip
 from linker.readers import dictionaries
 
-MEDIC = (
-    "# Fields:\n# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings\n#\n"
-)
+MEDIC = "# Fields:\n# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings\n#\n"
 GOOD = {
     "medic": MEDIC + "sheep fever\tMESH:D900001\t\t\t\t\t\t\t\n",
     "obo": "format-version: 1.2\n\n[Term]\nid: X:1\nname: sheep fever\n",
@@ -46,7 +44,9 @@ def test_every_format_is_recognised_and_read(path: Path, format: str) -> None:
     assert dictionaries.release(path, format) == ""
 
 
-def test_every_format_is_recognised_through_gzip_a_bom_and_windows_line_ends(path: Path, format: str) -> None:
+def test_every_format_is_recognised_through_gzip_a_bom_and_windows_line_ends(
+    path: Path, format: str
+) -> None:
     path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + GOOD[format].replace("\n", "\r\n").encode()))
     assert dictionaries.detect(path) == format
     assert [c.name for c in dictionaries.read(path, format)] == ["sheep fever"]
@@ -66,10 +66,16 @@ def test_a_line_that_is_no_text_is_a_bad_record(path: Path, format: str, bad: by
     above = b"[Term]\n" if format == "obo" else b""  # a term of its own, which goes with its line
     path.write_bytes(GOOD[format].encode() + above + bad + MORE[format].encode())
     assert dictionaries.detect(path) == format
-    with pytest.raises(InputError, match=r": the file is binary|: byte 0xef is not UTF-8|: the line has more than 100,000 characters"):
+    with pytest.raises(
+        InputError,
+        match=r": the file is binary|: byte 0xef is not UTF-8|: the line has more than 100,000 characters",
+    ):
         list(dictionaries.read(path, format))
     skip = Skip()
-    assert [c.name for c in dictionaries.read(path, format, on_error=skip)] == ["sheep fever", "goat fever"]
+    assert [c.name for c in dictionaries.read(path, format, on_error=skip)] == [
+        "sheep fever",
+        "goat fever",
+    ]
     assert dictionaries.release(path, format) == ""
     assert skip.count == 1
 
@@ -94,7 +100,9 @@ def test_not_a_dictionary(path: Path, tmp_path: Path) -> None:
         "expected one of medic, obo, rrf, biosyn, table; name its format with --dict-format"
     )
     path.unlink()
-    with pytest.raises(InputError, match="is not a dictionary in a format that linker knows; expected one of"):
+    with pytest.raises(
+        InputError, match="is not a dictionary in a format that linker knows; expected one of"
+    ):
         dictionaries.detect(tmp_path)
 
 
@@ -105,7 +113,9 @@ def test_prose_in_the_name_of_each_format(path: Path, format: str) -> None:
 
 def test_an_empty_file(path: Path, format: str) -> None:
     path.write_text("\n")
-    with pytest.raises(InputError, match="the file is empty; expected a dictionary; check the path"):
+    with pytest.raises(
+        InputError, match="the file is empty; expected a dictionary; check the path"
+    ):
         dictionaries.detect(path)
     path.write_text("")
     expected = f"{path}: the file holds no concepts in the format {format}; check the path and --dict-format"
@@ -127,7 +137,9 @@ def test_latin_1(path: Path, format: str) -> None:
 
 def test_utf_16(path: Path, format: str) -> None:
     path.write_bytes(GOOD[format].encode("utf-16"))
-    expected = f"{path}, line 1: the file is UTF-16; expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8"
+    expected = (
+        f"{path}, line 1: the file is UTF-16; expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8"
+    )
     assert message(path, format) == expected
     with pytest.raises(InputError, match="the file is UTF-16"):
         dictionaries.detect(path)
@@ -135,14 +147,18 @@ def test_utf_16(path: Path, format: str) -> None:
 
 def test_a_binary_file(path: Path, format: str) -> None:
     path.write_bytes(b"\x7fELF\x02\x01\x01\x00\x00\x00")
-    assert "line 1: the file is binary (it holds a NUL byte); expected text" in message(path, format)
+    assert "line 1: the file is binary (it holds a NUL byte); expected text" in message(
+        path, format
+    )
 
 
 def test_a_line_of_200000_characters(path: Path, format: str) -> None:
     good = GOOD[format]
     path.write_text(good + good.splitlines()[-1].replace("sheep fever", "a" * 200_000))
     number = good.count("\n") + 1
-    assert f"{path}, line {number}: the line has more than 100,000 characters: '" in message(path, format)
+    assert f"{path}, line {number}: the line has more than 100,000 characters: '" in message(
+        path, format
+    )
 
 
 def test_a_missing_file(path: Path, format: str) -> None:
@@ -151,23 +167,36 @@ def test_a_missing_file(path: Path, format: str) -> None:
 
 
 def test_standard_input_is_refused() -> None:
-    with pytest.raises(LinkerError, match="a dictionary cannot be read from standard input; name a file"):
+    with pytest.raises(
+        LinkerError, match="a dictionary cannot be read from standard input; name a file"
+    ):
         dictionaries.detect("-")
 
 
 def test_an_unknown_format(path: Path) -> None:
-    for call in (lambda: list(dictionaries.read(path, "owl")), lambda: dictionaries.release(path, "owl")):
-        with pytest.raises(LinkerError, match="there is no dictionary format 'owl'; choose one of medic, obo, rrf, biosyn, table"):
+    for call in (
+        lambda: list(dictionaries.read(path, "owl")),
+        lambda: dictionaries.release(path, "owl"),
+    ):
+        with pytest.raises(
+            LinkerError,
+            match="there is no dictionary format 'owl'; choose one of medic, obo, rrf, biosyn, table",
+        ):
             call()
 
 
 def test_languages_and_sources_are_for_umls_only(path: Path) -> None:
     path.write_text(GOOD["table"])
     for options in ({"languages": ("FRE",)}, {"sources": ("MSH",)}):
-        with pytest.raises(LinkerError, match="languages and sources can be chosen of UMLS files only, and this is table; leave them out"):
+        with pytest.raises(
+            LinkerError,
+            match="languages and sources can be chosen of UMLS files only, and this is table; leave them out",
+        ):
             list(dictionaries.read(path, "table", **options))
     path.write_text(GOOD["rrf"])
-    assert [c.name for c in dictionaries.read(path, "rrf", languages=["ENG"], sources=["AAA"])] == ["sheep fever"]
+    assert [c.name for c in dictionaries.read(path, "rrf", languages=["ENG"], sources=["AAA"])] == [
+        "sheep fever"
+    ]
 
 
 @pytest.mark.data

@@ -35,10 +35,22 @@ TWO = (GoldGroup(("MESH:D001943",)), GoldGroup(("MESH:D010051",)))
         ({"mention": "x", "gold": "D001943|D010051"}, Mention("x", gold=TWO)),
         ({"mention": "x", "id": "D001943,MESH:D010051"}, Mention("x", gold=TWO)),
         ({"mention": "x", "ids": ["D001943", "D010051"]}, Mention("x", gold=TWO)),
-        ({"mention": "x", "ids": ["OMIM:1+OMIM:2"]}, Mention("x", gold=(GoldGroup(("OMIM:1", "OMIM:2"), "all_of"),))),
-        ({"mention": "\U0001d4b3", "document_id": "\U0001d4b3"}, Mention("𝒳", document_id="𝒳")),  # a whole pair in JSON
         (
-            {"mention": "x", "document_id": 7, "spans": [[0, 4], [9, 12]], "type": "Disease", "other": [1]},
+            {"mention": "x", "ids": ["OMIM:1+OMIM:2"]},
+            Mention("x", gold=(GoldGroup(("OMIM:1", "OMIM:2"), "all_of"),)),
+        ),
+        (
+            {"mention": "\U0001d4b3", "document_id": "\U0001d4b3"},
+            Mention("𝒳", document_id="𝒳"),
+        ),  # a whole pair in JSON
+        (
+            {
+                "mention": "x",
+                "document_id": 7,
+                "spans": [[0, 4], [9, 12]],
+                "type": "Disease",
+                "other": [1],
+            },
             Mention("x", ((0, 4), (9, 12)), None, "Disease", "7"),
         ),
     ],
@@ -50,7 +62,9 @@ def test_records(tmp_path: Path, record: dict[str, object], mention: Mention) ->
 def test_our_own_output(tmp_path: Path) -> None:
     part = Part("gout", candidates=(Candidate("MESH:D006073", "Gout", "gout", 1.0),))
     file = io.StringIO()
-    output.write([(None, [Prediction(Mention("gout", ((2, 6),), TWO, document_id="d"), (part,))])], file)
+    output.write(
+        [(None, [Prediction(Mention("gout", ((2, 6),), TWO, document_id="d"), (part,))])], file
+    )
     assert read(tmp_path, file.getvalue()) == [Mention("gout", ((2, 6),), document_id="d")]
 
 
@@ -77,7 +91,9 @@ BAD = {
         f'{{"mention": "x", "spans": [[0, {end}]]}}': "'spans' is not a list of [start, end] in whole numbers"
         for end in ("Infinity", "NaN", "4.0", "true", '"4"', "null")
     },
-    '{"mention": "x", "spans": [[0, ' + "9" * 5000 + "]]}": "the line is not JSON (Exceeds the limit",
+    '{"mention": "x", "spans": [[0, '
+    + "9" * 5000
+    + "]]}": "the line is not JSON (Exceeds the limit",
     '{"mention": "' + "a" * 200_000 + '"}': "the mention has 200,000 characters",
 }
 
@@ -98,7 +114,9 @@ KEYS = st.sampled_from(["mention", "gold", "id", "ids", "spans", "type", "docume
 
 @settings(deadline=None)
 @given(st.dictionaries(KEYS, JSON))
-def test_any_object_is_read_or_refused_with_its_line(tmp_path_factory: pytest.TempPathFactory, record: dict[str, object]) -> None:
+def test_any_object_is_read_or_refused_with_its_line(
+    tmp_path_factory: pytest.TempPathFactory, record: dict[str, object]
+) -> None:
     folder = tmp_path_factory.mktemp("jsonl")
     errors: list[InputError] = []
     mentions = read(folder, json.dumps(record), on_error=errors.append)

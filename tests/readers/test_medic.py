@@ -67,7 +67,9 @@ def test_csv_gives_the_same_as_tsv(tsv: Path, tmp_path: Path) -> None:
 
 def test_columns_are_found_by_name(tmp_path: Path) -> None:
     path = tmp_path / "medic.tsv"
-    fields = "# DiseaseID\tSlimMappings\tDiseaseName\tAltDiseaseIDs\tDefinition\tParentIDs\tSynonyms"
+    fields = (
+        "# DiseaseID\tSlimMappings\tDiseaseName\tAltDiseaseIDs\tDefinition\tParentIDs\tSynonyms"
+    )
     path.write_text(f"{fields}\nD900001\t\tSheep Fever\t\t\t\t\n")
     assert [(c.id, c.name) for c in medic.read(path)] == [("MESH:D900001", "Sheep Fever")]
     assert medic.release(path) == ""
@@ -79,7 +81,10 @@ def test_quotes_are_text_in_tsv(tmp_path: Path) -> None:
 
 
 def test_repeated_and_blank_synonyms_are_dropped(tmp_path: Path) -> None:
-    path = write(tmp_path / "m.tsv", "Sheep Fever\tMESH:D900001\t\t\t\t\t\tOvine fever| |Sheep Fever|Ovine fever\t")
+    path = write(
+        tmp_path / "m.tsv",
+        "Sheep Fever\tMESH:D900001\t\t\t\t\t\tOvine fever| |Sheep Fever|Ovine fever\t",
+    )
     assert [n.text for n in next(medic.read(path)).names] == ["Sheep Fever", "Ovine fever"]
 
 
@@ -93,10 +98,19 @@ def test_windows_line_ends_and_a_bom_change_nothing(tsv: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("Sheep Fever\tMESH:D900001", "line 7: 2 columns: 'Sheep Fever\\tMESH:D900001'; expected 9: DiseaseName, DiseaseID,"),
-        ("Sheep Fever\t\t\t\t\t\t\t\t", "line 7: the concept id is empty; expected an identifier such as MESH:D001260"),
+        (
+            "Sheep Fever\tMESH:D900001",
+            "line 7: 2 columns: 'Sheep Fever\\tMESH:D900001'; expected 9: DiseaseName, DiseaseID,",
+        ),
+        (
+            "Sheep Fever\t\t\t\t\t\t\t\t",
+            "line 7: the concept id is empty; expected an identifier such as MESH:D001260",
+        ),
         ("Sheep Fever\tMESH:\t\t\t\t\t\t\t", "line 7: the concept id is empty"),
-        (" \tMESH:D900001\t\t\t\t\t\t\t", "line 7: the concept name is empty: 'MESH:D900001'; expected a name"),
+        (
+            " \tMESH:D900001\t\t\t\t\t\t\t",
+            "line 7: the concept name is empty: 'MESH:D900001'; expected a name",
+        ),
         ("a" * 5_001 + "\tMESH:D900001\t\t\t\t\t\t\t", "line 7: the name is too long: 'aaa"),
     ],
 )
@@ -112,7 +126,12 @@ def test_bad_records_stop_or_are_skipped(tmp_path: Path, line: str, message: str
 
 def test_broken_csv_quotes(tmp_path: Path) -> None:
     path = tmp_path / "m.csv"
-    path.write_text(HEAD.replace("\t", ",") + '"Sheep Fever,MESH:D900001,,,,,,,\n' + SHEEP.replace(", of", "").replace("\t", ",") + "\n")
+    path.write_text(
+        HEAD.replace("\t", ",")
+        + '"Sheep Fever,MESH:D900001,,,,,,,\n'
+        + SHEEP.replace(", of", "").replace("\t", ",")
+        + "\n"
+    )
     with pytest.raises(InputError, match="line 7: the quotes are broken"):
         list(medic.read(path))
     skip = Skip()
@@ -135,7 +154,9 @@ def test_a_file_without_the_comment_is_refused(tmp_path: Path) -> None:
         ("CTD_diseases_2026-04-30.csv.gz", 13_321, 77_978, 22_417, "Thu Apr 30 12:42:36 EDT 2026"),
     ],
 )
-def test_the_real_releases(data: Path, file: str, concepts: int, synonyms: int, parents: int, release: str) -> None:
+def test_the_real_releases(
+    data: Path, file: str, concepts: int, synonyms: int, parents: int, release: str
+) -> None:
     path = data / "medic" / file
     found = list(medic.read(path))
     assert len(found) == len({c.id for c in found}) == concepts

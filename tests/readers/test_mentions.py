@@ -52,30 +52,55 @@ def test_detect_folders_and_standard_input(tmp_path: Path) -> None:
 
 
 def test_every_format_is_read(tmp_path: Path) -> None:
-    assert [item.id for item in mentions.read(DATA / "mini.pubtator.txt") if isinstance(item, Document)] == ["101", "102", "103"]
-    assert [item.id for item in mentions.read(DATA / "mini.bioc.xml") if isinstance(item, Document)] == ["201", "202"]
+    assert [
+        item.id for item in mentions.read(DATA / "mini.pubtator.txt") if isinstance(item, Document)
+    ] == ["101", "102", "103"]
+    assert [
+        item.id for item in mentions.read(DATA / "mini.bioc.xml") if isinstance(item, Document)
+    ] == ["201", "202"]
     path = tmp_path / "x"
     path.write_text("gout\tD006073\n")
     assert list(mentions.read(path, "txt")) == [Mention("gout\tD006073")]
 
 
 def test_type_includes_the_subtypes_of_disease() -> None:
-    found = [m.text for m, _ in mentions.flatten(mentions.read(DATA / "mini.pubtator.txt", type="Disease"))]
-    assert found == ["Ataxia", "breast and ovarian cancer", "ovarian cancer", "tremor", "fatigue", "Gout", "scurvy"]
-    assert [m.text for m, _ in mentions.flatten(mentions.read(DATA / "mini.pubtator.txt", type="Chemical"))] == ["lithium"]
+    found = [
+        m.text
+        for m, _ in mentions.flatten(mentions.read(DATA / "mini.pubtator.txt", type="Disease"))
+    ]
+    assert found == [
+        "Ataxia",
+        "breast and ovarian cancer",
+        "ovarian cancer",
+        "tremor",
+        "fatigue",
+        "Gout",
+        "scurvy",
+    ]
+    assert [
+        m.text
+        for m, _ in mentions.flatten(mentions.read(DATA / "mini.pubtator.txt", type="Chemical"))
+    ] == ["lithium"]
 
 
 @pytest.mark.parametrize("type", ["disease", "DISEASE", "specificdisease"])
 def test_case_does_not_matter_in_types(tmp_path: Path, type: str) -> None:
     path = tmp_path / "x.jsonl"
-    path.write_text('{"mention": "a", "type": "Gene"}\n{"mention": "b", "type": "SpecificDisease"}\n')
+    path.write_text(
+        '{"mention": "a", "type": "Gene"}\n{"mention": "b", "type": "SpecificDisease"}\n'
+    )
     assert [m.text for m, _ in mentions.flatten(mentions.read(path, type=type))] == ["b"]
 
 
 def test_type_of_loose_mentions(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
-    path.write_text('{"mention": "a"}\n{"mention": "b", "type": "Gene"}\n{"mention": "c", "type": "Modifier"}\n')
-    assert list(mentions.read(path, type="Disease")) == [Mention("a"), Mention("c", type="Modifier")]
+    path.write_text(
+        '{"mention": "a"}\n{"mention": "b", "type": "Gene"}\n{"mention": "c", "type": "Modifier"}\n'
+    )
+    assert list(mentions.read(path, type="Disease")) == [
+        Mention("a"),
+        Mention("c", type="Modifier"),
+    ]
 
 
 def test_type_that_is_not_there() -> None:
@@ -91,7 +116,10 @@ def test_empty_file(tmp_path: Path, name: str | None) -> None:
     path.write_bytes(b"")
     with pytest.raises(InputError) as caught:
         list(mentions.read(path, name))
-    assert str(caught.value) == f"{path}: holds no mentions or documents; check that it is the right file, and its format"
+    assert (
+        str(caught.value)
+        == f"{path}: holds no mentions or documents; check that it is the right file, and its format"
+    )
 
 
 def test_file_of_bad_records_only(tmp_path: Path) -> None:
@@ -105,7 +133,12 @@ BAD_LINES = {
     "tsv": [b"gout\tD006073", None, b"scurvy\tD012614"],
     "jsonl": [b'{"mention": "gout"}', None, b'{"mention": "scurvy"}'],
     "concept": [b"1||0|4||Disease||gout||D006073", None, b"1||9|15||Disease||scurvy||D012614"],
-    "pubtator": [b"1|t|gout and scurvy", b"1\t0\t4\tgout\tDisease\tD006073", None, b"1\t9\t15\tscurvy\tDisease\tD012614"],
+    "pubtator": [
+        b"1|t|gout and scurvy",
+        b"1\t0\t4\tgout\tDisease\tD006073",
+        None,
+        b"1\t9\t15\tscurvy\tDisease\tD012614",
+    ],
 }
 
 
@@ -114,10 +147,16 @@ BAD_LINES = {
 def test_a_line_that_is_no_text_is_a_bad_record(tmp_path: Path, name: str, bad: bytes) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"\n".join(line or bad for line in BAD_LINES[name]) + b"\n")
-    with pytest.raises(InputError, match=f"line {BAD_LINES[name].index(None) + 1}: (the file is binary|byte 0xef is not UTF-8)"):
+    with pytest.raises(
+        InputError,
+        match=f"line {BAD_LINES[name].index(None) + 1}: (the file is binary|byte 0xef is not UTF-8)",
+    ):
         list(mentions.read(path, name))
     skip = Skip()
-    assert [m.text for m, _ in mentions.flatten(mentions.read(path, on_error=skip))] == ["gout", "scurvy"]
+    assert [m.text for m, _ in mentions.flatten(mentions.read(path, on_error=skip))] == [
+        "gout",
+        "scurvy",
+    ]
     assert skip.count == 1
 
 
@@ -128,45 +167,67 @@ def test_a_header_that_is_no_text_is_not_passed_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["jsonl", "pubtator"])
-def test_the_limit_of_long_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_the_limit_of_long_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.setenv("LINKER_LINE_LIMIT", "1")
     path = tmp_path / "x"
     path.write_bytes(b"\n".join(line or b"x" * 1_100_000 for line in BAD_LINES[name]) + b"\n")
     with pytest.raises(InputError, match=r"the line has more than 1 MB; .* LINKER_LINE_LIMIT"):
         list(mentions.read(path, name))
     skip = Skip()
-    assert [m.text for m, _ in mentions.flatten(mentions.read(path, name, on_error=skip))] == ["gout", "scurvy"]
+    assert [m.text for m, _ in mentions.flatten(mentions.read(path, name, on_error=skip))] == [
+        "gout",
+        "scurvy",
+    ]
     assert skip.count == 1
 
 
 def test_broken_gzip(tmp_path: Path) -> None:
     (tmp_path / "x.gz").write_bytes(gzip.compress(b"gout\n" * 999)[:-12])
-    with pytest.raises(InputError, match=r"x\.gz: the gzip data is broken \(.*\); fetch the file again"):
+    with pytest.raises(
+        InputError, match=r"x\.gz: the gzip data is broken \(.*\); fetch the file again"
+    ):
         mentions.detect(tmp_path / "x.gz")
 
 
 def test_no_such_file_or_format(tmp_path: Path) -> None:
     with pytest.raises(LinkerError, match="there is no such file; check the path"):
         list(mentions.read(tmp_path / "x"))
-    with pytest.raises(LinkerError, match="'brat' is not a format of mentions; choose one of txt, tsv, jsonl, pubtator, bioc, concept"):
+    with pytest.raises(
+        LinkerError,
+        match="'brat' is not a format of mentions; choose one of txt, tsv, jsonl, pubtator, bioc, concept",
+    ):
         list(mentions.read(tmp_path / "x", "brat"))
 
 
-@pytest.mark.parametrize("content", ["gout\n".encode("utf-16"), b"\x89PNG\r\n\x1a\n\x00\x00", "na\u00efve\tD1\n".encode("latin-1")])
+@pytest.mark.parametrize(
+    "content",
+    ["gout\n".encode("utf-16"), b"\x89PNG\r\n\x1a\n\x00\x00", "na\u00efve\tD1\n".encode("latin-1")],
+)
 def test_damaged_text_is_refused_with_its_line(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x").write_bytes(content)
-    with pytest.raises(InputError, match=r"x, line 1: (the file is UTF-16|byte 0x\w\w is not UTF-8|the file is binary)"):
+    with pytest.raises(
+        InputError,
+        match=r"x, line 1: (the file is UTF-16|byte 0x\w\w is not UTF-8|the file is binary)",
+    ):
         list(mentions.read(tmp_path / "x"))
 
 
 def test_flatten_keeps_the_order_and_the_document() -> None:
     document = Document("d", mentions=(Mention("a"), Mention("b")))
-    assert list(mentions.flatten([document, Mention("c")])) == [(Mention("a"), document), (Mention("b"), document), (Mention("c"), None)]
+    assert list(mentions.flatten([document, Mention("c")])) == [
+        (Mention("a"), document),
+        (Mention("b"), document),
+        (Mention("c"), None),
+    ]
 
 
 def test_standard_input_streams() -> None:
     script = "import sys; from linker.readers import mentions\nfor m in mentions.read('-'): print(m.text, flush=True)"
-    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(b"gout\n")
@@ -181,5 +242,7 @@ def test_a_named_pipe_is_read_from_its_beginning(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text("gout\nfever\n"))
     writer.start()
-    assert [item.text for item in mentions.read(tmp_path / "pipe") if isinstance(item, Mention)] == ["gout", "fever"]
+    assert [
+        item.text for item in mentions.read(tmp_path / "pipe") if isinstance(item, Mention)
+    ] == ["gout", "fever"]
     writer.join()

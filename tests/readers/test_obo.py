@@ -70,7 +70,12 @@ def test_synonym_tags_of_obo_1_0(tmp_path: Path) -> None:
     path.write_text(
         '[Term]\nid: X:1\nname: a\nexact_synonym: "b" []\nnarrow_synonym: "c" []\nbroad_synonym: "d" []\nrelated_synonym: "e" []\n'
     )
-    assert [(n.text, n.kind) for n in concept("X:1", path).names[1:]] == [("b", "exact"), ("c", "narrow"), ("d", "broad"), ("e", "related")]
+    assert [(n.text, n.kind) for n in concept("X:1", path).names[1:]] == [
+        ("b", "exact"),
+        ("c", "narrow"),
+        ("d", "broad"),
+        ("e", "related"),
+    ]
     assert obo.release(path) == ""
 
 
@@ -89,11 +94,20 @@ def test_a_date_stands_in_for_the_version(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stanza", "message"),
     [
-        ("[Term]\nname: a", "line 3: the concept id is empty; expected an identifier such as MESH:D001260"),
+        (
+            "[Term]\nname: a",
+            "line 3: the concept id is empty; expected an identifier such as MESH:D001260",
+        ),
         ("[Term]\nid: X:1", "line 3: the concept name is empty: 'X:1'; expected a name"),
         ("[Term]\nid: X:1\nname:", "line 3: the concept name is empty: 'X:1'"),
-        ("[Term]\nid: X:1\nnonsense", "line 5: the line is not OBO: 'nonsense'; expected tag: value; check its line ends"),
-        ("[Term]\nid: X:1\nname: a\nsynonym: b EXACT []", "line 3: a text of the term that starts here is not quoted: 'b EXACT []'"),
+        (
+            "[Term]\nid: X:1\nnonsense",
+            "line 5: the line is not OBO: 'nonsense'; expected tag: value; check its line ends",
+        ),
+        (
+            "[Term]\nid: X:1\nname: a\nsynonym: b EXACT []",
+            "line 3: a text of the term that starts here is not quoted: 'b EXACT []'",
+        ),
         ("[Term]\nid: X:1\nname: " + "a" * 5_001, "line 3: the name is too long: 'aaa"),
     ],
 )
@@ -112,18 +126,29 @@ def test_a_term_with_a_line_that_is_no_text_is_left_out_whole(tmp_path: Path) ->
     path = tmp_path / "bad.obo"
     terms = [b"[Term]\nid: X:%d\nname: fever %d\n" % (i, i) for i in range(4)]
     path.write_bytes(
-        b"format-version: 1.2\nremark: \xef\n\n" + terms[0] + terms[1][:-1] + b"\xef\n" + terms[2].replace(b"[", b"\x00") + terms[3]
+        b"format-version: 1.2\nremark: \xef\n\n"
+        + terms[0]
+        + terms[1][:-1]
+        + b"\xef\n"
+        + terms[2].replace(b"[", b"\x00")
+        + terms[3]
     )
     skip = Skip()
     found = [(c.id, [n.text for n in c.names]) for c in obo.read(path, on_error=skip)]
-    assert found == [("X:0", ["fever 0"]), ("X:3", ["fever 3"])]  # no name of X:2, whose first line is gone, at another
+    assert found == [
+        ("X:0", ["fever 0"]),
+        ("X:3", ["fever 3"]),
+    ]  # no name of X:2, whose first line is gone, at another
     assert skip.count == 3
 
 
 def test_a_file_that_is_not_obo(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "prose.txt"
     path.write_text("Call me Ishmael.\n")
-    with caplog.at_level(logging.DEBUG), pytest.raises(InputError, match=r"line 1: the line is not OBO: 'Call me Ishmael\.'"):
+    with (
+        caplog.at_level(logging.DEBUG),
+        pytest.raises(InputError, match=r"line 1: the line is not OBO: 'Call me Ishmael\.'"),
+    ):
         list(obo.read(path))
     assert not caplog.records
 
@@ -136,7 +161,9 @@ def test_a_file_that_is_not_obo(tmp_path: Path, caplog: pytest.LogCaptureFixture
         ("hp.obo.gz", 12_358, 132, 16_044, 14_809, "releases/2017-04-13"),
     ],
 )
-def test_the_real_ontologies(data: Path, file: str, terms: int, obsolete: int, parents: int, synonyms: int, release: str) -> None:
+def test_the_real_ontologies(
+    data: Path, file: str, terms: int, obsolete: int, parents: int, synonyms: int, release: str
+) -> None:
     path = data / "ontologies" / file
     found = list(obo.read(path))
     assert len(found) == terms

@@ -108,7 +108,10 @@ def test_bad_lines_stop_or_are_skipped(tmp_path: Path, line: str) -> None:
 
 def test_annotation_without_a_text(tmp_path: Path) -> None:
     text = "1\t0\t4\tGout\tDisease\tD1\n2|t|A\n"
-    with pytest.raises(InputError, match=r"line 1: the line stands in no document: .*expected the text of a document first: id\|t\|title"):
+    with pytest.raises(
+        InputError,
+        match=r"line 1: the line stands in no document: .*expected the text of a document first: id\|t\|title",
+    ):
         read(tmp_path, text)
     assert [d.id for d in read(tmp_path, text, on_error=Skip())] == ["2"]
 
@@ -139,14 +142,26 @@ LINE = st.text('ab -+"\\{}βé\u00a0\u0085\u2028\x0b\x1f𝒳', min_size=1, max_s
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(LINE, LINE, st.data()), min_size=1, max_size=3))
-def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str, st.DataObject]]) -> None:
+def test_what_is_written_is_read_again(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str, st.DataObject]]
+) -> None:
     documents = []
     for number, (title, abstract, data) in enumerate(texts):
-        passages = (Passage(title, 0, {"type": "title"}), Passage(abstract, len(title) + 1, {"type": "abstract"}))
+        passages = (
+            Passage(title, 0, {"type": "title"}),
+            Passage(abstract, len(title) + 1, {"type": "abstract"}),
+        )
         whole = f"{title} {abstract}"
         start = data.draw(st.integers(0, len(whole) - 1))
         end = data.draw(st.integers(start + 1, len(whole)))
-        mention = Mention(whole[start:end], ((start, end),), (), "Disease", str(number), metadata={"pubtator:id": "-1"})
+        mention = Mention(
+            whole[start:end],
+            ((start, end),),
+            (),
+            "Disease",
+            str(number),
+            metadata={"pubtator:id": "-1"},
+        )
         documents.append(Document(str(number), passages, (mention,)))
     path = tmp_path_factory.mktemp("written") / "x.txt"
     path.write_text(written(documents), encoding="utf-8", newline="\n")
@@ -162,7 +177,9 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
         ("bc5cdr/CDR_DevelopmentSet.PubTator.txt.gz", 500, 9591),
     ],
 )
-def test_real_files_are_written_as_they_were(data: Path, name: str, documents: int, mentions: int) -> None:
+def test_real_files_are_written_as_they_were(
+    data: Path, name: str, documents: int, mentions: int
+) -> None:
     read = list(pubtator.read(data / name))
     assert (len(read), sum(len(d.mentions) for d in read)) == (documents, mentions)
     with gzip.open(data / name, "rt", encoding="utf-8", newline="") as file:

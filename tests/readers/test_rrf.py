@@ -13,7 +13,16 @@ from linker.readers import rrf
 from linker.types import Concept, Name
 
 
-def atom(cui: str, text: str, *, lat: str = "ENG", flags: str = "S VO N", sab: str = "AAA", tty: str = "SY", suppress: str = "N") -> str:
+def atom(
+    cui: str,
+    text: str,
+    *,
+    lat: str = "ENG",
+    flags: str = "S VO N",
+    sab: str = "AAA",
+    tty: str = "SY",
+    suppress: str = "N",
+) -> str:
     ts, stt, preferred = flags.split()
     return f"{cui}|{lat}|{ts}|L1|{stt}|S1|{preferred}|A1||||{sab}|{tty}|1|{text}|0|{suppress}||"
 
@@ -50,7 +59,11 @@ RELATIONS = [
     relation("C9000004", "PAR", "C9000002", suppress="O"),
     relation("C9000004", "PAR", "C9000001", sab="BBB"),
 ]
-TYPES = [semantic_type("C9000002", "T047"), semantic_type("C9000002", "T033"), semantic_type("C9000003", "T184")]
+TYPES = [
+    semantic_type("C9000002", "T047"),
+    semantic_type("C9000002", "T033"),
+    semantic_type("C9000003", "T184"),
+]
 
 
 @pytest.fixture
@@ -87,24 +100,36 @@ def test_a_concept_whole(meta: Path) -> None:
     assert rrf.release(meta) == ""
 
 
-def test_parents_are_the_second_concepts_of_par_rows(meta: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_parents_are_the_second_concepts_of_par_rows(
+    meta: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.INFO):
         assert parents(list(rrf.read(meta))) == {"1": (), "2": ("1",), "4": ("1",)}
-    assert caplog.messages == ["1 parents of the UMLS are outside the chosen languages and sources, and are left out"]
+    assert caplog.messages == [
+        "1 parents of the UMLS are outside the chosen languages and sources, and are left out"
+    ]
 
 
 def test_languages(meta: Path) -> None:
     french = list(rrf.read(meta, languages=("FRE",)))
-    assert [(c.id, c.name) for c in french] == [("UMLS:C9000002", "fièvre du mouton"), ("UMLS:C9000003", "fièvre")]
+    assert [(c.id, c.name) for c in french] == [
+        ("UMLS:C9000002", "fièvre du mouton"),
+        ("UMLS:C9000003", "fièvre"),
+    ]
     assert parents(french) == {"2": ("3",), "3": ()}
     both = {c.id: c for c in rrf.read(meta, languages=())}
     assert both["UMLS:C9000002"].name == "sheep fever"
-    assert both["UMLS:C9000002"].names[-1] == Name("fièvre du mouton", "UMLS:C9000002", "exact", "FRE", "AAA")
+    assert both["UMLS:C9000002"].names[-1] == Name(
+        "fièvre du mouton", "UMLS:C9000002", "exact", "FRE", "AAA"
+    )
 
 
 def test_sources_filter_names_and_parents(meta: Path) -> None:
     found = list(rrf.read(meta, sources=("AAA",)))
-    assert [(c.id, c.name) for c in found] == [("UMLS:C9000001", "animal disease"), ("UMLS:C9000002", "ovine fever")]
+    assert [(c.id, c.name) for c in found] == [
+        ("UMLS:C9000001", "animal disease"),
+        ("UMLS:C9000002", "ovine fever"),
+    ]
     assert parents(list(rrf.read(meta, sources=("BBB",)))) == {"2": (), "4": ()}
 
 
@@ -113,7 +138,9 @@ def test_a_file_and_gzip(meta: Path) -> None:
     assert list(rrf.read(meta / "MRCONSO.RRF")) == plain
     for name in ("MRCONSO", "MRREL", "MRSTY"):
         file = meta / f"{name}.RRF"
-        (meta / f"{name}.RRF.gz").write_bytes(gzip.compress(file.read_bytes().replace(b"\n", b"\r\n")))
+        (meta / f"{name}.RRF.gz").write_bytes(
+            gzip.compress(file.read_bytes().replace(b"\n", b"\r\n"))
+        )
         file.unlink()
     assert list(rrf.read(meta)) == plain
     assert rrf.recognises(meta, [])
@@ -130,7 +157,9 @@ def test_names_alone(meta: Path, caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_a_folder_without_names(tmp_path: Path) -> None:
-    with pytest.raises(LinkerError, match=r"the folder has no MRCONSO\.RRF; name the folder META of a UMLS release"):
+    with pytest.raises(
+        LinkerError, match=r"the folder has no MRCONSO\.RRF; name the folder META of a UMLS release"
+    ):
         list(rrf.read(tmp_path))
     assert not rrf.recognises(tmp_path, [])
 
@@ -138,7 +167,10 @@ def test_a_folder_without_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("C9000002|ENG|a name", "line 1: 2 columns: 'C9000002|ENG|a name'; expected 18 as in MRCONSO.RRF, a bar behind each"),
+        (
+            "C9000002|ENG|a name",
+            "line 1: 2 columns: 'C9000002|ENG|a name'; expected 18 as in MRCONSO.RRF, a bar behind each",
+        ),
         (atom("", "a"), "line 1: the concept id is empty: ''; expected C and seven digits"),
         (atom("D900001", "a"), "line 1: the concept id is not a CUI: 'D900001'"),
         (atom("C9000001", " "), "line 1: the concept name is empty: 'C9000001'; expected a name"),
@@ -158,7 +190,8 @@ def test_bad_names_stop_or_are_skipped(meta: Path, line: str, message: str) -> N
 def test_names_out_of_order(meta: Path) -> None:
     save(meta / "MRCONSO.RRF", [NAMES[-1], *NAMES])
     with pytest.raises(
-        InputError, match="line 2: the CUIs are not in order: 'C9000001'; expected C9000004 or a later one; sort it: LC_ALL=C"
+        InputError,
+        match="line 2: the CUIs are not in order: 'C9000001'; expected C9000004 or a later one; sort it: LC_ALL=C",
     ):
         list(rrf.read(meta))
 
@@ -166,10 +199,22 @@ def test_names_out_of_order(meta: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "line", "message"),
     [
-        ("MRREL", "C9000002|PAR|C9000001|", "line 1: 3 columns: 'C9000002|PAR|C9000001|'; expected 16 as in MRREL.RRF"),
-        ("MRREL", relation("C9000002", "PAR", "mother"), "line 1: CUI2 is not a CUI: 'mother'; expected C and seven digits"),
+        (
+            "MRREL",
+            "C9000002|PAR|C9000001|",
+            "line 1: 3 columns: 'C9000002|PAR|C9000001|'; expected 16 as in MRREL.RRF",
+        ),
+        (
+            "MRREL",
+            relation("C9000002", "PAR", "mother"),
+            "line 1: CUI2 is not a CUI: 'mother'; expected C and seven digits",
+        ),
         ("MRSTY", "C9000002|T047", "line 1: 1 columns"),
-        ("MRSTY", semantic_type("C9000002", "Disease"), "line 1: the semantic type is not a TUI: 'Disease'; expected T and three digits"),
+        (
+            "MRSTY",
+            semantic_type("C9000002", "Disease"),
+            "line 1: the semantic type is not a TUI: 'Disease'; expected T and three digits",
+        ),
     ],
 )
 def test_bad_parents_and_types_stop_or_are_skipped(

@@ -55,11 +55,20 @@ def test_a_table_of_others(tmp_path: Path) -> None:
         Concept(
             "MESH:D900001",
             "Sheep fever",
-            (Name("Sheep fever", "MESH:D900001", "preferred"), Name("ovine fever", "MESH:D900001"), Name("SF", "MESH:D900001")),
+            (
+                Name("Sheep fever", "MESH:D900001", "preferred"),
+                Name("ovine fever", "MESH:D900001"),
+                Name("SF", "MESH:D900001"),
+            ),
             parents=("MESH:D900002",),
             namespace="MESH",
         ),
-        Concept("MESH:D900003", "Goat fever", (Name("Goat fever", "MESH:D900003", "preferred"),), namespace="MESH"),
+        Concept(
+            "MESH:D900003",
+            "Goat fever",
+            (Name("Goat fever", "MESH:D900003", "preferred"),),
+            namespace="MESH",
+        ),
     ]
 
 
@@ -72,10 +81,27 @@ def test_quoted_cells_in_csv_and_tsv(tmp_path: Path) -> None:
 def test_the_written_form() -> None:
     header, row = written(SHEEP).split("\n")[:2]
     names = "id name synonyms narrow broad related abbreviations training"
-    assert header.split("\t") == [*names.split(), "parents", "alt_ids", "definition", "types", "status", "replaced_by", "xrefs"]
+    assert header.split("\t") == [
+        *names.split(),
+        "parents",
+        "alt_ids",
+        "definition",
+        "types",
+        "status",
+        "replaced_by",
+        "xrefs",
+    ]
     cells = row.split("\t")
     assert cells[:4] == ["X:1", '"Sheep ""fever"""', r"a\|b|tab\there", "lamb fever"]
-    assert cells[8:] == ["X:2|X:3", "X:11", r"One line,\nand C:\\new.", r"slim\|a|b", "merged", "X:2", "MESH:D900001"]
+    assert cells[8:] == [
+        "X:2|X:3",
+        "X:11",
+        r"One line,\nand C:\\new.",
+        r"slim\|a|b",
+        "merged",
+        "X:2",
+        "MESH:D900001",
+    ]
 
 
 def test_a_concept_survives_writing(tmp_path: Path) -> None:
@@ -101,7 +127,11 @@ def test_a_real_dictionary_survives_writing(data: Path, tmp_path: Path) -> None:
     assert list(table.read(saved(tmp_path / "t.tsv", written(*concepts)))) == concepts
 
 
-texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1).map(str.strip).filter(bool)
+texts = (
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1)
+    .map(str.strip)
+    .filter(bool)
+)
 ids = st.from_regex(r"X:[a-z|\\]{1,4}", fullmatch=True)
 kinds = st.sampled_from(list(table.KINDS.values()))
 
@@ -110,7 +140,9 @@ kinds = st.sampled_from(list(table.KINDS.values()))
 def concepts(draw: st.DrawFn) -> Concept:
     identifier, name = draw(ids), draw(texts)
     order = list(table.KINDS.values())
-    synonyms = sorted(draw(st.dictionaries(texts, kinds)).items(), key=lambda item: order.index(item[1]))  # as `write` groups them
+    synonyms = sorted(
+        draw(st.dictionaries(texts, kinds)).items(), key=lambda item: order.index(item[1])
+    )  # as `write` groups them
     lists = [tuple(draw(st.lists(ids, max_size=3))) for _ in range(4)]
     return Concept(
         identifier,
@@ -127,7 +159,11 @@ def concepts(draw: st.DrawFn) -> Concept:
     )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(st.lists(concepts(), max_size=3, unique_by=lambda concept: concept.id))
 def test_whatever_is_written_is_read_back(tmp_path: Path, some: list[Concept]) -> None:
     assert list(table.read(saved(tmp_path / "t.tsv", written(*some)))) == some
@@ -136,15 +172,24 @@ def test_whatever_is_written_is_read_back(tmp_path: Path, some: list[Concept]) -
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("X:1\ta\tb\tcurrent\tc", "line 2: 5 columns: 'X:1\\ta\\tb\\tcurrent\\tc'; expected 4, as in the header; quote cells"),
+        (
+            "X:1\ta\tb\tcurrent\tc",
+            "line 2: 5 columns: 'X:1\\ta\\tb\\tcurrent\\tc'; expected 4, as in the header; quote cells",
+        ),
         ("X:1\ta", "line 2: 2 columns"),
         ("\ta\t\t", "line 2: the concept id is empty; expected an identifier such as MESH:D001260"),
         ("X:1\t \tb\t", "line 2: the concept name is empty: 'X:1'; expected a name"),
         ("X:1\t" + "a" * 5_001 + "\t\t", "line 2: the name is too long: 'aaa"),
         ("X:1\ta\t" + "b" * 5_001 + "\t", "line 2: the name is too long: 'bbb"),
-        ('X:1\t"a\t\t', "line 2: the quotes are broken (unexpected end of data): 'X:1\\t\"a\\t\\t'; expected one record a line"),
+        (
+            'X:1\t"a\t\t',
+            "line 2: the quotes are broken (unexpected end of data): 'X:1\\t\"a\\t\\t'; expected one record a line",
+        ),
         ('X:1\t"a" b\t\t', "line 2: the quotes are broken ("),
-        ("X:1\ta\t\tdead", "line 2: the status is not known: 'dead'; expected current or obsolete or merged"),
+        (
+            "X:1\ta\t\tdead",
+            "line 2: the status is not known: 'dead'; expected current or obsolete or merged",
+        ),
     ],
 )
 def test_bad_rows_stop_or_are_skipped(tmp_path: Path, line: str, message: str) -> None:
@@ -193,14 +238,23 @@ def test_a_row_for_each_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -
     path = saved(tmp_path / "t.csv", DESCRIPTIONS)
     found = list(table.read(path))
     assert found == [
-        Concept("X:3", "goat fever", (Name("goat fever", "X:3", "preferred", "en"),), ("X:1",), definition="a fever", namespace="X"),
+        Concept(
+            "X:3",
+            "goat fever",
+            (Name("goat fever", "X:3", "preferred", "en"),),
+            ("X:1",),
+            definition="a fever",
+            namespace="X",
+        ),
         Concept(
             "X:2",
             "Sheep fever",
             (
                 Name("Sheep fever", "X:2", "preferred", "en"),
                 Name("ovine fever", "X:2", "exact", "en"),  # the first row that has it counts
-                Name("fièvre du mouton", "X:2", "exact", "fr"),  # the preferred name is the first that is called so
+                Name(
+                    "fièvre du mouton", "X:2", "exact", "fr"
+                ),  # the preferred name is the first that is called so
                 Name("SF", "X:2", "abbreviation"),
             ),
             ("X:1", "X:3"),
@@ -210,12 +264,17 @@ def test_a_row_for_each_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -
         Concept(
             "X:1",
             "animal disease",
-            (Name("animal disease", "X:1", "preferred", "en"), Name("disease of animals", "X:1", "broad", "en")),
+            (
+                Name("animal disease", "X:1", "preferred", "en"),
+                Name("disease of animals", "X:1", "broad", "en"),
+            ),
             namespace="X",
         ),
     ]
     assert [c.line for c in found] == [3, 2, 5]
-    assert caplog.messages == [f"{path}: 5 of the rows repeat an id, and were merged (concepts with several rows: 2)"]
+    assert caplog.messages == [
+        f"{path}: 5 of the rows repeat an id, and were merged (concepts with several rows: 2)"
+    ]
 
 
 @pytest.mark.parametrize("yes", ["1", "y", "Yes", "TRUE"])
@@ -230,7 +289,9 @@ def test_the_preferred_row(tmp_path: Path, yes: str, no: str) -> None:
 
 
 def test_without_a_preferred_row_the_first_has_the_name(tmp_path: Path) -> None:
-    (concept,) = table.read(saved(tmp_path / "t.tsv", "id\tname\tkind\nD900001\ta\tnarrow\nMESH:D900001\tb\tbroad\n"))
+    (concept,) = table.read(
+        saved(tmp_path / "t.tsv", "id\tname\tkind\nD900001\ta\tnarrow\nMESH:D900001\tb\tbroad\n")
+    )
     assert [(n.text, n.kind) for n in concept.names] == [("a", "preferred"), ("b", "broad")]
 
 
@@ -239,7 +300,11 @@ def test_a_row_for_each_synonym_of_a_name(tmp_path: Path) -> None:
     text = "id,name,synonym,types,alt_ids,xrefs\nX:1,a,b,T1,X:9,Y:1\nX:1,a,c|b,T2|T1,X:8,Y:1\nX:1,a,,,,\n"
     (concept,) = table.read(saved(tmp_path / "t.csv", text))
     assert [n.text for n in concept.names] == ["a", "b", "c"]
-    assert (concept.types, concept.alt_ids, concept.xrefs) == (("T1", "T2"), ("X:9", "X:8"), ("Y:1",))
+    assert (concept.types, concept.alt_ids, concept.xrefs) == (
+        ("T1", "T2"),
+        ("X:9", "X:8"),
+        ("Y:1",),
+    )
 
 
 def test_rows_of_other_status_stay_records_of_their_own(tmp_path: Path) -> None:
@@ -277,9 +342,16 @@ def test_words_that_say_nothing_of_a_name(tmp_path: Path, row: str, message: str
 
 @pytest.mark.parametrize(
     ("column", "hint"),
-    [("mention", ""), ("code", ""), ("sinonyms", "; did you mean 'synonyms'?"), ("alt_id", "; did you mean 'alt_ids'?")],
+    [
+        ("mention", ""),
+        ("code", ""),
+        ("sinonyms", "; did you mean 'synonyms'?"),
+        ("alt_id", "; did you mean 'alt_ids'?"),
+    ],
 )
-def test_hints_at_columns_that_are_nearly_right(tmp_path: Path, caplog: pytest.LogCaptureFixture, column: str, hint: str) -> None:
+def test_hints_at_columns_that_are_nearly_right(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, column: str, hint: str
+) -> None:
     path = saved(tmp_path / "t.csv", f"id,name,{column}\nX:1,a,b\n")
     assert len(list(table.read(path))) == 1
     assert caplog.messages == [f"{path}: the column {column!r} is not read{hint}"]

@@ -19,7 +19,9 @@ def read(folder: Path, text: str, **options: Skip) -> list[Mention]:
     return list(tsv.read(path, **options))
 
 
-@pytest.mark.parametrize("header", ["", "mention\tid\n", "Mention\tconcept_id\tnote\r\n", "\ufeffmention\tid\n"])
+@pytest.mark.parametrize(
+    "header", ["", "mention\tid\n", "Mention\tconcept_id\tnote\r\n", "\ufeffmention\tid\n"]
+)
 def test_header_or_not(tmp_path: Path, header: str) -> None:
     assert read(tmp_path, f"{header}gout\tD006073\r\n") == [GOUT]
 
@@ -37,7 +39,10 @@ def test_ids_of_every_kind(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("gout", "line 1: the line has 1 column: 'gout'; expected mention<TAB>id; add the id (-1 for no concept), or read the file as txt"),
+        (
+            "gout",
+            "line 1: the line has 1 column: 'gout'; expected mention<TAB>id; add the id (-1 for no concept), or read the file as txt",
+        ),
         ("", "line 1: the line has 1 column: ''"),
         ("\tD006073", "line 1: the mention is empty"),
         ("a" * 1_001 + "\tD006073", "line 1: the mention has 1,001 characters"),
@@ -83,7 +88,11 @@ def test_columns_are_found_by_their_names(tmp_path: Path, text: str) -> None:
 def test_a_csv_cell_may_hold_a_comma(tmp_path: Path) -> None:
     mentions = read(tmp_path, 'id,mention\nD006073,"gout, acute"\nD1|D2,gout\n-1,x\n')
     assert [mention.text for mention in mentions] == ["gout, acute", "gout", "x"]
-    assert [mention.gold for mention in mentions] == [GOUT.gold, (GoldGroup(("D1",)), GoldGroup(("D2",))), ()]
+    assert [mention.gold for mention in mentions] == [
+        GOUT.gold,
+        (GoldGroup(("D1",)), GoldGroup(("D2",))),
+        (),
+    ]
 
 
 def test_a_short_line_under_a_header(tmp_path: Path) -> None:
@@ -93,7 +102,9 @@ def test_a_short_line_under_a_header(tmp_path: Path) -> None:
 
 def test_numbers_are_mentions_of_a_list_or_where_the_header_says_so(tmp_path: Path) -> None:
     assert [mention.text for mention in read(tmp_path, "47\tD006073\n")] == ["47"]
-    assert [mention.text for mention in read(tmp_path, "mention\tid\tnote\n47\tD006073\tx\n")] == ["47"]
+    assert [mention.text for mention in read(tmp_path, "mention\tid\tnote\n47\tD006073\tx\n")] == [
+        "47"
+    ]
     assert [mention.text for mention in read(tmp_path, "type 2\tD006073\tx\n")] == ["type 2"]
 
 

@@ -17,13 +17,19 @@ def pairs(text: str, *, permuted: bool = False) -> dict[str, str]:
 
 
 def test_a_definition_has_its_places() -> None:
-    assert find("A case of ataxia telangiectasia (AT).") == [Definition("AT", "ataxia telangiectasia", (33, 35), (10, 31))]
+    assert find("A case of ataxia telangiectasia (AT).") == [
+        Definition("AT", "ataxia telangiectasia", (33, 35), (10, 31))
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "short", "long"),
     [
-        ("patients with Duchenne muscular dystrophy (DMD) were", "DMD", "Duchenne muscular dystrophy"),
+        (
+            "patients with Duchenne muscular dystrophy (DMD) were",
+            "DMD",
+            "Duchenne muscular dystrophy",
+        ),
         ("von Hippel-Lindau (VHL) disease", "VHL", "von Hippel-Lindau"),
         ("adenomatous polyposis of the colon (APC)", "APC", "adenomatous polyposis of the colon"),
         ("a severe combined immunodeficiency (SCID)", "SCID", "severe combined immunodeficiency"),
@@ -31,7 +37,11 @@ def test_a_definition_has_its_places() -> None:
         ("of nuclear pore complexes (NPCs)", "NPCs", "nuclear pore complexes"),
         ("the type 1 protein phosphatase (PP1)", "PP1", "type 1 protein phosphatase"),
         ("with 7,12-dimethylbenzanthracene [DMBA]", "DMBA", "7,12-dimethylbenzanthracene"),
-        ("by HPLC (high-performance liquid chromatography)", "HPLC", "high-performance liquid chromatography"),
+        (
+            "by HPLC (high-performance liquid chromatography)",
+            "HPLC",
+            "high-performance liquid chromatography",
+        ),
         ("phenylketonuria (PKU; 12 cases)", "PKU", "phenylketonuria"),
         ("Wilson disease (WD, n = 12)", "WD", "Wilson disease"),
         ("a rare disease (Menkes disease, MD)", "MD", "Menkes disease"),
@@ -104,8 +114,14 @@ TABLE = {
         ("type H disease", "type H disease"),
         ("DM1", "myotonic dystrophy type 1"),
         ("G6PD deficiency", "glucose-6-phosphate dehydrogenase deficiency"),
-        ("glucose-6-phosphate dehydrogenase (G6PD) deficiency", "glucose-6-phosphate dehydrogenase deficiency"),
-        ("G6PD (glucose-6-phosphate dehydrogenase) deficiency", "glucose-6-phosphate dehydrogenase deficiency"),
+        (
+            "glucose-6-phosphate dehydrogenase (G6PD) deficiency",
+            "glucose-6-phosphate dehydrogenase deficiency",
+        ),
+        (
+            "G6PD (glucose-6-phosphate dehydrogenase) deficiency",
+            "glucose-6-phosphate dehydrogenase deficiency",
+        ),
         ("Fanconi anaemia (FA) cells", "Fanconi anaemia cells"),
         ("breast cancer", "breast cancer"),
         ("", ""),
@@ -149,14 +165,23 @@ def test_any_text_gives_pieces_of_itself(text: str) -> None:
         assert len(definition.long) > len(definition.short)
 
 
-@given(ALPHABET, st.dictionaries(st.text(alphabet="ABab1 ", min_size=1, max_size=3), st.text(alphabet="ABab1 s", max_size=9), max_size=4))
+@given(
+    ALPHABET,
+    st.dictionaries(
+        st.text(alphabet="ABab1 ", min_size=1, max_size=3),
+        st.text(alphabet="ABab1 s", max_size=9),
+        max_size=4,
+    ),
+)
 def test_expansion_ends(mention: str, definitions: dict[str, str]) -> None:
     assert isinstance(expand(mention, definitions), str)
     assert isinstance(expand_tokens(mention, definitions), str)
 
 
 def test_a_very_long_line() -> None:
-    assert pairs("(" * 50_000 + "a" * 50_000 + ")" * 50_000 + " ataxia telangiectasia (AT)") == {"AT": "ataxia telangiectasia"}
+    assert pairs("(" * 50_000 + "a" * 50_000 + ")" * 50_000 + " ataxia telangiectasia (AT)") == {
+        "AT": "ataxia telangiectasia"
+    }
 
 
 def test_agrees_with_ab3p() -> None:
@@ -189,12 +214,24 @@ def test_precision_and_recall_on_gold(data: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("short", "long", "parts"),
     [
-        ("HPT-JT", "hyperparathyroidism-jaw tumor", {"HPT": "hyperparathyroidism", "JT": "jaw tumor"}),
-        ("VCFS/DGS", "velo-cardio-facial syndrome/DiGeorge syndrome", {"VCFS": "velo-cardio-facial syndrome", "DGS": "DiGeorge syndrome"}),
+        (
+            "HPT-JT",
+            "hyperparathyroidism-jaw tumor",
+            {"HPT": "hyperparathyroidism", "JT": "jaw tumor"},
+        ),
+        (
+            "VCFS/DGS",
+            "velo-cardio-facial syndrome/DiGeorge syndrome",
+            {"VCFS": "velo-cardio-facial syndrome", "DGS": "DiGeorge syndrome"},
+        ),
         ("RT-PCR", "reverse transcription polymerase chain reaction", {}),  # not as many parts
         ("IL-2", "interleukin-two", {}),  # a number is no short form
         ("T-ALL", "thymic-acute lymphoblastic leukemia", {}),  # nor is a letter
-        ("HPT-XQ", "hyperparathyroidism-jaw tumor", {}),  # the letters of a part are not in its long form
+        (
+            "HPT-XQ",
+            "hyperparathyroidism-jaw tumor",
+            {},
+        ),  # the letters of a part are not in its long form
         ("HPT", "hyperparathyroidism", {}),
     ],
 )

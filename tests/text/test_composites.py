@@ -58,23 +58,44 @@ def is_name(text: str) -> bool:
         ("breast and ovarian cancer", ["breast cancer", "ovarian cancer"]),
         ("breast & ovarian cancer", ["breast cancer", "ovarian cancer"]),
         ("breast and 79 ovarian cancers", ["breast cancers", "ovarian cancers"]),
-        ("sporadic breast and ovarian cancers", ["sporadic breast cancers", "sporadic ovarian cancers"]),
+        (
+            "sporadic breast and ovarian cancers",
+            ["sporadic breast cancers", "sporadic ovarian cancers"],
+        ),
         ("colorectal and other cancers", ["colorectal cancers", "cancers"]),
         ("hepatitis B/C", ["hepatitis B", "hepatitis C"]),
         ("hepatitis A/B/C", ["hepatitis A", "hepatitis B", "hepatitis C"]),
-        ("deficiency of C5, C6 and C7", ["deficiency of C5", "deficiency of C6", "deficiency of C7"]),
+        (
+            "deficiency of C5, C6 and C7",
+            ["deficiency of C5", "deficiency of C6", "deficiency of C7"],
+        ),
         ("C6 or C7 deficiencies", ["C6 deficiencies", "C7 deficiencies"]),
-        ("Combined subtotal deficiency of C6 and C7", ["Combined subtotal deficiency of C6", "Combined subtotal deficiency of C7"]),
-        ("atrophic or hypertrophic cardiomyopathy", ["atrophic cardiomyopathy", "hypertrophic cardiomyopathy"]),
-        ("colorectal, endometrial, and ovarian cancers", ["colorectal cancers", "endometrial cancers", "ovarian cancers"]),
-        ("colorectal, skin, and ovarian cancers", ["colorectal cancers", "skin cancers", "ovarian cancers"]),
+        (
+            "Combined subtotal deficiency of C6 and C7",
+            ["Combined subtotal deficiency of C6", "Combined subtotal deficiency of C7"],
+        ),
+        (
+            "atrophic or hypertrophic cardiomyopathy",
+            ["atrophic cardiomyopathy", "hypertrophic cardiomyopathy"],
+        ),
+        (
+            "colorectal, endometrial, and ovarian cancers",
+            ["colorectal cancers", "endometrial cancers", "ovarian cancers"],
+        ),
+        (
+            "colorectal, skin, and ovarian cancers",
+            ["colorectal cancers", "skin cancers", "ovarian cancers"],
+        ),
         ("cancer of the breast and ovary", ["cancer of breast", "cancer of ovary"]),
         ("Prader-Willi and Angelman syndromes", ["Prader-Willi syndromes", "Angelman syndromes"]),
         ("cleft lip and palate", ["cleft lip", "cleft palate"]),
         ("cleft lip and/or palate", ["cleft lip", "cleft palate"]),
         ("cleft lip/palate", ["cleft lip", "cleft palate"]),
         ("breast and soft tissue tumours", ["breast tumours", "soft tissue tumours"]),
-        ("progressive gait and limb ataxia", ["progressive gait ataxia", "progressive limb ataxia"]),
+        (
+            "progressive gait and limb ataxia",
+            ["progressive gait ataxia", "progressive limb ataxia"],
+        ),
         ("nausea and vomiting", ["nausea", "vomiting"]),
     ],
 )
@@ -116,7 +137,25 @@ def test_what_stays_whole(mention: str) -> None:
 
 @given(
     st.lists(
-        st.sampled_from(["and", "or", "and/or", "/", ",", "&", "breast", "ovarian", "cancer", "of", "the", "a", "C5", "(", " "]),
+        st.sampled_from(
+            [
+                "and",
+                "or",
+                "and/or",
+                "/",
+                ",",
+                "&",
+                "breast",
+                "ovarian",
+                "cancer",
+                "of",
+                "the",
+                "a",
+                "C5",
+                "(",
+                " ",
+            ]
+        ),
         max_size=14,
     )
 )
@@ -146,7 +185,11 @@ def test_a_long_mention_is_left_whole() -> None:
         ("breast and ovarian cancer", 1, ["breast and ovarian cancer"]),
         ("breast and ovarian cancer", 3, ["breast and ovarian cancer"]),
         ("breast and/or ovarian cancer", 2, ["breast cancer", "ovarian cancer"]),
-        ("brain, breast, and prostate cancer", 3, ["brain cancer", "breast cancer", "prostate cancer"]),
+        (
+            "brain, breast, and prostate cancer",
+            3,
+            ["brain cancer", "breast cancer", "prostate cancer"],
+        ),
         ("colon and some other cancers", 2, ["colon other cancers", "some other cancers"]),
         ("cancer of the breast and ovaries", 2, ["cancer of breast", "cancer of ovaries"]),
         ("bone and soft tissue tumors", 2, ["bone tissue tumors", "soft tissue tumors"]),
@@ -174,6 +217,10 @@ def test_few_single_mentions_of_the_corpus_are_split(data: Path) -> None:
             gold.setdefault(mention.text, set()).add(len(mention.gold or ()))
     single = [text for text, parts in gold.items() if parts == {1}]
     composite = [text for text, parts in gold.items() if max(parts) > 1]
-    assert sum(len(split(text, lambda t: normalize(t) in names)) > 1 for text in single) <= 0.003 * len(single)
-    right = sum(len(split(text, lambda t: normalize(t) in names)) in gold[text] for text in composite)
+    assert sum(
+        len(split(text, lambda t: normalize(t) in names)) > 1 for text in single
+    ) <= 0.003 * len(single)
+    right = sum(
+        len(split(text, lambda t: normalize(t) in names)) in gold[text] for text in composite
+    )
     assert right >= 0.7 * len(composite)

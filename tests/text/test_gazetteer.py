@@ -24,7 +24,12 @@ def slow(names: list[str], words: list[str]) -> list[tuple[int, int, str]]:
     return found
 
 
-@given(st.lists(st.lists(WORD, min_size=1, max_size=3).map(" ".join), min_size=1, max_size=6, unique=True), st.lists(WORD, max_size=12))
+@given(
+    st.lists(
+        st.lists(WORD, min_size=1, max_size=3).map(" ".join), min_size=1, max_size=6, unique=True
+    ),
+    st.lists(WORD, max_size=12),
+)
 def test_slow_twin(names: list[str], words: list[str]) -> None:
     assert Gazetteer(names).find(words) == slow(names, words)
 

@@ -55,7 +55,11 @@ def test_options_are_apart(options: NormalizeOptions, text: str, expected: str) 
 
 def slow_biosyn(text: str) -> str:
     """The published rule, written the obvious way."""
-    return " ".join(part for part in re.split(r"[\s" + re.escape(string.punctuation) + "]+", text.lower()) if part)
+    return " ".join(
+        part
+        for part in re.split(r"[\s" + re.escape(string.punctuation) + "]+", text.lower())
+        if part
+    )
 
 
 @given(st.text())

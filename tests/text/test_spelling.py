@@ -19,7 +19,10 @@ def write(folder: Path, text: str) -> Path:
 
 
 def test_read(tmp_path: Path) -> None:
-    path = write(tmp_path, "tumour||tumor\n\nsmallbowel||small bowel\n atrial  fibrilation || atrial fibrillation\nthe||\n")
+    path = write(
+        tmp_path,
+        "tumour||tumor\n\nsmallbowel||small bowel\n atrial  fibrilation || atrial fibrillation\nthe||\n",
+    )
     assert read(path) == {
         "tumour": "tumor",
         "smallbowel": "small bowel",
@@ -33,7 +36,10 @@ def test_bad_lines_are_named(tmp_path: Path, line: str) -> None:
     path = write(tmp_path, f"a||b\n{line}\n")
     with pytest.raises(InputError) as error:
         read(path)
-    assert str(error.value) == f"{path}, line 2: this is no correction: {line!r}; expected wrong||right; mend or delete the line"
+    assert (
+        str(error.value)
+        == f"{path}, line 2: this is no correction: {line!r}; expected wrong||right; mend or delete the line"
+    )
 
 
 def test_bad_lines_can_be_skipped(tmp_path: Path) -> None:
@@ -42,7 +48,13 @@ def test_bad_lines_can_be_skipped(tmp_path: Path) -> None:
     assert skip.count == 2
 
 
-CORRECTIONS = {"tumour": "tumor", "smallbowel": "small bowel", "atrial fibrilation": "atrial fibrillation", "the": "", "small": "tiny"}
+CORRECTIONS = {
+    "tumour": "tumor",
+    "smallbowel": "small bowel",
+    "atrial fibrilation": "atrial fibrillation",
+    "the": "",
+    "small": "tiny",
+}
 
 
 @pytest.mark.parametrize(
@@ -68,4 +80,6 @@ def test_without_a_list_only_white_space_changes() -> None:
 
 @given(st.text())
 def test_a_text_without_listed_words_stays(text: str) -> None:
-    assert correct(text, {"\u2603": "x"}).split() == ["x" if word == "\u2603" else word for word in text.split()]
+    assert correct(text, {"\u2603": "x"}).split() == [
+        "x" if word == "\u2603" else word for word in text.split()
+    ]

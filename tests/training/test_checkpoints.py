@@ -21,7 +21,15 @@ from linker.errors import LinkerError  # noqa: E402
 from linker.training import checkpoints as module  # noqa: E402
 from linker.training.checkpoints import Checkpoints, Progress, Sigterm, copied, moments, put_moments  # noqa: E402
 
-PROGRESS = Progress(2, 3, [{"epoch": 1, "loss": 0.1 + 0.2}, {"epoch": 2, "loss": 1e-17}], 0.1 + 0.7, 1, {"loss": (1 / 3, 2.0)}, 16)
+PROGRESS = Progress(
+    2,
+    3,
+    [{"epoch": 1, "loss": 0.1 + 0.2}, {"epoch": 2, "loss": 1e-17}],
+    0.1 + 0.7,
+    1,
+    {"loss": (1 / 3, 2.0)},
+    16,
+)
 TENSORS = {"weights": {"a.b": torch.tensor([[0.1, -2.0]]), "n": torch.tensor(3)}, "optimizer": {}}
 
 
@@ -40,7 +48,9 @@ def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     other = replace(PROGRESS, sums={"loss": (2 / 3, 1.0)})
     checkpoints.save([PROGRESS, other], TENSORS)
     processes, tensors = checkpoints.load()
-    assert [replace(p, sums={}) for p in processes] == [replace(PROGRESS, sums={})] * 2  # floats to the last bit
+    assert [replace(p, sums={}) for p in processes] == [
+        replace(PROGRESS, sums={})
+    ] * 2  # floats to the last bit
     assert [tuple(p.sums["loss"]) for p in processes] == [(1 / 3, 2.0), (2 / 3, 1.0)]
     assert tensors.keys() == TENSORS.keys()
     assert {name: (t.tolist(), t.dtype) for name, t in tensors["weights"].items()} == {
@@ -64,13 +74,22 @@ def test_the_newest_is_loaded_and_the_others_removed(tmp_path: Path) -> None:
     checkpoints.save([replace(PROGRESS, epoch=10, step=0)], TENSORS)
     kept = tmp_path / "kept"
     shutil.copytree(tmp_path / "run" / "00010-00000000", kept)
-    checkpoints.save([replace(PROGRESS, epoch=9, step=4)], TENSORS)  # what is written is kept, also where a new run starts
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["00009-00000004", "training.jsonl"]
-    shutil.copytree(kept, tmp_path / "run" / "00010-00000000")  # killed before the older one was removed
+    checkpoints.save(
+        [replace(PROGRESS, epoch=9, step=4)], TENSORS
+    )  # what is written is kept, also where a new run starts
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "00009-00000004",
+        "training.jsonl",
+    ]
+    shutil.copytree(
+        kept, tmp_path / "run" / "00010-00000000"
+    )  # killed before the older one was removed
     assert checkpoints.load()[0][0].epoch == 10
 
 
-def test_a_save_that_fails_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_save_that_fails_leaves_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     checkpoints = make(tmp_path)
     checkpoints.save([PROGRESS], TENSORS)
 
@@ -78,7 +97,9 @@ def test_a_save_that_fails_leaves_the_one_before(tmp_path: Path, monkeypatch: py
         raise module.SafetensorError("I/O error: No space left on device (os error 28)")
 
     monkeypatch.setattr(module, "save_file", full)
-    with pytest.raises(LinkerError, match=r"00003-00000000: cannot be written: .*No space left on device"):
+    with pytest.raises(
+        LinkerError, match=r"00003-00000000: cannot be written: .*No space left on device"
+    ):
         checkpoints.save([replace(PROGRESS, epoch=3, step=0)], TENSORS)
     assert checkpoints.load()[0][0].epoch == 2
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["00002-00000003"]
@@ -92,11 +113,16 @@ def test_an_absent_checkpoint_is_an_error(tmp_path: Path) -> None:
 
 
 def test_another_fingerprint_is_named(tmp_path: Path) -> None:
-    make(tmp_path, corpus="x", old=[1], same={"a": (1, 2)}, long="y" * 100).save([PROGRESS], TENSORS)
+    make(tmp_path, corpus="x", old=[1], same={"a": (1, 2)}, long="y" * 100).save(
+        [PROGRESS], TENSORS
+    )
     text = refusal(make(tmp_path, corpus="z", new=2.5, same={"a": [1, 2]}, long="y" * 101))
     assert "the checkpoint is of another training: " in text
     assert 'corpus (then "x", now "z"), long (then "yyy' in text
-    assert "new (then absent, now 2.5), old (then [1], now absent); remove the folder, or take what it had" in text
+    assert (
+        "new (then absent, now 2.5), old (then [1], now absent); remove the folder, or take what it had"
+        in text
+    )
     assert "same" not in text
     assert "y" * 90 not in text
 
@@ -111,7 +137,11 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, file: str, dama
     if damage == "gone":
         path.unlink()
     else:
-        path.write_bytes(content[: len(content) // 2] if damage == "cut" else content[:-3] + bytes([content[-3] ^ 1]) + content[-2:])
+        path.write_bytes(
+            content[: len(content) // 2]
+            if damage == "cut"
+            else content[:-3] + bytes([content[-3] ^ 1]) + content[-2:]
+        )
     text = refusal(checkpoints)
     assert str(path.parent) in text
     assert "remove the folder" in text
@@ -127,7 +157,9 @@ def test_a_forged_checkpoint_is_refused(tmp_path: Path) -> None:
         ({"fingerprint": ["corpus"], "processes": []}, b""),
         ({"fingerprint": checkpoints.fingerprint, "processes": []}, b"\x80\x04pickle"),
     ):
-        with persistence.saving(tmp_path / "run" / "00002-00000003", "checkpoint", config) as folder:
+        with persistence.saving(
+            tmp_path / "run" / "00002-00000003", "checkpoint", config
+        ) as folder:
             (folder / "weights.safetensors").write_bytes(content)
         assert "the checkpoint cannot be read" in refusal(checkpoints)
 
@@ -149,7 +181,11 @@ def test_moments_go_by_the_names_of_parameters() -> None:
     adam = torch.optim.Adam([first.weight, first.bias], lr=0.1)
     steps(adam, first, 3)
     kept, state = moments(adam, names), copied(first.state_dict())
-    assert kept.keys() == {f"{name}.{kind}" for name in ("weight", "bias") for kind in ("step", "exp_avg", "exp_avg_sq")}
+    assert kept.keys() == {
+        f"{name}.{kind}"
+        for name in ("weight", "bias")
+        for kind in ("step", "exp_avg", "exp_avg_sq")
+    }
     expected = steps(adam, first, 2)
 
     second, names = fresh()
@@ -163,10 +199,15 @@ def test_moments_go_by_the_names_of_parameters() -> None:
 
 
 def test_moments_go_where_the_parameters_are() -> None:
-    far = nn.Parameter(torch.ones(2, device="meta"))  # as on a GPU, where fused steps read the number of steps, too
+    far = nn.Parameter(
+        torch.ones(2, device="meta")
+    )  # as on a GPU, where fused steps read the number of steps, too
     optimizer = torch.optim.Adam([far], fused=True)
     put_moments(optimizer, {far: "w"}, {"w.step": torch.tensor(3.0), "w.exp_avg": torch.ones(2)})
-    assert {kind: tensor.device.type for kind, tensor in optimizer.state[far].items()} == {"step": "meta", "exp_avg": "meta"}
+    assert {kind: tensor.device.type for kind, tensor in optimizer.state[far].items()} == {
+        "step": "meta",
+        "exp_avg": "meta",
+    }
 
 
 def test_copies_are_not_touched_by_training(tmp_path: Path) -> None:

@@ -54,18 +54,27 @@ class Toy(nn.Module):
             raise torch.OutOfMemoryError("CUDA out of memory (a toy's)")
         state = torch.get_rng_state()
         starts = np.cumsum([0, *map(len, names[:-1])])
-        vectors = self.out(self.dropout(self.characters(torch.tensor([*map(ord, "".join(names))]), torch.tensor(starts))))
+        vectors = self.out(
+            self.dropout(
+                self.characters(torch.tensor([*map(ord, "".join(names))]), torch.tensor(starts))
+            )
+        )
         self.calls.append((list(names), state, vectors))
         return vectors
 
     def groups(self) -> list[dict[str, Any]]:
         own = [parameter for parameter in self.parameters() if parameter is not self.sparse_weight]
-        return [{"params": own, "lr": 0.02, "weight_decay": 0.01}, {"params": [self.sparse_weight], "lr": 0.1, "weight_decay": 0.0}]
+        return [
+            {"params": own, "lr": 0.02, "weight_decay": 0.01},
+            {"params": [self.sparse_weight], "lr": 0.1, "weight_decay": 0.0},
+        ]
 
     def loss(self, vectors: Tensor) -> Loss:
         """Each query before its synonym and three neighbours; the sparse score is made up."""
         lists = vectors.view(-1, 5, 6)
-        scores = (lists[:, :1] * lists[:, 1:]).sum(-1) + self.sparse_weight * torch.tensor([0.5, 0.1, 0.7, 0.2])
+        scores = (lists[:, :1] * lists[:, 1:]).sum(-1) + self.sparse_weight * torch.tensor(
+            [0.5, 0.1, 0.7, 0.2]
+        )
         value = functional.cross_entropy(scores, torch.zeros(len(scores), dtype=torch.long))
         right = float((scores.argmax(-1) == 0).float().mean())
         return Loss(value, len(scores), {"train_acc1": (right, len(scores))})
@@ -76,20 +85,28 @@ class Toy(nn.Module):
         with torch.no_grad():
             vectors = self.embed(NAMES)
         near = (vectors @ vectors.T).fill_diagonal_(-math.inf).topk(3).indices.tolist()
-        lists = [[NAMES[i], NAMES[i][::-1], *(NAMES[j] for j in near[i])] for i in np.random.default_rng(epoch).permutation(len(NAMES))]
+        lists = [
+            [NAMES[i], NAMES[i][::-1], *(NAMES[j] for j in near[i])]
+            for i in np.random.default_rng(epoch).permutation(len(NAMES))
+        ]
         shares = [lists[i : i + SIZE][rank::processes] for i in range(0, len(lists), SIZE)]
         return [Batch([name for names in share for name in names], self.loss) for share in shares]
 
     def validate(self, _: int) -> dict[str, float]:
         assert not self.training
-        return {"dev_acc1": math.sin(20 * float(self.sparse_weight.detach()) + 1), "sparse_weight": float(self.sparse_weight.detach())}
+        return {
+            "dev_acc1": math.sin(20 * float(self.sparse_weight.detach()) + 1),
+            "sparse_weight": float(self.sparse_weight.detach()),
+        }
 
 
 def weights(module: nn.Module) -> dict[str, list[Any]]:
     return {name: tensor.tolist() for name, tensor in module.state_dict().items()}
 
 
-def train(toy: Toy, plan: Plan = PLAN, checkpoints: Checkpoints | None = None) -> Iterator[Step | Epoch]:
+def train(
+    toy: Toy, plan: Plan = PLAN, checkpoints: Checkpoints | None = None
+) -> Iterator[Step | Epoch]:
     accelerator = accelerate.Accelerator(cpu=True)
     rank, processes = accelerator.process_index, accelerator.num_processes
     yield from run(
@@ -104,16 +121,29 @@ def train(toy: Toy, plan: Plan = PLAN, checkpoints: Checkpoints | None = None) -
 
 
 def outcome(toy: Toy, records: Sequence[Step | Epoch]) -> dict[str, Any]:
-    return {"history": [dict(r.record) for r in records if isinstance(r, Epoch)], "weights": weights(toy)}
+    return {
+        "history": [dict(r.record) for r in records if isinstance(r, Epoch)],
+        "weights": weights(toy),
+    }
 
 
-def trained(plan: Plan = PLAN, checkpoints: Checkpoints | None = None, dropout: float = 0.2) -> dict[str, Any]:
+def trained(
+    plan: Plan = PLAN, checkpoints: Checkpoints | None = None, dropout: float = 0.2
+) -> dict[str, Any]:
     toy = Toy(dropout)
     return outcome(toy, list(train(toy, plan, checkpoints)))
 
 
 def one_step(toy: Toy, batch: Batch, **plan: Any) -> list[Step | Epoch]:
-    return list(run(toy, toy.groups(), lambda _: [batch], Plan(epochs=1, steps=1, **plan), accelerate.Accelerator(cpu=True)))
+    return list(
+        run(
+            toy,
+            toy.groups(),
+            lambda _: [batch],
+            Plan(epochs=1, steps=1, **plan),
+            accelerate.Accelerator(cpu=True),
+        )
+    )
 
 
 pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
@@ -155,7 +185,15 @@ def test_without_warmup_the_learning_rate_is_constant() -> None:
     batch = Batch(
         ["ab"], lambda vectors: Loss(0 * vectors.sum() + toy.sparse_weight)
     )  # Adam's steps have the length lr, while the gradient is the same
-    list(run(toy, toy.groups(), lambda _: [batch] * 3, Plan(epochs=2, steps=3), accelerate.Accelerator(cpu=True)))
+    list(
+        run(
+            toy,
+            toy.groups(),
+            lambda _: [batch] * 3,
+            Plan(epochs=2, steps=3),
+            accelerate.Accelerator(cpu=True),
+        )
+    )
     assert float(toy.sparse_weight.detach()) == pytest.approx(-0.1 * 6, abs=1e-5)
 
 
@@ -165,10 +203,20 @@ def test_records_are_steps_then_the_epoch_with_weighted_averages() -> None:
     def batch(value: float, weight: float, numbers: dict[str, tuple[float, float]]) -> Batch:
         return Batch(["ab"], lambda vectors: Loss(0 * vectors.sum() + value, weight, numbers))
 
-    batches = [batch(1.0, 1, {"gold_share": (0.5, 2), "never": (9.0, 0)}), batch(3.0, 3, {"gold_share": (1.0, 6)})]
+    batches = [
+        batch(1.0, 1, {"gold_share": (0.5, 2), "never": (9.0, 0)}),
+        batch(3.0, 3, {"gold_share": (1.0, 6)}),
+    ]
     plan = Plan(epochs=1, steps=2)
     records = list(
-        run(toy, toy.groups(), lambda _: batches, plan, accelerate.Accelerator(cpu=True), after_epoch=lambda epoch: {"dev_acc1": epoch})
+        run(
+            toy,
+            toy.groups(),
+            lambda _: batches,
+            plan,
+            accelerate.Accelerator(cpu=True),
+            after_epoch=lambda epoch: {"dev_acc1": epoch},
+        )
     )
     gold = (0.5 * 2 + 1.0 * 6) / (2 + 6)
     assert records == [
@@ -193,7 +241,16 @@ def test_the_best_weights_are_kept_and_patience_ends_the_run() -> None:
         return {"dev_acc1": next(marks)}
 
     plan = replace(PLAN, epochs=5, patience=2)
-    records = list(run(toy, toy.groups(), toy.batches, plan, accelerate.Accelerator(cpu=True), after_epoch=validate))
+    records = list(
+        run(
+            toy,
+            toy.groups(),
+            toy.batches,
+            plan,
+            accelerate.Accelerator(cpu=True),
+            after_epoch=validate,
+        )
+    )
     assert [r.record["dev_acc1"] for r in records if isinstance(r, Epoch)] == [0.5, 0.7, 0.7, 0.6]
     assert weights(toy) == seen[1]
     assert seen[3] != seen[1]
@@ -204,7 +261,14 @@ def test_without_a_measure_the_last_weights_stay_and_patience_means_nothing() ->
     toy, last = Toy(), list[Any]()
     plan = replace(PLAN, best_by=None, patience=1)
     records = list(
-        run(toy, toy.groups(), toy.batches, plan, accelerate.Accelerator(cpu=True), after_epoch=lambda _: last.append(weights(toy)) or {})
+        run(
+            toy,
+            toy.groups(),
+            toy.batches,
+            plan,
+            accelerate.Accelerator(cpu=True),
+            after_epoch=lambda _: last.append(weights(toy)) or {},
+        )
     )
     assert sum(isinstance(record, Epoch) for record in records) == len(last) == PLAN.epochs
     assert weights(toy) == last[-1]
@@ -216,8 +280,13 @@ def test_no_epochs_leave_the_module_alone() -> None:
     assert weights(toy) == weights(Toy())
 
 
-@pytest.mark.parametrize(("bad", "said"), [("loss", "the loss is nan"), ("gradient", "the loss is 0 and the norm of its gradient ")])
-def test_what_is_not_finite_stops_the_run_and_keeps_the_checkpoint(tmp_path: Path, bad: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [("loss", "the loss is nan"), ("gradient", "the loss is 0 and the norm of its gradient ")],
+)
+def test_what_is_not_finite_stops_the_run_and_keeps_the_checkpoint(
+    tmp_path: Path, bad: str, said: str
+) -> None:
     toy, before = Toy(), list[Any]()
 
     def spoilt(vectors: Tensor) -> Loss:
@@ -232,9 +301,21 @@ def test_what_is_not_finite_stops_the_run_and_keeps_the_checkpoint(tmp_path: Pat
 
     checkpoints = Checkpoints(tmp_path / "run", {})
     with pytest.raises(LinkerError) as caught:
-        list(run(toy, toy.groups(), batches, replace(PLAN, best_by=None), accelerate.Accelerator(cpu=True), checkpoints=checkpoints))
+        list(
+            run(
+                toy,
+                toy.groups(),
+                batches,
+                replace(PLAN, best_by=None),
+                accelerate.Accelerator(cpu=True),
+                checkpoints=checkpoints,
+            )
+        )
     assert str(caught.value).startswith(f"epoch 2, step 3: {said}")
-    assert f"the last good checkpoint is kept in {tmp_path / 'run'}; try a lower learning rate" in str(caught.value)
+    assert (
+        f"the last good checkpoint is kept in {tmp_path / 'run'}; try a lower learning rate"
+        in str(caught.value)
+    )
     assert weights(toy) == before[0]
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["00001-00000000"]
 
@@ -262,7 +343,15 @@ def test_bf16_encodes_in_bf16_and_the_loss_gets_float32() -> None:
         kinds.append((toy.calls[-1][2].dtype, vectors.dtype, torch.is_autocast_enabled("cpu")))
         return Loss(vectors.square().mean())
 
-    list(run(toy, toy.groups(), lambda _: [Batch(["ab", "c"], loss)], Plan(epochs=1, steps=1), accelerator))
+    list(
+        run(
+            toy,
+            toy.groups(),
+            lambda _: [Batch(["ab", "c"], loss)],
+            Plan(epochs=1, steps=1),
+            accelerator,
+        )
+    )
     assert kinds == [(torch.bfloat16, torch.float32, False)]
     assert weights(toy) != weights(Toy())
 
@@ -271,7 +360,9 @@ def test_bf16_encodes_in_bf16_and_the_loss_gets_float32() -> None:
 
 
 def gradients(toy: Toy) -> dict[str, Any]:
-    return {name: np.array(p.grad.tolist()) for name, p in toy.named_parameters() if p.grad is not None}
+    return {
+        name: np.array(p.grad.tolist()) for name, p in toy.named_parameters() if p.grad is not None
+    }
 
 
 def test_little_memory_gives_the_same_gradient(caplog: pytest.LogCaptureFixture) -> None:
@@ -288,7 +379,10 @@ def test_little_memory_gives_the_same_gradient(caplog: pytest.LogCaptureFixture)
         assert found[name] == pytest.approx(gradient, abs=1e-6)
     halves = [record.message for record in caplog.records]
     n = len(set(batch.names))
-    assert halves[0] == f"out of memory: {math.ceil(n / 2)} names are encoded at once instead of {n}, the batch stays as large"
+    assert (
+        halves[0]
+        == f"out of memory: {math.ceil(n / 2)} names are encoded at once instead of {n}, the batch stays as large"
+    )
     assert len(halves) == math.ceil(math.log2(n / 3))
 
 
@@ -298,12 +392,16 @@ def test_both_passes_of_a_part_drop_the_same_and_the_gradient_is_that_of_all_par
     one_step(tight, Batch(batch.names, tight.loss))
     half = len(tight.calls) // 2
     assert half > 2
-    for (names, state, vectors), (again, state_again, vectors_again) in zip(tight.calls[:half], tight.calls[half:], strict=True):
+    for (names, state, vectors), (again, state_again, vectors_again) in zip(
+        tight.calls[:half], tight.calls[half:], strict=True
+    ):
         assert names == again
         assert torch.equal(state, state_again)
         assert torch.equal(vectors, vectors_again)
     states = [state for _, state, _ in tight.calls[:half]]
-    assert len({tuple(state.tolist()) for state in states}) == half  # each part drops something else
+    assert (
+        len({tuple(state.tolist()) for state in states}) == half
+    )  # each part drops something else
 
     vectors, rows = list[Tensor](), dict[str, Tensor]()
     for names, state, _ in tight.calls[:half]:  # the slow way: all graphs at once
@@ -323,7 +421,9 @@ def test_the_small_parts_stay_for_the_rest_of_the_run(caplog: pytest.LogCaptureF
 
 
 def test_no_room_for_a_single_name_is_an_error() -> None:
-    with pytest.raises(LinkerError, match="out of memory with one name at a time; take a smaller batch_size"):
+    with pytest.raises(
+        LinkerError, match="out of memory with one name at a time; take a smaller batch_size"
+    ):
         list(train(Toy(room=0)))
 
 
@@ -335,16 +435,22 @@ def test_checkpoints_change_nothing(tmp_path: Path, whole: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize("records", [1, STEPS, STEPS + 1, STEPS + 2, 2 * STEPS + 5, 4 * STEPS + 3])
-def test_a_run_that_was_dropped_goes_on_from_the_last_epoch(tmp_path: Path, whole: dict[str, Any], records: int) -> None:
+def test_a_run_that_was_dropped_goes_on_from_the_last_epoch(
+    tmp_path: Path, whole: dict[str, Any], records: int
+) -> None:
     checkpoints = Checkpoints(tmp_path / "run", {"corpus": "x"})
-    for _, going in zip(range(records), running := train(Toy(0.2), checkpoints=checkpoints), strict=False):
+    for _, going in zip(
+        range(records), running := train(Toy(0.2), checkpoints=checkpoints), strict=False
+    ):
         assert going
     running.close()
     assert trained(checkpoints=replace(checkpoints, resume=True)) == whole
 
 
 @pytest.mark.parametrize(("epoch", "step"), [(1, 1), (2, 3), (3, STEPS), (2, 0), (4, 0)])
-def test_sigterm_ends_behind_the_step_and_resume_goes_on_there(tmp_path: Path, whole: dict[str, Any], epoch: int, step: int) -> None:
+def test_sigterm_ends_behind_the_step_and_resume_goes_on_there(
+    tmp_path: Path, whole: dict[str, Any], epoch: int, step: int
+) -> None:
     """Step 0 stands for the end of the epoch."""
     checkpoints = Checkpoints(tmp_path / "run", {})
     former, seen = signal.getsignal(signal.SIGTERM), list[Step | Epoch]()
@@ -352,18 +458,27 @@ def test_sigterm_ends_behind_the_step_and_resume_goes_on_there(tmp_path: Path, w
     def train_until_then() -> None:
         for record in train(Toy(0.2), checkpoints=checkpoints):
             seen.append(record)
-            here = (record.epoch, record.step) if isinstance(record, Step) else (record.record["epoch"], 0)
+            here = (
+                (record.epoch, record.step)
+                if isinstance(record, Step)
+                else (record.record["epoch"], 0)
+            )
             if here == (epoch, step):
                 signal.raise_signal(signal.SIGTERM)
 
     with pytest.raises(Interrupted) as caught:
         train_until_then()
-    assert str(caught.value) == f"training stopped by SIGTERM at epoch {epoch}, step {step or STEPS}; go on with --resume"
+    assert (
+        str(caught.value)
+        == f"training stopped by SIGTERM at epoch {epoch}, step {step or STEPS}; go on with --resume"
+    )
     assert signal.getsignal(signal.SIGTERM) is former
     toy = Toy(0.2)
     rest = list(train(toy, checkpoints=replace(checkpoints, resume=True)))
     assert outcome(toy, rest) == whole
-    steps = sum(isinstance(record, Step) for record in seen) + sum(isinstance(record, Step) for record in rest)
+    steps = sum(isinstance(record, Step) for record in seen) + sum(
+        isinstance(record, Step) for record in rest
+    )
     assert steps == PLAN.epochs * STEPS  # none was made twice
 
 
@@ -403,11 +518,16 @@ def test_little_memory_is_remembered_by_the_checkpoint(tmp_path: Path) -> None:
 def test_another_plan_or_another_module_is_not_resumed(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path / "run", {"corpus": "x"})
     trained(replace(PLAN, epochs=1), checkpoints)
-    with pytest.raises(LinkerError, match=r"of another training: epochs \(then 1, now 4\), seed \(then 3, now 5\); remove the folder"):
+    with pytest.raises(
+        LinkerError,
+        match=r"of another training: epochs \(then 1, now 4\), seed \(then 3, now 5\); remove the folder",
+    ):
         trained(replace(PLAN, seed=5), replace(checkpoints, resume=True))
     toy = Toy()
     toy.out = nn.Linear(8, 7)
-    with pytest.raises(LinkerError, match="run: the checkpoint does not fit what is trained; remove the folder"):
+    with pytest.raises(
+        LinkerError, match="run: the checkpoint does not fit what is trained; remove the folder"
+    ):
         list(train(toy, replace(PLAN, epochs=1), replace(checkpoints, resume=True)))
 
 
@@ -416,10 +536,16 @@ def test_another_plan_or_another_module_is_not_resumed(tmp_path: Path) -> None:
 
 def script(*arguments: object, **environment: str) -> subprocess.Popen[str]:
     root = Path(__file__).parents[2]
-    inherited = {key: value for key, value in os.environ.items() if key not in ("WORLD_SIZE", "RANK", "LOCAL_RANK")}
+    inherited = {
+        key: value
+        for key, value in os.environ.items()
+        if key not in ("WORLD_SIZE", "RANK", "LOCAL_RANK")
+    }
     environment = {**inherited, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1", **environment}
     command = [sys.executable, __file__, *map(str, arguments)]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def answer(process: subprocess.Popen[str]) -> Any:
@@ -434,7 +560,9 @@ def answer(process: subprocess.Popen[str]) -> Any:
 LONG = replace(PLAN, epochs=40)  # more than ten killed runs get through
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks the runs that it kills, so that torch is imported once")
+@pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="forks the runs that it kills, so that torch is imported once"
+)
 def test_killed_at_ten_moments_and_resumed_gives_the_same_model(tmp_path: Path) -> None:
     """`kill -9`, ten times at random, in steps, validation and while checkpoints are written; then one SIGTERM."""
     told = answer(script("killed", tmp_path))
@@ -442,14 +570,19 @@ def test_killed_at_ten_moments_and_resumed_gives_the_same_model(tmp_path: Path) 
     assert told["message"].startswith("training stopped by SIGTERM at epoch")
     assert told["final"] == told["whole"] == trained(LONG)
     assert len(told["final"]["history"]) == LONG.epochs
-    assert len(list((tmp_path / "run").iterdir())) == 1  # the one checkpoint; nothing that the killed left
+    assert (
+        len(list((tmp_path / "run").iterdir())) == 1
+    )  # the one checkpoint; nothing that the killed left
 
 
 def killed(folder: Path) -> None:
     """Kill runs, and tell how they ended and what the last one ended with."""
     draw = np.random.default_rng(0)
     checkpoints = Checkpoints(folder / "run", {"corpus": "x"})
-    alone, signals = trained(LONG), []  # trained first: what torch imports late is then shared by all children
+    alone, signals = (
+        trained(LONG),
+        [],
+    )  # trained first: what torch imports late is then shared by all children
     for i in range(10):
         child = fork(LONG, replace(checkpoints, resume=i > 0), int(draw.integers(1, 2 * STEPS)))
         time.sleep(draw.uniform(0, 0.02))
@@ -459,7 +592,16 @@ def killed(folder: Path) -> None:
     os.kill(child, signal.SIGTERM)
     os.waitpid(child, 0)
     message = (folder / "message").read_text()
-    print(json.dumps({"signals": signals, "message": message, "final": trained(LONG, replace(checkpoints, resume=True)), "whole": alone}))
+    print(
+        json.dumps(
+            {
+                "signals": signals,
+                "message": message,
+                "final": trained(LONG, replace(checkpoints, resume=True)),
+                "whole": alone,
+            }
+        )
+    )
 
 
 def fork(plan: Plan, checkpoints: Checkpoints, steps: int, message: Path | None = None) -> int:
@@ -495,7 +637,10 @@ def test_two_processes_train_as_one_with_the_whole_batch(tmp_path: Path) -> None
         "GLOO_SOCKET_IFNAME": "lo",
         "ACCELERATE_USE_CPU": "true",
     }
-    first, second = [script("together", tmp_path, **common, RANK=str(rank), LOCAL_RANK=str(rank)) for rank in range(2)]
+    first, second = [
+        script("together", tmp_path, **common, RANK=str(rank), LOCAL_RANK=str(rank))
+        for rank in range(2)
+    ]
     told, other = answer(first), answer(second)
     assert told == other
     assert told["left alone"] == told["resumed"]
@@ -521,7 +666,11 @@ def together(folder: Path) -> None:
     checkpoints, message = Checkpoints(folder / "run", {}), ""
     try:
         for record in train(toy(), PLAN, checkpoints):
-            if isinstance(record, Step) and (record.epoch, record.step) == (2, 3) and accelerate.PartialState().process_index:
+            if (
+                isinstance(record, Step)
+                and (record.epoch, record.step) == (2, 3)
+                and accelerate.PartialState().process_index
+            ):
                 signal.raise_signal(signal.SIGTERM)
     except Interrupted as error:
         message = str(error)

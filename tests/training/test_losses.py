@@ -14,7 +14,15 @@ torch = pytest.importorskip("torch")
 
 from torch import Tensor  # noqa: E402
 
-from linker.training.losses import hypernym_norm, info_nce, listwise, marginal, mean_of_lists, prototype, triplet  # noqa: E402
+from linker.training.losses import (  # noqa: E402
+    hypernym_norm,
+    info_nce,
+    listwise,
+    marginal,
+    mean_of_lists,
+    prototype,
+    triplet,
+)
 
 INF = math.inf
 
@@ -37,9 +45,14 @@ def softmax(values: list[float]) -> list[float]:
     return [p / sum(powers) for p in powers]
 
 
-def slow_listwise(scores: list[float], relevance: list[int], mask: list[bool], temperature: float) -> float:
+def slow_listwise(
+    scores: list[float], relevance: list[int], mask: list[bool], temperature: float
+) -> float:
     kept = [i for i, there in enumerate(mask) if there]
-    target, found = softmax([relevance[i] / temperature for i in kept]), softmax([scores[i] for i in kept])
+    target, found = (
+        softmax([relevance[i] / temperature for i in kept]),
+        softmax([scores[i] for i in kept]),
+    )
     return -sum(p * math.log(q) for p, q in zip(target, found, strict=True))
 
 
@@ -56,19 +69,27 @@ def batches(draw: st.DrawFn) -> tuple[list[list[float]], list[list[int]], list[l
     lists, size = draw(st.integers(1, 4)), draw(st.integers(1, 6))
 
     def table(cell: st.SearchStrategy) -> list:
-        return draw(st.lists(st.lists(cell, min_size=size, max_size=size), min_size=lists, max_size=lists))
+        return draw(
+            st.lists(st.lists(cell, min_size=size, max_size=size), min_size=lists, max_size=lists)
+        )
 
     return table(st.floats(-30, 30)), table(st.integers(0, 2)), table(st.booleans())
 
 
 def test_the_target_of_one_synonym_one_hypernym_and_one_other() -> None:
     # equal scores: every candidate has log(1/3), whatever the target
-    flat = listwise(doubles([[4.0, 4.0, 4.0]]), torch.tensor([[2, 1, 0]]), torch.ones(1, 3, dtype=torch.bool))
+    flat = listwise(
+        doubles([[4.0, 4.0, 4.0]]), torch.tensor([[2, 1, 0]]), torch.ones(1, 3, dtype=torch.bool)
+    )
     assert flat.tolist() == pytest.approx([math.log(3)])
     # scores 1, 0, 0 weigh the target's first place apart: P_y = e^2 / (e^2 + e + 1), P_z = e / (e + 2) and 1 / (e + 2)
     synonym = e**2 / (e**2 + e + 1)
-    loss = listwise(doubles([[1.0, 0.0, 0.0]]), torch.tensor([[2, 1, 0]]), torch.ones(1, 3, dtype=torch.bool))
-    assert loss.tolist() == pytest.approx([-synonym * math.log(e / (e + 2)) - (1 - synonym) * math.log(1 / (e + 2))])
+    loss = listwise(
+        doubles([[1.0, 0.0, 0.0]]), torch.tensor([[2, 1, 0]]), torch.ones(1, 3, dtype=torch.bool)
+    )
+    assert loss.tolist() == pytest.approx(
+        [-synonym * math.log(e / (e + 2)) - (1 - synonym) * math.log(1 / (e + 2))]
+    )
 
 
 def test_a_low_temperature_leaves_the_target_to_the_synonyms() -> None:
@@ -78,7 +99,9 @@ def test_a_low_temperature_leaves_the_target_to_the_synonyms() -> None:
         [-0.5 * math.log(e / (e + 2)) - 0.5 * math.log(1 / (e + 2))]
     )
     target = [e ** (2 / 0.5), e ** (2 / 0.5), e ** (1 / 0.5)]
-    expected = -(target[0] * math.log(e / (e + 2)) + (target[1] + target[2]) * math.log(1 / (e + 2))) / sum(target)
+    expected = -(
+        target[0] * math.log(e / (e + 2)) + (target[1] + target[2]) * math.log(1 / (e + 2))
+    ) / sum(target)
     assert listwise(scores, *arguments, temperature=0.5).tolist() == pytest.approx([expected])
 
 
@@ -93,8 +116,12 @@ def test_the_listwise_loss_is_least_where_score_gaps_are_relevance_gaps() -> Non
 @settings(deadline=None, max_examples=60)
 def test_listwise_the_slow_way(batch: tuple, temperature: float) -> None:
     scores, relevance, mask = batch
-    found = listwise(doubles(scores), torch.tensor(relevance), torch.tensor(mask), temperature).tolist()
-    assert found == pytest.approx([slow_listwise(*row, temperature) for row in zip(*batch, strict=True)], abs=1e-9)
+    found = listwise(
+        doubles(scores), torch.tensor(relevance), torch.tensor(mask), temperature
+    ).tolist()
+    assert found == pytest.approx(
+        [slow_listwise(*row, temperature) for row in zip(*batch, strict=True)], abs=1e-9
+    )
 
 
 @given(batches())
@@ -102,7 +129,9 @@ def test_listwise_the_slow_way(batch: tuple, temperature: float) -> None:
 def test_marginal_the_slow_way(batch: tuple) -> None:
     scores, relevance, mask = batch
     found = marginal(doubles(scores), torch.tensor(relevance), torch.tensor(mask)).tolist()
-    assert found == pytest.approx([slow_marginal(*row) for row in zip(*batch, strict=True)], rel=1e-7, abs=1e-7)
+    assert found == pytest.approx(
+        [slow_marginal(*row) for row in zip(*batch, strict=True)], rel=1e-7, abs=1e-7
+    )
 
 
 def test_marginal_sums_the_synonyms_and_counts_hypernyms_as_wrong() -> None:
@@ -113,7 +142,9 @@ def test_marginal_sums_the_synonyms_and_counts_hypernyms_as_wrong() -> None:
 
 
 def test_marginal_is_neither_clamped_nor_infinite_where_the_synonym_is_far_behind() -> None:
-    scores = torch.tensor([[-200.0, 200.0], [-1e6, 1e6]], requires_grad=True)  # float32: the probability is 0
+    scores = torch.tensor(
+        [[-200.0, 200.0], [-1e6, 1e6]], requires_grad=True
+    )  # float32: the probability is 0
     found = marginal(scores, torch.tensor([[2, 0], [2, 0]]), torch.ones(2, 2, dtype=torch.bool))
     assert found.tolist() == [400.0, 2e6]
     found.sum().backward()
@@ -138,7 +169,9 @@ BOTH = pytest.mark.parametrize("loss", [listwise, marginal])
 @BOTH
 @given(batch=batches(), shift=st.floats(-50, 50), data=st.data())
 @settings(deadline=None, max_examples=50)
-def test_shifted_scores_and_another_order_change_nothing(loss: LossOfLists, batch: tuple, shift: float, data: st.DataObject) -> None:
+def test_shifted_scores_and_another_order_change_nothing(
+    loss: LossOfLists, batch: tuple, shift: float, data: st.DataObject
+) -> None:
     scores, relevance, mask = (torch.tensor(part) for part in batch)
     scores = scores.double()
     order = data.draw(st.permutations(range(scores.shape[1])))
@@ -151,7 +184,9 @@ def test_shifted_scores_and_another_order_change_nothing(loss: LossOfLists, batc
 @pytest.mark.parametrize("rubbish", [1e30, -1e30, INF, -INF, math.nan])
 def test_what_stands_in_masked_places_is_never_seen(loss: LossOfLists, rubbish: float) -> None:
     mask = torch.tensor([[True, True, False], [False, False, False]])
-    short = loss(torch.tensor([[0.5, 1.5]]), torch.tensor([[2, 1]]), torch.ones(1, 2, dtype=torch.bool)).item()
+    short = loss(
+        torch.tensor([[0.5, 1.5]]), torch.tensor([[2, 1]]), torch.ones(1, 2, dtype=torch.bool)
+    ).item()
     scores = torch.tensor([[0.5, 1.5, rubbish], [rubbish, 0.0, rubbish]], requires_grad=True)
     found = loss(scores, torch.tensor([[2, 1, 2], [2, 2, 2]]), mask)
     assert found.tolist() == pytest.approx([short, 0])
@@ -189,24 +224,45 @@ def test_without_a_judged_list_the_mean_is_0_and_can_be_differentiated() -> None
 
 def test_the_norm_loss_of_vectors_with_known_norms() -> None:
     mentions = doubles([[3.0, 4.0], [0.0, 1.0], [6.0, 8.0]])  # norms 5, 1, 10
-    hypernyms = doubles([[[0.0, 10.0], [15.0, 0.0]], [[0.0, 3.0], [7.0, 7.0]], [[9.0, 9.0], [9.0, 9.0]]])
+    hypernyms = doubles(
+        [[[0.0, 10.0], [15.0, 0.0]], [[0.0, 3.0], [7.0, 7.0]], [[9.0, 9.0], [9.0, 9.0]]]
+    )
     mask = torch.tensor([[True, True], [True, False], [False, False]])
     first = ((5 - 10) / (5 + 10) + (5 - 15) / (5 + 15)) / 2
-    assert hypernym_norm(mentions, hypernyms, mask).item() == pytest.approx((first + (1 - 3) / (1 + 3)) / 2)
+    assert hypernym_norm(mentions, hypernyms, mask).item() == pytest.approx(
+        (first + (1 - 3) / (1 + 3)) / 2
+    )
 
 
 @given(st.data())
 @settings(deadline=None, max_examples=60)
 def test_the_norm_loss_the_slow_way(data: st.DataObject) -> None:
-    mentions, above, dim = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4)), data.draw(st.integers(1, 3))
+    mentions, above, dim = (
+        data.draw(st.integers(1, 4)),
+        data.draw(st.integers(1, 4)),
+        data.draw(st.integers(1, 3)),
+    )
     vector = st.lists(st.integers(-3, 3).map(float), min_size=dim, max_size=dim)
     own = data.draw(st.lists(vector, min_size=mentions, max_size=mentions))
-    hypernyms = data.draw(st.lists(st.lists(vector, min_size=above, max_size=above), min_size=mentions, max_size=mentions))
-    mask = data.draw(st.lists(st.lists(st.booleans(), min_size=above, max_size=above), min_size=mentions, max_size=mentions))
+    hypernyms = data.draw(
+        st.lists(
+            st.lists(vector, min_size=above, max_size=above), min_size=mentions, max_size=mentions
+        )
+    )
+    mask = data.draw(
+        st.lists(
+            st.lists(st.booleans(), min_size=above, max_size=above),
+            min_size=mentions,
+            max_size=mentions,
+        )
+    )
     means = []
     for m, some, there in zip(own, hypernyms, mask, strict=True):
         norms = [math.hypot(*h) for h, keep in zip(some, there, strict=True) if keep]
-        ratios = [(math.hypot(*m) - n) / (math.hypot(*m) + n) if math.hypot(*m) + n else 0.0 for n in norms]
+        ratios = [
+            (math.hypot(*m) - n) / (math.hypot(*m) + n) if math.hypot(*m) + n else 0.0
+            for n in norms
+        ]
         means += [sum(ratios) / len(ratios)] if ratios else []
     left, right = doubles(own), doubles(hypernyms)
     loss = hypernym_norm(left, right, torch.tensor(mask))
@@ -248,21 +304,41 @@ def test_gradients_of_the_norm_loss_are_those_of_differences() -> None:
 
 
 def test_info_nce_of_two_pairs() -> None:
-    a, b = doubles([[2.0, 0.0], [0.0, 1.0]]), doubles([[5.0, 0.0], [3.0, 4.0]])  # cosines [[1, 0.6], [0, 0.8]]
+    a, b = (
+        doubles([[2.0, 0.0], [0.0, 1.0]]),
+        doubles([[5.0, 0.0], [3.0, 4.0]]),
+    )  # cosines [[1, 0.6], [0, 0.8]]
     nothing = torch.zeros(2, 2, dtype=torch.bool)
     rows = [math.log(1 + math.exp((0.6 - 1) / 0.5)), math.log(1 + math.exp((0 - 0.8) / 0.5))]
     columns = [math.log(1 + math.exp((0 - 1) / 0.5)), math.log(1 + math.exp((0.6 - 0.8) / 0.5))]
     assert info_nce(a, b, nothing, 0.5).item() == pytest.approx((sum(rows) + sum(columns)) / 4)
-    left_out = torch.tensor([[True, True], [False, False]])  # a[0] and b[1] are one concept; the diagonal stays, marked or not
+    left_out = torch.tensor(
+        [[True, True], [False, False]]
+    )  # a[0] and b[1] are one concept; the diagonal stays, marked or not
     assert info_nce(a, b, left_out, 0.5).item() == pytest.approx((rows[1] + columns[0]) / 4)
 
 
-@given(st.integers(1, 5), st.integers(1, 4), st.sampled_from([0.05, 1.0]), st.integers(0, 999), st.data())
+@given(
+    st.integers(1, 5),
+    st.integers(1, 4),
+    st.sampled_from([0.05, 1.0]),
+    st.integers(0, 999),
+    st.data(),
+)
 @settings(deadline=None, max_examples=60)
-def test_info_nce_the_slow_way(size: int, dim: int, temperature: float, seed: int, data: st.DataObject) -> None:
+def test_info_nce_the_slow_way(
+    size: int, dim: int, temperature: float, seed: int, data: st.DataObject
+) -> None:
     random = torch.Generator().manual_seed(seed)
-    a, b = (torch.randn(size, dim, generator=random, dtype=torch.float64, requires_grad=True) for _ in "ab")
-    same = data.draw(st.lists(st.lists(st.booleans(), min_size=size, max_size=size), min_size=size, max_size=size))
+    a, b = (
+        torch.randn(size, dim, generator=random, dtype=torch.float64, requires_grad=True)
+        for _ in "ab"
+    )
+    same = data.draw(
+        st.lists(
+            st.lists(st.booleans(), min_size=size, max_size=size), min_size=size, max_size=size
+        )
+    )
 
     def cosine(i: int, j: int) -> float:
         x, y = a[i].tolist(), b[j].tolist()
@@ -284,7 +360,9 @@ def test_info_nce_the_slow_way(size: int, dim: int, temperature: float, seed: in
 def test_info_nce_does_not_depend_on_lengths_or_on_the_order_of_pairs() -> None:
     random = torch.Generator().manual_seed(2)
     a, b = (torch.randn(4, 3, generator=random, dtype=torch.float64) for _ in "ab")
-    same = torch.tensor([[False, True, False, False], [True, False, False, False], [False] * 4, [False] * 4])
+    same = torch.tensor(
+        [[False, True, False, False], [True, False, False, False], [False] * 4, [False] * 4]
+    )
     expected = pytest.approx(info_nce(a, b, same, 0.1).item())
     order = [2, 0, 3, 1]
     assert info_nce(a * 7, b * 0.1, same, 0.1).item() == expected
@@ -294,7 +372,9 @@ def test_info_nce_does_not_depend_on_lengths_or_on_the_order_of_pairs() -> None:
 
 def test_gradients_of_info_nce_are_those_of_differences() -> None:
     random = torch.Generator().manual_seed(3)
-    a, b = (torch.randn(3, 4, generator=random, dtype=torch.float64, requires_grad=True) for _ in "ab")
+    a, b = (
+        torch.randn(3, 4, generator=random, dtype=torch.float64, requires_grad=True) for _ in "ab"
+    )
     same = torch.tensor([[True, False, True], [False, True, False], [True, False, True]])
     assert torch.autograd.gradcheck(lambda x, y: info_nce(x, y, same, 0.3), (a, b))
 
@@ -317,7 +397,10 @@ def test_prototypes_by_hand() -> None:
 
 def test_zero_vectors_have_a_distance_and_a_gradient() -> None:
     zero = doubles([[0, 0]]).requires_grad_()
-    loss = triplet(zero, doubles([[1, 0]]), doubles([[0, 1]]), 0.1).sum() + prototype(zero, torch.tensor([0]), doubles([[1, 0]])).sum()
+    loss = (
+        triplet(zero, doubles([[1, 0]]), doubles([[0, 1]]), 0.1).sum()
+        + prototype(zero, torch.tensor([0]), doubles([[1, 0]])).sum()
+    )
     assert loss.item() == pytest.approx(0.1 + 1)
     loss.backward()
     assert zero.grad is not None

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from linker.errors import LinkerError
-from linker.extras import install_hint
 from linker.training.plot import jsonl, plot
+from linker.version import install_hint
 
 HISTORY = [
     {"epoch": 1, "loss": 2.5, "dev_acc1": 0.81, "dev_acc5": 0.9, "sparse_weight": 0.1},
@@ -19,8 +19,13 @@ HISTORY = [
 ]
 
 
-@pytest.mark.parametrize(("history", "panels"), [(HISTORY, 3), (HISTORY[1:], 2), ([{"epoch": 1, "loss": 1.0}], 1), ([], 1)])
-def test_a_panel_for_each_kind_of_number_that_is_there(tmp_path: Path, history: list[dict[str, float]], panels: int) -> None:
+@pytest.mark.parametrize(
+    ("history", "panels"),
+    [(HISTORY, 3), (HISTORY[1:], 2), ([{"epoch": 1, "loss": 1.0}], 1), ([], 1)],
+)
+def test_a_panel_for_each_kind_of_number_that_is_there(
+    tmp_path: Path, history: list[dict[str, float]], panels: int
+) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / "training.png"
     path.write_text("an older one")
@@ -31,12 +36,22 @@ def test_a_panel_for_each_kind_of_number_that_is_there(tmp_path: Path, history: 
     assert [file.name for file in tmp_path.iterdir()] == ["training.png"]
 
 
-def test_lines_hold_the_values_of_the_epochs_that_have_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_hold_the_values_of_the_epochs_that_have_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     figures = pytest.importorskip("matplotlib.figure")
     drawn = []
-    monkeypatch.setattr(figures.Figure, "savefig", lambda self, path, **_: (drawn.append(self), Path(path).write_bytes(b"")))
+    monkeypatch.setattr(
+        figures.Figure,
+        "savefig",
+        lambda self, path, **_: (drawn.append(self), Path(path).write_bytes(b"")),
+    )
     plot(HISTORY, tmp_path / "training.png")
-    lines = {line.get_label(): line.get_xydata().tolist() for axes in drawn[0].axes for line in axes.lines}
+    lines = {
+        line.get_label(): line.get_xydata().tolist()
+        for axes in drawn[0].axes
+        for line in axes.lines
+    }
     assert lines == {
         "loss": [[1, 2.5], [2, 1.5]],
         "Acc@1": [[1, 0.81], [2, 0.86]],
@@ -47,21 +62,38 @@ def test_lines_hold_the_values_of_the_epochs_that_have_them(tmp_path: Path, monk
     }
 
 
-def test_phases_follow_each_other_and_have_lines_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_phases_follow_each_other_and_have_lines_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     figures = pytest.importorskip("matplotlib.figure")
     drawn = []
-    monkeypatch.setattr(figures.Figure, "savefig", lambda self, path, **_: (drawn.append(self), Path(path).write_bytes(b"")))
-    history = [{"phase": "align", "epoch": 1, "loss": 0.5}] + [{"phase": "rank", **record} for record in HISTORY]
+    monkeypatch.setattr(
+        figures.Figure,
+        "savefig",
+        lambda self, path, **_: (drawn.append(self), Path(path).write_bytes(b"")),
+    )
+    history = [{"phase": "align", "epoch": 1, "loss": 0.5}] + [
+        {"phase": "rank", **record} for record in HISTORY
+    ]
     plot(history, tmp_path / "training.png")
-    lines = {line.get_label(): line.get_xydata().tolist() for axes in drawn[0].axes for line in axes.lines}
+    lines = {
+        line.get_label(): line.get_xydata().tolist()
+        for axes in drawn[0].axes
+        for line in axes.lines
+    }
     assert lines["loss (align)"] == [[1, 0.5]]
     assert lines["loss (rank)"] == [[2, 2.5], [3, 1.5]]
     assert lines["Acc@1"] == [[2, 0.81], [3, 0.86]]
 
 
-def test_without_matplotlib_the_message_is_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_the_message_is_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(LinkerError, match="needs matplotlib, which is not installed: " + re.escape(install_hint("dense"))):
+    with pytest.raises(
+        LinkerError,
+        match="needs matplotlib, which is not installed: " + re.escape(install_hint("dense")),
+    ):
         plot(HISTORY, tmp_path / "training.png")
 
 

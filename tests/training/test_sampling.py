@@ -11,13 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linker.dictionary import NameTable
+from linker.dictionary.classes import Classes, Floats, Rows
 from linker.persistence import Strings
 from linker.training import sampling
-from linker.training.classes import Classes
 from linker.training.sampling import Pairs
 
 CONCEPTS = 6
-NAMES = st.lists(st.frozensets(st.integers(0, CONCEPTS - 1), max_size=3), max_size=25)  # the concepts of each name; a name may have none
+NAMES = st.lists(
+    st.frozensets(st.integers(0, CONCEPTS - 1), max_size=3), max_size=25
+)  # the concepts of each name; a name may have none
 SEEDS = st.integers(0, 2**40)
 
 
@@ -25,7 +27,9 @@ def table(names: Sequence[frozenset[int]]) -> NameTable:
     concepts = [concept for of in names for concept in sorted(of)]
     indptr = np.cumsum([0, *map(len, names)]).astype(np.int64)
     texts = Strings.of(f"name {row}" for row in range(len(names)))
-    return NameTable(texts, indptr, np.array(concepts, np.int32), np.arange(len(concepts), dtype=np.int32))
+    return NameTable(
+        texts, indptr, np.array(concepts, np.int32), np.arange(len(concepts), dtype=np.int32)
+    )
 
 
 def listed(pairs: Pairs) -> list[tuple[int, int, int]]:
@@ -33,8 +37,17 @@ def listed(pairs: Pairs) -> list[tuple[int, int, int]]:
 
 
 def test_the_names_of_a_concept_are_paired_and_the_odd_one_meets_the_first_again() -> None:
-    names = [frozenset({1}), frozenset({0}), frozenset({1}), frozenset({2}), frozenset({1}), frozenset()]
-    (first, second, concept), (odd, again, same) = listed(sampling.synonym_pairs(table(names), 0, 1))
+    names = [
+        frozenset({1}),
+        frozenset({0}),
+        frozenset({1}),
+        frozenset({2}),
+        frozenset({1}),
+        frozenset(),
+    ]
+    (first, second, concept), (odd, again, same) = listed(
+        sampling.synonym_pairs(table(names), 0, 1)
+    )
     assert concept == same == 1
     assert {first, second, odd} == {0, 2, 4}
     assert again == first
@@ -44,7 +57,9 @@ def test_the_names_of_a_concept_are_paired_and_the_odd_one_meets_the_first_again
 @settings(deadline=None, max_examples=100)
 def test_pairs_by_counting(names: list[frozenset[int]], seed: int, epoch: int) -> None:
     pairs = listed(sampling.synonym_pairs(table(names), seed, epoch))
-    assert all(left != right and {concept} <= names[left] & names[right] for left, right, concept in pairs)
+    assert all(
+        left != right and {concept} <= names[left] & names[right] for left, right, concept in pairs
+    )
     for concept in range(CONCEPTS):
         own = [row for row, of in enumerate(names) if concept in of]
         times = Counter(row for left, right, c in pairs if c == concept for row in (left, right))
@@ -52,31 +67,57 @@ def test_pairs_by_counting(names: list[frozenset[int]], seed: int, epoch: int) -
             assert not times  # a name is never paired with itself
         else:
             assert sorted(times) == own
-            assert sorted(times.values(), reverse=True) == [2] * (len(own) % 2) + [1] * (len(own) - len(own) % 2)
+            assert sorted(times.values(), reverse=True) == [2] * (len(own) % 2) + [1] * (
+                len(own) - len(own) % 2
+            )
     assert pairs == listed(sampling.synonym_pairs(table(names), seed, epoch))
 
 
 def test_each_epoch_and_each_seed_pairs_anew() -> None:
     names = table([frozenset({row // 9}) for row in range(54)])
-    drawn = {tuple(listed(sampling.synonym_pairs(names, seed, epoch))) for seed in range(4) for epoch in range(1, 5)}
+    drawn = {
+        tuple(listed(sampling.synonym_pairs(names, seed, epoch)))
+        for seed in range(4)
+        for epoch in range(1, 5)
+    }
     assert len(drawn) == 16
     assert {len(pairs) for pairs in drawn} == {30}  # nine names of a concept make five pairs
 
 
 def test_of_names_with_the_same_words_one_is_drawn() -> None:
-    texts = ["breast cancer", "cancer breast", "tumor of breast", "mammary tumor", "lung cancer", "cancer lung"]
-    names = NameTable(Strings.of(texts), np.arange(7), np.array([0, 0, 0, 0, 1, 1], np.int32), np.arange(6, dtype=np.int32))
+    texts = [
+        "breast cancer",
+        "cancer breast",
+        "tumor of breast",
+        "mammary tumor",
+        "lung cancer",
+        "cancer lung",
+    ]
+    names = NameTable(
+        Strings.of(texts),
+        np.arange(7),
+        np.array([0, 0, 0, 0, 1, 1], np.int32),
+        np.arange(6, dtype=np.int32),
+    )
     drawn = [listed(sampling.synonym_pairs(names, 0, epoch)) for epoch in range(30)]
-    assert all(len(pairs) == 2 for pairs in drawn)  # three names of concept 0; one of concept 1, which has no pair
+    assert all(
+        len(pairs) == 2 for pairs in drawn
+    )  # three names of concept 0; one of concept 1, which has no pair
     assert not any({0, 1} <= {row for pair in pairs for row in pair[:2]} for pairs in drawn)
     assert {row for pairs in drawn for pair in pairs for row in pair[:2]} == {0, 1, 2, 3}
 
 
 def test_every_two_synonyms_meet_about_equally_often() -> None:
     names = table([frozenset({0})] * 4)
-    met = Counter(frozenset(pair[:2]) for epoch in range(600) for pair in listed(sampling.synonym_pairs(names, 0, epoch)))
+    met = Counter(
+        frozenset(pair[:2])
+        for epoch in range(600)
+        for pair in listed(sampling.synonym_pairs(names, 0, epoch))
+    )
     assert len(met) == 6
-    assert all(150 < times < 250 for times in met.values())  # 200 expected, with a standard deviation of 12
+    assert all(
+        150 < times < 250 for times in met.values()
+    )  # 200 expected, with a standard deviation of 12
 
 
 def test_pairs_are_cut_by_rows() -> None:
@@ -92,7 +133,9 @@ def line(n: int, seed: int) -> np.ndarray:
 
 def runs(values: np.ndarray, size: int) -> list[list[int]]:
     """What stands in each run of `size`, sorted."""
-    return [sorted(values[i : i + size, 0].astype(int).tolist()) for i in range(0, len(values), size)]
+    return [
+        sorted(values[i : i + size, 0].astype(int).tolist()) for i in range(0, len(values), size)
+    ]
 
 
 @given(halvings=st.integers(0, 5), size=st.integers(1, 5), seed=SEEDS)
@@ -100,21 +143,39 @@ def runs(values: np.ndarray, size: int) -> list[list[int]]:
 def test_runs_are_neighbours_on_a_line(halvings: int, size: int, seed: int) -> None:
     vectors = line(size * 2**halvings, seed)
     found = sampling.similar_together(vectors, size, np.random.default_rng(seed))
-    assert sorted(runs(vectors[found], size)) == [list(range(i, i + size)) for i in range(0, len(vectors), size)]
+    assert sorted(runs(vectors[found], size)) == [
+        list(range(i, i + size)) for i in range(0, len(vectors), size)
+    ]
 
 
-@given(rows=st.lists(st.lists(st.integers(-3, 3), min_size=2, max_size=2), max_size=40), size=st.integers(1, 9), seed=SEEDS)
+@given(
+    rows=st.lists(st.lists(st.integers(-3, 3), min_size=2, max_size=2), max_size=40),
+    size=st.integers(1, 9),
+    seed=SEEDS,
+)
 @settings(deadline=None, max_examples=60)
-def test_any_vectors_come_back_as_a_permutation(rows: list[list[int]], size: int, seed: int) -> None:
+def test_any_vectors_come_back_as_a_permutation(
+    rows: list[list[int]], size: int, seed: int
+) -> None:
     vectors = np.array(rows, np.float32).reshape(len(rows), 2)  # many are equal
-    found, again = (sampling.similar_together(vectors, size, np.random.default_rng(seed)) for _ in range(2))
+    found, again = (
+        sampling.similar_together(vectors, size, np.random.default_rng(seed)) for _ in range(2)
+    )
     assert sorted(found.tolist()) == list(range(len(rows)))
     assert found.tolist() == again.tolist()
 
 
 def test_runs_follow_one_another_at_random() -> None:
     vectors = line(64, 0)
-    firsts = [tuple(run[0] for run in runs(vectors[sampling.similar_together(vectors, 4, np.random.default_rng(s))], 4)) for s in range(9)]
+    firsts = [
+        tuple(
+            run[0]
+            for run in runs(
+                vectors[sampling.similar_together(vectors, 4, np.random.default_rng(s))], 4
+            )
+        )
+        for s in range(9)
+    ]
     assert len(set(firsts)) == 9
     assert all(sorted(first) == list(range(0, 64, 4)) != list(first) for first in firsts)
 
@@ -122,7 +183,11 @@ def test_runs_follow_one_another_at_random() -> None:
 @pytest.mark.parametrize("vectors", [None, line(48, 1)], ids=["at random", "similar together"])
 def test_the_order_is_a_permutation_of_the_seed_and_the_epoch(vectors: np.ndarray | None) -> None:
     pairs = sampling.synonym_pairs(table([frozenset({row // 2}) for row in range(96)]), 0, 1)
-    drawn = [sampling.order(pairs, vectors, 16, seed, epoch).tolist() for seed in (0, 1) for epoch in (1, 2)]
+    drawn = [
+        sampling.order(pairs, vectors, 16, seed, epoch).tolist()
+        for seed in (0, 1)
+        for epoch in (1, 2)
+    ]
     assert all(sorted(order) == list(range(48)) for order in drawn)
     assert len({tuple(order) for order in drawn}) == 4
     assert drawn[0] == sampling.order(pairs, vectors, 16, 0, 1).tolist()
@@ -134,10 +199,14 @@ def test_a_batch_mixes_four_neighbourhoods() -> None:
     found = vectors[sampling.order(pairs, vectors, 16, 0, 1)]
     assert sorted(runs(found, 4)) == [list(range(i, i + 4)) for i in range(0, 64, 4)]
     assert runs(found, 16) != sorted(runs(found, 16))
-    assert any(batch[-1] - batch[0] > 15 for batch in runs(found, 16))  # not one neighbourhood of sixteen
+    assert any(
+        batch[-1] - batch[0] > 15 for batch in runs(found, 16)
+    )  # not one neighbourhood of sixteen
 
 
-LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=20).map(lambda labels: np.unique(labels, return_inverse=True)[1].astype(np.int64))
+LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=20).map(
+    lambda labels: np.unique(labels, return_inverse=True)[1].astype(np.int64)
+)
 
 
 def classes_of(labels: np.ndarray) -> Classes:
@@ -146,14 +215,21 @@ def classes_of(labels: np.ndarray) -> Classes:
 
 def all_near(labels: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """All names as neighbours, with the same cosine."""
-    return lambda rows: (np.tile(np.arange(len(labels)), (len(rows), 1)), np.full((len(rows), len(labels)), 0.5, np.float32))
+    return lambda rows: (
+        np.tile(np.arange(len(labels)), (len(rows), 1)),
+        np.full((len(rows), len(labels)), 0.5, np.float32),
+    )
 
 
 @given(LABELS, st.integers(0, 3), st.booleans(), SEEDS)
 @settings(deadline=None)
-def test_triplets_are_a_name_another_of_its_class_and_one_of_another(labels: np.ndarray, each: int, wu: bool, seed: int) -> None:
+def test_triplets_are_a_name_another_of_its_class_and_one_of_another(
+    labels: np.ndarray, each: int, wu: bool, seed: int
+) -> None:
     names = classes_of(labels)
-    drawn, again = (sampling.triplets(names, each, all_near(labels), wu, 8, seed, 1) for _ in range(2))
+    drawn, again = (
+        sampling.triplets(names, each, all_near(labels), wu, 8, seed, 1) for _ in range(2)
+    )
     if names.count < 2:
         assert not len(drawn.anchor)
         return
@@ -161,19 +237,35 @@ def test_triplets_are_a_name_another_of_its_class_and_one_of_another(labels: np.
     assert all(drawn.anchor != drawn.positive)
     assert all(labels[drawn.anchor] != labels[drawn.negative])
     sizes = names.sizes[labels]
-    assert np.bincount(drawn.anchor, minlength=len(labels)).tolist() == np.where(sizes > 1, each or sizes - 1, 0).tolist()
-    assert [*map(np.ndarray.tolist, (drawn.anchor, drawn.negative))] == [*map(np.ndarray.tolist, (again.anchor, again.negative))]
+    assert (
+        np.bincount(drawn.anchor, minlength=len(labels)).tolist()
+        == np.where(sizes > 1, each or sizes - 1, 0).tolist()
+    )
+    assert [*map(np.ndarray.tolist, (drawn.anchor, drawn.negative))] == [
+        *map(np.ndarray.tolist, (again.anchor, again.negative))
+    ]
 
 
 def test_a_name_of_two_classes_is_no_negative_of_itself_and_of_names_of_either() -> None:
     names = Classes(["x", "y", "x", "z"], np.array([0, 0, 1, 2]))
     drawn = sampling.triplets(names, 50, all_near(names.labels), False, 8, 0, 1)
-    assert {(a, n) for a, n in zip(drawn.anchor.tolist(), drawn.negative.tolist(), strict=True)} == {(0, 3), (1, 3)}
+    assert {
+        (a, n) for a, n in zip(drawn.anchor.tolist(), drawn.negative.tolist(), strict=True)
+    } == {(0, 3), (1, 3)}
 
 
 def test_all_ordered_pairs_of_synonyms() -> None:
-    drawn = sampling.triplets(classes_of(np.array([0, 1, 0, 0])), 0, all_near(np.arange(4)), False, 8, 0, 1)
-    assert sorted(zip(drawn.anchor.tolist(), drawn.positive.tolist(), strict=True)) == [(0, 2), (0, 3), (2, 0), (2, 3), (3, 0), (3, 2)]
+    drawn = sampling.triplets(
+        classes_of(np.array([0, 1, 0, 0])), 0, all_near(np.arange(4)), False, 8, 0, 1
+    )
+    assert sorted(zip(drawn.anchor.tolist(), drawn.positive.tolist(), strict=True)) == [
+        (0, 2),
+        (0, 3),
+        (2, 0),
+        (2, 3),
+        (3, 0),
+        (3, 2),
+    ]
 
 
 def test_near_names_are_likelier_negatives() -> None:
@@ -181,17 +273,26 @@ def test_near_names_are_likelier_negatives() -> None:
     cosines = np.array([1, 1, 0.9, 0.5, 0.0], np.float32)  # weights 10, 2, 1 for the others
     names, counts = classes_of(labels), Counter[int]()
     for seed in range(500):
-        near = lambda rows: (np.tile(np.arange(5), (len(rows), 1)), np.tile(cosines, (len(rows), 1)))  # noqa: E731
+
+        def near(rows: Rows) -> tuple[Rows, Floats]:
+            every = np.tile(np.arange(5), (len(rows), 1))
+            return every, np.tile(cosines, (len(rows), 1))
+
         counts.update(sampling.triplets(names, 1, near, False, 8, seed, 1).negative.tolist())
     total = sum(counts.values())
     assert total == 1000
-    assert [counts[row] / total for row in (2, 3, 4)] == pytest.approx([10 / 13, 2 / 13, 1 / 13], abs=0.04)
+    assert [counts[row] / total for row in (2, 3, 4)] == pytest.approx(
+        [10 / 13, 2 / 13, 1 / 13], abs=0.04
+    )
 
 
 def test_without_a_near_name_of_another_class_any_is_drawn() -> None:
     labels = np.array([0, 0, 0, 1, 2])
     near = lambda rows: (np.tile([0, 1, 2], (len(rows), 1)), np.ones((len(rows), 3), np.float32))  # noqa: E731
-    drawn = [sampling.triplets(classes_of(labels), 1, near, False, 8, seed, 1).negative.tolist() for seed in range(20)]
+    drawn = [
+        sampling.triplets(classes_of(labels), 1, near, False, 8, seed, 1).negative.tolist()
+        for seed in range(20)
+    ]
     assert {row for rows in drawn for row in rows} == {3, 4}
 
 
@@ -200,4 +301,6 @@ def test_the_density_of_distances() -> None:
     dim, distances = 5, [0.5, 1.0, 2**0.5]
     cosines = np.array([[1 - d * d / 2 for d in [0.1, *distances]]], np.float32)
     q = [d ** (dim - 2) * (1 - d * d / 4) ** ((dim - 3) / 2) for d in [0.5, *distances]]
-    np.testing.assert_allclose(sampling.density_weights(cosines, dim), [[min(q) / x for x in q]], rtol=1e-5)
+    np.testing.assert_allclose(
+        sampling.density_weights(cosines, dim), [[min(q) / x for x in q]], rtol=1e-5
+    )

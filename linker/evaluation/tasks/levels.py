@@ -8,14 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from linker.dictionary import Dictionary
+from linker.dictionary import Dictionary, classes
+from linker.dictionary.classes import Classes
 from linker.errors import LinkerError
 from linker.text.normalize import normalize
-from linker.training import classes
-from linker.training.classes import Classes
 
 DEPTH = 4
-ROUNDS = {"test": 2, "validation": 1}  # how often one name of each class of the lowest level is drawn for each
+ROUNDS = {
+    "test": 2,
+    "validation": 1,
+}  # how often one name of each class of the lowest level is drawn for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +48,41 @@ def split(dictionary: Dictionary, root: str, seed: int, depth: int = DEPTH) -> l
         LinkerError: there is no such concept, or too little of a hierarchy below it.
     """
     if len(dictionary.rows(root)) != 1:
-        raise LinkerError(f"{root!r} is no concept of the dictionary; give the id of one, e.g. {dictionary.ids[0]}")
+        raise LinkerError(
+            f"{root!r} is no concept of the dictionary; give the id of one, e.g. {dictionary.ids[0]}"
+        )
     table, ids = dictionary.table(normalize), dictionary.ids
     groups = dictionary.hierarchy.levels(depth, dictionary.rows(root)[0])
     below = np.flatnonzero(np.diff(groups[-1].indptr))
-    own = csr_matrix((np.ones(len(below), np.int8), (below, np.zeros(len(below), np.int64))), shape=groups[-1].shape)
-    texts, every = classes.of_groups(table, own).texts, [classes.of_groups(table, part, ids) for part in groups]
-    bags = classes.bags([*texts, *(text for names in every for text in _above(dictionary, names.ids).texts)])
-    once = {text for text, new in zip(texts, ~np.isin(bags[: len(texts)], bags[len(texts) :]), strict=True) if new}
+    own = csr_matrix(
+        (np.ones(len(below), np.int8), (below, np.zeros(len(below), np.int64))),
+        shape=groups[-1].shape,
+    )
+    texts, every = (
+        classes.of_groups(table, own).texts,
+        [classes.of_groups(table, part, ids) for part in groups],
+    )
+    bags = classes.bags(
+        [*texts, *(text for names in every for text in _above(dictionary, names.ids).texts)]
+    )
+    once = {
+        text
+        for text, new in zip(texts, ~np.isin(bags[: len(texts)], bags[len(texts) :]), strict=True)
+        if new
+    }
     levels = [_of(names, once) for names in every]
     if few := [f"level {k}: {names.count}" for k, names in enumerate(levels, 1) if names.count < 2]:
         expected = f"two or more on each of {depth} levels with names below them"
-        raise LinkerError(f"below {root} stand too few concepts ({', '.join(few)}); expected: {expected}; take another root")
+        raise LinkerError(
+            f"below {root} stand too few concepts ({', '.join(few)}); expected: {expected}; take another root"
+        )
     drawn = _drawn(levels[-1], seed)
     made = []
     for names in levels:
-        splits = [names[np.flatnonzero([drawn.get(text, "train") == kind for text in names.texts])] for kind in ("train", *ROUNDS)]
+        splits = [
+            names[np.flatnonzero([drawn.get(text, "train") == kind for text in names.texts])]
+            for kind in ("train", *ROUNDS)
+        ]
         made.append(Level(splits[0], splits[2], splits[1], _above(dictionary, names.ids)))
     return made
 
@@ -69,7 +90,10 @@ def split(dictionary: Dictionary, root: str, seed: int, depth: int = DEPTH) -> l
 def _above(dictionary: Dictionary, ids: Sequence[str]) -> Classes:
     """The names of some concepts, each a class of its own."""
     own = [dictionary.rows(i)[0] for i in ids]
-    groups = csr_matrix((np.ones(len(own), np.int8), (own, np.arange(len(own)))), shape=(len(dictionary), len(dictionary)))
+    groups = csr_matrix(
+        (np.ones(len(own), np.int8), (own, np.arange(len(own)))),
+        shape=(len(dictionary), len(dictionary)),
+    )
     found = classes.of_groups(dictionary.table(normalize), groups)
     return Classes(found.texts, np.array([int(i) for i in found.ids], np.int64)[found.labels], ids)
 
@@ -81,14 +105,21 @@ def _of(names: Classes, texts: set[str]) -> Classes:
 def _drawn(names: Classes, seed: int) -> dict[str, str]:
     """Which names are drawn, and for what."""
     random, drawn = np.random.default_rng((seed, 0)), dict[str, str]()
-    members, left = [random.permutation(rows) for rows in names.of(np.arange(names.count))], names.sizes
+    members, left = (
+        [random.permutation(rows) for rows in names.of(np.arange(names.count))],
+        names.sizes,
+    )
     labels: dict[str, list[int]] = {}
     for text, label in zip(names.texts, names.labels.tolist(), strict=True):
         labels.setdefault(text, []).append(label)
     for kind, rounds in ROUNDS.items():
         for _ in range(rounds):
             for rows in members:
-                free = (t for t in (names.texts[row] for row in rows) if t not in drawn and (left[labels[t]] > 1).all())
+                free = (
+                    t
+                    for t in (names.texts[row] for row in rows)
+                    if t not in drawn and (left[labels[t]] > 1).all()
+                )
                 if text := next(free, ""):
                     drawn[text] = kind
                     left[labels[text]] -= 1

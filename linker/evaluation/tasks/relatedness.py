@@ -36,7 +36,13 @@ def read(path: files.Pathlike, on_error: OnError = stop) -> list[Pair]:
     header = lines[0][1].split("\t") if lines else []
     if not set(columns) <= set(header):
         shown = "\t".join(header)
-        raise InputError(path, "the columns are not there", line=1, value=shown, expected="a header with term1, term2 and score")
+        raise InputError(
+            path,
+            "the columns are not there",
+            line=1,
+            value=shown,
+            expected="a header with term1, term2 and score",
+        )
     pairs = []
     for number, line in lines[1:]:
         values = dict(zip(header, line.split("\t"), strict=False))
@@ -45,7 +51,15 @@ def read(path: files.Pathlike, on_error: OnError = stop) -> list[Pair]:
         except ValueError:
             score = float("nan")
         if not np.isfinite(score) or not values.get("term1") or not values.get("term2"):
-            on_error(InputError(path, "the line is no judged pair", line=number, value=line, expected="two terms and a number"))
+            on_error(
+                InputError(
+                    path,
+                    "the line is no judged pair",
+                    line=number,
+                    value=line,
+                    expected="two terms and a number",
+                )
+            )
             continue
         pairs.append(Pair(values["term1"], values["term2"], score))
     if not pairs:
@@ -53,7 +67,9 @@ def read(path: files.Pathlike, on_error: OnError = stop) -> list[Pair]:
     return pairs
 
 
-def correlation(encode: Callable[[Sequence[str]], NDArray[np.float32]], pairs: Sequence[Pair]) -> float:
+def correlation(
+    encode: Callable[[Sequence[str]], NDArray[np.float32]], pairs: Sequence[Pair]
+) -> float:
     """Spearman's rank correlation of cosines with judgements; NaN where all cosines are the same.
 
     A term that the encoder knows nothing of has the zero vector, and the cosine 0 to any other.

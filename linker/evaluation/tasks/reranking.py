@@ -13,7 +13,7 @@ from linker import metrics
 from linker.dictionary import NameTable
 from linker.encoders.words import WordVectors, tokens, unit
 from linker.errors import LinkerError
-from linker.extras import install_hint
+from linker.version import install_hint
 
 CONCEPTS = 20
 _NAMES = 400  # names that are looked through for so many concepts at first
@@ -31,7 +31,9 @@ class Question:
     right: NDArray[np.bool_]
 
 
-def questions(queries: Sequence[tuple[str, frozenset[int]]], table: NameTable, concepts: int = CONCEPTS) -> list[Question]:
+def questions(
+    queries: Sequence[tuple[str, frozenset[int]]], table: NameTable, concepts: int = CONCEPTS
+) -> list[Question]:
     """Find the candidates of mentions: all names of the concepts whose best name BM25 likes most.
 
     Args:
@@ -43,7 +45,9 @@ def questions(queries: Sequence[tuple[str, frozenset[int]]], table: NameTable, c
     try:
         import bm25s
     except ModuleNotFoundError:
-        raise LinkerError(f"candidates are found by bm25s, which is not installed: {install_hint('tasks')}") from None
+        raise LinkerError(
+            f"candidates are found by bm25s, which is not installed: {install_hint('tasks')}"
+        ) from None
     of_name = np.split(table.concepts, table.indptr[1:-1])
     names_of: dict[int, list[int]] = {}
     for row, own in enumerate(of_name):
@@ -61,18 +65,24 @@ def questions(queries: Sequence[tuple[str, frozenset[int]]], table: NameTable, c
     return made
 
 
-def _concepts(index: Any, query: str, of_name: Sequence[NDArray[np.int32]], wanted: int, names: int) -> list[int]:
+def _concepts(
+    index: Any, query: str, of_name: Sequence[NDArray[np.int32]], wanted: int, names: int
+) -> list[int]:
     """The first concepts among the names that BM25 finds; names that share no word with the query are none."""
     count = min(_NAMES, names)
     while True:
         rows, scores = index.retrieve([tokens(query)], k=count, show_progress=False)
-        found = dict.fromkeys(c for row in rows[0][scores[0] > 0].tolist() for c in of_name[row].tolist())
+        found = dict.fromkeys(
+            c for row in rows[0][scores[0] > 0].tolist() for c in of_name[row].tolist()
+        )
         if len(found) >= wanted or count == names or not scores[0][-1] > 0:
             return list(found)[:wanted]
         count = min(2 * count, names)
 
 
-def mean_average_precisions(asked: Sequence[Question], similarity: Similarity) -> NDArray[np.float64]:
+def mean_average_precisions(
+    asked: Sequence[Question], similarity: Similarity
+) -> NDArray[np.float64]:
     """Average precision of each question, candidates by falling similarity, equal ones in the order given."""
     found = []
     for question in asked:
@@ -85,7 +95,9 @@ def jaccard(query: str, names: Sequence[str]) -> NDArray[np.float64]:
     """Words in common, as a share of the words of both."""
     own = set(tokens(query))
     others = [set(tokens(name)) for name in names]
-    return np.array([len(own & other) / len(own | other) if own | other else 0.0 for other in others])
+    return np.array(
+        [len(own & other) / len(own | other) if own | other else 0.0 for other in others]
+    )
 
 
 def cosine(encode: Callable[[Sequence[str]], NDArray[np.float32]]) -> Similarity:
@@ -107,7 +119,9 @@ def word_mover(words: WordVectors) -> Similarity:
     try:
         import ot
     except ModuleNotFoundError:
-        raise LinkerError(f"the word mover's distance is computed by POT, which is not installed: {install_hint('tasks')}") from None
+        raise LinkerError(
+            f"the word mover's distance is computed by POT, which is not installed: {install_hint('tasks')}"
+        ) from None
 
     def bag(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         known = [word for word in tokens(name) if word in words.row]
@@ -119,7 +133,11 @@ def word_mover(words: WordVectors) -> Similarity:
         found = []
         for name in names:
             other, theirs = bag(name)
-            found.append(-ot.emd2(weights, theirs, ot.dist(own, other, "euclidean")) if len(own) and len(other) else -np.inf)
+            found.append(
+                -ot.emd2(weights, theirs, ot.dist(own, other, "euclidean"))
+                if len(own) and len(other)
+                else -np.inf
+            )
         return np.array(found, np.float64)
 
     return similarity

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from linker import metrics
 from linker.candidates.dense import ranks
 from linker.dictionary import Dictionary
+from linker.dictionary.classes import Classes, Rows, of_concepts, retrieval
 from linker.encoders.words import unit
 from linker.text.normalize import normalize
-from linker.training.classes import Classes, Rows, of_concepts, retrieval
 
 MOST_WORDS = 6  # of a name; longer ones are left out
 
@@ -50,19 +50,36 @@ def coarse(dictionary: Dictionary) -> Classes:
     hierarchy = dictionary.hierarchy
     rows = np.arange(len(dictionary), dtype=np.int32)
     parents, children = hierarchy.parents(rows), hierarchy.children(rows)
-    above = np.array([up[0] if len(up) and not len(down) else row for row, up, down in zip(rows, parents, children, strict=True)])
-    return _short(Classes(names.texts, np.unique(above[names.labels], return_inverse=True)[1].astype(np.int64)))
+    above = np.array(
+        [
+            up[0] if len(up) and not len(down) else row
+            for row, up, down in zip(rows, parents, children, strict=True)
+        ]
+    )
+    return _short(
+        Classes(
+            names.texts, np.unique(above[names.labels], return_inverse=True)[1].astype(np.int64)
+        )
+    )
 
 
 def _concepts(dictionary: Dictionary, names: Classes) -> Classes:
     """Classes whose labels are rows of concepts."""
     table = dictionary.table(normalize)
     row_of = {text: row for row, text in enumerate(table.texts)}
-    return Classes(names.texts, np.array([table.concepts[table.indptr[row_of[text]]] for text in names.texts], np.int64))
+    return Classes(
+        names.texts,
+        np.array([table.concepts[table.indptr[row_of[text]]] for text in names.texts], np.int64),
+    )
 
 
 def _short(names: Classes) -> Classes:
-    return names.relabelled(np.array([row for row, text in enumerate(names.texts) if len(text.split()) <= MOST_WORDS], np.int64))
+    return names.relabelled(
+        np.array(
+            [row for row, text in enumerate(names.texts) if len(text.split()) <= MOST_WORDS],
+            np.int64,
+        )
+    )
 
 
 def split(names: Classes, zero_shot: int, seed: int) -> Split:
@@ -86,7 +103,9 @@ def split(names: Classes, zero_shot: int, seed: int) -> Split:
     return Split(train, validation, test, names.relabelled(np.flatnonzero(part == 3)))
 
 
-def medmentions(train: Iterable[tuple[str, str]], test: Iterable[tuple[str, str]], seed: int) -> Split:
+def medmentions(
+    train: Iterable[tuple[str, str]], test: Iterable[tuple[str, str]], seed: int
+) -> Split:
     """Split mentions, (name, concept) pairs, as published: one list to train on, the other to test on.
 
     Test mentions are distinct; those whose name the training list has for their concept are `repeated`, those of other concepts
@@ -95,9 +114,14 @@ def medmentions(train: Iterable[tuple[str, str]], test: Iterable[tuple[str, str]
     known = list(dict.fromkeys((normalize(name), concept) for name, concept in train))
     there = set(known)
     every = list(dict.fromkeys((normalize(name), concept) for name, concept in test))
-    asked, again = [pair for pair in every if pair not in there], [pair for pair in every if pair in there]
+    asked, again = (
+        [pair for pair in every if pair not in there],
+        [pair for pair in every if pair in there],
+    )
     label = {concept: i for i, concept in enumerate(dict.fromkeys(concept for _, concept in known))}
-    names = Classes([name for name, _ in known], np.array([label[concept] for _, concept in known], np.int64))
+    names = Classes(
+        [name for name, _ in known], np.array([label[concept] for _, concept in known], np.int64)
+    )
     random = np.random.default_rng((seed, 1))
     order = random.permutation(len(names))
     labels, first, count = np.unique(names.labels[order], return_index=True, return_counts=True)
@@ -110,7 +134,10 @@ def medmentions(train: Iterable[tuple[str, str]], test: Iterable[tuple[str, str]
         names[held],
         Classes([name for name, _ in seen], np.array([i for _, i in seen], np.int64)),
         Classes([name for name, _ in new], codes),
-        Classes([name for name, _ in again], np.array([label[concept] for _, concept in again], np.int64)),
+        Classes(
+            [name for name, _ in again],
+            np.array([label[concept] for _, concept in again], np.int64),
+        ),
     )
 
 
@@ -123,12 +150,18 @@ def retrieved(encode: Encode, asked: Classes, ranked: Classes | None = None) -> 
     if ranked is not None:
         texts, others, right = retrieval(asked, ranked)
         some = [row for row, rows in enumerate(right) if len(rows)]
-        return ranks(unit(encode([texts[row] for row in some])), unit(encode(others)), [right[row] for row in some])
+        return ranks(
+            unit(encode([texts[row] for row in some])),
+            unit(encode(others)),
+            [right[row] for row in some],
+        )
     right = [rows[rows != row] for row, rows in enumerate(asked.of(asked.labels))]
     some = [row for row, rows in enumerate(right) if len(rows)]
     names = unit(encode(asked.texts))
     found = ranks(names[some], names, [right[row] for row in some])
-    own = [places[0] for places in ranks(names[some], names, [np.array([row]) for row in some])]  # where a name finds itself
+    own = [
+        places[0] for places in ranks(names[some], names, [np.array([row]) for row in some])
+    ]  # where a name finds itself
     return [places - (places > place) for places, place in zip(found, own, strict=True)]
 
 
@@ -139,4 +172,8 @@ def scores(found: Sequence[Rows]) -> dict[str, NDArray[np.float64]]:
         "map", "acc" and "mrr": average precision, whether the first name is right, reciprocal rank of the first that is.
     """
     first = np.array([places[0] for places in found])
-    return {"map": metrics.average_precisions(found), "acc": metrics.hits(first, 1), "mrr": metrics.reciprocal_ranks(first)}
+    return {
+        "map": metrics.average_precisions(found),
+        "acc": metrics.hits(first, 1),
+        "mrr": metrics.reciprocal_ranks(first),
+    }

@@ -31,24 +31,44 @@ def test_without_differences_there_is_no_correlation() -> None:
 
 
 def test_reading(tmp_path: Path) -> None:
-    (tmp_path / "p.tsv").write_text('term1\tterm2\tscore\nfever\ta "high" fever\t3.5\ncold\tflu\t-1\n')
-    assert read(tmp_path / "p.tsv") == [Pair("fever", 'a "high" fever', 3.5), Pair("cold", "flu", -1)]
+    (tmp_path / "p.tsv").write_text(
+        'term1\tterm2\tscore\nfever\ta "high" fever\t3.5\ncold\tflu\t-1\n'
+    )
+    assert read(tmp_path / "p.tsv") == [
+        Pair("fever", 'a "high" fever', 3.5),
+        Pair("cold", "flu", -1),
+    ]
 
 
 @pytest.mark.parametrize(
-    "line", ["fever\tcold", "fever\tcold\t", "fever\tcold\thigh", "fever\tcold\tnan", "\tcold\t3", "fever\x00\tcold\t3"]
+    "line",
+    [
+        "fever\tcold",
+        "fever\tcold\t",
+        "fever\tcold\thigh",
+        "fever\tcold\tnan",
+        "\tcold\t3",
+        "fever\x00\tcold\t3",
+    ],
 )
 def test_a_missing_score_is_named_and_may_be_skipped(tmp_path: Path, line: str) -> None:
     path = tmp_path / "p.tsv"
     path.write_text(f"term1\tterm2\tscore\na\tb\t1\n{line}\n")
-    with pytest.raises(LinkerError, match=r"p.tsv, line 3: (the line is no judged pair|the file is binary)"):
+    with pytest.raises(
+        LinkerError, match=r"p.tsv, line 3: (the line is no judged pair|the file is binary)"
+    ):
         read(path)
     skip = Skip()
     assert (read(path, skip), skip.count) == ([Pair("a", "b", 1)], 1)
 
 
 @pytest.mark.parametrize(
-    ("content", "problem"), [("", "the columns are not there"), ("a\tb\n", "line 1"), ("term1\tterm2\tscore\n", "no pairs")]
+    ("content", "problem"),
+    [
+        ("", "the columns are not there"),
+        ("a\tb\n", "line 1"),
+        ("term1\tterm2\tscore\n", "no pairs"),
+    ],
 )
 def test_no_pairs(tmp_path: Path, content: str, problem: str) -> None:
     (tmp_path / "p.tsv").write_text(content)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linker import Dictionary
+from linker.dictionary.classes import Classes
 from linker.evaluation.tasks import synonyms
-from linker.training.classes import Classes
 
 VECTORS = {"a": (1, 0), "b": (0.8, 0.6), "c": (0, 1), "d": (-1, 0), "e": (0.6, 0.8)}
 
@@ -35,12 +35,21 @@ def test_names_that_are_asked_are_not_ranked() -> None:
 
 
 def test_asked_against_ranked() -> None:
-    made = synonyms.scores(synonyms.retrieved(encode, classes(e=1, a=7), classes(a=0, b=1, c=1, d=2)))
+    made = synonyms.scores(
+        synonyms.retrieved(encode, classes(e=1, a=7), classes(a=0, b=1, c=1, d=2))
+    )
     # e: b .96, c .8, a .6, d -.6; a has no class among them
-    assert {name: values.tolist() for name, values in made.items()} == {"map": [1.0], "acc": [1.0], "mrr": [1.0]}
+    assert {name: values.tolist() for name, values in made.items()} == {
+        "map": [1.0],
+        "acc": [1.0],
+        "mrr": [1.0],
+    }
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=2, max_size=9), st.integers(0, 99))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=2, max_size=9),
+    st.integers(0, 99),
+)
 @settings(deadline=None)
 def test_slow_twin(names: list[tuple[int, int]], seed: int) -> None:
     """Some names have the same vector."""
@@ -49,13 +58,17 @@ def test_slow_twin(names: list[tuple[int, int]], seed: int) -> None:
     texts = [f"{i}" for i in range(len(names))]
     vectors = {text: directions[which] for text, (_, which) in zip(texts, names, strict=True)}
     labels = np.array([label for label, _ in names], np.int64)
-    found = synonyms.retrieved(lambda some: np.array([vectors[text] for text in some], np.float32), Classes(texts, labels))
+    found = synonyms.retrieved(
+        lambda some: np.array([vectors[text] for text in some], np.float32), Classes(texts, labels)
+    )
     made = synonyms.scores(found)
     expected = []
     for row in range(len(names)):
         others = [other for other in range(len(names)) if other != row]
         unit = {text: v / np.linalg.norm(v) for text, v in vectors.items()}
-        others.sort(key=lambda other: (-round(float(unit[texts[row]] @ unit[texts[other]]), 5), other))
+        others.sort(
+            key=lambda other: (-round(float(unit[texts[row]] @ unit[texts[other]]), 5), other)
+        )
         places = [place for place, other in enumerate(others, 1) if labels[other] == labels[row]]
         if places:
             expected.append(np.mean([i / place for i, place in enumerate(places, 1)]))
@@ -87,7 +100,13 @@ def named(names: Classes) -> dict[str, list[str]]:
 def test_fine_classes_are_concepts(dictionary: Dictionary) -> None:
     """Without the name of two concepts, the same words in another order, and a name of more than six words."""
     found = {frozenset(texts) for texts in named(synonyms.fine(dictionary)).values()}
-    expected = ["disease|illness", "tumor|mass of cells", "lymphoma|lymph tumor", "blood disease", "leukemia|blood cancer"]
+    expected = [
+        "disease|illness",
+        "tumor|mass of cells",
+        "lymphoma|lymph tumor",
+        "blood disease",
+        "leukemia|blood cancer",
+    ]
     assert {"|".join(sorted(texts)) for texts in found} == {
         "|".join(sorted(e.split("|"))) for e in [*expected, "acute leukemia|sudden leukemia"]
     }
@@ -113,11 +132,16 @@ def test_splits(labels: list[int], zero_shot: int, seed: int) -> None:
     assert made.zero_shot.count == min(zero_shot, names.count)
     for part in parts[:3]:  # the same label is the same class
         assert all(
-            made.train.texts[int(np.flatnonzero(made.train.labels == label)[0])].split()[0] == text.split()[0]
+            made.train.texts[int(np.flatnonzero(made.train.labels == label)[0])].split()[0]
+            == text.split()[0]
             for text, label in zip(part.texts, part.labels, strict=True)
         )
     sizes = np.bincount(own)
-    kept = [size for label, size in enumerate(sizes) if f"{label}" not in {text.split()[0] for text in made.zero_shot.texts}]
+    kept = [
+        size
+        for label, size in enumerate(sizes)
+        if f"{label}" not in {text.split()[0] for text in made.zero_shot.texts}
+    ]
     assert len(made.test) == sum(min(2, size - 1) for size in kept)
     assert len(made.validation) == sum(min(2, max(0, size - 3)) for size in kept)
     again = synonyms.split(names, zero_shot, seed)
@@ -126,7 +150,14 @@ def test_splits(labels: list[int], zero_shot: int, seed: int) -> None:
 
 def test_mentions_that_repeat_are_apart() -> None:
     train = [("Fever", "C1"), ("fever", "C1"), ("pyrexia", "C1"), ("cold", "C2")]
-    test = [("fever", "C1"), ("high fever", "C1"), ("High-Fever", "C1"), ("fever", "C2"), ("rash", "C3"), ("rashes", "C3")]
+    test = [
+        ("fever", "C1"),
+        ("high fever", "C1"),
+        ("High-Fever", "C1"),
+        ("fever", "C2"),
+        ("rash", "C3"),
+        ("rashes", "C3"),
+    ]
     made = synonyms.medmentions(train, test, 0)
     assert sorted(made.train.texts + made.validation.texts) == ["cold", "fever", "pyrexia"]
     assert (made.test.texts, made.test.labels.tolist()) == (["high fever", "fever"], [0, 1])

@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from linker.dictionary import NameTable
+from linker.dictionary.hierarchy import Hierarchy
 from linker.errors import LinkerError
-from linker.hierarchy import Hierarchy
 
-_HELD_OUT, _SHOTS = 5, 10  # keep these random draws apart from those of training.sampling and ranker.ground
+_HELD_OUT, _SHOTS = (
+    5,
+    10,
+)  # keep these random draws apart from those of training.sampling and ranker.ground
 _AT_ONCE = 1000  # names that are compared with others at once
 
 Rows = NDArray[np.int64]
@@ -47,18 +50,27 @@ class Classes:
     def relabelled(self, rows: Rows) -> Classes:
         """Some names, with labels from 0 on."""
         labels, own = np.unique(self.labels[rows], return_inverse=True)
-        return Classes([self.texts[row] for row in rows], own.astype(np.int64), [self.ids[i] for i in labels] if self.ids else ())
+        return Classes(
+            [self.texts[row] for row in rows],
+            own.astype(np.int64),
+            [self.ids[i] for i in labels] if self.ids else (),
+        )
 
     @cached_property
     def members(self) -> tuple[Rows, Rows]:
         """The names class by class, and where each class begins: (n,) and (count + 1,)."""
-        return np.argsort(self.labels, kind="stable"), np.searchsorted(np.sort(self.labels), np.arange(self.count + 1))
+        return np.argsort(self.labels, kind="stable"), np.searchsorted(
+            np.sort(self.labels), np.arange(self.count + 1)
+        )
 
     def of(self, labels: Rows) -> list[Rows]:
         """The names of each of some classes; none of a class that there is not."""
         order, start = self.members
         count = len(start) - 1
-        return [order[start[label] : start[label + 1]] if label < count else order[:0] for label in labels.tolist()]
+        return [
+            order[start[label] : start[label + 1]] if label < count else order[:0]
+            for label in labels.tolist()
+        ]
 
     @cached_property
     def spelling(self) -> Rows:
@@ -89,7 +101,9 @@ class Classes:
         for i in range(0, len(names), _AT_ONCE):
             part = slice(i, i + _AT_ONCE)
             own, theirs = labels[self.spelling[names[part]]], labels[self.spelling[others[part]]]
-            made[part] = ((own[:, None, :, None] == theirs[:, :, None]) & (own >= 0)[:, None, :, None]).any((2, 3))
+            made[part] = (
+                (own[:, None, :, None] == theirs[:, :, None]) & (own >= 0)[:, None, :, None]
+            ).any((2, 3))
         return made
 
 
@@ -104,7 +118,11 @@ def of_concepts(table: NameTable, ids: Sequence[str] = ()) -> Classes:
     codes = bags([table.texts[int(row)] for row in single])
     rows = single[np.sort(np.unique(codes, return_index=True)[1])]
     concepts, labels = np.unique(table.concepts[table.indptr[rows]], return_inverse=True)
-    return Classes([table.texts[int(row)] for row in rows], labels.astype(np.int64), [ids[c] for c in concepts] if ids else ())
+    return Classes(
+        [table.texts[int(row)] for row in rows],
+        labels.astype(np.int64),
+        [ids[c] for c in concepts] if ids else (),
+    )
 
 
 def of_groups(table: NameTable, groups: csr_matrix, ids: Sequence[str] = ()) -> Classes:
@@ -115,7 +133,12 @@ def of_groups(table: NameTable, groups: csr_matrix, ids: Sequence[str] = ()) -> 
         ids: of the concepts, by row; without them the columns are the ids.
     """
     shape = len(table), groups.shape[0]
-    member = csr_matrix((np.ones(len(table.concepts), np.int32), table.concepts, table.indptr), shape=shape) @ groups
+    member = (
+        csr_matrix(
+            (np.ones(len(table.concepts), np.int32), table.concepts, table.indptr), shape=shape
+        )
+        @ groups
+    )
     rows, group = (part.astype(np.int64) for part in csr_matrix(member).nonzero())
     kept = np.array([table.texts[int(row)] != "" for row in rows], bool)
     rows, group = rows[kept], group[kept]
@@ -123,11 +146,21 @@ def of_groups(table: NameTable, groups: csr_matrix, ids: Sequence[str] = ()) -> 
     rows, group = rows[order], group[order]
     kinds = group * (len(table) + 1) + bags(table.texts)[rows]
     first = np.sort(np.unique(kinds, return_index=True)[1])
-    made = Classes([table.texts[int(row)] for row in rows[first]], group[first], ids or [str(row) for row in range(groups.shape[0])])
+    made = Classes(
+        [table.texts[int(row)] for row in rows[first]],
+        group[first],
+        ids or [str(row) for row in range(groups.shape[0])],
+    )
     return made.relabelled(np.arange(len(made)))
 
 
-def of_level(table: NameTable, hierarchy: Hierarchy, level: int, root: int | None = None, ids: Sequence[str] = ()) -> Classes:
+def of_level(
+    table: NameTable,
+    hierarchy: Hierarchy,
+    level: int,
+    root: int | None = None,
+    ids: Sequence[str] = (),
+) -> Classes:
     """The names of the concepts below a level of the taxonomy, each in the classes above it (Fivez et al. 2021b, section 4.2).
 
     Args:
@@ -139,8 +172,16 @@ def of_level(table: NameTable, hierarchy: Hierarchy, level: int, root: int | Non
     """
     made = of_groups(table, hierarchy.levels(level, root)[-1], ids)
     if made.count < 2:
-        deep = (k for k in range(level - 1, 0, -1) if of_groups(table, hierarchy.levels(k, root)[-1], ids).count > 1)
-        remedy = f"set ground.level={k}, the deepest that has, or take" if (k := next(deep, 0)) else "take"
+        deep = (
+            k
+            for k in range(level - 1, 0, -1)
+            if of_groups(table, hierarchy.levels(k, root)[-1], ids).count > 1
+        )
+        remedy = (
+            f"set ground.level={k}, the deepest that has, or take"
+            if (k := next(deep, 0))
+            else "take"
+        )
         raise LinkerError(
             f"the hierarchy has {_counted(made.count, 'concept')} on level {level} with names below; expected: two or more; "
             f"{remedy} another ground.root, or a dictionary with more of a hierarchy (--hierarchy)"
@@ -148,7 +189,13 @@ def of_level(table: NameTable, hierarchy: Hierarchy, level: int, root: int | Non
     return made
 
 
-def of_parts(table: NameTable, hierarchy: Hierarchy, most: int, root: int | None = None, ids: Sequence[str] = ()) -> Classes:
+def of_parts(
+    table: NameTable,
+    hierarchy: Hierarchy,
+    most: int,
+    root: int | None = None,
+    ids: Sequence[str] = (),
+) -> Classes:
     """The names of the largest parts of a hierarchy: of a child of the root and of all below it (Fivez et al. 2021c, section 2.3).
 
     A child that is the parent of another one is no part. Names of several parts are left out, once the largest are chosen.
@@ -170,7 +217,11 @@ def of_parts(table: NameTable, hierarchy: Hierarchy, most: int, root: int | None
     names = of_groups(table, groups, ids)
     largest = np.argsort(-names.sizes, kind="stable")[:most]
     names = names[np.flatnonzero(np.isin(names.labels, largest))]
-    names = names.relabelled(np.flatnonzero(np.bincount(names.spelling)[names.spelling] == 1)) if len(names) else names
+    names = (
+        names.relabelled(np.flatnonzero(np.bincount(names.spelling)[names.spelling] == 1))
+        if len(names)
+        else names
+    )
     if names.count < 2:
         raise LinkerError(
             f"the hierarchy has {_counted(names.count, 'part')} below its root with names of their own; expected: two or more; "
@@ -195,7 +246,11 @@ def held_out(names: Classes, most: int, seed: int) -> NDArray[np.bool_]:
     order, start = names.members
     chosen = [order[start[drawn] + random.integers(names.sizes[drawn])]]
     more = np.minimum(most // max(1, len(drawn)), names.sizes[drawn] // 10) - 1
-    chosen += [random.permutation(rows)[:count] for rows, count in zip(names.of(drawn), more.tolist(), strict=True) if count > 0]
+    chosen += [
+        random.permutation(rows)[:count]
+        for rows, count in zip(names.of(drawn), more.tolist(), strict=True)
+        if count > 0
+    ]
     return np.isin(names.spelling, names.spelling[np.concatenate(chosen)])
 
 
@@ -227,7 +282,11 @@ def retrieval(asked: Classes, ranked: Classes) -> tuple[list[str], list[str], li
     right: dict[str, list[Rows]] = {}
     for text, own in zip(asked.texts, ranked.of(asked.labels), strict=True):
         right.setdefault(text, []).append(ranked.spelling[own])
-    return list(right), list(dict.fromkeys(ranked.texts)), [np.unique(np.concatenate(some)) for some in right.values()]
+    return (
+        list(right),
+        list(dict.fromkeys(ranked.texts)),
+        [np.unique(np.concatenate(some)) for some in right.values()],
+    )
 
 
 def bags(texts: Sequence[str]) -> Rows:

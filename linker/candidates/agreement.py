@@ -29,7 +29,9 @@ def agreed(
     Returns:
         For each name the places of its k best candidates, and their scores.
     """
-    votes: dict[Hashable, dict[_Name, float]] = defaultdict(dict)  # of a concept: the names that it is the first answer to, its score
+    votes: dict[Hashable, dict[_Name, float]] = defaultdict(
+        dict
+    )  # of a concept: the names that it is the first answer to, its score
     for name, ranking in rankings.items():
         for concepts, score in ranking:
             if score < ranking[0][1]:
@@ -38,7 +40,10 @@ def agreed(
                 votes[concept][name] = score
     found = {}
     for name, ranking in rankings.items():
-        others = [[score for i in concepts for other, score in votes.get(i, {}).items() if other != name] for concepts, _ in ranking]
+        others = [
+            [score for i in concepts for other, score in votes.get(i, {}).items() if other != name]
+            for concepts, _ in ranking
+        ]
         gained = np.array([0.0 if name in settled else max(0.0, *some, 0.0) for some in others])
         scores = np.array([score for _, score in ranking]) + weight * gained
         order = np.argsort(-scores, kind="stable")[:k]

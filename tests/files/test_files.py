@@ -17,8 +17,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linker import files, replacing
+from linker import files
 from linker.errors import InputError, LinkerError, OnError, Skip, ignore, stop
+from linker.files import replacing
 
 
 @pytest.fixture
@@ -26,7 +27,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "file"
 
 
-def lines(path: Path, content: bytes, limit: int | None = files.LINE_LIMIT) -> list[tuple[int, str]]:
+def lines(
+    path: Path, content: bytes, limit: int | None = files.LINE_LIMIT
+) -> list[tuple[int, str]]:
     path.write_bytes(content)
     return list(files.read_lines(path, limit=limit))
 
@@ -55,7 +58,10 @@ def test_only_line_feeds_end_lines(path: Path) -> None:
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r\n\ufeff")), st.booleans())
+@given(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r\n\ufeff")),
+    st.booleans(),
+)
 def test_any_text_is_read_back(path: Path, text: str, packed: bool) -> None:
     content = f"first\n{text}\n".encode()
     assert lines(path, gzip.compress(content) if packed else content)[1] == (2, text)
@@ -64,11 +70,26 @@ def test_any_text_is_read_back(path: Path, text: str, packed: bool) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a\nb\xe8c\n", "line 2: byte 0xe8 is not UTF-8: 'bèc\\n'; expected UTF-8; convert it: iconv -f LATIN1 -t UTF-8"),
-        ("a\n".encode("utf-16"), "line 1: the file is UTF-16; expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8"),
-        (b"a\n\x00\n", "line 2: the file is binary (it holds a NUL byte); expected text; give the text file itself, plain or gzip"),
-        (b"%PDF-1.7\n%\xe2\xe3\n", "line 1: the file is a PDF; expected text; export it as text, or take the file out of it"),
-        (b"PK\x03\x04\x14\x00", "line 1: the file is a zip archive (or a spreadsheet or document made of one); expected text; export it"),
+        (
+            b"a\nb\xe8c\n",
+            "line 2: byte 0xe8 is not UTF-8: 'bèc\\n'; expected UTF-8; convert it: iconv -f LATIN1 -t UTF-8",
+        ),
+        (
+            "a\n".encode("utf-16"),
+            "line 1: the file is UTF-16; expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8",
+        ),
+        (
+            b"a\n\x00\n",
+            "line 2: the file is binary (it holds a NUL byte); expected text; give the text file itself, plain or gzip",
+        ),
+        (
+            b"%PDF-1.7\n%\xe2\xe3\n",
+            "line 1: the file is a PDF; expected text; export it as text, or take the file out of it",
+        ),
+        (
+            b"PK\x03\x04\x14\x00",
+            "line 1: the file is a zip archive (or a spreadsheet or document made of one); expected text; export it",
+        ),
         (b"a" * 200_000, "line 1: the line has more than 100,000 characters: 'aaa"),
     ],
 )
@@ -79,7 +100,11 @@ def test_what_is_no_text(path: Path, content: bytes, message: str) -> None:
 def test_a_broken_gzip(path: Path) -> None:
     packed = gzip.compress(os.urandom(1000).hex().encode())
     start = f"{path}: the gzip data is broken after line 0 ("
-    for content in (packed[: len(packed) // 2], packed[:20] + b"\xff\xff\xff\xff" + packed[24:], packed[:-8] + b"\0" * 8):
+    for content in (
+        packed[: len(packed) // 2],
+        packed[:20] + b"\xff\xff\xff\xff" + packed[24:],
+        packed[:-8] + b"\0" * 8,
+    ):
         assert problem(path, content).startswith(start)
         assert problem(path, content).endswith("; fetch the file again")
 
@@ -88,8 +113,12 @@ def test_a_broken_gzip(path: Path) -> None:
 def test_the_limit_counts_characters(path: Path, sign: str) -> None:
     assert lines(path, f"\ufeff{sign * 50}\r\nb".encode(), 50) == [(1, sign * 50), (2, "b")]
     for length in (51, 52, *range(200, 220)):  # also where the bytes are cut inside a character
-        assert "line 1: the line has more than 50 characters: '" in problem(path, f"{sign * length}\n".encode(), 50)
-        assert "line 1: the line has more than 50 characters: '" in problem(path, f"a{sign * length}\n".encode(), 50)
+        assert "line 1: the line has more than 50 characters: '" in problem(
+            path, f"{sign * length}\n".encode(), 50
+        )
+        assert "line 1: the line has more than 50 characters: '" in problem(
+            path, f"a{sign * length}\n".encode(), 50
+        )
     assert lines(path, sign.encode() * 51, None) == [(1, sign * 51)]
 
 
@@ -101,10 +130,15 @@ def test_the_limit_counts_characters(path: Path, sign: str) -> None:
         (b"na\xefve", "byte 0xef is not UTF-8"),
         (b"a" * 51, "the line has more than 50 characters"),
         (b"a" * 1_000_000, "the line has more than 50 characters"),
-        ("é".encode() * 300 + b"\x00\xff", "the line has more than 50 characters"),  # whatever stands behind the limit
+        (
+            "é".encode() * 300 + b"\x00\xff",
+            "the line has more than 50 characters",
+        ),  # whatever stands behind the limit
     ],
 )
-def test_bad_lines_can_be_passed_over(path: Path, bad: bytes, message: str, pack: type[bytes]) -> None:
+def test_bad_lines_can_be_passed_over(
+    path: Path, bad: bytes, message: str, pack: type[bytes]
+) -> None:
     skip = Skip()
     for end in (b"\n", b"\r\n"):
         path.write_bytes(pack(end.join((bad, b"one", bad, bad, b"two", bad))))
@@ -116,7 +150,13 @@ def test_bad_lines_can_be_passed_over(path: Path, bad: bytes, message: str, pack
 
 
 @pytest.mark.parametrize(
-    "content", [b"%PDF-1.7\na\n", b"PK\x03\x04\na\n", "a\nb\n".encode("utf-16"), gzip.compress(b"a\n" * 999, mtime=0)[:-9]]
+    "content",
+    [
+        b"%PDF-1.7\na\n",
+        b"PK\x03\x04\na\n",
+        "a\nb\n".encode("utf-16"),
+        gzip.compress(b"a\n" * 999, mtime=0)[:-9],
+    ],
 )
 def test_what_is_no_text_at_all_cannot_be_passed_over(path: Path, content: bytes) -> None:
     path.write_bytes(content)
@@ -131,7 +171,9 @@ def one_megabyte(monkeypatch: pytest.MonkeyPatch) -> int:
     return 1_000_000
 
 
-def test_the_limit_of_long_lines_can_be_set(path: Path, one_megabyte: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_of_long_lines_can_be_set(
+    path: Path, one_megabyte: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     line = b"a" * (one_megabyte - 1) + b"\n"
     assert [len(text) for _, text in lines(path, line * 2, None)] == [one_megabyte - 1] * 2
     message = (
@@ -151,12 +193,17 @@ def test_long_lines_have_64_megabytes_unless_it_is_set(monkeypatch: pytest.Monke
     assert files.line_limit() == 64_000_000
     for wrong in ("0", "-1", "1.5", "many", "nan", "9" * 7):
         monkeypatch.setenv("LINKER_LINE_LIMIT", wrong)
-        with pytest.raises(LinkerError, match=f"LINKER_LINE_LIMIT={wrong}: expected a whole number of MB from 1, such as 64"):
+        with pytest.raises(
+            LinkerError,
+            match=f"LINKER_LINE_LIMIT={wrong}: expected a whole number of MB from 1, such as 64",
+        ):
             files.line_limit()
 
 
 @pytest.mark.parametrize("on_error", [stop, ignore])
-def test_a_line_beyond_the_limit_is_not_held_in_memory(path: Path, one_megabyte: int, on_error: OnError) -> None:
+def test_a_line_beyond_the_limit_is_not_held_in_memory(
+    path: Path, one_megabyte: int, on_error: OnError
+) -> None:
     with gzip.open(path, "wb", compresslevel=1) as file:
         for _ in range(64):
             file.write(b"a" * one_megabyte)
@@ -177,7 +224,9 @@ def test_a_file_that_is_read_whole_has_a_limit(path: Path, one_megabyte: int) ->
     path.write_bytes(gzip.compress(line * 8_000, 1))
     assert len(files.read_text(path)) == 8 * one_megabyte - 1
     path.write_bytes(gzip.compress(line * 8_000 + b"\n", 1))
-    with pytest.raises(InputError, match="file: the file, which must be read whole, has more than 8 MB; check"):
+    with pytest.raises(
+        InputError, match="file: the file, which must be read whole, has more than 8 MB; check"
+    ):
         files.read_text(path)
 
 
@@ -201,7 +250,9 @@ def test_json() -> None:
     assert files.parse_json('{"a": ["\\ud835\\udcb3", "\\\\ud800"]}') == {"a": ["𝒳", "\\ud800"]}
 
 
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="there is no /proc/self/mem, whose reading fails")
+@pytest.mark.skipif(
+    not Path("/proc/self/mem").exists(), reason="there is no /proc/self/mem, whose reading fails"
+)
 def test_a_file_that_cannot_be_read_from_the_start() -> None:
     with pytest.raises(InputError, match="/proc/self/mem: cannot be read: Input/output error"):
         files.open_binary("/proc/self/mem")
@@ -216,10 +267,14 @@ class Failing(io.BytesIO):
         return super().readline(size)
 
 
-def test_an_input_that_cannot_be_read_is_not_blamed_on_the_output(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_input_that_cannot_be_read_is_not_blamed_on_the_output(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(files, "open_binary", lambda _: Failing(b"a\nb\nc\n"))
     with (
-        pytest.raises(InputError, match=r"in\.txt: cannot be read after line 2: Input/output error"),
+        pytest.raises(
+            InputError, match=r"in\.txt: cannot be read after line 2: Input/output error"
+        ),
         files.write_aside(path) as output,
     ):
         output.writelines(text for _, text in files.read_lines("in.txt", on_error=Skip()))
@@ -234,8 +289,12 @@ def test_files_that_cannot_be_opened(path: Path, tmp_path: Path) -> None:
 
 
 def test_standard_input() -> None:
-    code = "from linker import files; print(list(files.read_lines('-')), list(files.read_lines('-')))"
-    run = subprocess.run([sys.executable, "-c", code], input=b"a\nb\n", capture_output=True, check=True)
+    code = (
+        "from linker import files; print(list(files.read_lines('-')), list(files.read_lines('-')))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], input=b"a\nb\n", capture_output=True, check=True
+    )
     assert run.stdout == b"[(1, 'a'), (2, 'b')] []\n"
 
 
@@ -265,7 +324,9 @@ def write_half(path: Path, error: type[BaseException]) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_a_failure_leaves_the_old_file(path: Path, tmp_path: Path, error: type[BaseException]) -> None:
+def test_a_failure_leaves_the_old_file(
+    path: Path, tmp_path: Path, error: type[BaseException]
+) -> None:
     path.write_text("old")
     with pytest.raises(error):
         write_half(path, error)
@@ -284,12 +345,17 @@ def test_gzip_output_is_the_same_each_time(tmp_path: Path) -> None:
 def test_outputs_that_cannot_be_written(path: Path, tmp_path: Path) -> None:
     path.write_text("mine")
     with (
-        pytest.raises(LinkerError, match="below: cannot be written: File exists; name another output with -o"),
+        pytest.raises(
+            LinkerError, match="below: cannot be written: File exists; name another output with -o"
+        ),
         files.write_aside(path / "below"),
     ):
         pass
     (tmp_path / "folder").mkdir()
-    with pytest.raises(LinkerError, match="folder: is a folder; name a file with -o"), files.write_aside(tmp_path / "folder"):
+    with (
+        pytest.raises(LinkerError, match="folder: is a folder; name a file with -o"),
+        files.write_aside(tmp_path / "folder"),
+    ):
         pass
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder"]
     assert path.read_text() == "mine"
@@ -304,10 +370,22 @@ def test_missing_folders_are_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "remedy"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device; free space or name another output with -o"),
-        (OSError(errno.EFBIG, "File too large"), "File too large; free space or name another output with -o"),
-        (OSError("10 requested and 4 written"), "10 requested and 4 written; free space or name another output with -o"),
-        (OSError(errno.EACCES, "Permission denied"), "Permission denied; name another output with -o"),
+        (
+            OSError(errno.ENOSPC, "No space left on device"),
+            "No space left on device; free space or name another output with -o",
+        ),
+        (
+            OSError(errno.EFBIG, "File too large"),
+            "File too large; free space or name another output with -o",
+        ),
+        (
+            OSError("10 requested and 4 written"),
+            "10 requested and 4 written; free space or name another output with -o",
+        ),
+        (
+            OSError(errno.EACCES, "Permission denied"),
+            "Permission denied; name another output with -o",
+        ),
     ],
 )
 def test_space_is_named_only_where_it_is_the_reason(error: OSError, remedy: str) -> None:
@@ -391,7 +469,9 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 def test_a_replacement_that_is_stopped_between_the_renames_leaves_the_old_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped: type[BaseException]
 ) -> None:
-    monkeypatch.setattr(replacing, "_exchange", lambda one, other: False)  # as on systems that cannot
+    monkeypatch.setattr(
+        replacing, "_exchange", lambda one, other: False
+    )  # as on systems that cannot
     with files.write_folder(tmp_path / "model") as folder:
         (folder / "m").write_text("old")
     replace, calls = os.replace, []

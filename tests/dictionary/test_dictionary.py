@@ -48,9 +48,17 @@ def test_a_concept_gives_back_what_was_read(tmp_path: Path) -> None:
     assert len(dictionary) == 4
     flu = dictionary.concept(1)
     assert (flu.id, flu.name, flu.namespace, flu.status) == ("A:2", "flu", "A", "current")
-    assert flu.names == (Name("flu", "A:2", "preferred"), Name("influenza", "A:2"), Name("grippe", "A:2"))
+    assert flu.names == (
+        Name("flu", "A:2", "preferred"),
+        Name("influenza", "A:2"),
+        Name("grippe", "A:2"),
+    )
     assert (flu.parents, flu.alt_ids) == (("A:1",), ("A:20", "A:99"))
-    assert (flu.definition, flu.types, flu.xrefs) == ("a viral infection", ("T1", "T2"), ("X:7", "Y:a|b"))
+    assert (flu.definition, flu.types, flu.xrefs) == (
+        "a viral infection",
+        ("T1", "T2"),
+        ("X:7", "Y:a|b"),
+    )
     assert dictionary.concept(2).parents == ("A:1", "A:2")
     assert dictionary.concept(3).names == (Name("cold", "B:1", "preferred"), Name("flu", "B:1"))
     assert dictionary.preferred_name(2) == "swine flu"
@@ -64,7 +72,12 @@ def test_all_records_come_back_from_the_readers(sample: Path) -> None:
     rows = {identifier: row for row, identifier in enumerate(dictionary.ids)}
     for read in medic.read(sample):
         made = dictionary.concept(rows[read.id])
-        assert (made.id, made.name, made.names, made.definition) == (read.id, read.name, read.names, read.definition)
+        assert (made.id, made.name, made.names, made.definition) == (
+            read.id,
+            read.name,
+            read.names,
+            read.definition,
+        )
         assert (made.types, made.namespace, made.xrefs) == (read.types, read.namespace, read.xrefs)
         assert set(made.parents) == set(read.parents)
         assert set(made.alt_ids) == set(read.alt_ids) - set(rows)
@@ -85,7 +98,10 @@ def test_several_files_and_filters(tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text("A:2||flue\nC:1||cough\n")
     both = Dictionary.read(write(tmp_path / "small.tsv", SMALL), other)
-    assert [(s.file, s.format, s.concepts) for s in both.sources] == [("small.tsv", "table", 4), ("other.txt", "biosyn", 2)]
+    assert [(s.file, s.format, s.concepts) for s in both.sources] == [
+        ("small.tsv", "table", 4),
+        ("other.txt", "biosyn", 2),
+    ]
     assert list(both.ids) == ["A:1", "A:2", "A:3", "B:1", "C:1"]
     assert [n.text for n in both.concept(1).names] == ["flu", "influenza", "grippe", "flue"]
     assert [n.kind for n in both.concept(1).names] == ["preferred", "exact", "exact", "exact"]
@@ -94,9 +110,14 @@ def test_several_files_and_filters(tmp_path: Path) -> None:
 
 
 def test_errors_name_file_and_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"small\.tsv, line 2: the concept name is empty: 'A:1'; expected a name"):
+    with pytest.raises(
+        InputError, match=r"small\.tsv, line 2: the concept name is empty: 'A:1'; expected a name"
+    ):
         read(tmp_path, "A:1\t\n")
-    with pytest.raises(InputError, match=r"small\.tsv, line 2: a parent is not there: 'A:9'; expected the id of a concept"):
+    with pytest.raises(
+        InputError,
+        match=r"small\.tsv, line 2: a parent is not there: 'A:9'; expected the id of a concept",
+    ):
         read(tmp_path, "A:1\tx\t\tA:9\n")
     skip = Skip()
     dictionary = read(tmp_path, "A:1\tx\t\tA:9\nA:1\t\n", on_error=skip)
@@ -110,7 +131,10 @@ def test_languages_are_for_umls_files_only(tmp_path: Path) -> None:
 
 def test_parents_are_lent_by_id_and_by_alternative_id(tmp_path: Path) -> None:
     poor = read(tmp_path, "A:1\tfever\nA:2\tflu\nA:30\tswine flu\nA:5\tbird flu\t\t\tA:6\n")
-    rich = write(tmp_path / "rich.tsv", "A:1\tfever\nA:2\tflu\t\tA:1\nA:3\tswine\t\tA:2\tA:30\nA:6\tbird\t\tA:3\n")
+    rich = write(
+        tmp_path / "rich.tsv",
+        "A:1\tfever\nA:2\tflu\t\tA:1\nA:3\tswine\t\tA:2\tA:30\nA:6\tbird\t\tA:3\n",
+    )
     lent = poor.with_parents(Dictionary.read(rich))
     assert parents(lent) == {"A:1": [], "A:2": ["A:1"], "A:30": ["A:2"], "A:5": ["A:30"]}
     assert parents(poor) == {"A:1": [], "A:2": [], "A:30": [], "A:5": []}  # untouched
@@ -122,7 +146,11 @@ def test_parents_are_lent_by_id_and_by_alternative_id(tmp_path: Path) -> None:
 def test_lending_climbs_over_parents_that_are_unknown(tmp_path: Path) -> None:
     poor = read(tmp_path, "A:1\ttop\nA:2\tside\nA:9\tleaf\n")
     rich = "A:1\ttop\nA:2\tside\nU:1\tu\t\tA:1|U:2\nU:2\tv\t\tA:2|U:1\nA:9\tleaf\t\tU:1\n"  # U:1 and U:2 are a cycle
-    assert parents(poor.with_parents(read(tmp_path, rich))) == {"A:1": [], "A:2": [], "A:9": ["A:1", "A:2"]}
+    assert parents(poor.with_parents(read(tmp_path, rich))) == {
+        "A:1": [],
+        "A:2": [],
+        "A:9": ["A:1", "A:2"],
+    }
 
 
 def test_lending_climbs_only_as_far_as_it_must(tmp_path: Path) -> None:
@@ -140,7 +168,12 @@ def test_lending_climbs_over_the_concept_itself_under_another_id(tmp_path: Path)
 def test_lending_leaves_concepts_that_the_lender_does_not_know(tmp_path: Path) -> None:
     mine = read(tmp_path, "A:1\ta\nA:2\tb\t\tB:1\nB:1\tc\nB:2\td\t\tB:1\n")
     lender = read(tmp_path, "A:1\ta\nA:2\tb\t\tA:1\n")
-    assert parents(mine.with_parents(lender)) == {"A:1": [], "A:2": ["A:1"], "B:1": [], "B:2": ["B:1"]}
+    assert parents(mine.with_parents(lender)) == {
+        "A:1": [],
+        "A:2": ["A:1"],
+        "B:1": [],
+        "B:2": ["B:1"],
+    }
 
 
 def test_adding_mentions_leaves_the_original_untouched(tmp_path: Path) -> None:
@@ -168,7 +201,9 @@ def test_adding_nothing_changes_nothing(tmp_path: Path) -> None:
     dictionary = read(tmp_path)
     same = dictionary.add([])
     assert list(same.names) == list(dictionary.names)
-    assert [same.columns[name].dtype for name in same.columns] == [dictionary.columns[name].dtype for name in same.columns]
+    assert [same.columns[name].dtype for name in same.columns] == [
+        dictionary.columns[name].dtype for name in same.columns
+    ]
 
 
 def test_table_joins_names_that_are_one_once_normalised(tmp_path: Path) -> None:
@@ -186,8 +221,13 @@ def test_table_joins_names_that_are_one_once_normalised(tmp_path: Path) -> None:
 def test_kinds_of_names_have_a_rank(tmp_path: Path) -> None:
     path = tmp_path / "kinds.obo"
     synonyms = ("a EXACT", "b NARROW", "c BROAD", "d RELATED", "e EXACT abbreviation")
-    lines = (f'synonym: "{text}" {rest} []' for text, rest in (synonym.split(" ", 1) for synonym in synonyms))
-    path.write_text("\n".join(["format-version: 1.2", "", "[Term]", "id: X:1", "name: x", *lines]) + "\n")
+    lines = (
+        f'synonym: "{text}" {rest} []'
+        for text, rest in (synonym.split(" ", 1) for synonym in synonyms)
+    )
+    path.write_text(
+        "\n".join(["format-version: 1.2", "", "[Term]", "id: X:1", "name: x", *lines]) + "\n"
+    )
     dictionary = Dictionary.read(path).add([("seen", ["X:1"])])
     assert [dictionary.name(row).kind for row in range(7)] == [
         "preferred",
@@ -203,10 +243,21 @@ def test_kinds_of_names_have_a_rank(tmp_path: Path) -> None:
 
 def test_names_rank_by_how_often_they_were_annotated_then_by_kind(tmp_path: Path) -> None:
     dictionary = read(tmp_path, "A:1\tache\tpain\nB:1\tPain\n")
-    annotations = [("pain", ["A:1"])] * 2 + [("PAIN", ["A:1"]), ("pains", ["B:1"]), ("pain", ["B:1"])]
+    annotations = [("pain", ["A:1"])] * 2 + [
+        ("PAIN", ["A:1"]),
+        ("pains", ["B:1"]),
+        ("pain", ["B:1"]),
+    ]
     added = dictionary.add(annotations[:3], normalize).add(annotations[3:], normalize)
     names = [(added.name(row).text, added.name(row).concept_id) for row in range(len(added.names))]
-    assert names == [("ache", "A:1"), ("pain", "A:1"), ("Pain", "B:1"), ("PAIN", "A:1"), ("pains", "B:1"), ("pain", "B:1")]
+    assert names == [
+        ("ache", "A:1"),
+        ("pain", "A:1"),
+        ("Pain", "B:1"),
+        ("PAIN", "A:1"),
+        ("pains", "B:1"),
+        ("pain", "B:1"),
+    ]
     assert added.columns["name.annotated"].tolist() == [0, 3, 1, 3, 1, 1]
     ranks = added.entry_rank.tolist()
     assert np.unique(ranks, return_inverse=True)[1].tolist() == [
@@ -233,18 +284,28 @@ def test_names_can_be_left_out(tmp_path: Path) -> None:
 
 
 def test_the_name_of_the_first_kind_stands_for_those_of_the_same_form(tmp_path: Path) -> None:
-    dictionary = read(tmp_path, "A:1\theat\tfever|Fever\nB:1\tFEVER\tfever\n").add([("fever!", ["A:1"])])
+    dictionary = read(tmp_path, "A:1\theat\tfever|Fever\nB:1\tFEVER\tfever\n").add(
+        [("fever!", ["A:1"])]
+    )
     table = dictionary.table(normalize)
     assert list(table.texts) == ["heat", "fever"]
     assert (table.indptr.tolist(), table.concepts.tolist()) == ([0, 1, 3], [0, 0, 1])
     assert [dictionary.names[e] for e in table.entries.tolist()] == ["heat", "fever!", "FEVER"]
     untrained = read(tmp_path, "A:1\theat\tfever|Fever\n")
-    assert [untrained.names[e] for e in untrained.table(normalize).entries.tolist()] == ["heat", "fever"]  # of one kind the first
+    assert [untrained.names[e] for e in untrained.table(normalize).entries.tolist()] == [
+        "heat",
+        "fever",
+    ]  # of one kind the first
 
 
 def named(indptr: list[int], concepts: list[int], entries: list[int]) -> NameTable:
     """A table of two names."""
-    return NameTable(Strings.of(["a", "b"]), np.array(indptr, np.int64), np.array(concepts, np.int32), np.array(entries, np.int32))
+    return NameTable(
+        Strings.of(["a", "b"]),
+        np.array(indptr, np.int64),
+        np.array(concepts, np.int32),
+        np.array(entries, np.int32),
+    )
 
 
 def test_a_table_that_fits_passes_the_check() -> None:
@@ -266,37 +327,56 @@ def test_a_table_that_fits_passes_the_check() -> None:
         (named([0, 1, 3], [0, 1, 2], [0, 1]), 3, 5, "overlap or leave gaps"),
     ],
 )
-def test_a_table_that_does_not_fit(table: NameTable, concepts: int, names: int, message: str) -> None:
+def test_a_table_that_does_not_fit(
+    table: NameTable, concepts: int, names: int, message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         table.check(concepts, names)
 
 
-def test_names_that_are_empty_once_normalised_find_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_names_that_are_empty_once_normalised_find_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.WARNING):
         table = read(tmp_path, "A:1\t?!\t...|fever\n").table(normalize)
     assert caplog.messages == ["2 names are empty once normalised and cannot be found"]
     assert list(table.texts) == ["", "fever"]
-    assert (table.indptr.tolist(), table.concepts.tolist(), table.entries.tolist()) == ([0, 0, 1], [0], [2])
-
-
-@given(st.lists(st.tuples(st.sampled_from(["a", "A", "b", "B ", "c", "!"]), st.integers(0, 3)), max_size=12))
-@settings(deadline=None, max_examples=40)
-def test_table_the_slow_way(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, int]]) -> None:
-    path = tmp_path_factory.getbasetemp() / "slow.tsv"
-    dictionary = Dictionary.read(write(path, "X:0\ta\tA|b\nX:1\tone\ta|A|B\nX:2\tC\tone|c\nX:3\tb\n")).add(
-        [(text, [f"X:{i}"]) for text, i in pairs], normalize
+    assert (table.indptr.tolist(), table.concepts.tolist(), table.entries.tolist()) == (
+        [0, 0, 1],
+        [0],
+        [2],
     )
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a", "A", "b", "B ", "c", "!"]), st.integers(0, 3)), max_size=12
+    )
+)
+@settings(deadline=None, max_examples=40)
+def test_table_the_slow_way(
+    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, int]]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "slow.tsv"
+    dictionary = Dictionary.read(
+        write(path, "X:0\ta\tA|b\nX:1\tone\ta|A|B\nX:2\tC\tone|c\nX:3\tb\n")
+    ).add([(text, [f"X:{i}"]) for text, i in pairs], normalize)
     table = dictionary.table(normalize)
     first = ["training", "preferred", "exact"]
 
     def place(row: int) -> tuple[int, int]:
         name = dictionary.name(row)
-        times = sum(normalize(text) == normalize(name.text) and f"X:{i}" == name.concept_id for text, i in pairs)
+        times = sum(
+            normalize(text) == normalize(name.text) and f"X:{i}" == name.concept_id
+            for text, i in pairs
+        )
         return -times, first.index(name.kind)
 
     expected: dict[str, dict[int, int]] = {}
     for row in sorted(range(len(dictionary.names)), key=place):
-        expected.setdefault(normalize(dictionary.names[row]), {}).setdefault(int(dictionary.name_concept[row]), row)
+        expected.setdefault(normalize(dictionary.names[row]), {}).setdefault(
+            int(dictionary.name_concept[row]), row
+        )
     found = {
         text: dict(zip(table.concepts[a:b].tolist(), table.entries[a:b].tolist(), strict=True))
         for text, a, b in zip(table.texts, table.indptr[:-1], table.indptr[1:], strict=True)
@@ -314,10 +394,14 @@ def test_saving_and_loading_give_the_same_columns_memory_mapped(tmp_path: Path) 
         assert loaded.columns[name].dtype == values.dtype
         assert isinstance(loaded.columns[name], np.memmap) or not len(values)
     assert (loaded.labels, loaded.sources) == (dictionary.labels, dictionary.sources)
-    assert [loaded.concept(row) for row in range(4)] == [dictionary.concept(row) for row in range(4)]
+    assert [loaded.concept(row) for row in range(4)] == [
+        dictionary.concept(row) for row in range(4)
+    ]
     assert loaded.old_ids == dictionary.old_ids
     assert loaded.hierarchy.ancestors([2])[0].tolist() == [0, 1]
-    loaded.add([("more", ["A:1"])]).save(tmp_path / "again")  # what is mapped can be extended and saved
+    loaded.add([("more", ["A:1"])]).save(
+        tmp_path / "again"
+    )  # what is mapped can be extended and saved
     assert len(Dictionary.load(tmp_path / "again").names) == 12
 
 
@@ -333,25 +417,45 @@ def test_loading_checks(tmp_path: Path) -> None:
 @pytest.mark.data
 def test_medic_of_2012_takes_its_parents_from_that_of_2017(data: Path) -> None:
     lender = Dictionary.read(data / "medic" / "CTD_diseases_2017-06-06.tsv.gz")
-    assert (len(lender), len(lender.names), lender.hierarchy.edges) == (11_865, 11_865 + 66_129, 20_018)
-    assert ([lender.ids[r] for r in lender.hierarchy.roots], lender.hierarchy.cycles()) == (["MESH:C"], [])
+    assert (len(lender), len(lender.names), lender.hierarchy.edges) == (
+        11_865,
+        11_865 + 66_129,
+        20_018,
+    )
+    assert ([lender.ids[r] for r in lender.hierarchy.roots], lender.hierarchy.cycles()) == (
+        ["MESH:C"],
+        [],
+    )
     assert sum(len(rows) > 1 for rows in lender.old_ids.values()) == 178
     dictionary = Dictionary.read(data / "medic" / "medic_06Jul2012.txt.gz").with_parents(lender)
     assert dictionary.hierarchy.cycles() == []
     row = dictionary.rows("MESH:D001943")[0]  # breast neoplasms
-    assert "MESH:D009369" in {dictionary.ids[a] for a in dictionary.hierarchy.ancestors([row])[0]}  # neoplasms
+    assert "MESH:D009369" in {
+        dictionary.ids[a] for a in dictionary.hierarchy.ancestors([row])[0]
+    }  # neoplasms
 
 
 def test_a_table_of_some_concepts() -> None:
     table = NameTable(
-        Strings.of(["", "flu", "fever", "β"]), np.array([0, 0, 2, 3, 5]), np.array([0, 1, 2, 1, 2], np.int32), np.arange(5, dtype=np.int32)
+        Strings.of(["", "flu", "fever", "β"]),
+        np.array([0, 0, 2, 3, 5]),
+        np.array([0, 1, 2, 1, 2], np.int32),
+        np.arange(5, dtype=np.int32),
     )
     some = table.among(np.array([False, True, False]))
     assert table.naming(np.array([False, True, False])).tolist() == [1, 3]
     assert list(some.texts) == ["flu", "β"]
-    assert (some.indptr.tolist(), some.concepts.tolist(), some.entries.tolist()) == ([0, 1, 2], [1, 1], [1, 3])
+    assert (some.indptr.tolist(), some.concepts.tolist(), some.entries.tolist()) == (
+        [0, 1, 2],
+        [1, 1],
+        [1, 3],
+    )
     some.check(3, 5)
-    assert list(table.among(np.ones(3, bool)).texts) == ["flu", "fever", "β"]  # the empty one stands for no concept
+    assert list(table.among(np.ones(3, bool)).texts) == [
+        "flu",
+        "fever",
+        "β",
+    ]  # the empty one stands for no concept
 
 
 @pytest.mark.parametrize(
@@ -368,23 +472,32 @@ def test_a_table_of_some_concepts() -> None:
         ("old.indptr", [0.5], "a list of rows is no list of whole numbers"),
     ],
 )
-def test_columns_that_do_not_fit_are_refused_though_signed(tmp_path: Path, column: str, value: list[object], reason: str) -> None:
+def test_columns_that_do_not_fit_are_refused_though_signed(
+    tmp_path: Path, column: str, value: list[object], reason: str
+) -> None:
     dictionary = read(tmp_path)
     old = dictionary.columns[column]
     new = np.array(value, old.dtype if column not in ("preferred", "old.indptr") else None)
     if column == "name.data":
         new = np.full(len(old), 255, np.uint8)
-    Dictionary(dictionary.columns | {column: new}, dictionary.labels, dictionary.sources).save(tmp_path / "saved")
+    Dictionary(dictionary.columns | {column: new}, dictionary.labels, dictionary.sources).save(
+        tmp_path / "saved"
+    )
     with pytest.raises(LinkerError) as caught:
         Dictionary.load(tmp_path / "saved")
-    assert str(caught.value).startswith(f"{tmp_path / 'saved'}: holds no dictionary as linker writes it (")
+    assert str(caught.value).startswith(
+        f"{tmp_path / 'saved'}: holds no dictionary as linker writes it ("
+    )
     assert reason in str(caught.value)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
 def test_a_dictionary_is_not_read_from_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for path, named in ((tmp_path / "pipe", f"a pipe ({tmp_path / 'pipe'})"), ("-", "standard input")):
+    for path, named in (
+        (tmp_path / "pipe", f"a pipe ({tmp_path / 'pipe'})"),
+        ("-", "standard input"),
+    ):
         with pytest.raises(LinkerError) as caught:
             Dictionary.read(path)
         assert str(caught.value) == f"a dictionary cannot be read from {named}; name a file"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from linker.hierarchy import Hierarchy
+from linker.dictionary.hierarchy import Hierarchy
 
 SIZE = 8
 EDGES = st.lists(st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1)), max_size=20)
@@ -20,7 +20,24 @@ EDGES = st.lists(st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1)), 
 #  3   4   5
 #      |
 #      6 (also directly under 0)
-DRAWN = Hierarchy.of(11, [(1, 0), (2, 0), (3, 1), (4, 1), (4, 2), (5, 2), (6, 4), (6, 0), (8, 9), (9, 8), (10, 9), (3, 3), (4, 1)])
+DRAWN = Hierarchy.of(
+    11,
+    [
+        (1, 0),
+        (2, 0),
+        (3, 1),
+        (4, 1),
+        (4, 2),
+        (5, 2),
+        (6, 4),
+        (6, 0),
+        (8, 9),
+        (9, 8),
+        (10, 9),
+        (3, 3),
+        (4, 1),
+    ],
+)
 
 
 def lists(rows: list[np.ndarray]) -> list[list[int]]:
@@ -35,7 +52,15 @@ def test_parents_and_children() -> None:
 
 
 def test_ancestors_hold_not_the_row_itself() -> None:
-    assert lists(DRAWN.ancestors([6, 3, 0, 7, 8, 10, 6])) == [[0, 1, 2, 4], [0, 1], [], [], [9], [8, 9], [0, 1, 2, 4]]
+    assert lists(DRAWN.ancestors([6, 3, 0, 7, 8, 10, 6])) == [
+        [0, 1, 2, 4],
+        [0, 1],
+        [],
+        [],
+        [9],
+        [8, 9],
+        [0, 1, 2, 4],
+    ]
     assert DRAWN.is_ancestor(0, 6)
     assert not DRAWN.is_ancestor(6, 0)
     assert not DRAWN.is_ancestor(8, 8)
@@ -51,20 +76,39 @@ def test_depth_roots_and_cycles() -> None:
     assert DRAWN.depth.tolist() == [0, 1, 1, 2, 2, 2, 1, 0, -1, -1, -1]
     assert DRAWN.roots.tolist() == [0]  # 7 has no child
     assert DRAWN.top == {0}
-    assert Hierarchy.of(4, [(1, 0), (3, 2)]).top == frozenset()  # two roots, each of which says something
+    assert (
+        Hierarchy.of(4, [(1, 0), (3, 2)]).top == frozenset()
+    )  # two roots, each of which says something
     assert lists(DRAWN.cycles()) == [[8, 9]]
 
 
 def members(groups: csr_matrix) -> dict[int, list[int]]:
     dense = groups.toarray()
     assert set(groups.data) <= {1}
-    return {group: np.flatnonzero(dense[:, group]).tolist() for group in np.unique(groups.indices).tolist()}
+    return {
+        group: np.flatnonzero(dense[:, group]).tolist()
+        for group in np.unique(groups.indices).tolist()
+    }
 
 
 # 0 is the root of 1, 2 and 9; 1 of 3 and 4; 2 of 4 and 5; 3 of 6, 4 of 6 and 7, 6 of 8. 9 and 5 end nowhere, 0 - 7 and 1 - 8 are
 # shortcuts, 10 stands elsewhere, and 11 and 12, below 3, are each other's parents.
-UP = {1: [0], 2: [0, 10], 3: [1], 4: [1, 2], 5: [2], 6: [3, 4], 7: [4, 0], 8: [6, 1], 9: [0], 11: [3, 12], 12: [11]}
-TAXONOMY = Hierarchy.of(13, [(child, parent) for child, parents in UP.items() for parent in parents])
+UP = {
+    1: [0],
+    2: [0, 10],
+    3: [1],
+    4: [1, 2],
+    5: [2],
+    6: [3, 4],
+    7: [4, 0],
+    8: [6, 1],
+    9: [0],
+    11: [3, 12],
+    12: [11],
+}
+TAXONOMY = Hierarchy.of(
+    13, [(child, parent) for child, parents in UP.items() for parent in parents]
+)
 
 
 def test_levels_of_a_taxonomy() -> None:
@@ -78,7 +122,9 @@ def test_levels_of_a_taxonomy() -> None:
 
 
 def test_levels_of_several_roots_and_of_one() -> None:
-    first, second = TAXONOMY.levels(2)  # 0 and 10 are the first level, so that 2 is below both, and 9 below 0
+    first, second = TAXONOMY.levels(
+        2
+    )  # 0 and 10 are the first level, so that 2 is below both, and 9 below 0
     assert members(first) == {0: [3, 4, 5, 6, 7, 8, 11], 10: [4, 5, 6, 7, 8]}
     assert members(second) == {1: [3, 4, 6, 7, 8, 11], 2: [4, 5, 6, 7, 8]}
     alone = Hierarchy.of(3, [(1, 0), (2, 1)])
@@ -87,12 +133,27 @@ def test_levels_of_several_roots_and_of_one() -> None:
 
 
 def test_under() -> None:
-    assert members(TAXONOMY.under([1, 4, 11])) == {1: [1, 3, 4, 6, 7, 8, 11, 12], 4: [4, 6, 7, 8], 11: [11, 12]}
+    assert members(TAXONOMY.under([1, 4, 11])) == {
+        1: [1, 3, 4, 6, 7, 8, 11, 12],
+        4: [4, 6, 7, 8],
+        11: [11, 12],
+    }
     assert members(TAXONOMY.under([])) == {}
 
 
 def test_distance() -> None:
-    pairs = [(3, 4, 2), (3, 5, 4), (6, 0, 1), (6, 2, 2), (3, 6, 3), (4, 4, 0), (7, 0, -1), (8, 9, 1), (10, 8, 2), (8, 8, 0)]
+    pairs = [
+        (3, 4, 2),
+        (3, 5, 4),
+        (6, 0, 1),
+        (6, 2, 2),
+        (3, 6, 3),
+        (4, 4, 0),
+        (7, 0, -1),
+        (8, 9, 1),
+        (10, 8, 2),
+        (8, 8, 0),
+    ]
     a, b, expected = zip(*pairs, strict=True)
     assert DRAWN.distance(a, b).tolist() == list(expected)
     assert DRAWN.distance(b, a).tolist() == list(expected)
@@ -140,7 +201,9 @@ def test_steps_and_ancestors_agree_with_networkx(edges: list[tuple[int, int]]) -
 def test_depth_and_cycles_agree_with_networkx(edges: list[tuple[int, int]]) -> None:
     hierarchy, up = Hierarchy.of(SIZE, edges), graph(edges)
     tops = [n for n in up if not up.out_degree(n)]
-    to_top = {n: [nx.shortest_path_length(up, n, t) for t in tops if nx.has_path(up, n, t)] for n in up}
+    to_top = {
+        n: [nx.shortest_path_length(up, n, t) for t in tops if nx.has_path(up, n, t)] for n in up
+    }
     depth = [min(to_top[n], default=-1) for n in range(SIZE)]
     assert hierarchy.depth.tolist() == depth
     strong = sorted(sorted(c) for c in nx.strongly_connected_components(up) if len(c) > 1)
@@ -154,10 +217,21 @@ def test_levels_agree_with_all_paths(edges: list[tuple[int, int]]) -> None:
     hierarchy, up = Hierarchy.of(SIZE, edges), graph(edges)
     part = {n: i for i, c in enumerate(nx.strongly_connected_components(up)) for n in c}
     up.remove_edges_from([(a, b) for a, b in up.edges if part[a] == part[b]])
-    level = {n: max((len(path) - 1 for path in nx.all_simple_paths(up, n, 0)), default=-1) for n in up if n} | {0: 0}
-    up.remove_edges_from([(a, b) for a, b in [*up.edges] if level[b] < 0 or level[a] != level[b] + 1])
+    level = {
+        n: max((len(path) - 1 for path in nx.all_simple_paths(up, n, 0)), default=-1)
+        for n in up
+        if n
+    } | {0: 0}
+    up.remove_edges_from(
+        [(a, b) for a, b in [*up.edges] if level[b] < 0 or level[a] != level[b] + 1]
+    )
     for k, groups in enumerate(hierarchy.levels(2, root=0), 1):
-        expected = {(n, g) for n in up for g in up if level[g] == k and level[n] > 2 and nx.has_path(up, n, g)}
+        expected = {
+            (n, g)
+            for n in up
+            for g in up
+            if level[g] == k and level[n] > 2 and nx.has_path(up, n, g)
+        }
         assert set(zip(*(x.tolist() for x in groups.nonzero()), strict=True)) == expected
 
 
@@ -167,7 +241,10 @@ def test_distance_agrees_with_networkx(edges: list[tuple[int, int]]) -> None:
     hierarchy, up = Hierarchy.of(SIZE, edges), graph(edges)
     lengths = {n: nx.single_source_shortest_path_length(up, n) for n in up}
     pairs = [(a, b) for a in range(SIZE) for b in range(SIZE)]
-    expected = [min((lengths[a][c] + lengths[b][c] for c in lengths[a] if c in lengths[b]), default=-1) for a, b in pairs]
+    expected = [
+        min((lengths[a][c] + lengths[b][c] for c in lengths[a] if c in lengths[b]), default=-1)
+        for a, b in pairs
+    ]
     assert hierarchy.distance(*zip(*pairs, strict=True)).tolist() == expected
 
 

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TextIO, cast
 
-from linker import replacing
 from linker.errors import InputError, LinkerError, OnError, stop
+from linker.files import replacing
 
 LINE_LIMIT = 100_000  # characters; a longer line of names or mentions is a damaged file, not data
 _LONG_LINE = 64  # MB; lines that hold a whole document or object may be as long, unless $LINKER_LINE_LIMIT says otherwise
@@ -80,7 +80,9 @@ def line_limit() -> int:
     """
     told = os.environ.get("LINKER_LINE_LIMIT") or str(_LONG_LINE)
     if not re.fullmatch("0*[1-9][0-9]{0,5}", told):
-        raise LinkerError(f"LINKER_LINE_LIMIT={told}: expected a whole number of MB from 1, such as {_LONG_LINE}")
+        raise LinkerError(
+            f"LINKER_LINE_LIMIT={told}: expected a whole number of MB from 1, such as {_LONG_LINE}"
+        )
     return int(told) * _MB
 
 
@@ -100,7 +102,9 @@ def check_whole(path: Pathlike, size: int) -> None:
         raise too_large(path, "the file, which must be read whole,", limit)
 
 
-def read_lines(path: Pathlike, *, limit: int | None = LINE_LIMIT, on_error: OnError = stop) -> Iterator[tuple[int, str]]:
+def read_lines(
+    path: Pathlike, *, limit: int | None = LINE_LIMIT, on_error: OnError = stop
+) -> Iterator[tuple[int, str]]:
     """Yield (1-based number, text without its line end) of a UTF-8 file, plain or gzip, with or without a BOM.
 
     Args:
@@ -111,7 +115,9 @@ def read_lines(path: Pathlike, *, limit: int | None = LINE_LIMIT, on_error: OnEr
     Raises:
         InputError: the file is a PDF, an archive, UTF-16 or a broken gzip, it cannot be read, or what `on_error` raises.
     """
-    size = line_limit() + 1 if limit is None else 4 * limit + 16  # a character takes at most four bytes
+    size = (
+        line_limit() + 1 if limit is None else 4 * limit + 16
+    )  # a character takes at most four bytes
     with open_binary(path) as file:
         number = 0
         while True:
@@ -164,7 +170,9 @@ def reading(path: Pathlike, line: int | None = None) -> Iterator[None]:
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(path, f"the gzip data is broken{where} ({error})", remedy="fetch the file again") from None
+        raise InputError(
+            path, f"the gzip data is broken{where} ({error})", remedy="fetch the file again"
+        ) from None
     except OSError as error:
         raise InputError(path, f"cannot be read{where}: {error.strerror or error}") from None
 
@@ -172,7 +180,13 @@ def reading(path: Pathlike, line: int | None = None) -> Iterator[None]:
 def _checked_start(path: Pathlike, raw: bytes) -> bytes:
     kind = next((name for sign, name in _BINARY.items() if raw.startswith(sign)), None)
     if kind:
-        raise InputError(path, f"the file is a {kind}", line=1, expected="text", remedy="export it as text, or take the file out of it")
+        raise InputError(
+            path,
+            f"the file is a {kind}",
+            line=1,
+            expected="text",
+            remedy="export it as text, or take the file out of it",
+        )
     if raw.startswith(_UTF16):
         remedy = "convert it: iconv -f UTF-16 -t UTF-8"
         raise InputError(path, "the file is UTF-16", line=1, expected="UTF-8", remedy=remedy)
@@ -182,7 +196,13 @@ def _checked_start(path: Pathlike, raw: bytes) -> bytes:
 def _decode(path: Pathlike, number: int, raw: bytes) -> str:
     if b"\x00" in raw:
         remedy = "give the text file itself, plain or gzip"
-        raise InputError(path, "the file is binary (it holds a NUL byte)", line=number, expected="text", remedy=remedy)
+        raise InputError(
+            path,
+            "the file is binary (it holds a NUL byte)",
+            line=number,
+            expected="text",
+            remedy=remedy,
+        )
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -233,9 +253,16 @@ def check_unicode(value: Any) -> None:
         raise ValueError("it holds half a surrogate pair, which is no Unicode text") from None
 
 
-def head(path: Pathlike, lines: int = 200, *, limit: int | None = LINE_LIMIT, on_error: OnError = stop) -> list[str]:
+def head(
+    path: Pathlike, lines: int = 200, *, limit: int | None = LINE_LIMIT, on_error: OnError = stop
+) -> list[str]:
     """The first lines of a text file, for recognising its format; `limit` and `on_error` as in `read_lines`."""
-    return [text for _, (_, text) in zip(range(lines), read_lines(path, limit=limit, on_error=on_error), strict=False)]
+    return [
+        text
+        for _, (_, text) in zip(
+            range(lines), read_lines(path, limit=limit, on_error=on_error), strict=False
+        )
+    ]
 
 
 def sha256(path: Pathlike) -> str:
@@ -250,7 +277,9 @@ def sha256(path: Pathlike) -> str:
 def sha256_of_folder(path: Pathlike) -> str:
     """One SHA-256 for the names and checksums of a folder's files."""
     members = sorted(file for file in Path(path).iterdir() if file.is_file())
-    return hashlib.sha256("".join(f"{file.name} {sha256(file)}\n" for file in members).encode()).hexdigest()
+    return hashlib.sha256(
+        "".join(f"{file.name} {sha256(file)}\n" for file in members).encode()
+    ).hexdigest()
 
 
 def utf8_path(folder: Path) -> contextlib.AbstractContextManager[Path]:
@@ -271,8 +300,14 @@ def writing(path: Pathlike) -> Iterator[None]:
         if isinstance(error, BrokenPipeError):
             raise
         reason = error.strerror or str(error)
-        space = "free space or " if error.errno in (None, errno.ENOSPC, errno.EFBIG, errno.EDQUOT) else ""  # None: a short write
-        raise LinkerError(f"{path}: cannot be written: {reason}; {space}name another output with -o") from error
+        space = (
+            "free space or "
+            if error.errno in (None, errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+            else ""
+        )  # None: a short write
+        raise LinkerError(
+            f"{path}: cannot be written: {reason}; {space}name another output with -o"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -281,7 +316,9 @@ def write_aside(path: Pathlike) -> Iterator[TextIO]:
     named, path = path, Path(path)
     if path.is_dir():
         raise LinkerError(f"{named}: is a folder; name a file with -o")
-    if path.exists() and not path.is_file():  # a device or pipe: /dev/null must not be replaced, and /dev/fd/63 has no other path
+    if (
+        path.exists() and not path.is_file()
+    ):  # a device or pipe: /dev/null must not be replaced, and /dev/fd/63 has no other path
         with writing(named), open(path, "w", encoding="utf-8", newline="\n") as text:
             yield text
         return
@@ -290,7 +327,10 @@ def write_aside(path: Pathlike) -> Iterator[TextIO]:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing.aside(path, folder=False) as new:
             with open(new, "wb") as raw:
-                packed = cast(IO[bytes], gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw)
+                packed = cast(
+                    IO[bytes],
+                    gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw,
+                )
                 with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
                     yield text
                     text.flush()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from linker import extras
+from linker import version
 from linker.version import VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,8 +24,12 @@ CONFIG.read(ROOT / "setup.cfg")
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of installed packages, linker among them, and no metadata but what a test writes."""
     (tmp_path / "linker").mkdir()
-    monkeypatch.setattr(extras, "__file__", str(tmp_path / "linker" / "extras.py"))
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: found(tmp_path) if group == "console_scripts" else [])
+    monkeypatch.setattr(version, "__file__", str(tmp_path / "linker" / "version.py"))
+    monkeypatch.setattr(
+        importlib.metadata,
+        "entry_points",
+        lambda group: found(tmp_path) if group == "console_scripts" else [],
+    )
     return tmp_path
 
 
@@ -48,7 +52,14 @@ def installed(site: Path, name: str, command: str, origin: Any = None) -> None:
 
 
 def test_a_checkout_is_installed_as_it_is() -> None:
-    assert shlex.split(extras.install_hint("dense")) == ["pip", "install", "-c", f"{ROOT}/constraints.txt", "-e", f"{ROOT}[dense]"]
+    assert shlex.split(version.install_hint("dense")) == [
+        "pip",
+        "install",
+        "-c",
+        f"{ROOT}/constraints.txt",
+        "-e",
+        f"{ROOT}[dense]",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -56,25 +67,39 @@ def test_a_checkout_is_installed_as_it_is() -> None:
     [
         (None, "our-name[dense]"),
         ({"url": "file:///a/b%20c", "dir_info": {}}, "our-name[dense] @ file:///a/b%20c"),
-        ({"url": "https://x.org/y.whl", "archive_info": {}}, "our-name[dense] @ https://x.org/y.whl"),
-        ({"url": "https://x.org/y.git", "vcs_info": {"vcs": "git", "commit_id": "5eed"}}, "our-name[dense] @ git+https://x.org/y.git@5eed"),
+        (
+            {"url": "https://x.org/y.whl", "archive_info": {}},
+            "our-name[dense] @ https://x.org/y.whl",
+        ),
+        (
+            {"url": "https://x.org/y.git", "vcs_info": {"vcs": "git", "commit_id": "5eed"}},
+            "our-name[dense] @ git+https://x.org/y.git@5eed",
+        ),
     ],
 )
-def test_what_is_installed_is_installed_from_where_it_came(site: Path, origin: Any, wanted: str) -> None:
+def test_what_is_installed_is_installed_from_where_it_came(
+    site: Path, origin: Any, wanted: str
+) -> None:
     installed(site, "linker", "link_files:main")  # the other project of that name
     installed(site, "our-name", "linker.cli:main", origin)
-    assert shlex.split(extras.install_hint("dense")) == ["pip", "install", wanted]
+    assert shlex.split(version.install_hint("dense")) == ["pip", "install", wanted]
 
 
 def test_without_metadata_the_name_is_that_of_setup_cfg(site: Path) -> None:
-    assert extras.install_hint("dense") == "pip install 'concept-linker[dense]'"
-    assert CONFIG["metadata"]["name"] == extras.NAME == "concept-linker"
-    assert CONFIG["options.entry_points"]["console_scripts"].strip() == f"linker = {extras._COMMAND}"
+    assert version.install_hint("dense") == "pip install 'concept-linker[dense]'"
+    assert CONFIG["metadata"]["name"] == version.NAME == "concept-linker"
+    assert (
+        CONFIG["options.entry_points"]["console_scripts"].strip() == f"linker = {version._COMMAND}"
+    )
 
 
 def test_every_message_takes_its_hint_from_there() -> None:
     sources = {path: path.read_text("utf-8") for path in sorted((ROOT / "linker").rglob("*.py"))}
-    assert [path.name for path, text in sources.items() if "pip install" in text] == ["extras.py"]
-    named = [extra for text in sources.values() for extra in re.findall(r"install_hint\(['\"](\w+)['\"]\)", text)]
+    assert [path.name for path, text in sources.items() if "pip install" in text] == ["version.py"]
+    named = [
+        extra
+        for text in sources.values()
+        for extra in re.findall(r"install_hint\(['\"](\w+)['\"]\)", text)
+    ]
     assert len(named) >= 9
     assert set(named) <= set(CONFIG["options.extras_require"])

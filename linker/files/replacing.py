@@ -24,7 +24,9 @@ except ImportError:  # Windows: nothing is locked, and nothing of killed runs is
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
 _DESCRIPTORS = Path("/proc/self/fd")  # Linux names what a process has open there
-_OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe of that name must not be waited for
+_OPEN = (
+    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+)  # a pipe of that name must not be waited for
 
 
 @contextlib.contextmanager
@@ -88,7 +90,11 @@ def _renamed(new: Path, path: Path) -> bool:
 def _exchange(one: Path, other: Path) -> bool:
     """Exchange two names in one step; False where the system or the file system cannot."""
     rename = getattr(ctypes.CDLL(None), "renameat2", None) if os.name == "posix" else None
-    return rename is not None and rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0
+    return (
+        rename is not None
+        and rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE)
+        == 0
+    )
 
 
 def clean(path: Path) -> None:

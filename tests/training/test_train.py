@@ -27,13 +27,14 @@ from linker.encoders.base import Encoder  # noqa: E402
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions  # noqa: E402
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
-from linker.ranker import train  # noqa: E402
+from linker.options import AlignOptions  # noqa: E402
 from linker.ranker.lists import ListMaker, Lists, Query  # noqa: E402
 from linker.ranker.model import ListwiseRanker  # noqa: E402
-from linker.ranker.train import Material, Record, Run, fit  # noqa: E402
+from linker.ranker.options import TrainingOptions  # noqa: E402
+from linker.training import train  # noqa: E402
 from linker.training.checkpoints import Interrupted  # noqa: E402
 from linker.training.loop import Step  # noqa: E402
-from linker.training.options import AlignOptions, TrainingOptions  # noqa: E402
+from linker.training.train import Material, Record, Run, fit  # noqa: E402
 
 HALF = 2**-12  # the most that half precision moves a number below 1
 HEADER = "id\tname\tsynonyms\tparents"
@@ -47,7 +48,15 @@ D:5\tfever\tpyrexia\tD:0
 D:6\thay fever\tpollen allergy\tD:7
 D:7\tallergy\thypersensitivity|atopy\tD:0
 """
-PARENTS = {"D:1": {"D:0"}, "D:2": {"D:1"}, "D:3": {"D:2", "D:4"}, "D:4": {"D:0"}, "D:5": {"D:0"}, "D:6": {"D:7"}, "D:7": {"D:0"}}
+PARENTS = {
+    "D:1": {"D:0"},
+    "D:2": {"D:1"},
+    "D:3": {"D:2", "D:4"},
+    "D:4": {"D:0"},
+    "D:5": {"D:0"},
+    "D:6": {"D:7"},
+    "D:7": {"D:0"},
+}
 ROOT = "D:0"
 MENTIONS = [
     ("burkitts", "D:3"),
@@ -62,7 +71,9 @@ MENTIONS = [
 class Letters(TrainableEncoder):
     """A name is the mean of its letters' vectors, through a layer; from the `breaks`-th time with gradients on it is not a number."""
 
-    def __init__(self, *, normalize: bool = True, dropout: float = 0.0, breaks: int = 10**6) -> None:
+    def __init__(
+        self, *, normalize: bool = True, dropout: float = 0.0, breaks: int = 10**6
+    ) -> None:
         super().__init__()
         with torch.random.fork_rng():
             torch.manual_seed(4)
@@ -108,8 +119,12 @@ class Plain(Encoder):
     def dim(self) -> int:
         return 3
 
-    def encode(self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False) -> Floats:
-        counts = np.array([[1 + name.count(letter) for letter in "aeo"] for name in names], np.float32)
+    def encode(
+        self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False
+    ) -> Floats:
+        counts = np.array(
+            [[1 + name.count(letter) for letter in "aeo"] for name in names], np.float32
+        )
         return self.length * counts / np.linalg.norm(counts, axis=1, keepdims=True)
 
     def save(self, folder: Path) -> None: ...
@@ -133,7 +148,9 @@ def dictionary(tmp_path_factory: pytest.TempPathFactory) -> Dictionary:
     return read(SMALL, tmp_path_factory.mktemp("train"))
 
 
-def material(dictionary: Dictionary, mentions: Sequence[tuple[str, str]] | None = MENTIONS) -> Material:
+def material(
+    dictionary: Dictionary, mentions: Sequence[tuple[str, str]] | None = MENTIONS
+) -> Material:
     """What is trained on; with mentions, these are indexed too."""
     table = dictionary.table(str)
     encoder = TfidfEncoder(TfidfOptions("char", 1, 2))
@@ -143,13 +160,28 @@ def material(dictionary: Dictionary, mentions: Sequence[tuple[str, str]] | None 
         return Material(None, dictionary, sparse, sparse)
     extended = dictionary.add((text, [identifier]) for text, identifier in mentions)
     indexed = SparseGenerator.index(extended.table(str), extended, encoder)
-    return Material([Query(text, frozenset({identifier})) for text, identifier in mentions], dictionary, sparse, indexed)
+    return Material(
+        [Query(text, frozenset({identifier})) for text, identifier in mentions],
+        dictionary,
+        sparse,
+        indexed,
+    )
 
 
-BASE = {"epochs": 2, "batch_size": 4, "top_k": 6, "learning_rate": 0.01, "warmup": 0.0, "device": "cpu", "precision": "fp32"}
+BASE = {
+    "epochs": 2,
+    "batch_size": 4,
+    "top_k": 6,
+    "learning_rate": 0.01,
+    "warmup": 0.0,
+    "device": "cpu",
+    "precision": "fp32",
+}
 
 
-def a_run(*, align: int = 0, checkpoints: Path | None = None, resume: bool = False, **options: Any) -> Run:
+def a_run(
+    *, align: int = 0, checkpoints: Path | None = None, resume: bool = False, **options: Any
+) -> Run:
     aligning = AlignOptions(epochs=align, batch_size=6, learning_rate=0.01)
     return Run(TrainingOptions(**BASE | options), aligning, checkpoints, resume)
 
@@ -180,7 +212,10 @@ def test_scores_by_hand() -> None:
     mentions = torch.tensor([[1.0, 2.0], [0.0, -1.0]])
     candidates = torch.tensor([[[3.0, 4.0], [1.0, 0.0]], [[5.0, 6.0], [0.0, 2.0]]])
     sparse = torch.tensor([[0.25, 0.0], [1.0, 0.5]])
-    expected = [[2 * (1 * 3 + 2 * 4) + 0.5 * 0.25, 2 * 1 + 0], [2 * -6 + 0.5 * 1, 2 * -2 + 0.5 * 0.5]]
+    expected = [
+        [2 * (1 * 3 + 2 * 4) + 0.5 * 0.25, 2 * 1 + 0],
+        [2 * -6 + 0.5 * 1, 2 * -2 + 0.5 * 0.5],
+    ]
     assert ranker.scores(mentions, candidates, sparse).tolist() == expected
     ranker.scores(mentions, candidates, sparse).sum().backward()
     assert ranker.sparse_weight.grad == 0.25 + 0 + 1 + 0.5
@@ -189,7 +224,9 @@ def test_scores_by_hand() -> None:
 # ------------------------------------------------------------------------------------------------------ the loss of a batch
 
 
-def slow_list(text: str, what: Material, vectors: Mapping[str, Floats], options: TrainingOptions) -> list[tuple[str, float]]:
+def slow_list(
+    text: str, what: Material, vectors: Mapping[str, Floats], options: TrainingOptions
+) -> list[tuple[str, float]]:
     """The candidates of a query with their sparse scores: the best sparse ones, then the best dense ones that are new."""
     names = list(what.table.texts)
     rows = what.sparse.encoder.encode([text, *names]).toarray()
@@ -215,15 +252,25 @@ def slow_loss(what: Material, encoder: Letters, options: TrainingOptions, scale:
     names = list(what.table.texts)
     queries = what.queries or ()
     texts = [*names, *(query.text for query in queries)]
-    vectors = {text: row.astype(np.float64) for text, row in zip(texts, encoder.encode(texts), strict=True)}
-    of = {name: {f"D:{c}" for c in what.table.concepts[slice(*what.table.indptr[i : i + 2])]} for i, name in enumerate(names)}
+    vectors = {
+        text: row.astype(np.float64) for text, row in zip(texts, encoder.encode(texts), strict=True)
+    }
+    of = {
+        name: {f"D:{c}" for c in what.table.concepts[slice(*what.table.indptr[i : i + 2])]}
+        for i, name in enumerate(names)
+    }
     lists, norms = [], []
     for query in queries:
         right = query.right
-        above = {parent for identifier in right for parent in PARENTS.get(identifier, set())} - {ROOT}
+        above = {parent for identifier in right for parent in PARENTS.get(identifier, set())} - {
+            ROOT
+        }
         found = slow_list(query.text, what, vectors, options)
         y = [2 if of[name] & right else 1 if of[name] & above else 0 for name, _ in found]
-        z = [scale * float(vectors[query.text] @ vectors[name]) + options.sparse_weight * sparse for name, sparse in found]
+        z = [
+            scale * float(vectors[query.text] @ vectors[name]) + options.sparse_weight * sparse
+            for name, sparse in found
+        ]
         p = softmax(z)
         if options.loss == "listwise" and (any(y) or options.keep_unjudged):
             target = softmax([grade / options.relevance_temperature for grade in y])
@@ -231,7 +278,11 @@ def slow_loss(what: Material, encoder: Letters, options: TrainingOptions, scale:
         if options.loss == "marginal" and 2 in y:
             lists.append(-math.log(sum(q for q, grade in zip(p, y, strict=True) if grade == 2)))
         own = float(np.linalg.norm(vectors[query.text]))
-        lengths = [float(np.linalg.norm(vectors[name])) for name in names if of[name] & above and not of[name] & right]
+        lengths = [
+            float(np.linalg.norm(vectors[name]))
+            for name in names
+            if of[name] & above and not of[name] & right
+        ]
         if lengths:
             norms.append(mean([(own - length) / (own + length) for length in lengths]))
     return mean(lists) + (options.norm_weight * mean(norms) if options.hypernym_norm else 0)
@@ -246,15 +297,31 @@ def slow_loss(what: Material, encoder: Letters, options: TrainingOptions, scale:
         ({"dense_ratio": 0.7, "top_k": 3, "keep_unjudged": True}, False),
         ({"dense_ratio": 0.7, "top_k": 3}, False),
         ({"loss": "marginal", "dense_ratio": 1.0, "top_k": 3}, True),
-        ({"hypernym_norm": True, "norm_weight": 0.5, "max_hypernyms": 20, "sparse_weight": 1.0}, False),
-        ({"hypernym_norm": True, "norm_weight": 2.0, "max_hypernyms": 20, "loss": "marginal", "top_k": 2}, False),
+        (
+            {"hypernym_norm": True, "norm_weight": 0.5, "max_hypernyms": 20, "sparse_weight": 1.0},
+            False,
+        ),
+        (
+            {
+                "hypernym_norm": True,
+                "norm_weight": 2.0,
+                "max_hypernyms": 20,
+                "loss": "marginal",
+                "top_k": 2,
+            },
+            False,
+        ),
         ({"top_k": 30}, True),  # more than there are names
     ],
 )
-def test_the_loss_of_a_batch_is_that_of_the_formulas(dictionary: Dictionary, options: dict[str, Any], normalize: bool) -> None:
+def test_the_loss_of_a_batch_is_that_of_the_formulas(
+    dictionary: Dictionary, options: dict[str, Any], normalize: bool
+) -> None:
     what, encoder = material(dictionary), Letters(normalize=normalize)
     how = a_run(epochs=1, batch_size=10, **options)
-    expected = slow_loss(what, encoder, how.training, how.training.score_scale or (20.0 if normalize else 1.0))
+    expected = slow_loss(
+        what, encoder, how.training, how.training.score_scale or (20.0 if normalize else 1.0)
+    )
     steps: list[Any] = []
     fit(encoder, what, told(how, steps.append))
     assert steps[0] == Step(1, 1, 1, pytest.approx(expected, rel=1e-5))
@@ -264,31 +331,62 @@ def test_the_loss_of_a_batch_is_that_of_the_formulas(dictionary: Dictionary, opt
 def test_some_lists_of_the_formulas_hold_nothing_right(dictionary: Dictionary) -> None:
     """Otherwise the test above would not see whether they count."""
     options = {"epochs": 1, "top_k": 3, "dense_ratio": 0.7, "batch_size": 10}
-    losses = [trained(material(dictionary), a_run(keep_unjudged=keep, **options), normalize=False)[3] for keep in (False, True)]
+    losses = [
+        trained(material(dictionary), a_run(keep_unjudged=keep, **options), normalize=False)[3]
+        for keep in (False, True)
+    ]
     assert losses[0][0]["loss"] != losses[1][0]["loss"]
     assert losses[0][0]["gold_share"] == losses[1][0]["gold_share"] < 1
 
 
-def slow_alignment(encoder: Letters, dictionary: Dictionary, pairs: Sequence[tuple[str, str]], temperature: float) -> float:
+def slow_alignment(
+    encoder: Letters, dictionary: Dictionary, pairs: Sequence[tuple[str, str]], temperature: float
+) -> float:
     means: dict[str, set[int]] = {}  # names that share a concept are no negatives
     for concept in range(len(dictionary)):
         for row in dictionary.name_rows(concept):
             means.setdefault(dictionary.names[row], set()).add(concept)
-    vectors = {text: row.astype(np.float64) for text, row in zip(dictionary.names, encoder.encode(dictionary.names), strict=True)}
+    vectors = {
+        text: row.astype(np.float64)
+        for text, row in zip(dictionary.names, encoder.encode(dictionary.names), strict=True)
+    }
 
     def cosine(a: str, b: str) -> float:
-        return float(vectors[a] @ vectors[b] / np.linalg.norm(vectors[a]) / np.linalg.norm(vectors[b])) / temperature
+        return (
+            float(vectors[a] @ vectors[b] / np.linalg.norm(vectors[a]) / np.linalg.norm(vectors[b]))
+            / temperature
+        )
 
     both = []
     for left, right in pairs:
         own = math.exp(cosine(left, right))
-        both.append(-math.log(own / (own + sum(math.exp(cosine(left, b)) for _, b in pairs if not means[left] & means[b]))))
-        both.append(-math.log(own / (own + sum(math.exp(cosine(a, right)) for a, _ in pairs if not means[a] & means[right]))))
+        both.append(
+            -math.log(
+                own
+                / (
+                    own
+                    + sum(math.exp(cosine(left, b)) for _, b in pairs if not means[left] & means[b])
+                )
+            )
+        )
+        both.append(
+            -math.log(
+                own
+                / (
+                    own
+                    + sum(
+                        math.exp(cosine(a, right)) for a, _ in pairs if not means[a] & means[right]
+                    )
+                )
+            )
+        )
     return mean(both)
 
 
 @pytest.mark.parametrize("hard", [True, False])
-def test_the_loss_of_self_alignment_is_that_of_the_formula(dictionary: Dictionary, hard: bool) -> None:
+def test_the_loss_of_self_alignment_is_that_of_the_formula(
+    dictionary: Dictionary, hard: bool
+) -> None:
     what, encoder = material(dictionary, None), Letters(normalize=False)
     drawn = train.sampling.synonym_pairs(what.table, 0, 1)
     texts = what.table.texts
@@ -296,7 +394,9 @@ def test_the_loss_of_self_alignment_is_that_of_the_formula(dictionary: Dictionar
     expected = slow_alignment(encoder, dictionary, pairs, 0.2)
     steps: list[Any] = []
     how = Run(
-        TrainingOptions(**BASE | {"epochs": 0}), AlignOptions(1, 100, 0.01, temperature=0.2, hard_negatives=hard), on_event=steps.append
+        TrainingOptions(**BASE | {"epochs": 0}),
+        AlignOptions(1, 100, 0.01, temperature=0.2, hard_negatives=hard),
+        on_event=steps.append,
     )
     _, history = fit(encoder, what, how)
     assert steps[0] == Step(1, 1, 1, pytest.approx(expected, rel=1e-5))
@@ -309,24 +409,46 @@ def test_the_loss_of_self_alignment_is_that_of_the_formula(dictionary: Dictionar
 def test_lambda_has_a_learning_rate_of_its_own(dictionary: Dictionary) -> None:
     """A first step of Adam moves each weight by its learning rate."""
     before = Letters().state_dict()
-    options = {"epochs": 1, "batch_size": 10, "sparse_learning_rate": 0.25, "learning_rate": 0.001, "weight_decay": 0.0, "clip": 0.0}
+    options = {
+        "epochs": 1,
+        "batch_size": 10,
+        "sparse_learning_rate": 0.25,
+        "learning_rate": 0.001,
+        "weight_decay": 0.0,
+        "clip": 0.0,
+    }
     weights, moved, _, _ = trained(material(dictionary), a_run(**options))
-    assert moved == pytest.approx(0.25 / 20, rel=1e-3)  # upwards: names that share letters are right more often
-    assert max(float((torch.tensor(weights[name]) - before[name]).abs().max()) for name in before) == pytest.approx(0.001, rel=1e-2)
+    assert moved == pytest.approx(
+        0.25 / 20, rel=1e-3
+    )  # upwards: names that share letters are right more often
+    assert max(
+        float((torch.tensor(weights[name]) - before[name]).abs().max()) for name in before
+    ) == pytest.approx(0.001, rel=1e-2)
 
 
 def test_lambda_stays_where_it_starts_without_a_learning_rate(dictionary: Dictionary) -> None:
-    assert trained(material(dictionary), a_run(sparse_learning_rate=0.0, sparse_weight=1.5))[1] == 1.5 / 20
+    assert (
+        trained(material(dictionary), a_run(sparse_learning_rate=0.0, sparse_weight=1.5))[1]
+        == 1.5 / 20
+    )
 
 
 def test_lambda_does_not_decay(tmp_path: Path) -> None:
-    what = material(read("D:0\tfever\t\t", tmp_path), [("a fever", "D:0")])  # a list of one has no gradient
-    weights, sparse_weight, _, _ = trained(what, a_run(sparse_learning_rate=0.25, sparse_weight=1.5, weight_decay=0.5))
+    what = material(
+        read("D:0\tfever\t\t", tmp_path), [("a fever", "D:0")]
+    )  # a list of one has no gradient
+    weights, sparse_weight, _, _ = trained(
+        what, a_run(sparse_learning_rate=0.25, sparse_weight=1.5, weight_decay=0.5)
+    )
     assert sparse_weight == 1.5 / 20
-    assert weights["factor"] == pytest.approx((1 - 0.01 * 0.5) ** 2)  # as all else does, once for each step
+    assert weights["factor"] == pytest.approx(
+        (1 - 0.01 * 0.5) ** 2
+    )  # as all else does, once for each step
 
 
-def test_self_alignment_leaves_lambda_alone_and_draws_synonyms_together(dictionary: Dictionary) -> None:
+def test_self_alignment_leaves_lambda_alone_and_draws_synonyms_together(
+    dictionary: Dictionary,
+) -> None:
     what, encoder = material(dictionary, None), Letters()
     pairs = train.sampling.synonym_pairs(what.table, 0, 1)
     texts = list(what.table.texts)
@@ -346,22 +468,43 @@ def test_self_alignment_leaves_lambda_alone_and_draws_synonyms_together(dictiona
 def test_training_ranks_what_it_was_trained_on(dictionary: Dictionary, loss: str) -> None:
     mentions = [("qqq", "D:5"), ("zzz", "D:4"), ("kkk", "D:7")]
     what = material(dictionary, mentions)
-    what = dataclasses.replace(what, indexed=what.sparse)  # mentions that are names are found without training
+    what = dataclasses.replace(
+        what, indexed=what.sparse
+    )  # mentions that are names are found without training
 
     def first(generator: HybridGenerator) -> list[str]:
-        return [f"D:{ranked.concepts[0]}" for ranked in generator.concepts([text for text, _ in mentions], 1)]
+        return [
+            f"D:{ranked.concepts[0]}"
+            for ranked in generator.concepts([text for text, _ in mentions], 1)
+        ]
 
-    options = {"loss": loss, "epochs": 12, "learning_rate": 0.03, "top_k": 20, "relevance_temperature": 0.2}
+    options = {
+        "loss": loss,
+        "epochs": 12,
+        "learning_rate": 0.03,
+        "top_k": 20,
+        "relevance_temperature": 0.2,
+    }
     generator, history = fit(Letters(), what, a_run(**options))
-    assert first(generator) == ["D:5", "D:4", "D:7"] != first(fit(Letters(), what, a_run(epochs=0))[0])
+    assert (
+        first(generator) == ["D:5", "D:4", "D:7"] != first(fit(Letters(), what, a_run(epochs=0))[0])
+    )
     assert history[-1]["loss"] < history[0]["loss"]
 
 
-def test_the_generator_has_the_trained_weights_and_indexes_the_mentions_too(dictionary: Dictionary) -> None:
+def test_the_generator_has_the_trained_weights_and_indexes_the_mentions_too(
+    dictionary: Dictionary,
+) -> None:
     what = material(dictionary)
     generator, history = fit(Letters(dropout=0.2), what, a_run())
     texts = list(what.indexed.table.texts)
-    assert texts[-5:] == ["burkitts", "lymph tumor", "a fever", "hay allergy", "viral illness"]  # "mass" is one of its names
+    assert texts[-5:] == [
+        "burkitts",
+        "lymph tumor",
+        "a fever",
+        "hay allergy",
+        "viral illness",
+    ]  # "mass" is one of its names
     assert generator.table is what.indexed.table
     assert generator.encoder.encode(texts) == pytest.approx(generator.vectors, abs=HALF)
     assert (generator.vectors == generator.vectors.astype(np.float16)).all()
@@ -401,7 +544,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[ListMaker, Lists]]:
     return seen
 
 
-def in_lists(what: Material, made: Sequence[tuple[ListMaker, Lists]]) -> list[tuple[str, list[str]]]:
+def in_lists(
+    what: Material, made: Sequence[tuple[ListMaker, Lists]]
+) -> list[tuple[str, list[str]]]:
     texts = what.table.texts
     return [
         (query.text, [texts[row] for row in rows if row >= 0])
@@ -416,28 +561,38 @@ def test_without_mentions_names_are_asked_and_are_never_in_their_own_lists(
     what = material(dictionary, None)
     _, history = fit(Letters(), what, a_run(epochs=3, dictionary_queries=7, top_k=5))
     assert [len(maker.queries) for maker, _ in made] == [7, 7, 7]
-    assert len({tuple(query.text for query in maker.queries) for maker, _ in made}) == 3  # drawn anew
+    assert (
+        len({tuple(query.text for query in maker.queries) for maker, _ in made}) == 3
+    )  # drawn anew
     for text, names in in_lists(what, made):
         assert text not in names
         assert len(set(names)) == 5
     assert all(0 < record["gold_share"] <= 1 for record in history)
 
 
-def test_a_mention_that_is_a_name_may_find_itself(dictionary: Dictionary, made: list[tuple[ListMaker, Lists]]) -> None:
+def test_a_mention_that_is_a_name_may_find_itself(
+    dictionary: Dictionary, made: list[tuple[ListMaker, Lists]]
+) -> None:
     what = material(dictionary)
     fit(Letters(), what, a_run())
     lists = dict(in_lists(what, made))
     assert "mass" in lists["mass"]
-    assert not {text for text, _ in MENTIONS} - {"mass"} & {name for names in lists.values() for name in names}  # the others are no names
+    assert not {text for text, _ in MENTIONS} - {"mass"} & {
+        name for names in lists.values() for name in names
+    }  # the others are no names
     assert made[0][0] is made[1][0]  # so that sparse rankings are computed once
 
 
-def test_dense_candidates_follow_the_weights(dictionary: Dictionary, made: list[tuple[ListMaker, Lists]]) -> None:
+def test_dense_candidates_follow_the_weights(
+    dictionary: Dictionary, made: list[tuple[ListMaker, Lists]]
+) -> None:
     fit(Letters(), material(dictionary), a_run(learning_rate=0.1, dense_ratio=1.0))
     assert made[0][1].rows.tolist() != made[1][1].rows.tolist()
 
 
-def test_the_empty_name_is_no_candidate(tmp_path: Path, made: list[tuple[ListMaker, Lists]]) -> None:
+def test_the_empty_name_is_no_candidate(
+    tmp_path: Path, made: list[tuple[ListMaker, Lists]]
+) -> None:
     dictionary = read("D:0\tfever\tpyrexia|--\t\nD:1\tmass\tgrowth\t", tmp_path)
     table = dictionary.table(lambda text: text.strip("-"))
     assert "" in table.texts
@@ -446,7 +601,9 @@ def test_the_empty_name_is_no_candidate(tmp_path: Path, made: list[tuple[ListMak
     sparse = SparseGenerator.index(table, dictionary, encoder)
     what = Material([Query("fevers", frozenset({"D:0"}))], dictionary, sparse, sparse)
     fit(Letters(), what, a_run(top_k=5, dense_ratio=1.0))
-    assert [sorted(names) for _, names in in_lists(what, made)] == [["fever", "growth", "mass", "pyrexia"]] * 2
+    assert [sorted(names) for _, names in in_lists(what, made)] == [
+        ["fever", "growth", "mass", "pyrexia"]
+    ] * 2
 
 
 # ----------------------------------------------------------------------------------------------------------- what is refused
@@ -463,8 +620,13 @@ def test_hypernyms_get_the_larger_norm(dictionary: Dictionary) -> None:
     assert history[-1]["norm_loss"] < min(0, history[0]["norm_loss"])
 
 
-def test_without_a_hierarchy_the_norm_loss_is_switched_off(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    flat = read("\n".join(line.rpartition("\t")[0] + "\t" for line in SMALL.strip("\n").splitlines()), tmp_path)
+def test_without_a_hierarchy_the_norm_loss_is_switched_off(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    flat = read(
+        "\n".join(line.rpartition("\t")[0] + "\t" for line in SMALL.strip("\n").splitlines()),
+        tmp_path,
+    )
     with caplog.at_level(logging.WARNING):
         with_norm = trained(material(flat), a_run(hypernym_norm=True), normalize=False)
     assert [record.message for record in caplog.records] == [
@@ -474,22 +636,36 @@ def test_without_a_hierarchy_the_norm_loss_is_switched_off(tmp_path: Path, caplo
     assert with_norm == trained(material(flat), a_run(), normalize=False)
 
 
-@pytest.mark.parametrize(("length", "scale", "expected"), [(1.0, 0.0, 20.0), (3.0, 0.0, 1.0), (1.0, 4.0, 4.0)])
+@pytest.mark.parametrize(
+    ("length", "scale", "expected"), [(1.0, 0.0, 20.0), (3.0, 0.0, 1.0), (1.0, 4.0, 4.0)]
+)
 def test_an_encoder_without_weights_is_used_as_it_is(
-    dictionary: Dictionary, caplog: pytest.LogCaptureFixture, length: float, scale: float, expected: float
+    dictionary: Dictionary,
+    caplog: pytest.LogCaptureFixture,
+    length: float,
+    scale: float,
+    expected: float,
 ) -> None:
     what, encoder = material(dictionary), Plain(length)
     with caplog.at_level(logging.WARNING):
         generator, history = fit(encoder, what, a_run(sparse_weight=0.5, score_scale=scale))
-    assert [record.message for record in caplog.records] == ["the encoder has no weights to train; it is used as it is"]
+    assert [record.message for record in caplog.records] == [
+        "the encoder has no weights to train; it is used as it is"
+    ]
     assert history == []
     assert generator.sparse_weight == 0.5 / expected
     assert generator.vectors.tolist() == encoder.encode(list(what.indexed.table.texts)).tolist()
 
 
 def test_lists_without_anything_right_are_refused(dictionary: Dictionary) -> None:
-    far = [("fever", "D:2"), ("pyrexia", "D:2")]  # of neither is a name of lymphomas or tumors among the two best
-    with pytest.raises(LinkerError, match=r"none of the 2 candidate lists holds a right name; raise top_k, or check the ids"):
+    far = [
+        ("fever", "D:2"),
+        ("pyrexia", "D:2"),
+    ]  # of neither is a name of lymphomas or tumors among the two best
+    with pytest.raises(
+        LinkerError,
+        match=r"none of the 2 candidate lists holds a right name; raise top_k, or check the ids",
+    ):
         fit(Letters(), material(dictionary, far), a_run(top_k=2, dense_ratio=0.0))
 
 
@@ -504,7 +680,11 @@ def test_one_mention(dictionary: Dictionary) -> None:
 def test_one_concept(tmp_path: Path, mentions: list[tuple[str, str]] | None) -> None:
     one = read("D:0\tfever\tpyrexia|high temperature\t", tmp_path)
     generator, history = fit(Letters(), material(one, mentions), a_run(align=1))
-    assert [(record["phase"], record["epoch"]) for record in history] == [("align", 1), ("rank", 1), ("rank", 2)]
+    assert [(record["phase"], record["epoch"]) for record in history] == [
+        ("align", 1),
+        ("rank", 1),
+        ("rank", 2),
+    ]
     assert generator.concepts(["fewer"], 3)[0].concepts.tolist() == [0]
 
 
@@ -513,8 +693,13 @@ def test_one_concept_with_one_name(tmp_path: Path) -> None:
     with pytest.raises(LinkerError, match="no concept of the dictionary has two names to train on"):
         fit(Letters(), material(one, None), a_run(align=1))
     _, history = fit(Letters(), material(one, [("a fever", "D:0")]), a_run(align=1))
-    assert [record["loss"] for record in history] == [0, 0]  # one candidate is right for sure; there are no two names to align
-    assert fit(Letters(), material(one, None), a_run(align=1, epochs=0))[1] == []  # nothing is to be trained
+    assert [record["loss"] for record in history] == [
+        0,
+        0,
+    ]  # one candidate is right for sure; there are no two names to align
+    assert (
+        fit(Letters(), material(one, None), a_run(align=1, epochs=0))[1] == []
+    )  # nothing is to be trained
 
 
 # ------------------------------------------------------------------------------------------------------------ which weights
@@ -522,13 +707,18 @@ def test_one_concept_with_one_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mentions", [MENTIONS, None], ids=["mentions", "dictionary"])
 def test_the_seed_decides(dictionary: Dictionary, mentions: list[tuple[str, str]] | None) -> None:
-    runs = [trained(material(dictionary, mentions), a_run(align=1, seed=seed), dropout=0.2) for seed in (0, 0, 1)]
+    runs = [
+        trained(material(dictionary, mentions), a_run(align=1, seed=seed), dropout=0.2)
+        for seed in (0, 0, 1)
+    ]
     assert runs[0] == runs[1]
     for part in range(4):
         assert runs[0][part] != runs[2][part]
 
 
-def judged(accuracies: Sequence[float], kept: list[tuple[list[list[float]], float]]) -> train.Validate:
+def judged(
+    accuracies: Sequence[float], kept: list[tuple[list[list[float]], float]]
+) -> train.Validate:
     """Says what it is told of the epochs, and keeps the generators."""
 
     def judge(generator: HybridGenerator) -> Mapping[str, float]:
@@ -547,10 +737,14 @@ def judged(accuracies: Sequence[float], kept: list[tuple[list[list[float]], floa
         ({"patience": 2}, 4, 1),
     ],
 )
-def test_the_best_epoch_is_kept(dictionary: Dictionary, options: dict[str, Any], epochs: int, chosen: int) -> None:
+def test_the_best_epoch_is_kept(
+    dictionary: Dictionary, options: dict[str, Any], epochs: int, chosen: int
+) -> None:
     kept: list[tuple[list[list[float]], float]] = []
     how = a_run(**{"epochs": 4, "patience": 0} | options)
-    generator, history = fit(Letters(), material(dictionary), how, judged([0.2, 0.9, 0.5, 0.9], kept))
+    generator, history = fit(
+        Letters(), material(dictionary), how, judged([0.2, 0.9, 0.5, 0.9], kept)
+    )
     assert [(record["dev_acc1"], record["dev_acc5"]) for record in history] == [
         (accuracy, 1.0) for accuracy in [0.2, 0.9, 0.5, 0.9][:epochs]
     ]
@@ -580,22 +774,37 @@ def interrupted(what: Material, how: Run, event: int, **encoder: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("event", "left"),  # of four epochs of two steps and a record each: the event that is the last, and the steps that are left then
+    (
+        "event",
+        "left",
+    ),  # of four epochs of two steps and a record each: the event that is the last, and the steps that are left then
     [(1, 8), (3, 6), (5, 6), (6, 4), (7, 4), (9, 2), (10, 2), (12, 0)],
 )
-def test_what_was_interrupted_ends_as_what_was_left_alone(dictionary: Dictionary, tmp_path: Path, event: int, left: int) -> None:
-    what, how = material(dictionary), a_run(align=2, checkpoints=tmp_path / "c", clip=1.0, warmup=0.2)
+def test_what_was_interrupted_ends_as_what_was_left_alone(
+    dictionary: Dictionary, tmp_path: Path, event: int, left: int
+) -> None:
+    what, how = (
+        material(dictionary),
+        a_run(align=2, checkpoints=tmp_path / "c", clip=1.0, warmup=0.2),
+    )
     whole = trained(what, dataclasses.replace(how, checkpoints=None), dropout=0.2)
     interrupted(what, how, event, dropout=0.2)
     seen: list[Any] = []
     again = trained(what, told(dataclasses.replace(how, resume=True), seen.append), dropout=0.2)
     assert again == whole
-    assert [record["phase"] for record in seen if not isinstance(record, Step)] == ["align", "align", "rank", "rank"]
+    assert [record["phase"] for record in seen if not isinstance(record, Step)] == [
+        "align",
+        "align",
+        "rank",
+        "rank",
+    ]
     assert sum(isinstance(record, Step) for record in seen) == left
 
 
 @pytest.mark.parametrize(("event", "left"), [(1, 7), (6, 4), (7, 3)])
-def test_sigterm_ends_training_behind_the_step(dictionary: Dictionary, tmp_path: Path, event: int, left: int) -> None:
+def test_sigterm_ends_training_behind_the_step(
+    dictionary: Dictionary, tmp_path: Path, event: int, left: int
+) -> None:
     what, how = material(dictionary), a_run(align=2, checkpoints=tmp_path / "c", learning_rate=0.1)
     events: list[object] = []
 
@@ -642,21 +851,33 @@ def test_two_interruptions_with_validation(dictionary: Dictionary, tmp_path: Pat
         (4, {"align": 3}, r"align\.epochs \(then 2, now 3\), epochs \(then 2, now 3\)"),
     ],
 )
-def test_other_options_refuse_to_resume(dictionary: Dictionary, tmp_path: Path, event: int, changes: dict[str, Any], message: str) -> None:
+def test_other_options_refuse_to_resume(
+    dictionary: Dictionary, tmp_path: Path, event: int, changes: dict[str, Any], message: str
+) -> None:
     what = material(dictionary)
     interrupted(what, a_run(align=2, checkpoints=tmp_path), event)
     with pytest.raises(LinkerError, match=message):
-        fit(Letters(), what, a_run(**{"align": 2, "checkpoints": tmp_path, "resume": True} | changes))
+        fit(
+            Letters(),
+            what,
+            a_run(**{"align": 2, "checkpoints": tmp_path, "resume": True} | changes),
+        )
 
 
-def test_what_alignment_does_not_see_may_change_after_it(dictionary: Dictionary, tmp_path: Path) -> None:
+def test_what_alignment_does_not_see_may_change_after_it(
+    dictionary: Dictionary, tmp_path: Path
+) -> None:
     what = material(dictionary)
     interrupted(what, a_run(align=2, checkpoints=tmp_path), 5)
-    again = trained(what, a_run(align=2, checkpoints=tmp_path, resume=True, top_k=4, learning_rate=0.02))
+    again = trained(
+        what, a_run(align=2, checkpoints=tmp_path, resume=True, top_k=4, learning_rate=0.02)
+    )
     assert again == trained(what, a_run(align=2, top_k=4, learning_rate=0.02))
 
 
-def test_another_phase_trains_anew_from_the_same_alignment(dictionary: Dictionary, tmp_path: Path) -> None:
+def test_another_phase_trains_anew_from_the_same_alignment(
+    dictionary: Dictionary, tmp_path: Path
+) -> None:
     what, other = material(dictionary), material(dictionary, MENTIONS[1:])
     how = a_run(align=2, checkpoints=tmp_path)
     fit(Letters(), what, how)
@@ -669,12 +890,16 @@ def test_another_phase_trains_anew_from_the_same_alignment(dictionary: Dictionar
     assert sum(isinstance(step, Step) for step in steps) == 4  # none of them aligns
 
 
-def test_training_from_the_start_forgets_all_checkpoints(dictionary: Dictionary, tmp_path: Path) -> None:
+def test_training_from_the_start_forgets_all_checkpoints(
+    dictionary: Dictionary, tmp_path: Path
+) -> None:
     what = material(dictionary)
     fit(Letters(), what, a_run(align=2, checkpoints=tmp_path))
     how = a_run(align=2, checkpoints=tmp_path, top_k=4)
     interrupted(what, how, 2)
-    assert trained(what, dataclasses.replace(how, resume=True)) == trained(what, a_run(align=2, top_k=4))
+    assert trained(what, dataclasses.replace(how, resume=True)) == trained(
+        what, a_run(align=2, top_k=4)
+    )
 
 
 # -------------------------------------------------------------------------------------------------------------- not a number
@@ -684,9 +909,14 @@ def kept(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_loss_that_is_no_number_stops_and_the_last_good_checkpoint_is_kept(dictionary: Dictionary, tmp_path: Path) -> None:
+def test_a_loss_that_is_no_number_stops_and_the_last_good_checkpoint_is_kept(
+    dictionary: Dictionary, tmp_path: Path
+) -> None:
     what, how = material(dictionary), a_run(checkpoints=tmp_path)
-    with pytest.raises(LinkerError, match=r"epoch 2, step 1: the loss is nan .*; the last good checkpoint is kept in .*rank; try a lower"):
+    with pytest.raises(
+        LinkerError,
+        match=r"epoch 2, step 1: the loss is nan .*; the last good checkpoint is kept in .*rank; try a lower",
+    ):
         fit(Letters(breaks=2), what, how)  # two steps an epoch
     assert kept(tmp_path / "rank") == ["00001-00000000"]
     assert trained(what, dataclasses.replace(how, resume=True)) == trained(what, a_run())
@@ -697,8 +927,11 @@ def test_weights_that_a_last_step_broke_are_never_kept(
     dictionary: Dictionary, tmp_path: Path, phase: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The loss of the step was a number still."""
-    monkeypatch.setattr("linker.training.options.check", lambda *_: None)  # at a rate beyond its range one step does it
-    training = TrainingOptions(**BASE | {"batch_size": 10, "learning_rate": 1e30 if phase == "rank" else 0.01})
+    for options in ("linker.options", "linker.ranker.options"):
+        monkeypatch.setattr(f"{options}.check", lambda *_: None)  # beyond its range one step does it
+    training = TrainingOptions(
+        **BASE | {"batch_size": 10, "learning_rate": 1e30 if phase == "rank" else 0.01}
+    )
     align = AlignOptions(1 if phase == "align" else 0, 100, 1e30, warmup=0)
     with pytest.raises(LinkerError, match=r"not finite.*try a lower learning rate"):
         fit(Letters(normalize=False), material(dictionary), Run(training, align, tmp_path))

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from linker import files, replacing
+from linker import files
+from linker.files import replacing
 
 posix = pytest.mark.skipif(os.name != "posix", reason="wants locks and signals")
 
@@ -22,13 +23,16 @@ def fill(folder: Path, text: str) -> None:
 
 def run(program: str, *args: object) -> int:
     """The return code of a program in a process of its own."""
-    return subprocess.run([sys.executable, "-c", program, *map(str, args)], check=False, timeout=60).returncode
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, args)], check=False, timeout=60
+    ).returncode
 
 
 DIE = "os.kill(os.getpid(), signal.SIGKILL)"
 KILLED = f"""
 import os, signal, sys
-from linker import files, replacing
+from linker import files
+from linker.files import replacing
 replacing._exchange = lambda one, other: False  # as on systems that exchange no names
 replace, calls = os.replace, []
 def counted(source, target):
@@ -44,7 +48,9 @@ with files.write_folder(sys.argv[1]) as folder:
 
 @posix
 @pytest.mark.parametrize(("call", "text", "left"), [(1, "old", 1), (2, "old", 1), (3, "new", 1)])
-def test_a_kill_before_each_rename_leaves_a_folder_to_read(tmp_path: Path, call: int, text: str, left: int) -> None:
+def test_a_kill_before_each_rename_leaves_a_folder_to_read(
+    tmp_path: Path, call: int, text: str, left: int
+) -> None:
     fill(tmp_path / "model", "old")
     assert run(KILLED.format(call=call), tmp_path / "model") == -signal.SIGKILL
     assert (tmp_path / "model").exists() == (call != 2)
@@ -61,7 +67,9 @@ def test_a_kill_before_each_rename_leaves_a_folder_to_read(tmp_path: Path, call:
 def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path: Path, target: str) -> None:
     write = {"model": "files.write_folder", "out.tsv": "files.write_aside"}[target]
     program = f"import os, signal, sys\nfrom linker import files\nwith {write}(sys.argv[1]): {DIE}"
-    (tmp_path / f".{target}.notes.tmp").write_text("mine")  # eight signs are between the dots of what is ours
+    (tmp_path / f".{target}.notes.tmp").write_text(
+        "mine"
+    )  # eight signs are between the dots of what is ours
     (tmp_path / f".{target}x.abcdefgh.tmp").write_text("of another target")
     assert run(program, tmp_path / target) == -signal.SIGKILL
     assert len(list(tmp_path.iterdir())) == 3
@@ -70,7 +78,9 @@ def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path: Path, target
     else:
         with files.write_aside(tmp_path / target) as file:
             file.write("text")
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([f".{target}.notes.tmp", f".{target}x.abcdefgh.tmp", target])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        [f".{target}.notes.tmp", f".{target}x.abcdefgh.tmp", target]
+    )
 
 
 @posix
@@ -79,7 +89,7 @@ def test_what_a_running_writer_writes_stays(tmp_path: Path, folder: bool) -> Non
     with replacing.aside(tmp_path / "target", folder=folder) as new:
         assert (
             run(
-                "import sys; from pathlib import Path; from linker import replacing; replacing.clean(Path(sys.argv[1]))",
+                "import sys; from pathlib import Path; from linker.files import replacing; replacing.clean(Path(sys.argv[1]))",
                 tmp_path / "target",
             )
             == 0
@@ -100,7 +110,9 @@ def test_a_pipe_or_link_with_the_name_of_something_left_is_no_trap(tmp_path: Pat
     assert (tmp_path / "model" / "part").read_text() == "text"
 
 
-def test_where_names_cannot_be_exchanged_the_old_folder_is_replaced_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_names_cannot_be_exchanged_the_old_folder_is_replaced_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(replacing, "_exchange", lambda one, other: False)
     fill(tmp_path / "model", "one")
     fill(tmp_path / "model", "two")
@@ -108,9 +120,13 @@ def test_where_names_cannot_be_exchanged_the_old_folder_is_replaced_too(tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_a_reader_that_puts_the_old_folder_back_too_early_does_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_puts_the_old_folder_back_too_early_does_no_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(replacing, "_exchange", lambda one, other: False)
-    monkeypatch.setattr(replacing, "fcntl", None)  # without locks it cannot know that the writer is at work
+    monkeypatch.setattr(
+        replacing, "fcntl", None
+    )  # without locks it cannot know that the writer is at work
     fill(tmp_path / "model", "old")
     replace, calls = os.replace, []
 
@@ -132,7 +148,9 @@ def test_a_reader_removes_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [".model.abcdefgh.tmp"]
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux is known to exchange names")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="only Linux is known to exchange names"
+)
 def test_the_name_is_never_missing(tmp_path: Path) -> None:
     """A reader beside a writer that replaces without pause always finds the folder, with one of its two texts."""
     fill(tmp_path / "model", "0")

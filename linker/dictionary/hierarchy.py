@@ -28,7 +28,10 @@ class Hierarchy:
     def of(cls, size: int, pairs: Iterable[tuple[int, int]]) -> Hierarchy:
         """Make a hierarchy of (child row, parent row) pairs; repeats and self-loops are dropped."""
         distinct = sorted({(child, parent) for child, parent in pairs if child != parent})
-        child, parent = (np.array(column, np.int32) for column in (zip(*distinct, strict=True) if distinct else ((), ())))
+        child, parent = (
+            np.array(column, np.int32)
+            for column in (zip(*distinct, strict=True) if distinct else ((), ()))
+        )
         return cls(csr_matrix((np.ones(len(child), np.int8), (child, parent)), shape=(size, size)))
 
     @cached_property
@@ -66,7 +69,9 @@ class Hierarchy:
             frontier = csr_matrix(frontier)
             frontier.eliminate_zeros()
             found = csr_matrix(found + frontier * step)
-        own = csr_matrix((np.ones(len(rows), np.int32), (np.arange(len(rows)), rows)), shape=found.shape)
+        own = csr_matrix(
+            (np.ones(len(rows), np.int32), (np.arange(len(rows)), rows)), shape=found.shape
+        )
         found = csr_matrix(found - found.multiply(own))
         found.eliminate_zeros()
         found.sort_indices()
@@ -100,7 +105,9 @@ class Hierarchy:
     @cached_property
     def roots(self) -> Rows:
         """Rows that have children and no parent."""
-        return np.flatnonzero((np.diff(self._up.indptr) == 0) & (np.diff(self._down.indptr) > 0)).astype(np.int32)
+        return np.flatnonzero(
+            (np.diff(self._up.indptr) == 0) & (np.diff(self._down.indptr) > 0)
+        ).astype(np.int32)
 
     @cached_property
     def top(self) -> frozenset[int]:
@@ -155,7 +162,9 @@ class Hierarchy:
         _, part = connected_components(self._up, directed=True, connection="strong")
         edges = self._up.tocoo()
         kept = part[edges.row] != part[edges.col]
-        return csr_matrix((edges.data[kept], (edges.row[kept], edges.col[kept])), shape=self._up.shape)
+        return csr_matrix(
+            (edges.data[kept], (edges.row[kept], edges.col[kept])), shape=self._up.shape
+        )
 
     def _below(self, up: csr_matrix, level: Rows, k: int, depth: int) -> csr_matrix:
         """Which concepts below level `depth` reach which ones of level k, all edges leading to the next level."""
@@ -170,19 +179,25 @@ class Hierarchy:
 
     def distance(self, a: ArrayLike, b: ArrayLike) -> Rows:
         """The least number of edges from a[i] up to a common ancestor (or either of them) and down to b[i]; -1 without one."""
-        left, right = (self._with_self(np.atleast_1d(np.asarray(rows, np.int32))) for rows in (a, b))
+        left, right = (
+            self._with_self(np.atleast_1d(np.asarray(rows, np.int32))) for rows in (a, b)
+        )
         distances = np.full(left.shape[0], -1, np.int32)
         for i in range(len(distances)):
             x, y = left[[i]], right[[i]]
             _, p, q = np.intersect1d(x.indices, y.indices, assume_unique=True, return_indices=True)
             if len(p):
-                distances[i] = (x.data[p] + y.data[q]).min() - 2  # each side counts one step for the concept itself
+                distances[i] = (
+                    x.data[p] + y.data[q]
+                ).min() - 2  # each side counts one step for the concept itself
         return distances
 
     def _with_self(self, rows: Rows) -> csr_matrix:
         steps = self.steps(rows)
         steps.data += 1
-        own = csr_matrix((np.ones(len(rows), np.int32), (np.arange(len(rows)), rows)), shape=steps.shape)
+        own = csr_matrix(
+            (np.ones(len(rows), np.int32), (np.arange(len(rows)), rows)), shape=steps.shape
+        )
         return csr_matrix(steps + own)
 
     def is_ancestor(self, a: int, b: int) -> bool:
@@ -194,11 +209,16 @@ class Hierarchy:
         _, labels = connected_components(self._up, directed=True, connection="strong")
         order = np.argsort(labels, kind="stable")
         _, starts, counts = np.unique(labels[order], return_index=True, return_counts=True)
-        return [order[s : s + c].astype(np.int32) for s, c in zip(starts, counts, strict=True) if c > 1]
+        return [
+            order[s : s + c].astype(np.int32) for s, c in zip(starts, counts, strict=True) if c > 1
+        ]
 
     def arrays(self) -> dict[str, NDArray[np.int32]]:
         """The arrays to save."""
-        return {"parents.indptr": self._up.indptr.astype(np.int32), "parents.indices": self._up.indices.astype(np.int32)}
+        return {
+            "parents.indptr": self._up.indptr.astype(np.int32),
+            "parents.indices": self._up.indices.astype(np.int32),
+        }
 
     @classmethod
     def from_arrays(cls, indptr: NDArray[np.int32], indices: NDArray[np.int32]) -> Hierarchy:

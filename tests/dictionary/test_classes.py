@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.dictionary import NameTable
+from linker.dictionary import NameTable, classes
+from linker.dictionary.classes import Classes
+from linker.dictionary.hierarchy import Hierarchy
 from linker.errors import LinkerError
-from linker.hierarchy import Hierarchy
 from linker.persistence import Strings
-from linker.training import classes
-from linker.training.classes import Classes
 
 IDS = [f"D:{row}" for row in range(9)]
 # 0 is the root of 1, 2 and 3; 3 is a parent of 1 too; 4 and 5 stand below 1, 5 and 6 below 2, 7 below 3, 8 below 4.
-HIERARCHY = Hierarchy.of(9, [(1, 0), (2, 0), (3, 0), (1, 3), (4, 1), (5, 1), (5, 2), (6, 2), (7, 3), (8, 4)])
+HIERARCHY = Hierarchy.of(
+    9, [(1, 0), (2, 0), (3, 0), (1, 3), (4, 1), (5, 1), (5, 2), (6, 2), (7, 3), (8, 4)]
+)
 
 
 def table(names: dict[str, set[int]]) -> NameTable:
@@ -27,11 +28,21 @@ def table(names: dict[str, set[int]]) -> NameTable:
 
 def listed(names: Classes) -> dict[str, list[str]]:
     """The names of each class, by its id."""
-    return {names.ids[label]: [names.texts[row] for row in rows] for label, rows in enumerate(names.of(np.arange(names.count)))}
+    return {
+        names.ids[label]: [names.texts[row] for row in rows]
+        for label, rows in enumerate(names.of(np.arange(names.count)))
+    }
 
 
 def test_concepts_have_their_own_names_once_for_each_bag_of_words() -> None:
-    names = {"breast cancer": {3}, "cancer breast": {3}, "tumor": {5}, "cancer": {3, 5}, "lymphoma": {5}, "": {3}}
+    names = {
+        "breast cancer": {3},
+        "cancer breast": {3},
+        "tumor": {5},
+        "cancer": {3, 5},
+        "lymphoma": {5},
+        "": {3},
+    }
     found = classes.of_concepts(table(names), IDS)
     assert listed(found) == {"D:3": ["breast cancer"], "D:5": ["tumor", "lymphoma"]}
     assert (found.labels.tolist(), found.sizes.tolist(), found.count) == ([0, 1, 1], [1, 2], 2)
@@ -41,7 +52,17 @@ def test_concepts_have_their_own_names_once_for_each_bag_of_words() -> None:
     assert listed(found.relabelled(np.array([2]))) == {"D:5": ["lymphoma"]}
 
 
-NAMES = {"a": {4}, "b c": {5}, "c b": {5}, "d": {6}, "e": {7}, "f": {8}, "above": {1}, "g": {6, 8}, "": {4}}
+NAMES = {
+    "a": {4},
+    "b c": {5},
+    "c b": {5},
+    "d": {6},
+    "e": {7},
+    "f": {8},
+    "above": {1},
+    "g": {6, 8},
+    "": {4},
+}
 
 
 def test_a_level_has_the_names_of_what_stands_below_it() -> None:
@@ -49,19 +70,35 @@ def test_a_level_has_the_names_of_what_stands_below_it() -> None:
     assert [sorted({*part.indices.tolist()}) for part in HIERARCHY.levels(2, 0)] == [[3], [1]]
     found = classes.of_level(table(NAMES), HIERARCHY, 1, ids=IDS)
     assert listed(found) == {"D:2": ["d", "g"], "D:3": ["a", "b c", "e", "f", "above", "g"]}
-    with pytest.raises(LinkerError, match=r"1 concept on level 2 with names below; expected: two or more; set ground.level=1, the d"):
+    with pytest.raises(
+        LinkerError,
+        match=r"1 concept on level 2 with names below; expected: two or more; set ground.level=1, the d",
+    ):
         classes.of_level(table(NAMES), HIERARCHY, 2)
-    with pytest.raises(LinkerError, match=r"0 concepts on level 1 with names below; expected: two or more; take another ground.root"):
+    with pytest.raises(
+        LinkerError,
+        match=r"0 concepts on level 1 with names below; expected: two or more; take another ground.root",
+    ):
         classes.of_level(table(NAMES), Hierarchy.of(9, []), 1)
 
 
 def test_parts_have_the_names_of_one_child_of_the_root() -> None:
     """3 is the parent of 1, and so no part; "b c" and "g" are of both others."""
-    assert listed(classes.of_parts(table(NAMES), HIERARCHY, 5, ids=IDS)) == {"D:1": ["a", "f", "above"], "D:2": ["d"]}
+    assert listed(classes.of_parts(table(NAMES), HIERARCHY, 5, ids=IDS)) == {
+        "D:1": ["a", "f", "above"],
+        "D:2": ["d"],
+    }
     three = {**NAMES, "h": {3}}
     flat = Hierarchy.of(9, [(child, 0) for child in (3, 5, 6, 8)])
-    assert listed(classes.of_parts(table(three), flat, 3, root=0, ids=IDS)) == {"D:3": ["h"], "D:6": ["d"], "D:8": ["f"]}
-    assert listed(classes.of_parts(table(three), flat, 2, root=0, ids=IDS)) == {"D:6": ["d"], "D:8": ["f"]}  # the largest, with "g"
+    assert listed(classes.of_parts(table(three), flat, 3, root=0, ids=IDS)) == {
+        "D:3": ["h"],
+        "D:6": ["d"],
+        "D:8": ["f"],
+    }
+    assert listed(classes.of_parts(table(three), flat, 2, root=0, ids=IDS)) == {
+        "D:6": ["d"],
+        "D:8": ["f"],
+    }  # the largest, with "g"
     with pytest.raises(LinkerError, match="the hierarchy has 1 part below its root"):
         classes.of_parts(table(three), HIERARCHY, 5, root=4)
     with pytest.raises(LinkerError, match="the hierarchy has 0 parts below its root"):
@@ -69,7 +106,9 @@ def test_parts_have_the_names_of_one_child_of_the_root() -> None:
 
 
 SEEDS = st.integers(0, 2**31)
-LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=20).map(lambda labels: np.unique(labels, return_inverse=True)[1].astype(np.int64))
+LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=20).map(
+    lambda labels: np.unique(labels, return_inverse=True)[1].astype(np.int64)
+)
 
 
 def classes_of(labels: np.ndarray) -> Classes:
@@ -90,9 +129,17 @@ def test_held_out_names_leave_two_behind(labels: np.ndarray, most: int, seed: in
 def test_few_large_classes_hold_out_more_than_one_name_each(most: int, seed: int) -> None:
     """Two of four classes are drawn from: of the 100 names of each a tenth at most, some of which may be drawn twice."""
     names = Classes([str(i) for i in range(400)], np.repeat(np.arange(4), 100))
-    counts = sorted(np.bincount(names.labels[classes.held_out(names, most, seed)], minlength=4).tolist())
+    counts = sorted(
+        np.bincount(names.labels[classes.held_out(names, most, seed)], minlength=4).tolist()
+    )
     assert counts[:2] == [0, 0] or most < 2
-    assert all(max(0, min(most // 2, 10) - 1) <= count <= min(max(most // 2, 1), 10) for count in counts[2:]) or most < 2
+    assert (
+        all(
+            max(0, min(most // 2, 10) - 1) <= count <= min(max(most // 2, 1), 10)
+            for count in counts[2:]
+        )
+        or most < 2
+    )
     assert sum(counts) <= most
 
 
@@ -105,18 +152,27 @@ def test_a_held_out_name_is_out_of_all_its_classes() -> None:
 
 
 @given(LABELS, st.integers(1, 4), SEEDS)
-def test_shots_are_as_many_of_each_class_as_there_are(labels: np.ndarray, each: int, seed: int) -> None:
+def test_shots_are_as_many_of_each_class_as_there_are(
+    labels: np.ndarray, each: int, seed: int
+) -> None:
     names = classes_of(labels)
     train, judged = classes.shots(names, each, seed)
     expected = [min(each, count // 2) for count in names.sizes.tolist()]
     for part in (train, judged):
         assert np.bincount(part.labels, minlength=names.count).tolist() == expected
-        assert all(names.labels[names.texts.index(text)] == label for text, label in zip(part.texts, part.labels, strict=True))
+        assert all(
+            names.labels[names.texts.index(text)] == label
+            for text, label in zip(part.texts, part.labels, strict=True)
+        )
     assert not {*train.texts} & {*judged.texts}
     assert train.texts == classes.shots(names, each, seed)[0].texts
 
 
-@given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3)), min_size=1, max_size=10, unique=True))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abcd"), st.integers(0, 3)), min_size=1, max_size=10, unique=True
+    )
+)
 def test_names_are_alike_that_share_a_class(pairs: list[tuple[str, int]]) -> None:
     names = Classes([text for text, _ in pairs], np.array([label for _, label in pairs]))
     of = {text: {label for other, label in pairs if other == text} for text, _ in pairs}

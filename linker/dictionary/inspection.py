@@ -21,7 +21,9 @@ def stats(dictionary: Dictionary) -> dict[str, Any]:
     table, hierarchy = dictionary.table(normalize), dictionary.hierarchy
     parents = np.diff(dictionary.columns["parents.indptr"])
     old = Counter(dictionary.columns["old.status"].tolist())
-    shared = (np.diff(dictionary.columns["old.indptr"]) > 1) & (dictionary.columns["old.status"] == 0)
+    shared = (np.diff(dictionary.columns["old.indptr"]) > 1) & (
+        dictionary.columns["old.status"] == 0
+    )
     kinds = Counter(NAME_KINDS[kind] for kind in dictionary.name_kind.tolist())
     return {
         "sources": [asdict(source) for source in dictionary.sources],
@@ -73,7 +75,12 @@ def diff(old: Dictionary, new: Dictionary) -> Iterator[Change]:
     for identifier, row in before.items():
         if identifier not in after:
             successors = tuple(new.ids[r] for r in new.rows(identifier))
-            yield Change("concept moved" if successors else "concept removed", identifier, old.preferred_name(row), successors)
+            yield Change(
+                "concept moved" if successors else "concept removed",
+                identifier,
+                old.preferred_name(row),
+                successors,
+            )
     for identifier, row in after.items():
         if identifier not in before:
             yield Change("concept added", identifier, new.preferred_name(row))
@@ -88,7 +95,9 @@ def _changes(old: Dictionary, before: int, new: Dictionary, after: int) -> Itera
     if old.preferred_name(before) != name:
         yield Change("preferred name changed", identifier, name, (old.preferred_name(before),))
     parts = {"names": _names, "parents": _parents, "alternative ids": _alternatives}
-    for (what, part), (verb, sign) in itertools.product(parts.items(), (("removed", -1), ("added", 1))):
+    for (what, part), (verb, sign) in itertools.product(
+        parts.items(), (("removed", -1), ("added", 1))
+    ):
         gone, come = (part(old, before), part(new, after))[::sign]
         if changed := sorted(set(come) - set(gone)):
             yield Change(f"{what} {verb}", identifier, name, tuple(changed))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from linker import Dictionary
-from linker.inspection import Change, diff, search, stats
+from linker.dictionary.inspection import Change, diff, search, stats
 
 HEADER = "id\tname\tsynonyms\tparents\talt_ids\tstatus\treplaced_by\n"
 OLD = """A:1\tfever\tpyrexia\t\t\t\t
@@ -29,7 +29,9 @@ def read(tmp_path: Path, text: str, name: str = "x.tsv") -> Dictionary:
 def test_stats(tmp_path: Path) -> None:
     figures = stats(read(tmp_path, OLD))
     sources = figures.pop("sources")
-    assert [(s["file"], s["format"], s["namespace"], s["concepts"]) for s in sources] == [("x.tsv", "table", "A", 5)]
+    assert [(s["file"], s["format"], s["namespace"], s["concepts"]) for s in sources] == [
+        ("x.tsv", "table", "A", 5)
+    ]
     assert figures == {
         "concepts": 5,
         "namespaces": {"A": 3, "B": 2},
@@ -78,8 +80,15 @@ def test_nothing_changed(tmp_path: Path) -> None:
 
 
 def test_diff(tmp_path: Path) -> None:
-    old = read(tmp_path, "A:1\tfever\tpyrexia\t\t\t\t\nA:2\tflu\t\tA:1\tA:20\t\t\nA:3\tswine flu\t\tA:2\t\t\t\nA:4\tague\t\tA:1\t\t\t\n")
-    new = read(tmp_path, "A:1\tfever\theat\t\t\t\t\nA:2\tinfluenza\tflu\t\tA:21|A:3\t\t\nA:5\tplague\t\tA:1\t\t\t\n", "y.tsv")
+    old = read(
+        tmp_path,
+        "A:1\tfever\tpyrexia\t\t\t\t\nA:2\tflu\t\tA:1\tA:20\t\t\nA:3\tswine flu\t\tA:2\t\t\t\nA:4\tague\t\tA:1\t\t\t\n",
+    )
+    new = read(
+        tmp_path,
+        "A:1\tfever\theat\t\t\t\t\nA:2\tinfluenza\tflu\t\tA:21|A:3\t\t\nA:5\tplague\t\tA:1\t\t\t\n",
+        "y.tsv",
+    )
     assert list(diff(old, new)) == [
         Change("concept moved", "A:3", "swine flu", ("A:2",)),
         Change("concept removed", "A:4", "ague", ()),
@@ -92,4 +101,6 @@ def test_diff(tmp_path: Path) -> None:
         Change("alternative ids removed", "A:2", "influenza", ("A:20",)),
         Change("alternative ids added", "A:2", "influenza", ("A:21", "A:3")),
     ]
-    assert ("parents added", "A:2", ("A:1",)) in [(c.what, c.concept_id, c.details) for c in diff(new, old)]
+    assert ("parents added", "A:2", ("A:1",)) in [
+        (c.what, c.concept_id, c.details) for c in diff(new, old)
+    ]

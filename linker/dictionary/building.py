@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import files
+from linker.dictionary.hierarchy import Hierarchy
 from linker.errors import InputError, LinkerError, OnError, shown
-from linker.hierarchy import Hierarchy
 from linker.ids import counted, prefixes
 from linker.persistence import StringsBuilder
 from linker.types import NAME_KINDS, Concept, Name, NameKind, Source
@@ -36,15 +36,23 @@ class Builder:
     source is an error, and so is a parent that no source holds.
     """
 
-    def __init__(self, namespaces: frozenset[str], types: frozenset[str], on_error: OnError) -> None:
+    def __init__(
+        self, namespaces: frozenset[str], types: frozenset[str], on_error: OnError
+    ) -> None:
         self._namespaces = prefixes(namespaces)
         self._types, self._on_error = types, on_error
         self._row: dict[str, int] = {}
         self._labels: dict[str, int] = {"": 0}
-        self._strings = {column: StringsBuilder() for column in ("id", "name", "definition", "xrefs")}
-        self._names = {column: array("i") for column in ("concept", "kind", "source", "language", "case")}
+        self._strings = {
+            column: StringsBuilder() for column in ("id", "name", "definition", "xrefs")
+        }
+        self._names = {
+            column: array("i") for column in ("concept", "kind", "source", "language", "case")
+        }
         self._preferred, self._type_rows, self._type_labels = array("i"), array("i"), array("i")
-        self._untyped: list[tuple[Concept, str]] = []  # with their file; kept if another source keeps the id
+        self._untyped: list[
+            tuple[Concept, str]
+        ] = []  # with their file; kept if another source keeps the id
         self._merged: list[tuple[int, Name]] = []  # names that a later source adds to a concept
         self._parents: list[tuple[int, str, str, int | None]] = []  # row, parent id, file, line
         self._old: dict[str, tuple[int, list[str]]] = {}  # old id -> status, ids that replace it
@@ -52,7 +60,9 @@ class Builder:
         self._prefixes: Counter[str] = Counter()  # of all concepts, before the filters
         self._sources: list[Source] = []
 
-    def add(self, concepts: Iterable[Concept], path: files.Pathlike, kind: str, release: str) -> None:
+    def add(
+        self, concepts: Iterable[Concept], path: files.Pathlike, kind: str, release: str
+    ) -> None:
         """Take all concepts of one source."""
         prefixes: Counter[str] = Counter()
         here: set[str] = set()
@@ -61,15 +71,30 @@ class Builder:
                 expected = "one record for each id"
                 problem = "the concept id occurs a second time"
                 self._on_error(
-                    InputError(path, problem, line=concept.line, value=concept.id, expected=expected, remedy="merge the records")
+                    InputError(
+                        path,
+                        problem,
+                        line=concept.line,
+                        value=concept.id,
+                        expected=expected,
+                        remedy="merge the records",
+                    )
                 )
                 continue
             here.add(concept.id)
             prefixes[concept.namespace] += 1
             self._add(concept, str(path))
         common = prefixes.most_common(1)[0][0] if prefixes else ""
-        checksum = files.sha256_of_folder(path) if Path(path).is_dir() else files.sha256(path) if Path(path).is_file() else ""
-        self._sources.append(Source(shown(Path(path).name), kind, common, release, checksum, len(here)))
+        checksum = (
+            files.sha256_of_folder(path)
+            if Path(path).is_dir()
+            else files.sha256(path)
+            if Path(path).is_file()
+            else ""
+        )
+        self._sources.append(
+            Source(shown(Path(path).name), kind, common, release, checksum, len(here))
+        )
         if not here and not self._untyped:
             logger.warning("%s: holds no concept that the filters keep", path)
 
@@ -82,7 +107,9 @@ class Builder:
             self._prefixes[concept.namespace] += 1
             if concept.status != "current":
                 status = _STATUS[concept.status]
-                known = self._old.get(concept.id, (status, []))[1]  # OBO files list a merged id at both its old and its new term
+                known = self._old.get(concept.id, (status, []))[
+                    1
+                ]  # OBO files list a merged id at both its old and its new term
                 self._old[concept.id] = (status, [*known, *concept.replaced_by])
                 for alternative in concept.alt_ids:
                     self._old.setdefault(alternative, (status, []))[1].extend(concept.replaced_by)
@@ -94,7 +121,9 @@ class Builder:
                 self._left_out.update((concept.id, *concept.alt_ids))
 
     def _keeps(self, concept: Concept) -> bool:
-        return self._in_namespaces(concept) and (not self._types or not self._types.isdisjoint(concept.types))
+        return self._in_namespaces(concept) and (
+            not self._types or not self._types.isdisjoint(concept.types)
+        )
 
     def _in_namespaces(self, concept: Concept) -> bool:
         return not self._namespaces or concept.namespace.upper() in self._namespaces
@@ -120,7 +149,13 @@ class Builder:
 
     def _add_name(self, row: int, name: Name, kind: NameKind) -> None:
         self._strings["name"].append(name.text)
-        values = (row, _KIND[kind], self._label(name.source), self._label(name.language), int(name.case_sensitive))
+        values = (
+            row,
+            _KIND[kind],
+            self._label(name.source),
+            self._label(name.language),
+            int(name.case_sensitive),
+        )
         for column, value in zip(self._names.values(), values, strict=True):
             column.append(value)
 
@@ -145,7 +180,10 @@ class Builder:
         _, first = np.unique(rows * len(self._labels) + labels, return_index=True)
         first.sort()
         order = first[np.argsort(rows[first], kind="stable")]
-        return {"types.indptr": np.searchsorted(rows[order], np.arange(len(self._row) + 1)), "types.indices": labels[order]}
+        return {
+            "types.indptr": np.searchsorted(rows[order], np.arange(len(self._row) + 1)),
+            "types.indices": labels[order],
+        }
 
     def _label(self, text: str) -> int:
         return self._labels.setdefault(text, len(self._labels))
@@ -160,18 +198,32 @@ class Builder:
         if not self._row:
             names = ", ".join(source.file for source in self._sources)
             there = counted(self._prefixes)
-            raise LinkerError(f"{names}: holds no concept that the filters keep; check --types and --namespaces (there are: {there})")
+            raise LinkerError(
+                f"{names}: holds no concept that the filters keep; check --types and --namespaces (there are: {there})"
+            )
         old = self._old_ids()
         columns = self._types_by_row()
         for column, builder in (*self._strings.items(), ("old", _strings(old))):
             columns |= builder.build().arrays(column)
-        dtypes = {"concept": np.int32, "kind": np.uint8, "source": np.int32, "language": np.int32, "case": bool}
+        dtypes = {
+            "concept": np.int32,
+            "kind": np.uint8,
+            "source": np.int32,
+            "language": np.int32,
+            "case": bool,
+        }
         columns |= {f"name.{c}": np.array(values, dtypes[c]) for c, values in self._names.items()}
-        columns["id.rank"] = np.argsort(np.argsort(np.array(list(self._row), object))).astype(np.int32)
+        columns["id.rank"] = np.argsort(np.argsort(np.array(list(self._row), object))).astype(
+            np.int32
+        )
         columns["preferred"] = np.array(self._preferred, np.int32)
         columns["old.status"] = np.array([status for status, _ in old.values()], np.uint8)
-        columns["old.indptr"] = np.cumsum([0, *(len(rows) for _, rows in old.values())]).astype(np.int64)
-        columns["old.indices"] = np.array([row for _, rows in old.values() for row in rows], np.int32)
+        columns["old.indptr"] = np.cumsum([0, *(len(rows) for _, rows in old.values())]).astype(
+            np.int64
+        )
+        columns["old.indices"] = np.array(
+            [row for _, rows in old.values() for row in rows], np.int32
+        )
         columns |= Hierarchy.of(len(self._row), self._edges(old)).arrays()
         return columns, list(self._labels), self._sources
 
@@ -185,7 +237,9 @@ class Builder:
                 if i not in seen:
                     seen.add(i)
                     found += [self._row[i]] if i in self._row else []
-                    waiting += reversed(self._old[i][1] if i in self._old and i not in self._row else [])
+                    waiting += reversed(
+                        self._old[i][1] if i in self._old and i not in self._row else []
+                    )
             return found
 
         return {i: (status, rows(i)) for i, (status, _) in self._old.items() if i not in self._row}
@@ -193,7 +247,11 @@ class Builder:
     def _edges(self, old: dict[str, tuple[int, list[int]]]) -> Iterator[tuple[int, int]]:
         for row, parent, path, line in self._parents:
             if self._row.get(parent) == row:
-                logger.warning("%s: %s is its own parent; the edge is dropped", path if line is None else f"{path}, line {line}", parent)
+                logger.warning(
+                    "%s: %s is its own parent; the edge is dropped",
+                    path if line is None else f"{path}, line {line}",
+                    parent,
+                )
             elif parent in self._row:
                 yield row, self._row[parent]
             elif parent in old and old[parent][1]:
@@ -201,7 +259,14 @@ class Builder:
             elif parent not in self._left_out:
                 remedy = "add the parent, or give the file that holds it as another --dict"
                 self._on_error(
-                    InputError(path, "a parent is not there", line=line, value=parent, expected="the id of a concept", remedy=remedy)
+                    InputError(
+                        path,
+                        "a parent is not there",
+                        line=line,
+                        value=parent,
+                        expected="the id of a concept",
+                        remedy=remedy,
+                    )
                 )
 
 

@@ -16,18 +16,22 @@ from torch import Tensor
 from linker import metrics
 from linker.candidates.base import Floats
 from linker.candidates.dense import QUERIES, best, ranks
-from linker.dictionary import Dictionary, NameTable
+from linker.dictionary import Dictionary, NameTable, classes
+from linker.dictionary.classes import Classes, Rows
 from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.words import unit
 from linker.errors import LinkerError
-from linker.training import classes, losses, sampling
-from linker.training.classes import Classes, Rows
+from linker.options import GroundOptions
+from linker.training import losses, sampling
 from linker.training.loop import Batch, Epoch, Loss, Plan, Step, run
-from linker.training.options import GroundOptions
 
 logger = logging.getLogger(__name__)
 
-_POOL, _PROTOTYPE, _PAIRS = 7, 8, 9  # keep the random draws of an epoch apart from each other and from those of training
+_POOL, _PROTOTYPE, _PAIRS = (
+    7,
+    8,
+    9,
+)  # keep the random draws of an epoch apart from each other and from those of training
 
 Encode = Callable[[Sequence[str]], Floats]
 """Names to float32 (n, dim)."""
@@ -80,8 +84,14 @@ class Grounding:
         judged: Classes | None = None,
     ) -> None:
         if judged is None and options.stop_by == "loss":
-            raise LinkerError("ground.stop_by=loss needs other names of each class; set ground.shots, or ground.stop_by=map")
-        out = classes.held_out(names, options.held_out, seed) if judged is None else np.zeros(len(names), bool)
+            raise LinkerError(
+                "ground.stop_by=loss needs other names of each class; set ground.shots, or ground.stop_by=map"
+            )
+        out = (
+            classes.held_out(names, options.held_out, seed)
+            if judged is None
+            else np.zeros(len(names), bool)
+        )
         self.names = names[np.flatnonzero(~out)] if out.any() else names
         self.judged = names[np.flatnonzero(out)] if judged is None else judged
         self.options, self.seed, self._encode, self._share = options, seed, encode, share
@@ -90,8 +100,12 @@ class Grounding:
         if self.names.count < 2:
             count = 0  # no negatives
         sizes = self.names.sizes
-        self.alone = np.flatnonzero(sizes == 1 if count else sizes > 0)  # classes without triplets; the other losses know them
-        self._holds = bool(options.context_weight or options.concept_weight or options.between_weight)
+        self.alone = np.flatnonzero(
+            sizes == 1 if count else sizes > 0
+        )  # classes without triplets; the other losses know them
+        self._holds = bool(
+            options.context_weight or options.concept_weight or options.between_weight
+        )
         if not (count or options.prototype_weight or self._holds):
             raise LinkerError(
                 "there are no synonyms to draw together (all concepts have one name, or there is one); "
@@ -100,13 +114,22 @@ class Grounding:
         self.steps = -(-(count or len(self.alone)) // options.batch_size)
         self._targets = encoder.prototypes(self.names, options.target == "projected")  # CCA(u_c)
         self._means = encoder.prototypes(self.names, False) if self._holds else self._targets  # u_c
-        self._starts = encoder.pretrained(self.names.texts) if options.context_weight or options.between_weight else None  # u_n
+        self._starts = (
+            encoder.pretrained(self.names.texts)
+            if options.context_weight or options.between_weight
+            else None
+        )  # u_n
         self._dim = encoder.dim
         self._judging: Grounding | None = None
         if options.stop_by == "loss" and len(self.judged):
             judging = self.judged.relabelled(np.arange(len(self.judged)))
             self._judging = Grounding(
-                encoder, judging, dataclasses.replace(options, stop_by="map"), seed, encode, judged=judging[np.empty(0, np.int64)]
+                encoder,
+                judging,
+                dataclasses.replace(options, stop_by="map"),
+                seed,
+                encode,
+                judged=judging[np.empty(0, np.int64)],
             )
 
     def plan(self) -> Plan:
@@ -131,14 +154,21 @@ class Grounding:
         size = self.options.batch_size
         drawn, random = self._drawn(epoch), np.random.default_rng((self.seed, epoch, _PROTOTYPE))
         alone = random.permutation(self.alone)
-        return [self._batch([rows[i * size : (i + 1) * size] for rows in drawn], alone[i :: self.steps], random) for i in range(self.steps)]
+        return [
+            self._batch(
+                [rows[i * size : (i + 1) * size] for rows in drawn], alone[i :: self.steps], random
+            )
+            for i in range(self.steps)
+        ]
 
     def _drawn(self, epoch: int) -> list[Rows]:
         """Anchors, positives and, of triplets, negatives, in the order in which they are trained on."""
         options = self.options
         if options.loss == "triplet":
             wu = options.weighting == "wu"
-            found = sampling.triplets(self.names, options.triplets, self.nearest(epoch), wu, self._dim, self.seed, epoch)
+            found = sampling.triplets(
+                self.names, options.triplets, self.nearest(epoch), wu, self._dim, self.seed, epoch
+            )
             return [found.anchor, found.positive, found.negative]
         random = np.random.default_rng((self.seed, epoch, _PAIRS))
         pairs = sampling.positives(self.names, options.triplets, random)
@@ -147,7 +177,9 @@ class Grounding:
         else:
             anchors, which = np.unique(pairs[0], return_inverse=True)
             vectors = unit(self._encode([self.names.texts[row] for row in anchors]))
-            order = sampling.similar_together(vectors[which], max(2, options.batch_size // 4), random)  # hard negatives, and easy ones too
+            order = sampling.similar_together(
+                vectors[which], max(2, options.batch_size // 4), random
+            )  # hard negatives, and easy ones too
         return [rows[order] for rows in pairs]
 
     def nearest(self, epoch: int) -> Callable[[Rows], tuple[Rows, Floats]]:
@@ -159,11 +191,16 @@ class Grounding:
         options, total = self.options, len(self.names)
         vectors = unit(self._encode(self.names.texts))
         size = min(options.pool or total, total)
-        pool = np.sort(np.random.default_rng((self.seed, epoch, _POOL)).choice(total, size, replace=False))
+        pool = np.sort(
+            np.random.default_rng((self.seed, epoch, _POOL)).choice(total, size, replace=False)
+        )
         count = min(max(1, round(options.negatives * size / total)), size)
 
         def near(rows: Rows) -> tuple[Rows, Floats]:
-            found, cosines = np.repeat(rows[:, None], count, axis=1), np.full((len(rows), count), -1, np.float32)
+            found, cosines = (
+                np.repeat(rows[:, None], count, axis=1),
+                np.full((len(rows), count), -1, np.float32),
+            )
             for i in range(0, len(rows), QUERIES):
                 own = rows[i : i + QUERIES]
                 query, places, values = best(partial(score, own), len(own), size, count)
@@ -173,18 +210,32 @@ class Grounding:
 
         def score(rows: Rows, some: slice) -> Floats:
             scores: Floats = vectors[pool[some]] @ vectors[rows].T
-            scores[self.names.alike(rows, np.broadcast_to(pool[some], (len(rows), len(scores)))).T] = -np.inf
+            scores[
+                self.names.alike(rows, np.broadcast_to(pool[some], (len(rows), len(scores)))).T
+            ] = -np.inf
             return scores
 
         return near
 
     def _batch(self, synonyms: Sequence[Rows], alone: Rows, random: np.random.Generator) -> Batch:
-        synonyms, alone, names = [rows[self._share] for rows in synonyms], alone[self._share], self.names
-        concepts, owner = np.unique(np.concatenate([names.labels[synonyms[0]], alone]), return_inverse=True)
-        chosen, own = self._prototype_names(concepts, random) if self.options.prototype_weight else (owner[:0], owner[:0])
+        synonyms, alone, names = (
+            [rows[self._share] for rows in synonyms],
+            alone[self._share],
+            self.names,
+        )
+        concepts, owner = np.unique(
+            np.concatenate([names.labels[synonyms[0]], alone]), return_inverse=True
+        )
+        chosen, own = (
+            self._prototype_names(concepts, random)
+            if self.options.prototype_weight
+            else (owner[:0], owner[:0])
+        )
         held, shifts = owner[:0], owner[:0]
         if self._holds:
-            held = np.concatenate([synonyms[0], *([random.choice(rows)] for rows in names.of(alone))]).astype(np.int64)
+            held = np.concatenate(
+                [synonyms[0], *([random.choice(rows)] for rows in names.of(alone))]
+            ).astype(np.int64)
         if self.options.loss == "logistic":
             sizes = [len(synonyms[0]), *[len(held)] * 3]
             shifts = random.integers(1, [max(2, size) for size in sizes])
@@ -198,24 +249,40 @@ class Grounding:
             own = random.permutation(rows)
             keep = max(1, round(len(own) * (1 - self.options.synonym_dropout)))
             found.append(own[: min(keep, self.options.prototype_names or keep)])
-        return np.concatenate(found), np.repeat(np.arange(len(concepts)), np.array([len(own) for own in found[1:]], np.int64))
+        return np.concatenate(found), np.repeat(
+            np.arange(len(concepts)), np.array([len(own) for own in found[1:]], np.int64)
+        )
 
     def _loss(self, drawn: _Drawn, vectors: Tensor) -> Loss:
         options, (synonyms, chosen, held) = self.options, drawn.cut(vectors)
         terms: dict[str, tuple[float, Tensor, int]] = {}  # weight, mean, of how many
         if count := len(drawn.synonyms[0]):
-            terms["synonym_loss"] = options.triplet_weight, self._synonym_loss(drawn.synonyms, synonyms, drawn.shifts[:1]), count
+            terms["synonym_loss"] = (
+                options.triplet_weight,
+                self._synonym_loss(drawn.synonyms, synonyms, drawn.shifts[:1]),
+                count,
+            )
         if options.prototype_weight and len(drawn.owner):
             targets = torch.from_numpy(self._targets[drawn.concepts]).to(vectors.device)
             each = losses.prototype(chosen, torch.from_numpy(drawn.own).to(vectors.device), targets)
             owners = torch.from_numpy(drawn.owner).to(vectors.device)
             # of each triplet's concept, as 2021a, eq. 5 sums both losses, and of those alone
-            terms["prototype_loss"] = options.prototype_weight, each[owners].mean(), len(drawn.owner)
+            terms["prototype_loss"] = (
+                options.prototype_weight,
+                each[owners].mean(),
+                len(drawn.owner),
+            )
         if len(drawn.held):
             for i, (name, weight, fixed) in enumerate(self._held_to(drawn.held), 1):
-                terms[name] = weight, self._held_loss(drawn, held, torch.from_numpy(fixed).to(vectors.device), i), len(drawn.held)
+                terms[name] = (
+                    weight,
+                    self._held_loss(drawn, held, torch.from_numpy(fixed).to(vectors.device), i),
+                    len(drawn.held),
+                )
         value = sum((weight * mean for weight, mean, _ in terms.values()), vectors.sum() * 0)
-        numbers = {name: (float(mean.detach()), float(count)) for name, (_, mean, count) in terms.items()}
+        numbers = {
+            name: (float(mean.detach()), float(count)) for name, (_, mean, count) in terms.items()
+        }
         return Loss(value, float(len(drawn.owner)), numbers)
 
     def _synonym_loss(self, rows: Sequence[Rows], vectors: Sequence[Tensor], shift: Rows) -> Tensor:
@@ -228,9 +295,17 @@ class Grounding:
             return self._pairs(vectors[0], vectors[1], anchor, positive, int(shift[0]))
         every = np.broadcast_to(positive, (len(anchor), len(anchor)))
         same = names.alike(anchor, every)
-        for a, b in ((anchor, anchor), (positive, positive)):  # a text twice in a batch is one thing
+        for a, b in (
+            (anchor, anchor),
+            (positive, positive),
+        ):  # a text twice in a batch is one thing
             same |= names.spelling[a, None] == names.spelling[b]
-        return losses.info_nce(vectors[0], vectors[1], torch.from_numpy(same).to(vectors[0].device), options.temperature)
+        return losses.info_nce(
+            vectors[0],
+            vectors[1],
+            torch.from_numpy(same).to(vectors[0].device),
+            options.temperature,
+        )
 
     def _held_to(self, rows: Rows) -> list[tuple[str, float, Floats]]:
         """The losses that hold names to a vector each: name, weight, and the vectors, (n, dim)."""
@@ -248,11 +323,18 @@ class Grounding:
             return self._pairs(vectors, targets, drawn.held, drawn.held, int(drawn.shifts[which]))
         return losses.cosine_distance(vectors, targets).mean()
 
-    def _pairs(self, left: Tensor, right: Tensor, left_rows: Rows, right_rows: Rows, shift: int) -> Tensor:
+    def _pairs(
+        self, left: Tensor, right: Tensor, left_rows: Rows, right_rows: Rows, shift: int
+    ) -> Tensor:
         """The logistic loss of pairs, each with a wrong partner from the same batch; one of the same class is none."""
         wrong = np.roll(right_rows, shift)
-        has_wrong = torch.from_numpy(~self.names.alike(left_rows, wrong[:, None])[:, 0]).to(left.device)
-        dots = [(left * others).sum(-1) / self.options.temperature for others in (right, torch.roll(right, shift, 0))]
+        has_wrong = torch.from_numpy(~self.names.alike(left_rows, wrong[:, None])[:, 0]).to(
+            left.device
+        )
+        dots = [
+            (left * others).sum(-1) / self.options.temperature
+            for others in (right, torch.roll(right, shift, 0))
+        ]
         return losses.logistic(dots[0], dots[1], has_wrong).mean()
 
     def judge(self, epoch: int) -> Mapping[str, float]:
@@ -260,14 +342,29 @@ class Grounding:
         if not len(self.judged):
             return {}
         if self._judging is not None:
-            made = [batch.loss(torch.from_numpy(self._encode(batch.names))) for batch in self._judging.batches(0)]
-            return {"dev_loss": float(np.average([float(loss.value) for loss in made], weights=[loss.weight for loss in made]))}
+            made = [
+                batch.loss(torch.from_numpy(self._encode(batch.names)))
+                for batch in self._judging.batches(0)
+            ]
+            return {
+                "dev_loss": float(
+                    np.average(
+                        [float(loss.value) for loss in made], weights=[loss.weight for loss in made]
+                    )
+                )
+            }
         asked, names, right = classes.retrieval(self.judged, self.names)
         found = ranks(unit(self._encode(asked)), unit(self._encode(names)), right)
-        return {"dev_map": float(np.mean(metrics.average_precisions([places for places in found if len(places)])))}
+        return {
+            "dev_map": float(
+                np.mean(metrics.average_precisions([places for places in found if len(places)]))
+            )
+        }
 
 
-def drawn(options: GroundOptions, table: NameTable, dictionary: Dictionary, seed: int) -> tuple[Classes, Classes | None]:
+def drawn(
+    options: GroundOptions, table: NameTable, dictionary: Dictionary, seed: int
+) -> tuple[Classes, Classes | None]:
     """The names that the phase trains on, and those that it judges by; None: some of the former.
 
     Raises:
@@ -277,7 +374,9 @@ def drawn(options: GroundOptions, table: NameTable, dictionary: Dictionary, seed
     if options.root:
         rows = dictionary.rows(options.root)
         if len(rows) != 1:
-            raise LinkerError(f"ground.root is {options.root!r}, which is no concept of the dictionary; give the id of one, e.g. {ids[0]}")
+            raise LinkerError(
+                f"ground.root is {options.root!r}, which is no concept of the dictionary; give the id of one, e.g. {ids[0]}"
+            )
         root = rows[0]
     if options.classes != "concepts":
         if not hierarchy.edges:
@@ -295,7 +394,12 @@ def drawn(options: GroundOptions, table: NameTable, dictionary: Dictionary, seed
         names = classes.of_level(table, hierarchy, options.level, root, ids)
     else:
         names = classes.of_parts(table, hierarchy, options.parts, root, ids)
-    logger.info("%d names of %d classes, the largest %s", len(names), names.count, ", ".join(_largest(names)))
+    logger.info(
+        "%d names of %d classes, the largest %s",
+        len(names),
+        names.count,
+        ", ".join(_largest(names)),
+    )
     if not options.shots:
         return names, None
     if len(lone := np.flatnonzero(names.sizes < 2)):
@@ -305,16 +409,26 @@ def drawn(options: GroundOptions, table: NameTable, dictionary: Dictionary, seed
                 f"{names.count - len(lone)} of {names.count} classes have two names or more, one to train on and one to judge by "
                 f"(not {some}); expected: two classes; take another ground.root, or a dictionary with more of a hierarchy (--hierarchy)"
             )
-        logger.warning("%d of %d classes have one name, and are left out: %s", len(lone), names.count, some)
+        logger.warning(
+            "%d of %d classes have one name, and are left out: %s", len(lone), names.count, some
+        )
         names = names.relabelled(np.flatnonzero(names.sizes[names.labels] > 1))
-    if few := [f"{names.ids[i]} ({count})" for i, count in enumerate(names.sizes.tolist()) if count < 2 * options.shots]:
-        text = "%d of %d classes have fewer than %d names to draw from, half of them is trained on: %s"
+    if few := [
+        f"{names.ids[i]} ({count})"
+        for i, count in enumerate(names.sizes.tolist())
+        if count < 2 * options.shots
+    ]:
+        text = (
+            "%d of %d classes have fewer than %d names to draw from, half of them is trained on: %s"
+        )
         logger.warning(text, len(few), names.count, 2 * options.shots, ", ".join(few[:5]))
     return classes.shots(names, options.shots, seed)
 
 
 def _largest(names: Classes) -> list[str]:
-    return [f"{names.ids[i]} ({names.sizes[i]})" for i in np.argsort(-names.sizes, kind="stable")[:5]]
+    return [
+        f"{names.ids[i]} ({names.sizes[i]})" for i in np.argsort(-names.sizes, kind="stable")[:5]
+    ]
 
 
 def train(
@@ -332,6 +446,16 @@ def train(
         on_event: is told each step and each epoch.
     """
     grounding = Grounding(encoder, names, options, seed, encoder.encode, judged=judged)
-    accelerator, groups = Accelerator(cpu=encoder.device.type == "cpu"), encoder.groups(options.learning_rate, options.weight_decay)
-    for event in run(encoder, groups, grounding.batches, grounding.plan(), accelerator, after_epoch=grounding.judge):
+    accelerator, groups = (
+        Accelerator(cpu=encoder.device.type == "cpu"),
+        encoder.groups(options.learning_rate, options.weight_decay),
+    )
+    for event in run(
+        encoder,
+        groups,
+        grounding.batches,
+        grounding.plan(),
+        accelerator,
+        after_epoch=grounding.judge,
+    ):
         on_event(event)

@@ -10,19 +10,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker.building import Builder
 from linker.dictionary import Dictionary
+from linker.dictionary.building import Builder
 from linker.errors import InputError, LinkerError, OnError, Skip, stop
 from linker.types import Concept, Name, Source
 
 
-def concept(identifier: str, *names: str, line: int | None = None, **fields: tuple[str, ...] | str) -> Concept:
+def concept(
+    identifier: str, *names: str, line: int | None = None, **fields: tuple[str, ...] | str
+) -> Concept:
     texts = names or (f"name of {identifier}",)
-    made = tuple(Name(text, identifier, "exact" if i else "preferred") for i, text in enumerate(texts))
-    return Concept(identifier, texts[0], made, namespace=identifier.partition(":")[0], line=line, **fields)  # type: ignore[arg-type]
+    made = tuple(
+        Name(text, identifier, "exact" if i else "preferred") for i, text in enumerate(texts)
+    )
+    return Concept(
+        identifier, texts[0], made, namespace=identifier.partition(":")[0], line=line, **fields
+    )  # type: ignore[arg-type]
 
 
-def build(*sources: list[Concept], namespaces: str = "", types: str = "", on_error: OnError = stop) -> Dictionary:
+def build(
+    *sources: list[Concept], namespaces: str = "", types: str = "", on_error: OnError = stop
+) -> Dictionary:
     builder = Builder(frozenset(namespaces.split()), frozenset(types.split()), on_error)
     for number, concepts in enumerate(sources, 1):
         builder.add(concepts, f"folder/{number}.tsv", "table", f"release {number}")
@@ -49,12 +57,30 @@ def test_the_checksum_is_that_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"abc")
     builder = Builder(frozenset(), frozenset(), stop)
     builder.add([concept("A:1")], tmp_path / "x", "table", "")
-    assert builder.build()[2][0].sha256 == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert (
+        builder.build()[2][0].sha256
+        == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    )
 
 
 def test_an_id_that_two_sources_share_is_one_concept_with_the_names_and_parents_of_both() -> None:
-    first = [concept("A:1"), concept("A:2", "flu", definition="a fever", types=("T1",), parents=("A:1",), alt_ids=("A:8",))]
-    second = [concept("A:2", "influenza", "grippe", definition="an infection", parents=("A:3",), alt_ids=("A:9",)), concept("A:3")]
+    first = [
+        concept("A:1"),
+        concept(
+            "A:2", "flu", definition="a fever", types=("T1",), parents=("A:1",), alt_ids=("A:8",)
+        ),
+    ]
+    second = [
+        concept(
+            "A:2",
+            "influenza",
+            "grippe",
+            definition="an infection",
+            parents=("A:3",),
+            alt_ids=("A:9",),
+        ),
+        concept("A:3"),
+    ]
     merged = build(first, second).concept(1)
     kinds = [(name.text, name.kind) for name in merged.names]
     assert kinds == [("flu", "preferred"), ("influenza", "exact"), ("grippe", "exact")]
@@ -72,7 +98,11 @@ def test_an_id_twice_in_one_source_is_an_error() -> None:
 def test_with_skip_the_first_of_two_records_stays() -> None:
     skip = Skip()
     dictionary = build([concept("A:1", "x"), concept("A:1", "y"), concept("A:2")], on_error=skip)
-    assert (skip.count, list(dictionary.ids), list(dictionary.names)) == (1, ["A:1", "A:2"], ["x", "name of A:2"])
+    assert (skip.count, list(dictionary.ids), list(dictionary.names)) == (
+        1,
+        ["A:1", "A:2"],
+        ["x", "name of A:2"],
+    )
     assert dictionary.sources[0].concepts == 2
 
 
@@ -87,14 +117,19 @@ def test_a_parent_that_is_not_there_is_an_error() -> None:
 
 def test_with_skip_a_parent_that_is_not_there_is_dropped_and_counted() -> None:
     skip = Skip()
-    dictionary = build([concept("A:1"), concept("A:2", parents=("A:1", "A:7", "A:8"))], on_error=skip)
+    dictionary = build(
+        [concept("A:1"), concept("A:2", parents=("A:1", "A:7", "A:8"))], on_error=skip
+    )
     assert skip.count == 2
     assert parents(dictionary) == {"A:1": [], "A:2": ["A:1"]}
 
 
 def test_a_parent_may_stand_in_a_later_source_or_be_an_old_id() -> None:
     old = concept("B:7", status="merged", replaced_by=("B:1",))
-    dictionary = build([concept("A:1", parents=("B:1",)), concept("A:2", parents=("B:7", "B:8"))], [concept("B:1", alt_ids=("B:8",)), old])
+    dictionary = build(
+        [concept("A:1", parents=("B:1",)), concept("A:2", parents=("B:7", "B:8"))],
+        [concept("B:1", alt_ids=("B:8",)), old],
+    )
     assert parents(dictionary) == {"A:1": ["B:1"], "A:2": ["B:1"], "B:1": []}
 
 
@@ -110,7 +145,10 @@ def test_filters_keep_namespaces_and_types() -> None:
         concept("B:1", types=("T1",), alt_ids=("B:9",)),
     ]
     assert list(build(concepts, namespaces="A").ids) == ["A:1", "A:2"]
-    assert parents(build(concepts, namespaces="A")) == {"A:1": [], "A:2": ["A:1"]}  # a filtered parent is no error, by any of its ids
+    assert parents(build(concepts, namespaces="A")) == {
+        "A:1": [],
+        "A:2": ["A:1"],
+    }  # a filtered parent is no error, by any of its ids
     assert list(build(concepts, types="T2 T3").ids) == ["A:1", "A:2"]
     assert list(build(concepts, types="T1", namespaces="B").ids) == ["B:1"]
     assert build(concepts, namespaces="B").rows("A:9") == ()
@@ -130,8 +168,12 @@ def test_a_source_of_which_nothing_is_kept_is_a_warning(caplog: pytest.LogCaptur
 
 @pytest.mark.parametrize("wanted", ["mesh", "MESH:", "Mesh:"])
 def test_namespaces_are_compared_without_case_and_colon(wanted: str) -> None:
-    assert list(build([concept("MESH:D1"), concept("OMIM:1")], namespaces=wanted).ids) == ["MESH:D1"]
-    assert list(build([concept("Orphanet:1"), concept("OMIM:1")], namespaces="ORPHANET").ids) == ["Orphanet:1"]
+    assert list(build([concept("MESH:D1"), concept("OMIM:1")], namespaces=wanted).ids) == [
+        "MESH:D1"
+    ]
+    assert list(build([concept("Orphanet:1"), concept("OMIM:1")], namespaces="ORPHANET").ids) == [
+        "Orphanet:1"
+    ]
 
 
 def listed(dictionary: Dictionary, row: int) -> list[tuple[str, str]]:
@@ -144,23 +186,40 @@ def test_a_record_without_types_is_kept_where_another_source_keeps_its_id(order:
     typed = [concept("A:1", "influenza", "flu", types=("T1",)), concept("A:2", types=("T2",))]
     dictionary = build(*[own, typed][::order], types="T1")
     assert list(dictionary.ids) == ["A:1"]
-    assert listed(dictionary, 0) == [("influenza", "preferred"), ("flu", "exact"), ("grippe", "exact")]
+    assert listed(dictionary, 0) == [
+        ("influenza", "preferred"),
+        ("flu", "exact"),
+        ("grippe", "exact"),
+    ]
     assert dictionary.types(0) == ("T1",)
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_parents_of_records_without_types(order: int) -> None:
-    own = [concept("A:1", parents=("A:2", "A:3", "A:9")), concept("A:9", alt_ids=("A:99",)), concept("A:4", parents=("A:99",))]
+    own = [
+        concept("A:1", parents=("A:2", "A:3", "A:9")),
+        concept("A:9", alt_ids=("A:99",)),
+        concept("A:4", parents=("A:99",)),
+    ]
     typed = [concept(f"A:{i}", types=("T1",)) for i in (1, 2, 4)] + [concept("A:3", types=("T2",))]
     dictionary = build(*[own, typed][::order], types="T1")
-    assert parents(dictionary) == {"A:1": ["A:2"], "A:2": [], "A:4": []}  # what is left out is no missing parent
+    assert parents(dictionary) == {
+        "A:1": ["A:2"],
+        "A:2": [],
+        "A:4": [],
+    }  # what is left out is no missing parent
 
 
 def test_types_are_united_and_names_not_repeated() -> None:
     first = [concept("A:1", "flu", "grippe", types=("T1",)), concept("A:2", types=("T3",))]
     second = [concept("A:1", "grippe", "flu", "influenza", types=("T2", "T1"))]
     dictionary = build(first, second, [concept("A:1", "influenza", "gripe")])
-    assert listed(dictionary, 0) == [("flu", "preferred"), ("grippe", "exact"), ("influenza", "exact"), ("gripe", "exact")]
+    assert listed(dictionary, 0) == [
+        ("flu", "preferred"),
+        ("grippe", "exact"),
+        ("influenza", "exact"),
+        ("gripe", "exact"),
+    ]
     assert [dictionary.types(row) for row in (0, 1)] == [("T1", "T2"), ("T3",)]
 
 
@@ -185,8 +244,12 @@ def test_alternative_obsolete_and_merged_ids() -> None:
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_an_obsolete_record_without_successor_loses_not_the_concept_that_lists_it(order: int) -> None:
-    dictionary = build([concept("A:1", alt_ids=("A:2",)), concept("A:2", status="obsolete")][::order])
+def test_an_obsolete_record_without_successor_loses_not_the_concept_that_lists_it(
+    order: int,
+) -> None:
+    dictionary = build(
+        [concept("A:1", alt_ids=("A:2",)), concept("A:2", status="obsolete")][::order]
+    )
     assert ids(dictionary, "A:2") == ["A:1"]
 
 
@@ -197,12 +260,17 @@ def test_a_current_id_stands_for_itself_only() -> None:
 
 
 def test_a_newer_source_may_drop_what_another_still_has() -> None:
-    dictionary = build([concept("A:1"), concept("A:2")], [concept("A:2", status="merged", replaced_by=("A:1",)), concept("A:3")])
+    dictionary = build(
+        [concept("A:1"), concept("A:2")],
+        [concept("A:2", status="merged", replaced_by=("A:1",)), concept("A:3")],
+    )
     assert ids(dictionary, "A:2") == ["A:2"]
 
 
 def test_circles_of_replacements_end() -> None:
-    circle = [concept(f"A:{i}", status="merged", replaced_by=(f"A:{i % 3 + 1}",)) for i in (1, 2, 3)]
+    circle = [
+        concept(f"A:{i}", status="merged", replaced_by=(f"A:{i % 3 + 1}",)) for i in (1, 2, 3)
+    ]
     assert ids(build([*circle, concept("A:9")]), "A:1") == []
 
 
@@ -220,7 +288,11 @@ def test_old_ids_stand_for_what_can_be_reached(data: st.DataObject) -> None:
     graph = nx.DiGraph((a, b) for a, b in links if a not in current)
     graph.add_nodes_from(range(size + 1))  # the last is in no record
     concepts = [
-        concept(f"A:{i}") if i in current else concept(f"A:{i}", status="obsolete", replaced_by=tuple(f"A:{b}" for a, b in links if a == i))
+        concept(f"A:{i}")
+        if i in current
+        else concept(
+            f"A:{i}", status="obsolete", replaced_by=tuple(f"A:{b}" for a, b in links if a == i)
+        )
         for i in range(size)
     ]
     dictionary = build(concepts)
@@ -236,7 +308,9 @@ def test_ties_are_ordered_by_id() -> None:
 
 
 @pytest.mark.parametrize("error", [stop, Skip()])
-def test_self_parents_are_dropped_with_a_warning(error: Callable[[InputError], None], caplog: pytest.LogCaptureFixture) -> None:
+def test_self_parents_are_dropped_with_a_warning(
+    error: Callable[[InputError], None], caplog: pytest.LogCaptureFixture
+) -> None:
     concepts = [concept("A:2"), concept("A:1", line=7, parents=("A:1", "A:2"))]
     assert parents(build(concepts, on_error=error)) == {"A:2": [], "A:1": ["A:2"]}
     assert caplog.messages == ["folder/1.tsv, line 7: A:1 is its own parent; the edge is dropped"]

@@ -1,9 +1,9 @@
-"""What annotated mentions give to a training: names, queries, how often a concept occurs; and what a document says of its mentions."""
+"""What annotated mentions give to a training: names, queries, and how often a concept occurs."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,17 +15,13 @@ from linker.dictionary import Dictionary, NameTable
 from linker.errors import LinkerError
 from linker.options import LinkerOptions
 from linker.ranker.lists import Query, mention_queries
-from linker.text import abbreviations, context
 from linker.text.biosyn import biosyn_parts
+from linker.text.mentions import contexts, expanded, grouped
 from linker.types import Document, Gold, Mention
 
 logger = logging.getLogger(__name__)
 
 _SHOWN = 10  # unknown ids in a warning
-
-Item = str | Mention | Document
-Group = tuple[Document | None, Sequence[Mention], Mapping[str, str]]
-"""A document, or None; some of its mentions; its short forms, each with its long form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,46 +53,14 @@ class Data:
         """As `indexed`, of the dictionary alone: lists never hold the mentions that they train on."""
         if self.extended is self.dictionary:
             return self.indexed
-        return SparseGenerator.index(self.dictionary.table(self.normalize), self.dictionary, self.indexed.encoder)
+        return SparseGenerator.index(
+            self.dictionary.table(self.normalize), self.dictionary, self.indexed.encoder
+        )
 
 
 def is_single(gold: Gold) -> bool:
     """Whether an annotation means one concept: not a composite, not an aggregate."""
     return len(gold) == 1 and gold[0].operator == "one_of"
-
-
-def grouped(items: Iterable[Item], options: LinkerOptions, wanted: Callable[[Mention], bool] | None = None) -> Iterator[Group]:
-    """Yield each document with its (wanted) mentions and the short forms that it defines, each loose mention alone."""
-    if isinstance(items, str | Document | Mention):
-        raise LinkerError(f"one {type(items).__name__} was given where a list of them is expected; put it in brackets")
-    for item in items:
-        if isinstance(item, Document):
-            yield item, [m for m in item.mentions if wanted is None or wanted(m)], definitions_of(item, options)
-            continue
-        mention = Mention(item) if isinstance(item, str) else item
-        if wanted is None or not mention.type or wanted(mention):
-            yield None, [mention], {}
-
-
-def definitions_of(document: Document | None, options: LinkerOptions) -> Mapping[str, str]:
-    """The short forms that a document defines; none for a loose mention, or where they are switched off."""
-    if document is None or not options.text.abbreviations:
-        return {}
-    found = abbreviations.table(abbreviations.find(document.text, permuted=options.text.permuted))
-    return found | abbreviations.compounds(found) if options.text.compounds else found
-
-
-def expanded(mention: Mention, definitions: Mapping[str, str], options: LinkerOptions) -> str:
-    """The text of a mention, its short forms replaced by what they stand for."""
-    return abbreviations.expand(mention.text, definitions) if options.text.abbreviations else mention.text
-
-
-def contexts(document: Document | None, mentions: Sequence[Mention], words: int | None) -> list[str]:
-    """Each mention with so many words of its document on either side; empty where `words` is None or there is no document."""
-    if document is None or words is None:
-        return [""] * len(mentions)
-    text = document.text
-    return [context.around(text, mention.spans, words) for mention in mentions]
 
 
 def collect(items: Iterable[Mention | Document], options: LinkerOptions) -> Iterator[Annotated]:
@@ -106,7 +70,7 @@ def collect(items: Iterable[Mention | Document], options: LinkerOptions) -> Iter
     `text.training_composites` is `join`, or one annotated as having no concept.
     """
     words = options.rerank.words if options.rerank.epochs else None
-    for document, mentions, definitions in grouped(items, options):
+    for document, mentions, definitions in grouped(items, options.text):
         for mention, around in zip(mentions, contexts(document, mentions, words), strict=True):
             if mention.gold is None:
                 continue
@@ -115,7 +79,7 @@ def collect(items: Iterable[Mention | Document], options: LinkerOptions) -> Iter
             if options.text.training_composites == "join" and ids:
                 name = " ".join(biosyn_parts(mention.text, definitions, ids))
             elif ids and is_single(mention.gold):
-                name = expanded(mention, definitions, options)
+                name = expanded(mention, definitions, options.text)
             yield Annotated(mention, name, ids, around)
 
 
@@ -129,17 +93,25 @@ def report(mentions: Sequence[Annotated], dictionary: Dictionary) -> None:
     unknown = [ids for ids in named if not any(map(dictionary.rows, ids))]
     if named and len(unknown) == len(named):
         theirs, ours = "|".join(unknown[0]), dictionary.ids[0]
-        raise LinkerError(f"the dictionary knows the id of none of the {len(named):,} training mentions ({theirs}; its own: {ours})")
+        raise LinkerError(
+            f"the dictionary knows the id of none of the {len(named):,} training mentions ({theirs}; its own: {ours})"
+        )
     if unknown:
         missing = sorted({i for ids in unknown for i in ids})
-        some = ", ".join(missing[:_SHOWN]) + f", … ({len(missing)}; -v shows all)" * (len(missing) > _SHOWN)
-        text = "%d of %d training mentions have no id that the dictionary knows, they add no name: %s"
+        some = ", ".join(missing[:_SHOWN]) + f", … ({len(missing)}; -v shows all)" * (
+            len(missing) > _SHOWN
+        )
+        text = (
+            "%d of %d training mentions have no id that the dictionary knows, they add no name: %s"
+        )
         logger.warning(text, len(unknown), len(named), some)
         logger.info("unknown ids: %s", ", ".join(missing))
     logger.info("%d annotated mentions, %d of a single concept", len(mentions), len(named))
 
 
-def queries(mentions: Sequence[Annotated], dictionary: Dictionary, form: Callable[[str], str]) -> dict[Query, list[str]] | None:
+def queries(
+    mentions: Sequence[Annotated], dictionary: Dictionary, form: Callable[[str], str]
+) -> dict[Query, list[str]] | None:
     """The queries that mentions of one concept give, each with the contexts of its mentions; None where there are none.
 
     Args:
@@ -152,17 +124,26 @@ def queries(mentions: Sequence[Annotated], dictionary: Dictionary, form: Callabl
     if not single:
         if mentions:
             logger.warning(
-                "none of the %d annotated mentions has one concept; the encoder is trained on the dictionary's names", len(mentions)
+                "none of the %d annotated mentions has one concept; the encoder is trained on the dictionary's names",
+                len(mentions),
             )
         return None
-    made = [Query(form(one.name), matching.accepted(one.mention.gold or (), dictionary.resolve)) for one in single]
+    made = [
+        Query(form(one.name), matching.accepted(one.mention.gold or (), dictionary.resolve))
+        for one in single
+    ]
     counted = mention_queries(made, dictionary)
     if not counted.queries:
         problem = f"{len(counted.unknown):,} have an id that the dictionary does not know, {counted.empty:,} are empty once normalised"
-        raise LinkerError(f"none of the {len(single):,} training mentions of one concept can be trained on: {problem}")
+        raise LinkerError(
+            f"none of the {len(single):,} training mentions of one concept can be trained on: {problem}"
+        )
     kept, left = len(counted.queries), len(counted.unknown)
     logger.info(
-        "%d training queries; %d mentions came before, %d have an id that the dictionary does not know", kept, counted.duplicates, left
+        "%d training queries; %d mentions came before, %d have an id that the dictionary does not know",
+        kept,
+        counted.duplicates,
+        left,
     )
     found: dict[Query, list[str]] = {query: [] for query in counted.queries}
     for query, one in zip(made, single, strict=True):
@@ -171,7 +152,9 @@ def queries(mentions: Sequence[Annotated], dictionary: Dictionary, form: Callabl
     return found
 
 
-def frequency(mentions: Iterable[Annotated], dictionary: Dictionary, table: NameTable) -> NDArray[np.float32]:
+def frequency(
+    mentions: Iterable[Annotated], dictionary: Dictionary, table: NameTable
+) -> NDArray[np.float32]:
     """For each name of a table log(1 + how often mentions of one concept are annotated with its concept), (names,).
 
     An annotation is parted among the concepts that its id means; of a name's several concepts the most frequent counts.
@@ -179,9 +162,15 @@ def frequency(mentions: Iterable[Annotated], dictionary: Dictionary, table: Name
     times = np.zeros(len(dictionary))
     for one in mentions:
         if one.mention.gold and is_single(one.mention.gold):
-            rows = {row for i in matching.accepted(one.mention.gold, dictionary.resolve) for row in dictionary.rows(i)}
+            rows = {
+                row
+                for i in matching.accepted(one.mention.gold, dictionary.resolve)
+                for row in dictionary.rows(i)
+            }
             for row in rows:
                 times[row] += 1 / len(rows)
     most = np.zeros(len(table))
-    np.maximum.at(most, np.repeat(np.arange(len(table)), np.diff(table.indptr)), times[table.concepts])
+    np.maximum.at(
+        most, np.repeat(np.arange(len(table)), np.diff(table.indptr)), times[table.concepts]
+    )
     return np.log1p(most).astype(np.float32)

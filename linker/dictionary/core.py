@@ -15,18 +15,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import files, persistence
-from linker.building import XREF_SEPARATOR, Builder
+from linker.dictionary.building import XREF_SEPARATOR, Builder
+from linker.dictionary.hierarchy import Hierarchy
+from linker.dictionary.names import NameTable
 from linker.errors import LinkerError, OnError, stop
-from linker.hierarchy import Hierarchy
 from linker.persistence import Strings
 from linker.readers import dictionaries
 from linker.types import NAME_KINDS, Concept, Name, Source, Status
 
-_FIRST = ("training", "preferred", "exact")  # of names with equal scores; what annotators meant by a name beats what it is called
-_KIND_ORDER = np.array([_FIRST.index(kind) if kind in _FIRST else len(_FIRST) for kind in NAME_KINDS], np.int32)
+_FIRST = (
+    "training",
+    "preferred",
+    "exact",
+)  # of names with equal scores; what annotators meant by a name beats what it is called
+_KIND_ORDER = np.array(
+    [_FIRST.index(kind) if kind in _FIRST else len(_FIRST) for kind in NAME_KINDS], np.int32
+)
 
 _ANNOTATED = "name.annotated"  # column: how often mentions of a name's form were annotated with its concept; absent where none were added
-_NAME_COLUMNS = frozenset({"name.concept", "name.kind", "name.source", "name.language", "name.case", _ANNOTATED})
+_NAME_COLUMNS = frozenset(
+    {"name.concept", "name.kind", "name.source", "name.language", "name.case", _ANNOTATED}
+)
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +49,9 @@ class Dictionary:
         sources: the files it was made of.
     """
 
-    def __init__(self, columns: Mapping[str, NDArray[Any]], labels: Sequence[str], sources: Sequence[Source]) -> None:
+    def __init__(
+        self, columns: Mapping[str, NDArray[Any]], labels: Sequence[str], sources: Sequence[Source]
+    ) -> None:
         self.columns, self.labels, self.sources = dict(columns), list(labels), tuple(sources)
         self.ids = Strings.from_arrays(columns, "id")
         self.names = Strings.from_arrays(columns, "name")
@@ -83,16 +94,26 @@ class Dictionary:
             raise LinkerError(f"a dictionary cannot be read from {named}; name a file")
         kinds = [format or dictionaries.detect(path) for path in paths]
         for path, kind in zip(paths, kinds, strict=True):
-            filters = {"languages": languages, "sources": sources} if kind == "rrf" or "rrf" not in kinds else {}
+            filters = (
+                {"languages": languages, "sources": sources}
+                if kind == "rrf" or "rrf" not in kinds
+                else {}
+            )
             concepts = dictionaries.read(path, kind, on_error=on_error, **filters)
             builder.add(concepts, path, kind, dictionaries.release(path, kind))
         dictionary = cls(*builder.build())
-        return dictionary if hierarchy is None else dictionary.with_parents(cls.read(hierarchy, on_error=on_error))
+        return (
+            dictionary
+            if hierarchy is None
+            else dictionary.with_parents(cls.read(hierarchy, on_error=on_error))
+        )
 
     @cached_property
     def hierarchy(self) -> Hierarchy:
         """The parents of the concepts."""
-        return Hierarchy.from_arrays(self.columns["parents.indptr"], self.columns["parents.indices"])
+        return Hierarchy.from_arrays(
+            self.columns["parents.indptr"], self.columns["parents.indices"]
+        )
 
     @cached_property
     def _row(self) -> dict[str, int]:
@@ -103,7 +124,10 @@ class Dictionary:
         """Alternative, obsolete and merged ids, each with the rows of the current concepts that it stands for."""
         indptr, rows = self.columns["old.indptr"].tolist(), self.columns["old.indices"].tolist()
         old = Strings.from_arrays(self.columns, "old")
-        return {identifier: tuple(rows[a:b]) for identifier, (a, b) in zip(old, itertools.pairwise(indptr), strict=True)}
+        return {
+            identifier: tuple(rows[a:b])
+            for identifier, (a, b) in zip(old, itertools.pairwise(indptr), strict=True)
+        }
 
     def rows(self, identifier: str) -> tuple[int, ...]:
         """The concept rows that a CURIE stands for: its own, else those of an old or alternative id; empty when unknown."""
@@ -145,9 +169,18 @@ class Dictionary:
 
     def name(self, row: int) -> Name:
         """One name as a record."""
-        label = {part: self.labels[self.columns[f"name.{part}"][row]] for part in ("source", "language")}
+        label = {
+            part: self.labels[self.columns[f"name.{part}"][row]] for part in ("source", "language")
+        }
         kind, case = NAME_KINDS[self.name_kind[row]], bool(self.columns["name.case"][row])
-        return Name(self.names[row], self.ids[int(self.name_concept[row])], kind, label["language"], label["source"], case)
+        return Name(
+            self.names[row],
+            self.ids[int(self.name_concept[row])],
+            kind,
+            label["language"],
+            label["source"],
+            case,
+        )
 
     def types(self, row: int) -> tuple[str, ...]:
         """The semantic types of a concept."""
@@ -193,7 +226,9 @@ class Dictionary:
         pairs = set()
         for row in range(len(self)):
             lenders = _matches(self, row, lender)
-            pairs |= set() if lenders else {(row, p) for p in self.hierarchy.parents([row])[0].tolist()}
+            pairs |= (
+                set() if lenders else {(row, p) for p in self.hierarchy.parents([row])[0].tolist()}
+            )
             for theirs in lenders:
                 seen, above = {theirs}, lender.hierarchy.parents([theirs])[0].tolist()
                 while above:
@@ -205,10 +240,15 @@ class Dictionary:
                     pairs |= {(row, o) for o in ours}
                     above += () if ours else lender.hierarchy.parents([parent])[0].tolist()
         hierarchy = Hierarchy.of(len(self), pairs)
-        lent = (dataclasses.replace(source, format=f"{source.format}, parents only") for source in lender.sources)
+        lent = (
+            dataclasses.replace(source, format=f"{source.format}, parents only")
+            for source in lender.sources
+        )
         return Dictionary(self.columns | hierarchy.arrays(), self.labels, (*self.sources, *lent))
 
-    def add(self, names: Iterable[tuple[str, Sequence[str]]], form: Callable[[str], str] = str) -> Dictionary:
+    def add(
+        self, names: Iterable[tuple[str, Sequence[str]]], form: Callable[[str], str] = str
+    ) -> Dictionary:
         """A dictionary that also holds annotated mentions, as names of kind `training`; the original is untouched.
 
         Args:
@@ -216,13 +256,22 @@ class Dictionary:
                 left out. Each name remembers how often a mention of its form was annotated with its concept.
             form: the normal form of a name.
         """
-        annotated = Counter((text, row) for text, curies in names for i in curies for row in self.rows(i))
+        annotated = Counter(
+            (text, row) for text, curies in names for i in curies for row in self.rows(i)
+        )
         known = set(zip(self.names, self.name_concept.tolist(), strict=True))
         new = [pair for pair in annotated if pair not in known]
         if not annotated:
             return self
-        columns = self.columns | Strings.of([*self.names, *(text for text, _ in new)]).arrays("name")
-        filler = {"name.concept": [row for _, row in new], "name.kind": NAME_KINDS.index("training"), "name.source": 0, "name.language": 0}
+        columns = self.columns | Strings.of([*self.names, *(text for text, _ in new)]).arrays(
+            "name"
+        )
+        filler = {
+            "name.concept": [row for _, row in new],
+            "name.kind": NAME_KINDS.index("training"),
+            "name.source": 0,
+            "name.language": 0,
+        }
         for column, value in (filler | {"name.case": False}).items():
             old = self.columns[column]
             columns[column] = np.concatenate([old, np.full(len(new), value, old.dtype)])
@@ -232,8 +281,12 @@ class Dictionary:
             times[form(text), row] += count
         before = self.columns.get(_ANNOTATED, np.empty(0, np.int32))
         columns[_ANNOTATED] = np.pad(before, (0, len(added.names) - len(before)))
-        for name in np.flatnonzero(np.isin(added.name_concept, [row for _, row in annotated])).tolist():
-            columns[_ANNOTATED][name] += times[form(added.names[name]), int(added.name_concept[name])]
+        for name in np.flatnonzero(
+            np.isin(added.name_concept, [row for _, row in annotated])
+        ).tolist():
+            columns[_ANNOTATED][name] += times[
+                form(added.names[name]), int(added.name_concept[name])
+            ]
         return Dictionary(columns, self.labels, self.sources)
 
     def without(self, names: NDArray[np.int64]) -> Dictionary:
@@ -246,7 +299,9 @@ class Dictionary:
         kept[names] = False
         if not kept[self.preferred].all():
             raise ValueError("a preferred name cannot be left out")
-        columns = self.columns | {name: values[kept] for name, values in self.columns.items() if name in _NAME_COLUMNS}
+        columns = self.columns | {
+            name: values[kept] for name, values in self.columns.items() if name in _NAME_COLUMNS
+        }
         columns |= Strings.of(itertools.compress(self.names, kept.tolist())).arrays("name")
         columns["preferred"] = (np.cumsum(kept) - 1)[self.preferred].astype(np.int32)
         return Dictionary(columns, self.labels, self.sources)
@@ -254,14 +309,23 @@ class Dictionary:
     def table(self, normalize: Callable[[str], str]) -> NameTable:
         """The distinct normalised names, each with its concepts."""
         row_of: dict[str, int] = {}
-        rows = np.array([row_of.setdefault(normalize(text), len(row_of)) for text in self.names], np.int64)
+        rows = np.array(
+            [row_of.setdefault(normalize(text), len(row_of)) for text in self.names], np.int64
+        )
         empty = row_of.get("", -1)
         if empty >= 0:
-            logger.warning("%d names are empty once normalised and cannot be found", int((rows == empty).sum()))
-        order = np.argsort(self.entry_rank, kind="stable")  # of a concept's names with one form, the first by kind is its entry
+            logger.warning(
+                "%d names are empty once normalised and cannot be found", int((rows == empty).sum())
+            )
+        order = np.argsort(
+            self.entry_rank, kind="stable"
+        )  # of a concept's names with one form, the first by kind is its entry
         key, found = np.unique((rows * len(self) + self.name_concept)[order], return_index=True)
         kept = key // len(self) != empty
-        concepts, entries = (key % len(self))[kept].astype(np.int32), order[found[kept]].astype(np.int32)
+        concepts, entries = (
+            (key % len(self))[kept].astype(np.int32),
+            order[found[kept]].astype(np.int32),
+        )
         starts = np.searchsorted((key // len(self))[kept], np.arange(len(row_of) + 1))
         return NameTable(Strings.of(row_of), starts, concepts, entries)
 
@@ -274,7 +338,9 @@ class Dictionary:
         """Write the arrays into a folder that is being saved."""
         persistence.save_arrays(folder, self.columns)
         persistence.save_json(folder / "labels.json", self.labels)
-        persistence.save_json(folder / "sources.json", [dataclasses.asdict(s) for s in self.sources])
+        persistence.save_json(
+            folder / "sources.json", [dataclasses.asdict(s) for s in self.sources]
+        )
 
     @classmethod
     def load(cls, folder: files.Pathlike) -> Dictionary:
@@ -284,82 +350,64 @@ class Dictionary:
     @classmethod
     def open(cls, folder: Path) -> Dictionary:
         """Memory-map the arrays of a folder that was checked already."""
-        columns, labels = persistence.load_arrays(folder), persistence.load_json(folder / "labels.json")
+        columns, labels = (
+            persistence.load_arrays(folder),
+            persistence.load_json(folder / "labels.json"),
+        )
         try:  # what was signed is as its maker wrote it, and may be no dictionary
             _check(columns, labels)
-            return cls(columns, labels, [Source(**source) for source in persistence.load_json(folder / "sources.json")])
+            return cls(
+                columns,
+                labels,
+                [Source(**source) for source in persistence.load_json(folder / "sources.json")],
+            )
         except (KeyError, TypeError, ValueError) as error:
-            raise LinkerError(f"{folder}: holds no dictionary as linker writes it ({error}); make it again") from None
+            raise LinkerError(
+                f"{folder}: holds no dictionary as linker writes it ({error}); make it again"
+            ) from None
 
 
 def _check(columns: Mapping[str, NDArray[Any]], labels: Any) -> None:
     """Raise KeyError or ValueError where columns do not fit together, or name rows that are not there."""
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         raise ValueError("the labels are no list of texts")
-    texts = {name: Strings.from_arrays(columns, name) for name in ("id", "name", "definition", "xrefs", "old")}
+    texts = {
+        name: Strings.from_arrays(columns, name)
+        for name in ("id", "name", "definition", "xrefs", "old")
+    }
     for column in texts.values():
         column.check()
     concepts, names, old = (len(texts[name]) for name in ("id", "name", "old"))
-    limits = {"name.concept": concepts, "name.kind": len(NAME_KINDS), "name.source": len(labels), "name.language": len(labels)}
+    limits = {
+        "name.concept": concepts,
+        "name.kind": len(NAME_KINDS),
+        "name.source": len(labels),
+        "name.language": len(labels),
+    }
     rows = {name: (names, limit) for name, limit in limits.items()}
-    rows |= {"preferred": (concepts, names), "id.rank": (concepts, concepts), "old.status": (old, len(get_args(Status)))}
+    rows |= {
+        "preferred": (concepts, names),
+        "id.rank": (concepts, concepts),
+        "old.status": (old, len(get_args(Status))),
+    }
     for name, (count, limit) in rows.items():
         persistence.check_lists(np.array([0, count]), columns[name], 1, limit)
-    for name, (count, limit) in {"types": (concepts, len(labels)), "parents": (concepts, concepts), "old": (old, concepts)}.items():
+    for name, (count, limit) in {
+        "types": (concepts, len(labels)),
+        "parents": (concepts, concepts),
+        "old": (old, concepts),
+    }.items():
         persistence.check_lists(columns[f"{name}.indptr"], columns[f"{name}.indices"], count, limit)
     flags = {"name.case": "b", _ANNOTATED: "i"}
     for name, kind in flags.items():
-        if name in columns and (columns[name].shape != (names,) or columns[name].dtype.kind != kind):
+        if name in columns and (
+            columns[name].shape != (names,) or columns[name].dtype.kind != kind
+        ):
             raise ValueError(f"{name} does not fit the names")
-    if columns["name.case"].shape != (names,) or any(len(texts[name]) != concepts for name in ("definition", "xrefs")):
+    if columns["name.case"].shape != (names,) or any(
+        len(texts[name]) != concepts for name in ("definition", "xrefs")
+    ):
         raise ValueError("there are not as many texts as concepts")
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class NameTable:
-    """Distinct normalised names in rows; an ambiguous name is one row with several concepts.
-
-    `concepts[indptr[i]:indptr[i + 1]]` are the concept rows of name i, and `entries` beside them the rows of `Dictionary.names`
-    that hold the name as written.
-    """
-
-    texts: Strings
-    indptr: NDArray[np.int64]
-    concepts: NDArray[np.int32]
-    entries: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def check(self, concepts: int, names: int) -> None:
-        """Raise ValueError where the rows do not fit together, or stand for a concept or name beyond these numbers."""
-        self.texts.check()
-        persistence.check_lists(self.indptr, self.concepts, len(self), concepts)
-        persistence.check_lists(self.indptr, self.entries, len(self), names)
-        if not len(self.concepts):
-            raise ValueError("no name stands for a concept")
-
-    def naming(self, concepts: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The rows of the names of some concepts, given which ones (concepts of the dictionary,)."""
-        kept = np.concatenate([[0], np.cumsum(concepts[self.concepts])])
-        return np.flatnonzero(np.diff(kept[self.indptr]))
-
-    def among(self, concepts: NDArray[np.bool_]) -> NameTable:
-        """The table of the names of some concepts, as `naming` orders them, without the other concepts of these names."""
-        kept = concepts[self.concepts]
-        rows, ends = self.naming(concepts), np.concatenate([[0], np.cumsum(kept)])
-        texts = list(self.texts)
-        indptr = np.concatenate([[0], np.cumsum(np.diff(ends[self.indptr])[rows])])
-        return NameTable(Strings.of(texts[row] for row in rows.tolist()), indptr, self.concepts[kept], self.entries[kept])
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays to save."""
-        return self.texts.arrays("text") | {"indptr": self.indptr, "concepts": self.concepts, "entries": self.entries}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> NameTable:
-        """The table saved by `arrays`."""
-        return cls(Strings.from_arrays(arrays, "text"), arrays["indptr"], arrays["concepts"], arrays["entries"])
 
 
 def _matches(dictionary: Dictionary, row: int, other: Dictionary) -> tuple[int, ...]:
