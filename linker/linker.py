@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from linker.candidates import agreement
 from linker.candidates.base import Generator, Ranked
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
-from linker.dictionary import Dictionary, NameTable
+from linker.dictionary import Dictionary
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
@@ -29,8 +29,9 @@ from linker.ids import counted, namespace, prefixes
 from linker.options import LinkerOptions, changed, preset
 from linker.text import composites, spelling
 from linker.text.mentions import Group, Item, contexts, expanded, grouped
-from linker.text.normalize import normalize
 from linker.training import supervision
+from linker.training.data import TrainingData
+from linker.training.plan import TrainingPlan
 from linker.training.settings import RunSettings
 from linker.types import Candidate, Document, Mention, Part, Prediction, Span
 from linker.version import install_hint
@@ -118,42 +119,43 @@ class Linker:
             LinkerError: no name of the dictionary is left once normalised, there is no such encoder, or its training fails.
         """
         options = options or preset("default", encoder)
-        corrections = _normalized(corrections or {}, options)
-        kind = registry.load(encoder)
-        is_sparse = issubclass(kind, SparseEncoder)
-        if options.rerank.epochs and is_sparse:
+        corrections = spelling.normalized(corrections or {}, options.normalize)
+        plan = TrainingPlan(encoder, options, corrections, extend, words)
+        if options.rerank.epochs and plan.is_sparse:
             raise LinkerError(
-                f"a second stage (rerank.epochs) needs a dense encoder, not {encoder}; take one, or leave the stage out"
+                f"a second stage (rerank.epochs) needs a dense encoder, not {encoder}; "
+                "take one, or leave the stage out"
             )
-        data = _data(dictionary, mentions, options, extend, corrections, kind)
-        supervision.report(data.known, dictionary)
-        seen = _seen(data)
-        if is_sparse:
-            return cls(data.extended, data.indexed, options, seen, corrections, encoder)
+        data = TrainingData.of(plan, dictionary, mentions)
+        supervision.report(data.mentions, dictionary)
+        linker = cls(data.extended, data.indexed, options, _seen(data), corrections, encoder)
+        if plan.is_sparse:
+            return linker
 
-        from linker import dense
+        from linker.training import pipeline
 
-        def judge(generator: Generator) -> Mapping[str, float]:
+        def validate_generator(generator: Generator) -> Mapping[str, float]:
             assert validate  # noqa: S101 - handed on only where there is one
-            metrics = validate(cls(data.extended, generator, options, seen, corrections, encoder))
+            metrics = validate(linker._with(generator))
             if "dev_acc1" not in metrics:
                 raise LinkerError(
-                    f"`validate` gives {', '.join(metrics) or 'nothing'}; expected: dev_acc1, and what else is to be logged"
+                    f"`validate` gives {', '.join(metrics) or 'nothing'}; "
+                    "expected: dev_acc1, and what else is to be logged"
                 )
             return metrics
 
-        made = dense.train(
-            kind, encoder, data, options, judge if validate else None, work or RunSettings(), words
+        trained = pipeline.train(
+            plan, data, work or RunSettings(), validate_generator if validate else None
         )
         return cls(
             data.extended,
-            made.generator,
-            made.options,
-            seen,
+            trained.generator,
+            _as_created(plan, trained.encoder),
+            linker.seen,
             corrections,
             encoder,
-            made.history,
-            made.reranker,
+            trained.history,
+            trained.reranker,
         )
 
     def over(
@@ -168,19 +170,12 @@ class Linker:
         Args:
             dictionary, mentions, extend: as for `train`.
         """
-        data = _data(
-            dictionary,
-            mentions,
-            self.options,
-            extend,
-            self._corrections,
-            registry.load(self.encoder),
-        )
+        plan = TrainingPlan(self.encoder, self.options, self._corrections, extend)
+        data = TrainingData.of(plan, dictionary, mentions)
         generator: Generator = data.indexed
-        if isinstance(self.generator, HybridGenerator):
-            from linker import dense
-
-            generator = dense.index(self.generator, data, self.options)
+        if (trained := self.generator) and isinstance(trained, HybridGenerator):
+            options = self.options.training
+            generator = data.generator(trained.encoder, trained.sparse_weight, options)
         return self._with(generator, data.extended, _seen(data))
 
     def weighted(self, factor: float) -> Linker:
@@ -324,7 +319,7 @@ class Linker:
 
     def normalize(self, text: str) -> str:
         """The form of a text that is looked up."""
-        return _normal_form(text, self.options, self._corrections)
+        return spelling.normal_form(text, self.options.normalize, self._corrections)
 
     def _split(
         self, mention: Mention, definitions: Mapping[str, str]
@@ -556,65 +551,17 @@ def _rescored(
     return tuple(dataclasses.replace(candidates[i], score=round(score, 6)) for i, score in pairs)
 
 
-def normal_form(options: LinkerOptions, corrections: Mapping[str, str]) -> Callable[[str], str]:
-    """What gives the form by which a linker with these options and corrections looks a name up."""
-    return partial(_normal_form, options=options, corrections=_normalized(corrections, options))
+def _as_created(plan: TrainingPlan, encoder: Any) -> LinkerOptions:
+    group = plan.encoder_class.group
+    return dataclasses.replace(plan.options, **{group: encoder.options}) if group else plan.options
 
 
-def _normalized(corrections: Mapping[str, str], options: LinkerOptions) -> dict[str, str]:
-    return {
-        normalize(a, options.normalize): normalize(b, options.normalize)
-        for a, b in corrections.items()
-    }
-
-
-def _normal_form(text: str, options: LinkerOptions, corrections: Mapping[str, str]) -> str:
-    """The one form of a name for index and query."""
-    text = normalize(text, options.normalize)
-    return spelling.correct(text, corrections) if corrections else text
-
-
-def _data(
-    dictionary: Dictionary,
-    mentions: Iterable[Mention | Document],
-    options: LinkerOptions,
-    extend: bool,
-    corrections: Mapping[str, str],
-    kind: Any,
-) -> supervision.Data:
-    """The names of a dictionary and of annotated mentions, with a sparse encoder that is fitted to them: `kind` where it is one."""
-    known, form = (
-        list(supervision.collect(mentions, options)),
-        partial(_normal_form, options=options, corrections=corrections),
-    )
-    extended = (
-        dictionary.add([(one.name, one.ids) for one in known if one.name], form)
-        if extend
-        else dictionary
-    )
-    table = _table(dictionary, form)
-    sparse = (kind if issubclass(kind, SparseEncoder) else TfidfEncoder)(options.sparse)
-    sparse.fit([text for text in table.texts if text])  # as BioSyn: without the mentions
-    indexed = SparseGenerator.index(
-        table if extended is dictionary else _table(extended, form), extended, sparse
-    )
-    return supervision.Data(dictionary, extended, indexed, known, form)
-
-
-def _seen(data: supervision.Data) -> Seen:
+def _seen(data: TrainingData) -> Seen:
+    ids = {identifier for mention in data.mentions for identifier in mention.ids}
     return Seen(
-        frozenset(data.normalize(one.mention.text) for one in data.known),
-        frozenset(c for one in data.known for i in one.ids for c in data.dictionary.resolve(i)),
+        frozenset(data.normalize(mention.mention.text) for mention in data.mentions),
+        frozenset(current for identifier in ids for current in data.dictionary.resolve(identifier)),
     )
-
-
-def _table(dictionary: Dictionary, form: Callable[[str], str]) -> NameTable:
-    table = dictionary.table(form)
-    if not len(table.concepts):
-        raise LinkerError(
-            "no name of the dictionary is left once normalised; check normalize.punctuation and the dictionary"
-        )
-    return table
 
 
 def _list(scores: Any, ranked: Ranked) -> list[Any]:

@@ -87,7 +87,7 @@ class GroundOptions:
     )
     epochs: Epochs = 6  # passes over the names, at most; 0 leaves the phase out
     patience: Count = 2  # epochs without a better one before it stops; 1 in 2021a, 10 in 2021b and c; 0 never stops
-    stop_by: Literal["map", "loss"] = (
+    monitor: Literal["map", "loss"] = (
         "map"  # what the best epoch is told by: mAP of held-out names, or the loss on them
     )
     held_out: Count = 1000  # names, of as many classes where there are, that are not trained on but judged by; fewer of few names; 0: none
@@ -216,7 +216,7 @@ _SHOTS = dataclasses.replace(
     shots=15,
     epochs=200,
     patience=10,
-    stop_by="loss",
+    monitor="loss",
     negatives=1000,
     prototype_weight=0,
     between_weight=1,

@@ -296,7 +296,7 @@ def train(
         work = RunSettings(
             checkpoints,
             resume,
-            judged_by=judged_by,
+            development=judged_by,
             on_event=shown,
             on_activity=shown.on_activity,
             progress=common.has_bars(),
@@ -544,7 +544,7 @@ def _refitted(
             options, training=dataclasses.replace(options.training, epochs=epochs)
         )
     again = dataclasses.replace(
-        work, phase="refit", resume=True
+        work, refit=True, resume=True
     )  # its alignment is that of the first training
     refitted = Linker.train(
         dictionary, mentions=mentions, work=again, **{**choices, "options": options}
@@ -569,10 +569,11 @@ def _chosen_by_trial(
     Development mentions decide, or else names that are held out of the dictionary: they are not trained on, but linked to in the end.
     """
     from linker import choosing
-    from linker.linker import Linker, normal_form
+    from linker.linker import Linker
+    from linker.training.plan import TrainingPlan
 
     options = choices["options"]
-    form = normal_form(options, choices["corrections"])
+    form = TrainingPlan("dan", options, choices["corrections"]).normalize
     held = None if development else choosing.hold_out(dictionary, form, options.training.seed)
     if not (held or development):
         few = f"fewer than {choosing.LEAST} names can be held out to compare it with dan; --encoder dan trains dan anyway"

@@ -14,10 +14,6 @@ from linker.dictionary import NameTable
 from linker.dictionary.hierarchy import Hierarchy
 from linker.errors import LinkerError
 
-_HELD_OUT, _SHOTS = (
-    5,
-    10,
-)  # keep these random draws apart from those of training.sampling and ranker.ground
 _AT_ONCE = 1000  # names that are compared with others at once
 
 Rows = NDArray[np.int64]
@@ -232,45 +228,6 @@ def of_parts(
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
-
-
-def held_out(names: Classes, most: int, seed: int) -> NDArray[np.bool_]:
-    """Draw a name from each of at most so many classes of three names or more, so that two are left: (n,).
-
-    Half of such classes give one at most; where that is few, up to a tenth of their names. A name of several classes is out of all of
-    them, which may leave these with fewer.
-    """
-    random = np.random.default_rng((seed, _HELD_OUT))
-    eligible = np.flatnonzero(names.sizes >= 3)
-    drawn = random.permutation(eligible)[: min(most, len(eligible) // 2)]
-    order, start = names.members
-    chosen = [order[start[drawn] + random.integers(names.sizes[drawn])]]
-    more = np.minimum(most // max(1, len(drawn)), names.sizes[drawn] // 10) - 1
-    chosen += [
-        random.permutation(rows)[:count]
-        for rows, count in zip(names.of(drawn), more.tolist(), strict=True)
-        if count > 0
-    ]
-    return np.isin(names.spelling, names.spelling[np.concatenate(chosen)])
-
-
-def shots(names: Classes, each: int, seed: int) -> tuple[Classes, Classes]:
-    """Draw so many names of each class to train on, and as many others to judge by (Fivez et al. 2021c, section 3.2).
-
-    A class that has not enough gives half of its names to either.
-
-    Args:
-        names: two or more of each class.
-
-    Returns:
-        Those to train on and those to judge by; labels are those of `names`.
-    """
-    random = np.random.default_rng((seed, _SHOTS))
-    drawn = [random.permutation(rows) for rows in names.of(np.arange(names.count))]
-    counts = [min(each, len(rows) // 2) for rows in drawn]
-    train = [rows[:count] for rows, count in zip(drawn, counts, strict=True)]
-    judged = [rows[count : 2 * count] for rows, count in zip(drawn, counts, strict=True)]
-    return names[np.concatenate(train)], names[np.concatenate(judged)]
 
 
 def retrieval(asked: Classes, ranked: Classes) -> tuple[list[str], list[str], list[Rows]]:

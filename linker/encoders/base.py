@@ -64,3 +64,14 @@ class Encoder(ABC):
     @abstractmethod
     def load(cls, folder: Path) -> Encoder:
         """Read a saved encoder."""
+
+
+PROBE = ("a", "name")  # names whose vectors tell what an encoder makes
+
+
+def is_unit(encoder: Encoder) -> bool:
+    """Whether the vectors of an encoder have length 1: by its options, else by some names."""
+    normalizes = getattr(getattr(encoder, "options", None), "normalize", None)
+    if isinstance(normalizes, bool):  # a name without known words has length 0
+        return normalizes
+    return np.allclose(np.linalg.norm(encoder.encode(PROBE), axis=1), 1, atol=1e-2)

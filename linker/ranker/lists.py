@@ -13,11 +13,8 @@ from linker.candidates.base import Floats, Integers
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.hierarchy import Hierarchy
-from linker.errors import LinkerError
 from linker.matching import SYNONYM, relevance
 from linker.ranker.options import TrainingOptions
-
-_HYPERNYMS, _QUERIES = 1, 2  # keep the two random draws of an epoch apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +26,6 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """The queries that annotated mentions gave, and what became of the other mentions."""
-
-    queries: list[Query]
-    duplicates: int  # mentions whose text and ids came before
-    empty: int  # mentions without text once normalised, or without a concept
-    unknown: list[Query]  # mentions of which the dictionary knows no id
-
-
-@dataclass(frozen=True, slots=True)
 class Lists:
     """The candidates of n queries, K places each; a shorter list ends in masked places."""
 
@@ -47,8 +34,12 @@ class Lists:
     relevance: NDArray[np.int8]  # (n, K) 2 synonym, 1 hypernym, 0 neither or masked
     mask: NDArray[np.bool_]  # (n, K) True where there is a candidate
 
+    def __getitem__(self, rows: NDArray[np.int64]) -> Lists:
+        """Select some lists, in the order of their rows."""
+        return Lists(self.rows[rows], self.sparse[rows], self.relevance[rows], self.mask[rows])
+
     @property
-    def judged(self) -> NDArray[np.bool_]:
+    def has_relevant(self) -> NDArray[np.bool_]:
         """Which lists hold a synonym or a hypernym, (n,)."""
         return np.asarray((self.relevance > 0).any(axis=1))
 
@@ -102,7 +93,7 @@ class ListMaker:
         )  # dense names of a query that are always enough to fill its list
         self._texts = [query.text for query in queries]
         self._own = _rows_of(self._texts, table) if exclude_own else [-1] * len(queries)
-        self._ids = _ids_of(table, dictionary)
+        self._ids = ids_of(table, dictionary)
         self._above = hypernyms_of(queries, table, dictionary, options.height)
         wanted = options.top_k - int(
             options.top_k * options.dense_ratio
@@ -139,61 +130,17 @@ class ListMaker:
             grades[i, : len(kept)] = [relevance(self._ids(row), right, above) for row in kept]
         return Lists(rows, self._generator.similarity(self._texts, rows), grades, rows >= 0)
 
-    def hypernym_names(self, epoch: int) -> Integers:
-        """Draw names of each query's hypernyms, without replacement; the same for the same seed and epoch.
+    def hypernym_names(self, random: np.random.Generator) -> Integers:
+        """Sample names of each query's hypernyms, without replacement.
 
         Returns:
             (queries, max_hypernyms) rows of the name table; -1 where there are no more.
         """
-        random = np.random.default_rng((self._options.seed, epoch, _HYPERNYMS))
         rows = np.full((len(self.queries), self._options.max_hypernyms), -1, np.int32)
         for i, above in enumerate(self._above):
-            drawn = random.permutation(above.names)[: rows.shape[1]]
-            rows[i, : len(drawn)] = drawn
+            names = random.permutation(above.names)[: rows.shape[1]]
+            rows[i, : len(names)] = names
         return rows
-
-
-def mention_queries(queries: Iterable[Query], dictionary: Dictionary) -> Counted:
-    """Sort the queries of annotated mentions: each distinct one once, in order.
-
-    Args:
-        queries: of all mentions.
-        dictionary: mentions of which it knows no id are left out, and listed.
-    """
-    known: list[Query] = []
-    unknown: list[Query] = []
-    empty = 0
-    for query in queries:
-        if not query.text or not query.right:
-            empty += 1
-        else:
-            (known if any(map(dictionary.rows, query.right)) else unknown).append(query)
-    distinct = list(dict.fromkeys(known))
-    return Counted(distinct, len(known) - len(distinct), empty, unknown)
-
-
-def with_synonyms(table: NameTable) -> Integers:
-    """The rows of names whose concept has another name."""
-    several = np.bincount(table.concepts) >= 2
-    return np.unique(_name_of_each(table)[several[table.concepts]])
-
-
-def dictionary_queries(
-    table: NameTable, dictionary: Dictionary, n: int, seed: int, epoch: int
-) -> list[Query]:
-    """Draw n distinct names of concepts that have other names too; all where there are fewer. The same for the same seed and epoch.
-
-    Raises:
-        LinkerError: no concept has two names.
-    """
-    rows = with_synonyms(table)
-    if not len(rows):
-        raise LinkerError(
-            "no concept of the dictionary has two names to train on; give annotated mentions, or a dictionary with synonyms"
-        )
-    drawn = np.random.default_rng((seed, epoch, _QUERIES)).permutation(rows)[:n].tolist()
-    ids = _ids_of(table, dictionary)
-    return [Query(table.texts[row], frozenset(ids(row))) for row in drawn]
 
 
 def _rows_of(texts: Iterable[str], table: NameTable) -> list[int]:
@@ -203,7 +150,7 @@ def _rows_of(texts: Iterable[str], table: NameTable) -> list[int]:
     return [wanted[text] for text in texts]
 
 
-def _ids_of(table: NameTable, dictionary: Dictionary) -> Callable[[int], tuple[str, ...]]:
+def ids_of(table: NameTable, dictionary: Dictionary) -> Callable[[int], tuple[str, ...]]:
     """The ids of the concepts of a name row; remembered, since lists share their names."""
 
     @cache
@@ -216,7 +163,7 @@ def _ids_of(table: NameTable, dictionary: Dictionary) -> Callable[[int], tuple[s
     return ids
 
 
-def _name_of_each(table: NameTable) -> NDArray[np.int64]:
+def name_of_each(table: NameTable) -> NDArray[np.int64]:
     """The name row of each entry of `table.concepts`."""
     return np.repeat(np.arange(len(table)), np.diff(table.indptr))
 
@@ -225,9 +172,9 @@ def hypernyms_of(
     queries: Sequence[Query], table: NameTable, dictionary: Dictionary, height: int
 ) -> list[Above]:
     """The hypernyms of each query, up to `height` steps above it; queries with the same right ids share them."""
-    ids = _ids_of(table, dictionary)
+    ids = ids_of(table, dictionary)
     order = np.argsort(table.concepts, kind="stable")
-    names = _name_of_each(table)[order].astype(np.int32)
+    names = name_of_each(table)[order].astype(np.int32)
     starts = np.searchsorted(table.concepts[order], np.arange(len(dictionary) + 1)).tolist()
 
     @cache

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from linker.encoders.base import Encoder
 from linker.encoders.trainable import TrainableEncoder
-from linker.ranker.options import TrainingOptions
-
-PROBE = ("a", "name")  # names whose vectors tell what an encoder makes
 
 
 class ListwiseRanker(nn.Module):
@@ -33,19 +28,6 @@ class ListwiseRanker(nn.Module):
             self.scale * torch.einsum("bd,bkd->bk", mentions, candidates)
             + self.sparse_weight * sparse
         )
-
-
-def is_unit(encoder: Encoder) -> bool:
-    """Whether the vectors of an encoder have the length 1: as its options say, else as those of some names have."""
-    says = getattr(getattr(encoder, "options", None), "normalize", None)
-    if isinstance(says, bool):  # a name without known words has the length 0
-        return says
-    return np.allclose(np.linalg.norm(encoder.encode(PROBE), axis=1), 1, atol=1e-2)
-
-
-def scale_of(encoder: Encoder, options: TrainingOptions) -> float:
-    """What the dense score of training is multiplied by, and scores are divided by when linking."""
-    return options.score_scale or (20.0 if is_unit(encoder) else 1.0)
 
 
 def spread(vectors: Tensor, *masks: Tensor) -> list[Tensor]:

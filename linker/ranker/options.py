@@ -70,6 +70,14 @@ class TrainingOptions:
     def __post_init__(self) -> None:
         check("training", self)
 
+    def scale(self, is_unit: bool) -> float:
+        """What dense scores are multiplied by in training, and scores divided by when linking.
+
+        Args:
+            is_unit: whether the vectors have length 1.
+        """
+        return self.score_scale or (20.0 if is_unit else 1.0)
+
 
 @dataclass(frozen=True, slots=True)
 class RerankOptions:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
+from linker.text.normalize import NormalizeOptions, normalize
 
 
 def read(path: Pathlike, on_error: OnError = stop) -> dict[str, str]:
@@ -55,3 +56,20 @@ def correct(text: str, corrections: Mapping[str, str]) -> str:
             result.append(words[at])
             at += 1
     return " ".join(result)
+
+
+def normalized(corrections: Mapping[str, str], options: NormalizeOptions) -> dict[str, str]:
+    """Bring both sides of a spelling list into normal form."""
+    return {normalize(a, options): normalize(b, options) for a, b in corrections.items()}
+
+
+def normal_form(text: str, options: NormalizeOptions, corrections: Mapping[str, str]) -> str:
+    """Give the form of a name by which it is indexed and looked up.
+
+    Args:
+        text: the name as written.
+        options: of the normal form.
+        corrections: a spelling list in normal form; see `normalized`.
+    """
+    text = normalize(text, options)
+    return correct(text, corrections) if corrections else text

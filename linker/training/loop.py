@@ -61,7 +61,7 @@ class Plan:
     best_by: str | None = (
         None  # the number of an epoch whose best weights are kept; None: the last weights
     )
-    least: bool = False  # whether the best is the least number, instead of the highest
+    minimize: bool = False  # whether the best epoch has the lowest number, instead of the highest
     patience: int = 0  # epochs without a better one before training stops; 0 never stops
     seed: int = 0
 
@@ -342,7 +342,7 @@ class _Loop:
         self.start = copied(self.module.state_dict())
         if plan.best_by:
             progress.waited += 1
-            merit = -record[plan.best_by] if plan.least else record[plan.best_by]
+            merit = -record[plan.best_by] if plan.minimize else record[plan.best_by]
             if progress.best is None or merit > progress.best:
                 progress.best, progress.waited, self.best = merit, 0, self.start
         self.save()

@@ -50,9 +50,9 @@ def marginal(scores: Tensor, relevance: Tensor, mask: Tensor) -> Tensor:
     return torch.where(right.any(-1), -likelihood, 0)
 
 
-def mean_of_lists(losses: Tensor, judged: Tensor) -> Tensor:
-    """Average the losses (B,) over the lists that are `judged` (B,) bool (BCNH eq. 4); 0 where none is."""
-    return torch.where(judged, losses, 0).sum() / judged.sum().clamp(min=1)
+def mean_of_lists(losses: Tensor, counted: Tensor) -> Tensor:
+    """Average the losses (B,) over the lists that are `counted`, (B,) bool (BCNH eq. 4); 0 where none is."""
+    return torch.where(counted, losses, 0).sum() / counted.sum().clamp(min=1)
 
 
 def hypernym_norm(mentions: Tensor, hypernyms: Tensor, mask: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What is drawn from the names of a dictionary: pairs of synonyms in hard batches, or triplets."""
+"""What is sampled from the names of a dictionary: synonym pairs, triplets, and queries."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.dictionary import NameTable
+from linker.candidates.base import Integers
+from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.classes import Classes, Floats, Rows, bags
+from linker.errors import LinkerError
+from linker.ranker.lists import Query, ids_of, name_of_each
+from linker.training.randomness import Stream, rng
 
-_PAIRS, _ORDER, _TRIPLETS = (
-    3,
-    4,
-    6,
-)  # keep the random draws of an epoch apart from each other and from those of ranker.lists
-_TRIES = 100  # draws of a negative from all names
+_TRIES = 100  # attempts to sample a negative from all names
+
+Nearest = Callable[[Rows], tuple[Rows, Floats]]
+"""Given rows of n names, the rows of the k names nearest to each, and their cosines, both (n, k)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ def synonym_pairs(table: NameTable, seed: int, epoch: int) -> Pairs:
     nothing. The same for the same seed and epoch, and always as many.
     """
     names = np.repeat(np.arange(len(table)), np.diff(table.indptr))
-    shuffled = np.random.default_rng((seed, epoch, _PAIRS)).permutation(len(names))
+    shuffled = rng(seed, Stream.PAIRS, epoch).permutation(len(names))
     words = bags(table.texts)
     kinds = table.concepts.astype(np.int64) * len(table) + words[names]
     shuffled = shuffled[
@@ -86,7 +88,7 @@ def order(
     Args:
         vectors: (len(pairs), dim) of the left names. A batch mixes a few neighbourhoods, so that it holds easy negatives too.
     """
-    random = np.random.default_rng((seed, epoch, _ORDER))
+    random = rng(seed, Stream.PAIR_ORDER, epoch)
     if vectors is None:
         return random.permutation(len(pairs))
     return similar_together(vectors, max(2, batch_size // 4), random)
@@ -125,46 +127,47 @@ def positives(names: Classes, each: int, random: np.random.Generator) -> tuple[R
 def triplets(
     names: Classes,
     each: int,
-    near: Callable[[Rows], tuple[Rows, Floats]],
-    wu: bool,
-    dim: int,
-    seed: int,
-    epoch: int,
+    nearest: Nearest,
+    weigh: Callable[[Floats], NDArray[np.float64]],
+    random: np.random.Generator,
 ) -> Triplets:
-    """Draw triplets in random order: a name, another of its class, and a near one of another class.
+    """Sample triplets in random order: a name, another of its class, a near one of another class.
 
-    A name that has no near one of another class has a negative drawn from all names; where that finds none, it has no triplet.
+    A name that has no near one of another class has a negative sampled from all names; where that
+    finds none, it has no triplet.
 
     Args:
+        names: n of them.
         each: triplets of a name; 0: one for each other name of its class. See `positives`.
-        near: given rows of names, the rows of their nearest names (n, k) and the cosines (n, k); those of the same class are passed over.
-        wu: draw with weight 1 / density of the distance, in place of 1 / (1 - cosine).
-        dim: components of a vector, which the density depends on.
+        nearest: finds the nearest names; those of the same class are passed over.
+        weigh: gives how likely a name at a cosine is the negative, such as `inverse_weights`.
+        random: the source of all samples.
     """
-    random = np.random.default_rng((seed, epoch, _TRIPLETS))
     anchor, positive = positives(names, each, random)
     if not len(anchor):
         return Triplets(anchor, positive, anchor)
     anchors, which = np.unique(anchor, return_inverse=True)
-    rows, cosines = near(anchors)
-    weights = density_weights(cosines, dim) if wu else 1 / np.maximum(1 - cosines, 1e-9)
-    weights = np.where(names.alike(anchors, rows), 0, weights).astype(np.float64)
+    rows, cosines = nearest(anchors)
+    weights = np.where(names.alike(anchors, rows), 0, weigh(cosines)).astype(np.float64)
     sums = np.cumsum(weights, axis=1)
     total = sums[:, -1:]
-    shares = (
-        sums / np.where(total, total, 1) + np.arange(len(sums))[:, None]
-    )  # of row i from i to i + 1, so that one search does for all
-    drawn = (
-        np.searchsorted(shares.ravel(), which + random.random(len(which)), side="right")
-        - which * rows.shape[1]
-    )
-    negative = rows[which, np.minimum(drawn, rows.shape[1] - 1)]
+    # the shares of row i go from i to i + 1, so that one search does for all rows
+    shares = sums / np.where(total, total, 1) + np.arange(len(sums))[:, None]
+    points = which + random.random(len(which))
+    places = np.searchsorted(shares.ravel(), points, side="right") - which * rows.shape[1]
+    negative = rows[which, np.minimum(places, rows.shape[1] - 1)]
     left = np.flatnonzero(total[which, 0] == 0)
     for _ in range(_TRIES if len(left) else 0):
         negative[left] = random.integers(len(names), size=len(left))
         left = left[names.alike(anchor[left], negative[left, None])[:, 0]]
     shuffled = random.permutation(np.setdiff1d(np.arange(len(which)), left))
     return Triplets(anchor[shuffled], positive[shuffled], negative[shuffled])
+
+
+def inverse_weights(cosines: Floats) -> NDArray[np.float64]:
+    """Weigh by 1 / (1 - cosine), as the published code of Fivez et al. does."""
+    weights: NDArray[np.float64] = 1 / np.maximum(1 - cosines, 1e-9)
+    return weights
 
 
 def density_weights(cosines: Floats, dim: int) -> NDArray[np.float64]:
@@ -178,3 +181,28 @@ def density_weights(cosines: Floats, dim: int) -> NDArray[np.float64]:
     )
     weights: NDArray[np.float64] = np.exp(log.min(axis=1, keepdims=True) - log)
     return weights
+
+
+def dictionary_queries(
+    table: NameTable, dictionary: Dictionary, count: int, seed: int, epoch: int
+) -> list[Query]:
+    """Sample distinct names of concepts that have other names too; all where there are fewer.
+
+    Raises:
+        LinkerError: no concept has two names.
+    """
+    rows = with_synonyms(table)
+    if not len(rows):
+        raise LinkerError(
+            "no concept of the dictionary has two names to train on; "
+            "give annotated mentions, or a dictionary with synonyms"
+        )
+    sample = rng(seed, Stream.DICTIONARY_QUERIES, epoch).permutation(rows)[:count].tolist()
+    ids = ids_of(table, dictionary)
+    return [Query(table.texts[row], frozenset(ids(row))) for row in sample]
+
+
+def with_synonyms(table: NameTable) -> Integers:
+    """Find the rows of names whose concept has another name."""
+    several = np.bincount(table.concepts) >= 2
+    return np.unique(name_of_each(table)[several[table.concepts]])
