@@ -21,6 +21,10 @@ class LinkerError(Exception):
     """A failure that the user can mend; its text is the whole message (exit code 1)."""
 
 
+class UsageError(LinkerError):
+    """What was asked for does not fit together (exit code 2)."""
+
+
 class InputError(LinkerError):
     """Bad content of a file.
 

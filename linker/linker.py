@@ -9,14 +9,14 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import files, persistence, registry
+from linker import files, matching, metrics, persistence, registry
 from linker.candidates import agreement
 from linker.candidates.base import Generator, Ranked
 from linker.candidates.hybrid import HybridGenerator
@@ -26,12 +26,14 @@ from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
 from linker.ids import counted, namespace, prefixes
-from linker.options import LinkerOptions, changed, preset
+from linker.options import LinkerOptions, changed
 from linker.text import composites, spelling
 from linker.text.mentions import Group, Item, contexts, expanded, grouped
 from linker.training import supervision
+from linker.training.course import Course
 from linker.training.data import TrainingData
-from linker.training.plan import TrainingPlan
+from linker.training.plan import TrainingPlan, TrainingRequest
+from linker.training.plan import make as make_plan
 from linker.training.settings import RunSettings
 from linker.types import Candidate, Document, Mention, Part, Prediction, Span
 from linker.version import install_hint
@@ -48,6 +50,9 @@ _CONCEPTS, _NAMES = (
     60,
 )  # concepts, and names, that are fetched at least where the mentions of a document order them anew
 _HISTORY, _RERANK = "training.jsonl", "rerank"
+
+Validate = Callable[["Linker"], Mapping[str, float]]
+"""Measures a linker on development data; `dev_acc1` chooses the epoch that is kept."""
 
 Linked = tuple[Document | None, list[Prediction]]
 
@@ -91,44 +96,87 @@ class Linker:
         cls,
         dictionary: Dictionary,
         *,
-        encoder: str = "tfidf",
+        encoder: str | None = "tfidf",
         mentions: Iterable[Mention | Document] = (),
+        dev: Iterable[Mention | Document] = (),
+        refit: bool = False,
         options: LinkerOptions | None = None,
         extend: bool = True,
         corrections: Mapping[str, str] | None = None,
-        validate: Callable[[Linker], Mapping[str, float]] | None = None,
-        work: RunSettings | None = None,
         words: WordVectors | None = None,
+        validate: Validate | None = None,
+        settings: RunSettings | None = None,
     ) -> Linker:
         """Fit a linker to a dictionary and annotated mentions.
 
-        A dense encoder is trained on the mentions, or on the synonyms of the dictionary where there are none.
+        A dense encoder is trained on the mentions, or on the synonyms of the dictionary where there
+        are none (`linker.training.pipeline` says how).
 
         Args:
             dictionary: the names to link to.
-            encoder: a name of `registry.encoders()`.
+            encoder: a name of `registry.encoders()`; None: the best that needs no download, if it
+                beats characters.
             mentions: annotated mentions; they become names of kind `training`.
-            options: see `LinkerOptions`; the defaults of the encoder where None.
+            dev: annotated mentions that choose the best epoch, by Acc@1 of the protocol `strict`.
+            refit: whether to train again on `mentions` and `dev`, with the choices made.
+            options: the defaults of the encoder where None.
             extend: whether the mentions become names; without, they only count as seen.
             corrections: misspelt words or phrases, and what they become.
-            validate: judges the linker after each epoch of a dense encoder; `dev_acc1` decides which epoch is kept.
-            work: checkpoints and progress of a dense encoder's training.
-            words: word vectors, for encoders that are made of them; where None they are trained on the names of the dictionary.
+            words: word vectors, for encoders that are made of them; trained on the names of the
+                dictionary where None.
+            validate: measures the linker after each epoch in place of `dev`; `dev_acc1` decides.
+            settings: checkpoints and progress of a dense encoder's training.
 
         Raises:
-            LinkerError: no name of the dictionary is left once normalised, there is no such encoder, or its training fails.
+            LinkerError: no name of the dictionary is left once normalised, what is asked for does
+                not fit together, or the training fails.
         """
-        options = options or preset("default", encoder)
-        corrections = spelling.normalized(corrections or {}, options.normalize)
-        plan = TrainingPlan(encoder, options, corrections, extend, words)
-        if options.rerank.epochs and plan.is_sparse:
-            raise LinkerError(
-                f"a second stage (rerank.epochs) needs a dense encoder, not {encoder}; "
-                "take one, or leave the stage out"
+        mentions, dev = list(mentions), list(dev)
+        plan = make_plan(
+            TrainingRequest(
+                encoder=encoder,
+                options=None if options is None else lambda _: options,
+                has_mentions=bool(mentions),
+                has_dev=bool(dev),
+                refit=refit,
+                has_words=words is not None,
+                extend=extend,
+                corrections=corrections or {},
             )
+        )
+        plan = dataclasses.replace(plan, words=words)
+        return cls.from_plan(plan, dictionary, mentions, dev, settings, validate)
+
+    @classmethod
+    def from_plan(
+        cls,
+        plan: TrainingPlan,
+        dictionary: Dictionary,
+        mentions: Sequence[Mention | Document] = (),
+        dev: Sequence[Mention | Document] = (),
+        settings: RunSettings | None = None,
+        validate: Validate | None = None,
+    ) -> Linker:
+        """Train as a plan says; see `train` for the other arguments."""
+        fit = partial(cls._trained, validate=validate or _validation(dev))
+        right = partial(_first_is_right, dev)
+        course = Course(plan, dictionary, mentions, dev, settings or RunSettings(), fit, right)
+        return course.run()
+
+    @classmethod
+    def _trained(
+        cls,
+        plan: TrainingPlan,
+        dictionary: Dictionary,
+        mentions: Iterable[Mention | Document],
+        settings: RunSettings,
+        validate: Validate | None = None,
+    ) -> Linker:
+        """Train once."""
         data = TrainingData.of(plan, dictionary, mentions)
         supervision.report(data.mentions, dictionary)
-        linker = cls(data.extended, data.indexed, options, _seen(data), corrections, encoder)
+        options, corrections = plan.options, plan.corrections
+        linker = cls(data.extended, data.indexed, options, _seen(data), corrections, plan.encoder)
         if plan.is_sparse:
             return linker
 
@@ -136,24 +184,22 @@ class Linker:
 
         def validate_generator(generator: Generator) -> Mapping[str, float]:
             assert validate  # noqa: S101 - handed on only where there is one
-            metrics = validate(linker._with(generator))
-            if "dev_acc1" not in metrics:
+            measured = validate(linker._with(generator))
+            if "dev_acc1" not in measured:
                 raise LinkerError(
-                    f"`validate` gives {', '.join(metrics) or 'nothing'}; "
+                    f"`validate` gives {', '.join(measured) or 'nothing'}; "
                     "expected: dev_acc1, and what else is to be logged"
                 )
-            return metrics
+            return measured
 
-        trained = pipeline.train(
-            plan, data, work or RunSettings(), validate_generator if validate else None
-        )
+        trained = pipeline.train(plan, data, settings, validate_generator if validate else None)
         return cls(
             data.extended,
             trained.generator,
-            _as_created(plan, trained.encoder),
+            dataclasses.replace(options, encoder=trained.encoder.options),
             linker.seen,
             corrections,
-            encoder,
+            plan.encoder,
             trained.history,
             trained.reranker,
         )
@@ -551,9 +597,32 @@ def _rescored(
     return tuple(dataclasses.replace(candidates[i], score=round(score, 6)) for i, score in pairs)
 
 
-def _as_created(plan: TrainingPlan, encoder: Any) -> LinkerOptions:
-    group = plan.encoder_class.group
-    return dataclasses.replace(plan.options, **{group: encoder.options}) if group else plan.options
+def _strict_ranks(dev: Iterable[Mention | Document], linker: Linker, k: int) -> list[int]:
+    """The least k at which each annotated mention is right by the protocol `strict`; 0: never."""
+    ranks = []
+    for prediction in linker.link(dev, k=k):
+        if (gold := prediction.mention.gold) is not None:
+            ids = [
+                [candidate.concept_id for candidate in part.candidates] for part in prediction.parts
+            ]
+            ranks.append(matching.strict_rank(ids, gold, linker.dictionary.resolve) or 0)
+    return ranks
+
+
+def _validation(dev: Sequence[Mention | Document]) -> Validate | None:
+    """Give what measures a linker on development mentions; None where there are none."""
+
+    def validate(linker: Linker) -> Mapping[str, float]:
+        ranks = _strict_ranks(dev, linker, 20)
+        names = {"dev_acc1": 1, "dev_acc5": 5, "candidate_recall": 20}
+        return {name: round(float(np.mean(metrics.hits(ranks, k))), 5) for name, k in names.items()}
+
+    return validate if dev else None
+
+
+def _first_is_right(dev: Iterable[Mention | Document], linker: Linker) -> NDArray[np.bool_]:
+    """Which development mentions have the right concept first."""
+    return np.array([rank == 1 for rank in _strict_ranks(dev, linker, 1)], bool)
 
 
 def _seen(data: TrainingData) -> Seen:

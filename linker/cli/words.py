@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +14,7 @@ import click
 from linker.cli import common, progress, settings
 
 if TYPE_CHECKING:
+    from linker.cli.training_options import EncoderChoice
     from linker.dictionary import Dictionary
     from linker.encoders.options import WordsOptions
     from linker.encoders.words import WordVectors
@@ -147,3 +152,32 @@ def _counted(
         if number % 1000 == 0:
             shown.on_activity(Activity(what, None, f"{number:,} lines"))
         yield words
+
+
+def for_training(
+    encoder: EncoderChoice,
+    dictionary: Dictionary,
+    options: WordsOptions,
+    checkpoints: Path,
+    on_error: OnError,
+) -> WordVectors:
+    """Read the word vectors of --words, or train some on --text.
+
+    Trained ones are kept among the checkpoints, so that --resume finds them.
+    """
+    from linker import files
+    from linker.encoders.words import WordVectors
+    from linker.training.folder import WORDS
+
+    if encoder.words:
+        return WordVectors.read(encoder.words)
+    kept = checkpoints / WORDS
+    sources = [source.sha256 for source in dictionary.sources]
+    texts = [files.fingerprint(path) for path in encoder.texts]
+    provenance = json.dumps([dataclasses.asdict(options), texts, sources])
+    if kept.exists() and WordVectors.was_made_of(kept) == provenance:
+        return WordVectors.read(kept)
+    vectors = trained(encoder.texts, dictionary, options, on_error)
+    if os.environ.get("RANK", "0") == "0":
+        vectors.save(kept, provenance)
+    return vectors

@@ -370,3 +370,8 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def fingerprint(path: Pathlike) -> str:
+    """The sha256 of a file, or of the files of a folder."""
+    return sha256_of_folder(path) if Path(path).is_dir() else sha256(path)

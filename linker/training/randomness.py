@@ -22,6 +22,7 @@ class Stream(IntEnum):
     GROUND_PAIRS = 9  # positives of pairs, and their order
     SHOTS = 10  # the few names of each class that are trained on
     HELD_OUT = 11  # names that validate grounding instead of being trained on
+    TRIAL = 12  # names that compare an encoder with characters
 
 
 def rng(seed: int, stream: Stream, epoch: int = 0) -> np.random.Generator:

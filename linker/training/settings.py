@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from linker.types import Activity
+
+logger = logging.getLogger(__name__)
 
 Record = Mapping[str, Any]
 """One line of `training.jsonl`: the phase, the epoch, and what was measured."""
@@ -43,5 +46,6 @@ class RunSettings:
     refit: bool = False  # whether this is the training after the report, on all mentions
     on_event: Callable[[Any], None] = _ignore  # is told each `loop.Step`, and each epoch's `Record`
     on_activity: Callable[[Activity], None] = _ignore  # is told what begins, and how far it is
-    say: Callable[[str], None] = _ignore  # is told in a sentence what was decided
+    on_trained: Callable[[Any], None] = _ignore  # is told the `Linker` before a refit
+    say: Callable[[str], None] = logger.info  # is told in a sentence what was decided
     progress: bool = False  # show a bar while the names of the dictionary are encoded

@@ -8,7 +8,7 @@ import logging
 from accelerate import Accelerator
 
 from linker.candidates.hybrid import HybridGenerator
-from linker.encoders.base import Encoder, is_unit
+from linker.encoders.base import Encoder, EncoderContext, is_unit
 from linker.encoders.trainable import TrainableEncoder, pick_device, settle
 from linker.encoders.words import WordVectors
 from linker.errors import LinkerError
@@ -33,18 +33,18 @@ def create_encoder(
     Returns:
         The encoder, and fingerprints of what it was created from.
     """
-    kind, options = plan.encoder_class, plan.encoder_options
-    names = list(data.table.texts)
-    provenance = {"encoder": plan.encoder} | flat(plan.options, kind.group)
+    names, options = list(data.table.texts), plan.options
+    provenance = {"encoder": plan.encoder} | flat(options, "encoder")
     words = None
-    if kind.needs_words(options):
-        words = plan.words or WordVectors.of_names(names, plan.options.words, settings.on_activity)
+    if plan.needs_words:
+        words = plan.words or WordVectors.of_names(names, options.words, settings.on_activity)
         # without the mentions, which a refit has more of
         provenance["words"] = words.pruned(names).checksum
         words = words.pruned(data.indexed.table.texts).halved()
-    encoder = kind.create(options, data.table, words, plan.options.training.seed)
-    if encoder.made_of:
-        provenance["made of"] = encoder.made_of
+    context = EncoderContext(options.encoder, data.table, words, options.training.seed)
+    encoder: Encoder = plan.encoder_class.create(context)
+    if encoder.provenance:
+        provenance["provenance"] = encoder.provenance
     return encoder, provenance
 
 

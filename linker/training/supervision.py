@@ -15,7 +15,7 @@ from linker.errors import LinkerError
 from linker.options import LinkerOptions
 from linker.ranker.lists import Query, name_of_each
 from linker.text.biosyn import biosyn_parts
-from linker.text.mentions import contexts, expanded, grouped
+from linker.text.mentions import TextOptions, contexts, expanded, grouped
 from linker.types import Document, Gold, Mention
 
 logger = logging.getLogger(__name__)
@@ -87,6 +87,30 @@ def report(mentions: Sequence[Annotated], dictionary: Dictionary) -> None:
         )
         logger.info("unknown ids: %s", ", ".join(missing))
     logger.info("%d annotated mentions, %d of a single concept", len(mentions), len(named))
+
+
+def check_known(dictionary: Dictionary, items: Iterable[Mention | Document], name: str) -> None:
+    """Refuse annotated mentions of which the dictionary knows no id.
+
+    Args:
+        dictionary: knows ids.
+        items: the mentions.
+        name: what the message calls them: their file.
+
+    Raises:
+        LinkerError: they have ids, and all are unknown.
+    """
+    mentions = [
+        mention
+        for _, part, _ in grouped(items, TextOptions(abbreviations=False))
+        for mention in part
+    ]
+    ids = {i for mention in mentions for group in mention.gold or () for i in group.ids}
+    if ids and not any(map(dictionary.rows, ids)):
+        raise LinkerError(
+            f"{name}: the dictionary has none of its {len(ids):,} annotated ids "
+            f"({min(ids)}; its own: {dictionary.ids[0]})"
+        )
 
 
 def queries(

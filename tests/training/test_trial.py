@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linker import Dictionary, Linker, choosing
+from linker import Dictionary, Linker
 from linker.text.normalize import normalize
+from linker.training import trial
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def dictionary(tmp_path: Path) -> Dictionary:
 def test_names_are_held_out_that_other_names_of_their_concept_remain_of(
     dictionary: Dictionary,
 ) -> None:
-    held = choosing.hold_out(dictionary, normalize, seed=0)
+    held = trial.hold_out(dictionary, normalize, seed=0)
     assert held
     assert len(held.names) == 0.2 * 600
     assert len(set(held.concepts.tolist())) == len(held.names)
@@ -36,8 +37,8 @@ def test_names_are_held_out_that_other_names_of_their_concept_remain_of(
         assert (
             held.dictionary.preferred_name(row) == dictionary.preferred_name(row) == f"name {row}"
         )
-    assert choosing.hold_out(dictionary, normalize, seed=0).names == held.names  # type: ignore[union-attr]
-    assert choosing.hold_out(dictionary, normalize, seed=1).names != held.names  # type: ignore[union-attr]
+    assert trial.hold_out(dictionary, normalize, seed=0).names == held.names  # type: ignore[union-attr]
+    assert trial.hold_out(dictionary, normalize, seed=1).names != held.names  # type: ignore[union-attr]
 
 
 def test_too_few_names_tell_nothing(tmp_path: Path) -> None:
@@ -46,12 +47,12 @@ def test_too_few_names_tell_nothing(tmp_path: Path) -> None:
     ]
     (tmp_path / "d.tsv").write_text("id\tname\tsynonyms\n" + "\n".join(lines) + "\n")
     assert (
-        choosing.hold_out(Dictionary.read(tmp_path / "d.tsv"), normalize, 0) is None
+        trial.hold_out(Dictionary.read(tmp_path / "d.tsv"), normalize, 0) is None
     )  # a fifth of 249 is 49
 
 
 def test_what_is_right_is_the_concept_that_stands_first(dictionary: Dictionary) -> None:
-    held = choosing.hold_out(dictionary, normalize, seed=0)
+    held = trial.hold_out(dictionary, normalize, seed=0)
     assert held
     assert held.right(Linker.train(dictionary)).all()  # which knows them
     some = held.right(Linker.train(held.dictionary))
@@ -90,7 +91,7 @@ def test_the_linker_that_is_right_more_often_is_taken(
         return SimpleNamespace(name=f"dense × {by}", count=dense[by])
 
     trained: Any = SimpleNamespace(weighted=weighted, by_characters=lambda: sparse)
-    found = choosing.compare(trained, lambda linker: np.arange(10) < linker.count)  # type: ignore[attr-defined]
+    found = trial.compare(trained, lambda linker: np.arange(10) < linker.count)  # type: ignore[attr-defined]
     assert found.linker.name == winner  # type: ignore[attr-defined]
     assert (found.asked, found.sparse, found.dense, found.factor) == (10, 6, dense[factor], factor)
 
@@ -104,7 +105,7 @@ def test_wins_are_weighed_against_what_goes_either_way() -> None:
             weighted=lambda by: SimpleNamespace(right=right, name="dense"),
             by_characters=lambda: sparse,
         )
-        linker: Any = choosing.compare(
+        linker: Any = trial.compare(
             dense, lambda linker: np.isin(np.arange(100), linker.right)
         ).linker  # type: ignore[attr-defined]
         return "sparse" if linker is sparse else "dense"
