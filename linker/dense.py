@@ -115,7 +115,7 @@ def _fingerprint(material: Material) -> dict[str, object]:
         "names": _checksum(
             list(table.texts),
             table.concepts.tolist(),
-            *material.dictionary.hierarchy.arrays().values(),
+            *material.dictionary.columns.parents.arrays("parents").values(),
         ),
         "mentions": _checksum(
             [(query.text, sorted(query.right)) for query in material.queries or ()]

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
+from linker.dictionary.columns import Lists
+
 Rows = NDArray[np.int32]
 
 
@@ -213,16 +215,15 @@ class Hierarchy:
             order[s : s + c].astype(np.int32) for s, c in zip(starts, counts, strict=True) if c > 1
         ]
 
-    def arrays(self) -> dict[str, NDArray[np.int32]]:
-        """The arrays to save."""
-        return {
-            "parents.indptr": self._up.indptr.astype(np.int32),
-            "parents.indices": self._up.indices.astype(np.int32),
-        }
+    @property
+    def lists(self) -> Lists:
+        """The rows of the parents of each concept, as a dictionary keeps them."""
+        return Lists(self._up.indptr.astype(np.int32), self._up.indices.astype(np.int32))
 
     @classmethod
-    def from_arrays(cls, indptr: NDArray[np.int32], indices: NDArray[np.int32]) -> Hierarchy:
-        """The hierarchy saved by `arrays`."""
+    def from_lists(cls, parents: Lists) -> Hierarchy:
+        """The hierarchy that `lists` keeps."""
+        indptr, indices = parents.indptr, parents.indices
         size = len(indptr) - 1
         edges = csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(size, size))
         edges.check_format(full_check=True)  # compiled code trusts it

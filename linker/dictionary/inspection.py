@@ -12,6 +12,7 @@ import numpy as np
 
 from linker import ids
 from linker.dictionary import Dictionary
+from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
 from linker.text.normalize import normalize
 from linker.types import NAME_KINDS
 
@@ -19,11 +20,10 @@ from linker.types import NAME_KINDS
 def stats(dictionary: Dictionary) -> dict[str, Any]:
     """Count what a dictionary holds; names are compared once normalised."""
     table, hierarchy = dictionary.table(normalize), dictionary.hierarchy
-    parents = np.diff(dictionary.columns["parents.indptr"])
-    old = Counter(dictionary.columns["old.status"].tolist())
-    shared = (np.diff(dictionary.columns["old.indptr"]) > 1) & (
-        dictionary.columns["old.status"] == 0
-    )
+    parents, concepts = dictionary.columns.parents.sizes, np.diff(table.indptr)
+    old = dictionary.columns.old
+    statuses = Counter(old.status.tolist())
+    shared = (old.concepts.sizes > 1) & (old.status == ALTERNATIVE)
     kinds = Counter(NAME_KINDS[kind] for kind in dictionary.name_kind.tolist())
     return {
         "sources": [asdict(source) for source in dictionary.sources],
@@ -31,12 +31,12 @@ def stats(dictionary: Dictionary) -> dict[str, Any]:
         "namespaces": dict(Counter(map(ids.namespace, dictionary.ids)).most_common()),
         "names": len(dictionary.names),
         "names_by_kind": dict(kinds.most_common()),
-        "distinct_names": int((np.diff(table.indptr) > 0).sum()),
-        "ambiguous_names": int((np.diff(table.indptr) > 1).sum()),
-        "alternative_ids": old[0],
+        "distinct_names": int((concepts > 0).sum()),
+        "ambiguous_names": int((concepts > 1).sum()),
+        "alternative_ids": statuses[ALTERNATIVE],
         "alternative_ids_shared_by_concepts": int(shared.sum()),
-        "obsolete_ids": old[1],
-        "merged_ids": old[2],
+        "obsolete_ids": statuses[OBSOLETE],
+        "merged_ids": statuses[MERGED],
         "parent_edges": hierarchy.edges,
         "concepts_with_several_parents": int((parents > 1).sum()),
         "roots": [dictionary.ids[r] for r in hierarchy.roots[:10]],

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from linker import Dictionary
 from linker.dictionary import NameTable
+from linker.dictionary.columns import Columns
 from linker.errors import InputError, LinkerError, Skip
 from linker.persistence import Strings
 from linker.text.normalize import normalize
@@ -178,10 +179,11 @@ def test_lending_leaves_concepts_that_the_lender_does_not_know(tmp_path: Path) -
 
 def test_adding_mentions_leaves_the_original_untouched(tmp_path: Path) -> None:
     dictionary = read(tmp_path)
-    before = {name: values.copy() for name, values in dictionary.columns.items()}
+    before = {name: values.copy() for name, values in dictionary.columns.arrays().items()}
     loose = [("bug", ["A:99"]), ("bug", ["A:3"]), ("flu", ["A:2"]), ("x", ["Z:1"])]
     more = dictionary.add([("the flu", ["A:2"]), *loose, ("cold or flu", ["B:1", "A:2", "Z:1"])])
-    assert all(np.array_equal(values, before[name]) for name, values in dictionary.columns.items())
+    after = dictionary.columns.arrays()
+    assert all(np.array_equal(values, before[name]) for name, values in after.items())
     assert (len(dictionary.names), len(more.names), len(more)) == (10, 15, 4)
     added = [more.name(row) for row in range(10, 15)]
     assert added == [
@@ -201,8 +203,8 @@ def test_adding_nothing_changes_nothing(tmp_path: Path) -> None:
     dictionary = read(tmp_path)
     same = dictionary.add([])
     assert list(same.names) == list(dictionary.names)
-    assert [same.columns[name].dtype for name in same.columns] == [
-        dictionary.columns[name].dtype for name in same.columns
+    assert [values.dtype for values in same.columns.arrays().values()] == [
+        values.dtype for values in dictionary.columns.arrays().values()
     ]
 
 
@@ -258,7 +260,8 @@ def test_names_rank_by_how_often_they_were_annotated_then_by_kind(tmp_path: Path
         ("pains", "B:1"),
         ("pain", "B:1"),
     ]
-    assert added.columns["name.annotated"].tolist() == [0, 3, 1, 3, 1, 1]
+    assert added.columns.names.annotated is not None
+    assert added.columns.names.annotated.tolist() == [0, 3, 1, 3, 1, 1]
     ranks = added.entry_rank.tolist()
     assert np.unique(ranks, return_inverse=True)[1].tolist() == [
         4,
@@ -268,7 +271,7 @@ def test_names_rank_by_how_often_they_were_annotated_then_by_kind(tmp_path: Path
         2,
         2,
     ]  # 3 times: training, exact; once: training, preferred; never
-    assert "name.annotated" not in dictionary.columns
+    assert dictionary.columns.names.annotated is None
 
 
 def test_names_can_be_left_out(tmp_path: Path) -> None:
@@ -277,7 +280,8 @@ def test_names_can_be_left_out(tmp_path: Path) -> None:
     assert list(smaller.names) == ["ache", "sore", "fever", "hot"]
     assert [smaller.name(row).concept_id for row in range(4)] == ["A:1", "A:1", "B:1", "B:1"]
     assert [smaller.preferred_name(row) for row in range(2)] == ["ache", "fever"]
-    assert smaller.columns["name.annotated"].tolist() == [0, 0, 0, 1]
+    assert smaller.columns.names.annotated is not None
+    assert smaller.columns.names.annotated.tolist() == [0, 0, 0, 1]
     assert len(dictionary.names) == 6
     with pytest.raises(ValueError, match="a preferred name cannot be left out"):
         dictionary.without(np.array([3]))
@@ -388,11 +392,12 @@ def test_saving_and_loading_give_the_same_columns_memory_mapped(tmp_path: Path) 
     dictionary = read(tmp_path).add([("the flu", ["A:2"])])
     dictionary.save(tmp_path / "saved")
     loaded = Dictionary.load(tmp_path / "saved")
-    assert loaded.columns.keys() == dictionary.columns.keys()
-    for name, values in dictionary.columns.items():
-        assert np.array_equal(loaded.columns[name], values)
-        assert loaded.columns[name].dtype == values.dtype
-        assert isinstance(loaded.columns[name], np.memmap) or not len(values)
+    columns = loaded.columns.arrays()
+    assert columns.keys() == dictionary.columns.arrays().keys()
+    for name, values in dictionary.columns.arrays().items():
+        assert np.array_equal(columns[name], values)
+        assert columns[name].dtype == values.dtype
+        assert isinstance(columns[name], np.memmap) or not len(values)
     assert (loaded.labels, loaded.sources) == (dictionary.labels, dictionary.sources)
     assert [loaded.concept(row) for row in range(4)] == [
         dictionary.concept(row) for row in range(4)
@@ -476,13 +481,13 @@ def test_columns_that_do_not_fit_are_refused_though_signed(
     tmp_path: Path, column: str, value: list[object], reason: str
 ) -> None:
     dictionary = read(tmp_path)
-    old = dictionary.columns[column]
+    arrays = dictionary.columns.arrays()
+    old = arrays[column]
     new = np.array(value, old.dtype if column not in ("preferred", "old.indptr") else None)
     if column == "name.data":
         new = np.full(len(old), 255, np.uint8)
-    Dictionary(dictionary.columns | {column: new}, dictionary.labels, dictionary.sources).save(
-        tmp_path / "saved"
-    )
+    columns = Columns.from_arrays(arrays | {column: new})
+    Dictionary(columns, dictionary.labels, dictionary.sources).save(tmp_path / "saved")
     with pytest.raises(LinkerError) as caught:
         Dictionary.load(tmp_path / "saved")
     assert str(caught.value).startswith(

@@ -250,9 +250,9 @@ def test_distance_agrees_with_networkx(edges: list[tuple[int, int]]) -> None:
 
 @given(EDGES)
 @settings(deadline=None, max_examples=30)
-def test_arrays_make_the_same_hierarchy(edges: list[tuple[int, int]]) -> None:
+def test_lists_make_the_same_hierarchy(edges: list[tuple[int, int]]) -> None:
     hierarchy = Hierarchy.of(SIZE, edges)
-    arrays = hierarchy.arrays()
-    assert {values.dtype for values in arrays.values()} == {np.dtype(np.int32)}
-    again = Hierarchy.from_arrays(arrays["parents.indptr"], arrays["parents.indices"])
+    parents = hierarchy.lists
+    assert {parents.indptr.dtype, parents.indices.dtype} == {np.dtype(np.int32)}
+    again = Hierarchy.from_lists(parents)
     assert (again.steps(range(SIZE)) != hierarchy.steps(range(SIZE))).nnz == 0
