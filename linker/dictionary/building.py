@@ -1,6 +1,7 @@
 """Making a dictionary's columns out of the concepts of its sources.
 
-Here is also checked what one source alone cannot show: repeated ids, and parents that no source holds.
+Here is also checked what only all concepts together show: repeated ids, and parents that no source
+holds.
 """
 
 from __future__ import annotations

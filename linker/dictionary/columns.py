@@ -1,7 +1,7 @@
 """The arrays of a dictionary: three tables, of concepts, of names and of old ids.
 
-A row of a table is known by its number, from 0. A label (a semantic type, a source, a language) is a
-number too: its place in the dictionary's list of labels.
+A row of a table is known by its number, from 0. A label (a semantic type, a source, a language) is
+a number too: its place in the dictionary's list of labels.
 """
 
 from __future__ import annotations

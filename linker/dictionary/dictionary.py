@@ -73,7 +73,8 @@ class Dictionary:
 
         Args:
             paths: files (or a UMLS folder); the format is recognised from the content.
-            format: a name of `readers.dictionaries.FORMATS`, for all paths, where recognition fails.
+            format: a name of `readers.dictionaries.FORMATS`, for all paths, where they are not
+                recognised.
             hierarchy: another dictionary file that lends its parents, joined by id or alternative
                 id.
             namespaces: keep only concepts with these CURIE prefixes (all where empty).
