@@ -15,7 +15,6 @@ from linker import Dictionary
 from linker.dictionary import NameTable
 from linker.dictionary.columns import Columns
 from linker.errors import InputError, LinkerError, Skip
-from linker.persistence import Strings
 from linker.text.normalize import normalize
 from linker.types import Name
 
@@ -128,53 +127,6 @@ def test_errors_name_file_and_line(tmp_path: Path) -> None:
 def test_languages_are_for_umls_files_only(tmp_path: Path) -> None:
     with pytest.raises(LinkerError, match="languages and sources can be chosen of UMLS files only"):
         read(tmp_path, languages=["GER"])
-
-
-def test_parents_are_lent_by_id_and_by_alternative_id(tmp_path: Path) -> None:
-    poor = read(tmp_path, "A:1\tfever\nA:2\tflu\nA:30\tswine flu\nA:5\tbird flu\t\t\tA:6\n")
-    rich = write(
-        tmp_path / "rich.tsv",
-        "A:1\tfever\nA:2\tflu\t\tA:1\nA:3\tswine\t\tA:2\tA:30\nA:6\tbird\t\tA:3\n",
-    )
-    lent = poor.with_parents(Dictionary.read(rich))
-    assert parents(lent) == {"A:1": [], "A:2": ["A:1"], "A:30": ["A:2"], "A:5": ["A:30"]}
-    assert parents(poor) == {"A:1": [], "A:2": [], "A:30": [], "A:5": []}  # untouched
-    assert [s.file for s in lent.sources] == ["small.tsv", "rich.tsv"]
-    read_so = Dictionary.read(tmp_path / "small.tsv", hierarchy=rich)
-    assert parents(read_so) == parents(lent)
-
-
-def test_lending_climbs_over_parents_that_are_unknown(tmp_path: Path) -> None:
-    poor = read(tmp_path, "A:1\ttop\nA:2\tside\nA:9\tleaf\n")
-    rich = "A:1\ttop\nA:2\tside\nU:1\tu\t\tA:1|U:2\nU:2\tv\t\tA:2|U:1\nA:9\tleaf\t\tU:1\n"  # U:1 and U:2 are a cycle
-    assert parents(poor.with_parents(read(tmp_path, rich))) == {
-        "A:1": [],
-        "A:2": [],
-        "A:9": ["A:1", "A:2"],
-    }
-
-
-def test_lending_climbs_only_as_far_as_it_must(tmp_path: Path) -> None:
-    poor = read(tmp_path, "A:1\ttop\nA:2\tmiddle\nA:3\tleaf\n")
-    rich = read(tmp_path, "A:1\ttop\nA:2\tmiddle\t\tA:1\nA:3\tleaf\t\tA:2\n")
-    assert parents(poor.with_parents(rich))["A:3"] == ["A:2"]
-
-
-def test_lending_climbs_over_the_concept_itself_under_another_id(tmp_path: Path) -> None:
-    poor = read(tmp_path, "A:1\ttop\nA:2\tmerged\t\t\tA:3\n")
-    rich = read(tmp_path, "A:1\ttop\nA:2\tspecial\t\tA:3\nA:3\tgeneral\t\tA:1\n")
-    assert parents(poor.with_parents(rich)) == {"A:1": [], "A:2": ["A:1"]}
-
-
-def test_lending_leaves_concepts_that_the_lender_does_not_know(tmp_path: Path) -> None:
-    mine = read(tmp_path, "A:1\ta\nA:2\tb\t\tB:1\nB:1\tc\nB:2\td\t\tB:1\n")
-    lender = read(tmp_path, "A:1\ta\nA:2\tb\t\tA:1\n")
-    assert parents(mine.with_parents(lender)) == {
-        "A:1": [],
-        "A:2": ["A:1"],
-        "B:1": [],
-        "B:2": ["B:1"],
-    }
 
 
 def test_adding_mentions_leaves_the_original_untouched(tmp_path: Path) -> None:
@@ -302,42 +254,6 @@ def test_the_name_of_the_first_kind_stands_for_those_of_the_same_form(tmp_path: 
     ]  # of one kind the first
 
 
-def named(indptr: list[int], concepts: list[int], entries: list[int]) -> NameTable:
-    """A table of two names."""
-    return NameTable(
-        Strings.of(["a", "b"]),
-        np.array(indptr, np.int64),
-        np.array(concepts, np.int32),
-        np.array(entries, np.int32),
-    )
-
-
-def test_a_table_that_fits_passes_the_check() -> None:
-    named([0, 1, 3], [0, 1, 2], [0, 1, 4]).check(3, 5)
-    named([0, 0, 1], [0], [0]).check(1, 1)
-
-
-@pytest.mark.parametrize(
-    ("table", "concepts", "names", "message"),
-    [
-        (named([0, 1, 3], [0, 1, 2], [0, 1, 4]), 2, 5, "a list names a row that is not there"),
-        (named([0, 1, 3], [0, 1, 2], [0, 1, 4]), 3, 4, "a list names a row that is not there"),
-        (named([0, 1, 3], [0, -1, 2], [0, 1, 4]), 3, 5, "a list names a row that is not there"),
-        (named([0, 1, 3], [0, 1, 2], [0, -1, 4]), 3, 5, "a list names a row that is not there"),
-        (named([0, 1], [0], [0]), 3, 5, "overlap or leave gaps"),
-        (named([1, 1, 3], [0, 1, 2], [0, 1, 4]), 3, 5, "overlap or leave gaps"),
-        (named([0, 1, 2], [0, 1, 2], [0, 1, 4]), 3, 5, "overlap or leave gaps"),
-        (named([0, 4, 3], [0, 1, 2], [0, 1, 4]), 3, 5, "overlap or leave gaps"),
-        (named([0, 1, 3], [0, 1, 2], [0, 1]), 3, 5, "overlap or leave gaps"),
-    ],
-)
-def test_a_table_that_does_not_fit(
-    table: NameTable, concepts: int, names: int, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        table.check(concepts, names)
-
-
 def test_names_that_are_empty_once_normalised_find_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -438,29 +354,6 @@ def test_medic_of_2012_takes_its_parents_from_that_of_2017(data: Path) -> None:
     assert "MESH:D009369" in {
         dictionary.ids[a] for a in dictionary.hierarchy.ancestors([row])[0]
     }  # neoplasms
-
-
-def test_a_table_of_some_concepts() -> None:
-    table = NameTable(
-        Strings.of(["", "flu", "fever", "β"]),
-        np.array([0, 0, 2, 3, 5]),
-        np.array([0, 1, 2, 1, 2], np.int32),
-        np.arange(5, dtype=np.int32),
-    )
-    some = table.among(np.array([False, True, False]))
-    assert table.naming(np.array([False, True, False])).tolist() == [1, 3]
-    assert list(some.texts) == ["flu", "β"]
-    assert (some.indptr.tolist(), some.concepts.tolist(), some.entries.tolist()) == (
-        [0, 1, 2],
-        [1, 1],
-        [1, 3],
-    )
-    some.check(3, 5)
-    assert list(table.among(np.ones(3, bool)).texts) == [
-        "flu",
-        "fever",
-        "β",
-    ]  # the empty one stands for no concept
 
 
 @pytest.mark.parametrize(

@@ -91,8 +91,9 @@ def members(groups: csr_matrix) -> dict[int, list[int]]:
     }
 
 
-# 0 is the root of 1, 2 and 9; 1 of 3 and 4; 2 of 4 and 5; 3 of 6, 4 of 6 and 7, 6 of 8. 9 and 5 end nowhere, 0 - 7 and 1 - 8 are
-# shortcuts, 10 stands elsewhere, and 11 and 12, below 3, are each other's parents.
+# 0 is the root of 1, 2 and 9; 1 is the parent of 3 and 4; 2 of 4 and 5; 3 of 6, 4 of 6 and 7, 6 of
+# 8. 9 and 5 have no children, 0 - 7 and 1 - 8 are shortcuts, 10 stands elsewhere, and 11 and 12,
+# below 3, are each other's parents.
 UP = {
     1: [0],
     2: [0, 10],
