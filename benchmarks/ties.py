@@ -77,7 +77,7 @@ def judge(
 ) -> dict[str, Any]:
     """Acc@1 by each order, its difference to the first, and how many mentions change."""
     linker = Linker.train(dictionary, mentions=training)
-    times = linker.dictionary.columns["name.annotated"]
+    times = linker.dictionary.columns.names.annotated
     kinds = np.array(
         [KINDS.get(NAME_KINDS[kind], len(KINDS)) for kind in linker.dictionary.name_kind], np.int32
     )

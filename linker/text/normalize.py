@@ -68,7 +68,7 @@ def _fold_unicode(text: str, options: NormalizeOptions) -> str:
 
 @lru_cache(maxsize=1)
 def _greek() -> dict[int, str]:
-    """Greek letters to their English names, out of the Unicode names ('GREEK SMALL LETTER BETA' -> 'beta')."""
+    """Greek letters with their English names, taken from Unicode: GREEK SMALL LETTER BETA."""
     table = {}
     for code in range(0x0370, 0x0400):
         words = unicodedata.name(chr(code), "").split()
@@ -81,6 +81,7 @@ def _greek() -> dict[int, str]:
 
 @lru_cache(maxsize=3)
 def _signs(punctuation: str) -> dict[int, str]:
+    """The signs that become a space."""
     if punctuation == "keep":
         return {}
     table = dict.fromkeys(map(ord, string.punctuation), " ")

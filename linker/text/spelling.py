@@ -12,8 +12,12 @@ from linker.text.normalize import NormalizeOptions, normalize
 def read(path: Pathlike, on_error: OnError = stop) -> dict[str, str]:
     """Read a spelling list, `wrong||right` on each line; an empty right side drops the word.
 
+    Args:
+        path: the file.
+        on_error: what to do with a line that is none of these; returns to skip it.
+
     Raises:
-        InputError: a line without `||`, or with nothing before it (through `on_error`).
+        InputError: a line has no `||`, or nothing before it, and `on_error` raises.
     """
     corrections: dict[str, str] = {}
     for number, line in read_lines(path, on_error=on_error):
@@ -23,11 +27,10 @@ def read(path: Pathlike, on_error: OnError = stop) -> dict[str, str]:
         if wrong and bars and "||" not in right:
             corrections[" ".join(wrong.split())] = " ".join(right.split())
         else:
-            problem = "this is no correction"
             on_error(
                 InputError(
                     path,
-                    problem,
+                    "this is no correction",
                     line=number,
                     value=line,
                     expected="wrong||right",
@@ -38,9 +41,10 @@ def read(path: Pathlike, on_error: OnError = stop) -> dict[str, str]:
 
 
 def correct(text: str, corrections: Mapping[str, str]) -> str:
-    """Replace the words and phrases of a spelling list; words are what white space parts, and case matters.
+    """Replace the words and phrases of a spelling list; case matters.
 
-    At each word the longest phrase of the list wins; what was put in is not corrected again.
+    Words are split at white space. At each word the longest phrase of the list is taken, and what
+    replaces it is not corrected again.
     """
     words = text.split()
     longest = max((key.count(" ") + 1 for key in corrections), default=0)

@@ -1,4 +1,4 @@
-"""What only the whole can show: repeated ids, missing parents, filters, and what old ids stand for now."""
+"""What only all concepts together show: repeated ids, missing parents, filters, old ids."""
 
 from __future__ import annotations
 
@@ -91,7 +91,10 @@ def test_an_id_that_two_sources_share_is_one_concept_with_the_names_and_parents_
 def test_an_id_twice_in_one_source_is_an_error() -> None:
     with pytest.raises(InputError) as caught:
         build([concept("A:1", line=2), concept("A:1", line=3)])
-    message = "folder/1.tsv, line 3: the concept id occurs a second time: 'A:1'; expected one record for each id; merge the records"
+    message = (
+        "folder/1.tsv, line 3: the concept id occurs a second time: 'A:1'; "
+        "expected one record for each id; merge the records"
+    )
     assert str(caught.value) == message
 
 
@@ -157,7 +160,10 @@ def test_filters_keep_namespaces_and_types() -> None:
 def test_filters_that_keep_nothing_are_an_error() -> None:
     with pytest.raises(LinkerError) as caught:
         build([concept("A:1"), concept("B:1"), concept("B:2")], [concept("9")], namespaces="X")
-    message = "1.tsv, 2.tsv: holds no concept that the filters keep; check --types and --namespaces (there are: B 2, A 1, 9 1)"
+    message = (
+        "1.tsv, 2.tsv: holds no concept that the filters keep; "
+        "check --types and --namespaces (there are: B 2, A 1, 9 1)"
+    )
     assert str(caught.value) == message
 
 

@@ -14,7 +14,8 @@ from linker.errors import LinkerError
 from linker.persistence import Strings
 
 IDS = [f"D:{row}" for row in range(9)]
-# 0 is the root of 1, 2 and 3; 3 is a parent of 1 too; 4 and 5 stand below 1, 5 and 6 below 2, 7 below 3, 8 below 4.
+# 0 is the root of 1, 2 and 3; 3 is a parent of 1 too; 4 and 5 stand below 1, 5 and 6 below 2,
+# 7 below 3, 8 below 4.
 HIERARCHY = Hierarchy.of(
     9, [(1, 0), (2, 0), (3, 0), (1, 3), (4, 1), (5, 1), (5, 2), (6, 2), (7, 3), (8, 4)]
 )
@@ -66,18 +67,20 @@ NAMES = {
 
 
 def test_a_level_has_the_names_of_what_stands_below_it() -> None:
-    """The longest way counts: on level 1 stand 2 and 3, on level 2 stand 1, 6 and 7, and 5 below 2 is a shortcut."""
+    """The longest way counts: 2 and 3 are on level 1, 1, 6 and 7 on level 2; 2 - 5 is a shortcut."""
     assert [sorted({*part.indices.tolist()}) for part in HIERARCHY.levels(2, 0)] == [[3], [1]]
     found = classes.of_level(table(NAMES), HIERARCHY, 1, ids=IDS)
     assert listed(found) == {"D:2": ["d", "g"], "D:3": ["a", "b c", "e", "f", "above", "g"]}
     with pytest.raises(
         LinkerError,
-        match=r"1 concept on level 2 with names below; expected: two or more; set ground.level=1, the d",
+        match="1 concept on level 2 with names below; expected: two or more; "
+        "set ground.level=1, the deepest that has, or take another ground.root",
     ):
         classes.of_level(table(NAMES), HIERARCHY, 2)
     with pytest.raises(
         LinkerError,
-        match=r"0 concepts on level 1 with names below; expected: two or more; take another ground.root",
+        match="0 concepts on level 1 with names below; expected: two or more; "
+        "take another ground.root",
     ):
         classes.of_level(table(NAMES), Hierarchy.of(9, []), 1)
 

@@ -91,8 +91,9 @@ def members(groups: csr_matrix) -> dict[int, list[int]]:
     }
 
 
-# 0 is the root of 1, 2 and 9; 1 of 3 and 4; 2 of 4 and 5; 3 of 6, 4 of 6 and 7, 6 of 8. 9 and 5 end nowhere, 0 - 7 and 1 - 8 are
-# shortcuts, 10 stands elsewhere, and 11 and 12, below 3, are each other's parents.
+# 0 is the root of 1, 2 and 9; 1 is the parent of 3 and 4; 2 of 4 and 5; 3 of 6, 4 of 6 and 7, 6 of
+# 8. 9 and 5 have no children, 0 - 7 and 1 - 8 are shortcuts, 10 stands elsewhere, and 11 and 12,
+# below 3, are each other's parents.
 UP = {
     1: [0],
     2: [0, 10],
@@ -250,9 +251,9 @@ def test_distance_agrees_with_networkx(edges: list[tuple[int, int]]) -> None:
 
 @given(EDGES)
 @settings(deadline=None, max_examples=30)
-def test_arrays_make_the_same_hierarchy(edges: list[tuple[int, int]]) -> None:
+def test_lists_make_the_same_hierarchy(edges: list[tuple[int, int]]) -> None:
     hierarchy = Hierarchy.of(SIZE, edges)
-    arrays = hierarchy.arrays()
-    assert {values.dtype for values in arrays.values()} == {np.dtype(np.int32)}
-    again = Hierarchy.from_arrays(arrays["parents.indptr"], arrays["parents.indices"])
+    parents = hierarchy.lists
+    assert {parents.indptr.dtype, parents.indices.dtype} == {np.dtype(np.int32)}
+    again = Hierarchy.from_lists(parents)
     assert (again.steps(range(SIZE)) != hierarchy.steps(range(SIZE))).nnz == 0
