@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
@@ -18,7 +17,7 @@ Ids = tuple[str, ...]
 _LINE = re.compile(r"[^\s|]+(\|[^\s|]+)*\|\|")
 
 
-def recognises(path: Path, head: list[str]) -> bool:
+def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether the first line that is not blank is `id||name` or `id|id||name|name`."""
     return bool(_LINE.match(next((line for line in head if line.strip()), "")))
 

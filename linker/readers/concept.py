@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from linker.errors import InputError, OnError, stop
-from linker.files import Pathlike, read_lines
+from linker.files import Pathlike, is_folder, read_lines
 from linker.ids import parse_gold
 from linker.types import Document, Mention
 
@@ -28,7 +28,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
     Raises:
         InputError: the folder holds no such file.
     """
-    for file in concept_files(path) if str(path) != "-" and Path(path).is_dir() else [path]:
+    for file in concept_files(path) if is_folder(path) else [path]:
         for identifier, mentions in groupby(
             _mentions(file, on_error), key=lambda mention: mention.document_id
         ):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 from linker.errors import InputError, OnError, ignore, stop
@@ -25,7 +24,7 @@ _USED = (
 _RELEASE = "Report created:"
 
 
-def recognises(path: Path, head: list[str]) -> bool:
+def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether the first lines hold the comment that names MEDIC's columns."""
     return any(_columns(line) for line in head)
 

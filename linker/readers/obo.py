@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from linker.errors import InputError, OnError, ignore, stop
@@ -37,7 +36,7 @@ _PLAIN_TAGS = frozenset(
 _BLANKS = {"n": " ", "t": " ", "W": " "}  # escaped white space
 
 
-def recognises(path: Path, head: list[str]) -> bool:
+def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether the first lines hold an OBO header or term."""
     return any(line.startswith(("format-version:", "[Term]")) for line in head)
 

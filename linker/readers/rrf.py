@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker.errors import InputError, LinkerError, OnError, ignore, stop
-from linker.files import Pathlike, read_lines
+from linker.files import OpenFile, Pathlike, is_folder, read_lines
 from linker.readers.records import fault
 from linker.types import Concept, Name, NameKind
 
@@ -32,10 +32,10 @@ _DROPPED = frozenset("OEY")  # obsolete; suppressed by an editor; suppressed by 
 _LOWER = (1 << 32) - 1
 
 
-def recognises(path: Path, head: list[str]) -> bool:
+def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether `path` is a folder with MRCONSO.RRF, or the first line is one of MRCONSO."""
-    if path.is_dir():
-        return _find(path, "MRCONSO") is not None
+    if is_folder(path):
+        return _find(Path(path), "MRCONSO") is not None
     cells = head[0].split("|") if head else []
     return len(cells) == _WIDTHS["MRCONSO"] + 1 and _is_cui(cells[_CUI])
 
@@ -68,11 +68,11 @@ def read(
     Raises:
         InputError: MRCONSO is not sorted by CUI, or what `on_error` raises.
     """
-    names = _names_file(Path(path))
+    names = _names_file(path)
     kept = _kept_cuis(names, on_error, languages, sources)
     parents, types = (
-        _parents(names.parent, on_error, kept, sources),
-        _types(names.parent, on_error, kept),
+        _parents(names, on_error, kept, sources),
+        _types(names, on_error, kept),
     )
     parent_starts, type_starts = (np.searchsorted(pairs, kept << 32) for pairs in (parents, types))
     parent_ends, type_ends = (
@@ -99,10 +99,10 @@ def _find(folder: Path, name: str) -> Path | None:
     )
 
 
-def _names_file(path: Path) -> Path:
-    if not path.is_dir():
+def _names_file(path: Pathlike) -> Pathlike:
+    if not is_folder(path):
         return path
-    if file := _find(path, "MRCONSO"):
+    if file := _find(Path(path), "MRCONSO"):
         return file
     raise LinkerError(
         f"{path}: the folder has no MRCONSO.RRF; name the folder META of a UMLS release"
@@ -114,7 +114,7 @@ def _is_cui(text: str) -> bool:
 
 
 def _rows(
-    path: Path, kind: str, on_error: OnError, having: str = ""
+    path: Pathlike, kind: str, on_error: OnError, having: str = ""
 ) -> Iterator[tuple[int, list[str]]]:
     """The cells of each line that holds the text `having`, with its number; the width of every line is checked."""
     width = _WIDTHS[kind]
@@ -140,13 +140,14 @@ def _rows(
 
 
 def _atoms(
-    path: Path, on_error: OnError, languages: Collection[str], sources: Collection[str]
+    path: Pathlike, on_error: OnError, languages: Collection[str], sources: Collection[str]
 ) -> Iterator[list[str]]:
     """The rows of MRCONSO that the filters leave."""
     last = ""
     for number, cells in _rows(path, "MRCONSO", on_error):
         if cells[_CUI] < last:
-            remedy = f"sort it: LC_ALL=C sort -o {path.name} {path.name}"
+            name = Path(path).name
+            remedy = f"sort it: LC_ALL=C sort -o {name} {name}"
             expected = f"{last} or a later one"
             raise InputError(
                 path,
@@ -171,7 +172,7 @@ def _atoms(
 
 
 def _kept_cuis(
-    path: Path, on_error: OnError, languages: Collection[str], sources: Collection[str]
+    path: Pathlike, on_error: OnError, languages: Collection[str], sources: Collection[str]
 ) -> NDArray[np.int64]:
     """The numbers of the CUIs that keep a name, rising."""
     rows = _atoms(path, on_error, languages, sources)
@@ -182,10 +183,10 @@ def _kept_cuis(
 
 
 def _parents(
-    folder: Path, on_error: OnError, kept: NDArray[np.int64], sources: Collection[str]
+    names: Pathlike, on_error: OnError, kept: NDArray[np.int64], sources: Collection[str]
 ) -> Pairs:
     pairs = array("q")
-    if (path := _beside(folder, "MRREL", "parents")) is not None:
+    if (path := _beside(names, "MRREL", "parents")) is not None:
         for number, cells in _rows(path, "MRREL", on_error, "|PAR|"):
             if (
                 cells[3] == "PAR"
@@ -214,9 +215,9 @@ def _parents(
     return edges[inside]
 
 
-def _types(folder: Path, on_error: OnError, kept: NDArray[np.int64]) -> Pairs:
+def _types(names: Pathlike, on_error: OnError, kept: NDArray[np.int64]) -> Pairs:
     pairs = array("q")
-    if (path := _beside(folder, "MRSTY", "semantic types")) is not None:
+    if (path := _beside(names, "MRSTY", "semantic types")) is not None:
         for number, cells in _rows(path, "MRSTY", on_error):
             if not re.fullmatch("T[0-9]{3}", cells[1]):
                 on_error(
@@ -233,10 +234,12 @@ def _types(folder: Path, on_error: OnError, kept: NDArray[np.int64]) -> Pairs:
     return _of_kept(pairs, kept)
 
 
-def _beside(folder: Path, name: str, what: str) -> Path | None:
-    path = _find(folder, name)
+def _beside(names: Pathlike, name: str, what: str) -> Path | None:
+    """The file of another table in the folder of MRCONSO; an open file stands in none."""
+    place = names if isinstance(names, OpenFile) else Path(names).parent
+    path = _find(place, name) if isinstance(place, Path) else None
     if path is None:
-        logger.warning("%s: there is no %s.RRF, so the concepts have no %s", folder, name, what)
+        logger.warning("%s: there is no %s.RRF, so the concepts have no %s", place, name, what)
     return path
 
 

@@ -18,7 +18,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TextIO, get_args
 
 from linker.errors import InputError, OnError, ignore, stop
@@ -82,7 +81,7 @@ Record = tuple[NameKind, Concept]
 """A row as a concept of its own, and the kind of its name, should another row have the preferred one."""
 
 
-def recognises(path: Path, head: list[str]) -> bool:
+def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether the first line names the columns id and name."""
     return bool(head) and {"id", "name"} <= set(_header(head[0])[0])
 
