@@ -66,7 +66,7 @@ def joined_ids(prediction: Prediction) -> str:
 def paired(
     document: Document, predictions: Sequence[Prediction]
 ) -> Iterator[tuple[Mention, Prediction | None]]:
-    """Yield the mentions of a document, each with its prediction or None, then further predictions."""
+    """Yield each mention of a document with its prediction or None, then further predictions."""
     # by identity: two mentions of a document may be equal
     left = {id(prediction.mention): prediction for prediction in predictions}
     for mention in document.mentions:

@@ -16,7 +16,10 @@ SCHEMA = 1
 
 
 def write(items: Iterable[Item], file: TextIO, *, documents: bool | None = None) -> None:
-    """Write one object a line, in the order of the mentions; for the rest see `linker.outputs.Writer`."""
+    """Write one object a line, in the order of the mentions.
+
+    For `items`, `file` and `documents` see `linker.outputs.Writer`.
+    """
     for _, predictions in items:
         for prediction in predictions:
             file.write(json.dumps(to_json(prediction), ensure_ascii=False) + "\n")

@@ -1,6 +1,7 @@
 """The `.concept` files of BioSyn: `document||start|end||type||mention||ids`, one mention a line.
 
-The processed files hold normalised mentions: a split composite has `|` in its mention, and `|` or `+` in its ids.
+The processed files hold normalised mentions: a composite mention that was split has `|` in its
+text, and `|` or `+` in its ids.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
     """Yield a document, without text, for each run of lines of one document id.
 
     Args:
-        path: a folder, of which the `*.concept` files are read in the order of their names, or one such file.
+        path: a `.concept` file, or a folder with such files, read by name.
         on_error: what to do with a bad line.
 
     Raises:

@@ -95,7 +95,8 @@ def read(
         concepts = rrf.read(path, on_error=on_error, languages=languages, sources=sources)
     elif tuple(languages) != _LANGUAGES or sources:
         raise LinkerError(
-            f"{path}: languages and sources can be chosen of UMLS files only, and this is {format}; leave them out"
+            f"{path}: languages and sources can be chosen of UMLS files only, "
+            f"and this is {format}; leave them out"
         )
     else:
         concepts = form.read(path, on_error=on_error)

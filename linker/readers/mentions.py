@@ -53,9 +53,10 @@ _SIGNS = (  # order matters
 
 
 def detect(path: Readable) -> str:
-    """Tell the format of a file (plain or gzip) or folder from its first 64 KiB; `txt` if it is in no other.
+    """Tell the format of a file (plain or gzip) from its first 64 KiB, or that of a folder.
 
-    Standard input ("-") and other pipes cannot be looked at before they are read and count as `txt`.
+    What is in no other format is `txt`, and so are standard input ("-") and other pipes, which
+    cannot be looked at before they are read.
 
     Args:
         path: a path, or an open file, which is set back to where it stood. One that can be read
@@ -121,7 +122,10 @@ def read(
 
 
 def of_type(type: str) -> Callable[[Mention], bool]:
-    """Whether a mention is of a type, in any case; "Disease" includes the types of the NCBI Disease corpus."""
+    """Return whether a mention is of a type, in any case.
+
+    "Disease" includes the types of the NCBI Disease corpus.
+    """
     wanted = _SUBTYPES.get(type.lower(), frozenset({type.lower()}))
     return lambda mention: mention.type.lower() in wanted
 
