@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
-import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -22,9 +21,6 @@ from linker.encoders.base import Encoder
 from linker.errors import LinkerError
 
 logger = logging.getLogger(__name__)
-
-# oneDNN keeps 1,024 kernels, one for each size of a batch, and batches of names have many: up to 1 GB. It reads this at its first use.
-os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
 
 _GPU_STEP = 512  # names that are embedded at once on a GPU, which fewer do not fill
 

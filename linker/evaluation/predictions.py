@@ -9,7 +9,7 @@ from typing import Any
 
 from linker import files, matching
 from linker.errors import InputError, LinkerError
-from linker.evaluation.protocols import Outcome, judge
+from linker.evaluation.protocols import Outcome, outcome_of
 from linker.ids import namespace, parse_gold
 from linker.matching import Resolve
 from linker.outputs import jsonl
@@ -77,7 +77,7 @@ def _ours(
         if mention.gold or (
             mention.gold is not None and protocol == "strict"
         ):  # biosyn leaves out mentions without a concept
-            yield judge(prediction, mention, protocol, resolve)
+            yield outcome_of(prediction, mention, protocol, resolve)
     if next(predictions, None) is not None:
         raise InputError(path, "has more predictions than there are mentions", remedy=remedy)
     if deepest < depth:

@@ -43,7 +43,7 @@ def strict(
     """Judge the model as deployed: it sees texts, never gold ids; k counts concepts. Mentions that are not annotated are left out."""
     for prediction in linker.link(items, k=k, threshold=threshold):
         if prediction.mention.gold is not None:
-            yield judge(prediction, prediction.mention, "strict", linker.dictionary.resolve)
+            yield outcome_of(prediction, prediction.mention, "strict", linker.dictionary.resolve)
 
 
 def biosyn(linker: Linker, items: Iterable[Mention | Document], k: int) -> Iterator[Outcome]:
@@ -104,7 +104,9 @@ def _judge_names(linker: Linker, batch: Sequence[Sequence[_Judged]], k: int) -> 
             yield Outcome(mention, rank or 0, tuple(best))
 
 
-def judge(prediction: Prediction, mention: Mention, protocol: str, resolve: Resolve) -> Outcome:
+def outcome_of(
+    prediction: Prediction, mention: Mention, protocol: str, resolve: Resolve
+) -> Outcome:
     """Judge a prediction against an annotated mention; its candidates count one a concept in both protocols.
 
     Raises:

@@ -19,6 +19,7 @@ from typing import IO, Any, BinaryIO, TextIO, cast
 
 from linker.errors import InputError, LinkerError, OnError, stop
 from linker.files import replacing
+from linker.files.streams import OpenFile as OpenFile
 
 LINE_LIMIT = 100_000  # characters; a longer line of names or mentions is a damaged file, not data
 _LONG_LINE = 64  # MB of a line that holds a document or object, unless $LINKER_LINE_LIMIT is set
@@ -31,6 +32,37 @@ _BINARY = {b"%PDF": "PDF", b"PK\x03\x04": "zip archive (or a spreadsheet or docu
 _BOM = b"\xef\xbb\xbf"
 
 Pathlike = str | os.PathLike[str]
+Readable = Pathlike | IO[bytes] | IO[str]
+
+
+def as_path(file: Readable) -> Pathlike:
+    """Return what stands for a file wherever a path is taken: its path, or an `OpenFile`."""
+    return file if isinstance(file, str | os.PathLike) else OpenFile(file)
+
+
+@contextlib.contextmanager
+def peeking(file: Readable) -> Iterator[Pathlike]:
+    """Look into a file before it is read: an open one is set back to where it stood.
+
+    Raises:
+        LinkerError: the open file can be read only once.
+    """
+    path = as_path(file)
+    yield path
+    if isinstance(path, OpenFile) and path is not file:
+        path.rewind()
+
+
+def is_folder(path: Pathlike) -> bool:
+    """Whether a path is a folder, which standard input ("-") and open files never are."""
+    return not isinstance(path, OpenFile) and str(path) != "-" and Path(path).is_dir()
+
+
+def _open_stored(path: Pathlike) -> io.BufferedReader:
+    """Open the bytes of a file as stored."""
+    if isinstance(path, OpenFile):
+        return path.open()
+    return os.fdopen(os.dup(0), "rb") if str(path) == "-" else open(path, "rb")
 
 
 def open_binary(path: Pathlike) -> BinaryIO:
@@ -43,8 +75,7 @@ def open_binary(path: Pathlike) -> BinaryIO:
         LinkerError: the file is absent, a folder, or not readable.
     """
     try:
-        # closed by the caller
-        file = os.fdopen(os.dup(0), "rb") if str(path) == "-" else open(path, "rb")  # noqa: SIM115
+        file = _open_stored(path)
     except FileNotFoundError:
         raise LinkerError(f"{path}: there is no such file; check the path") from None
     except OSError as error:
@@ -290,7 +321,7 @@ def head(
 
 def sha256(path: Pathlike) -> str:
     """Hexadecimal SHA-256 of a file's bytes as stored."""
-    with open(path, "rb") as file:
+    with _open_stored(path) as file:
         digest = hashlib.sha256()
         while block := file.read(1 << 20):
             digest.update(block)

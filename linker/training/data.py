@@ -119,9 +119,9 @@ class TrainingData:
 
     def fingerprint_of_names(self) -> dict[str, object]:
         """Fingerprint what phases on the names of the dictionary alone depend on."""
-        table, hierarchy = self.table, self.dictionary.hierarchy
-        arrays = (table.concepts.tolist(), *hierarchy.arrays().values())
-        return {"names": _checksum(list(table.texts), *arrays)}
+        table, parents = self.table, self.dictionary.columns.parents
+        lists = [table.concepts.tolist(), parents.indptr.tolist(), parents.indices.tolist()]
+        return {"names": _checksum(list(table.texts), lists)}
 
     def fingerprint_of_mentions(self) -> dict[str, object]:
         """Fingerprint what phases on the mentions depend on beside the names."""

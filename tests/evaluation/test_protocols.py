@@ -145,4 +145,6 @@ def test_an_unknown_protocol_is_named(tiny: Linker) -> None:
     with pytest.raises(
         LinkerError, match="there is no protocol 'lenient'; choose one of: strict, biosyn"
     ):
-        protocols.judge(prediction, annotated("abcd", "D:1"), "lenient", tiny.dictionary.resolve)
+        protocols.outcome_of(
+            prediction, annotated("abcd", "D:1"), "lenient", tiny.dictionary.resolve
+        )
