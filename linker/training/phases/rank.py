@@ -18,6 +18,7 @@ from torch import Tensor
 from linker.candidates.dense import top_k
 from linker.encoders.base import Encoder, is_unit
 from linker.encoders.grounded import GroundedEncoder
+from linker.encoders.trainable import TrainableEncoder
 from linker.errors import LinkerError
 from linker.options import LinkerOptions
 from linker.ranker.lists import ListMaker, Lists, Query
@@ -38,7 +39,7 @@ def usable(options: LinkerOptions, encoder: Encoder, data: TrainingData) -> Link
     """Leave the norm loss out where the dictionary has no hierarchy.
 
     Raises:
-        LinkerError: the norm loss is asked for, and the vectors are unit vectors.
+        LinkerError: the norm loss is asked for, and the encoder learns unit vectors.
     """
     training = options.training
     uses_hierarchy = training.hypernym_norm or training.loss == "listwise"
@@ -46,9 +47,8 @@ def usable(options: LinkerOptions, encoder: Encoder, data: TrainingData) -> Link
         off = "the norm loss is switched off, and " * training.hypernym_norm
         logger.warning("the dictionary has no hierarchy: %sno candidate counts as hypernym", off)
         training = dataclasses.replace(training, hypernym_norm=False)
-    if training.hypernym_norm and is_unit(encoder):
-        has_option = hasattr(getattr(encoder, "options", None), "normalize")
-        remedy = "set encoder.normalize=false" if has_option else "take another encoder"
+    if training.hypernym_norm and isinstance(encoder, TrainableEncoder) and is_unit(encoder):
+        remedy = f"set {encoder.group}.normalize=false" if encoder.group else "take another encoder"
         raise LinkerError(
             f"the norm loss needs vectors of any length, these are unit vectors; {remedy}"
         )

@@ -13,6 +13,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
+from linker.training.ground import Grounding, drawn, train  # noqa: E402
+
 from linker import Dictionary  # noqa: E402
 from linker.dictionary import classes  # noqa: E402
 from linker.dictionary.classes import Classes  # noqa: E402
@@ -22,7 +24,6 @@ from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import GroundOptions  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
-from linker.training.ground import Grounding, drawn, train  # noqa: E402
 from linker.training.loop import Epoch  # noqa: E402
 
 ALL = GroundOptions(
