@@ -85,6 +85,14 @@ class TrainingData:
         """The annotated queries; None where names of the dictionary take their place."""
         return None if self.contexts is None else list(self.contexts)
 
+    def check(self) -> None:
+        """Refuse mentions that give no query, before any work is done.
+
+        Raises:
+            LinkerError: see `contexts`.
+        """
+        _ = self.contexts
+
     @cached_property
     def frequency(self) -> Floats:
         """log(1 + how often the concept of an indexed name is annotated), (indexed names,).

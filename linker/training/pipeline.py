@@ -61,8 +61,9 @@ def train(
         settings: where checkpoints are, and who is told.
         validate: measures each epoch of the list-wise phase on development data.
     """
+    data.check()
     encoder, provenance = start.create_encoder(plan, data, settings)
-    options = rank.usable(plan.options, encoder, data)
+    options = rank.usable(plan, encoder, data)
     if options.rerank.epochs:
         rerank.check(encoder, options.rerank, data)
     if not isinstance(encoder, TrainableEncoder):

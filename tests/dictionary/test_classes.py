@@ -108,69 +108,6 @@ def test_parts_have_the_names_of_one_child_of_the_root() -> None:
         classes.of_parts(table(three), Hierarchy.of(9, []), 5)
 
 
-SEEDS = st.integers(0, 2**31)
-LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=20).map(
-    lambda labels: np.unique(labels, return_inverse=True)[1].astype(np.int64)
-)
-
-
-def classes_of(labels: np.ndarray) -> Classes:
-    return Classes([f"name {row}" for row in range(len(labels))], labels)
-
-
-@given(LABELS, st.integers(0, 5), SEEDS)
-def test_held_out_names_leave_two_behind(labels: np.ndarray, most: int, seed: int) -> None:
-    names = classes_of(labels)
-    out = classes.held_out(names, most, seed)
-    large = int((names.sizes >= 3).sum())
-    assert out.sum() == min(most, large // 2)
-    assert all(np.bincount(labels[out], minlength=names.count) <= 1)
-    assert all(names.sizes[labels[out]] >= 3)
-
-
-@given(st.integers(0, 60), SEEDS)
-def test_few_large_classes_hold_out_more_than_one_name_each(most: int, seed: int) -> None:
-    """Two of four classes are drawn from: of the 100 names of each a tenth at most, some of which may be drawn twice."""
-    names = Classes([str(i) for i in range(400)], np.repeat(np.arange(4), 100))
-    counts = sorted(
-        np.bincount(names.labels[classes.held_out(names, most, seed)], minlength=4).tolist()
-    )
-    assert counts[:2] == [0, 0] or most < 2
-    assert (
-        all(
-            max(0, min(most // 2, 10) - 1) <= count <= min(max(most // 2, 1), 10)
-            for count in counts[2:]
-        )
-        or most < 2
-    )
-    assert sum(counts) <= most
-
-
-def test_a_held_out_name_is_out_of_all_its_classes() -> None:
-    names = Classes(["x", "x", "x", "x"], np.array([0, 1, 2, 3]))
-    twice = Classes([*names.texts, "a", "b", "c", "d"], np.array([0, 1, 2, 3, 0, 0, 1, 1]))
-    drawn = [classes.held_out(twice, 1, seed).tolist() for seed in range(20)]
-    assert [True] * 4 + [False] * 4 in drawn
-    assert {sum(out) for out in drawn} == {1, 4}
-
-
-@given(LABELS, st.integers(1, 4), SEEDS)
-def test_shots_are_as_many_of_each_class_as_there_are(
-    labels: np.ndarray, each: int, seed: int
-) -> None:
-    names = classes_of(labels)
-    train, judged = classes.shots(names, each, seed)
-    expected = [min(each, count // 2) for count in names.sizes.tolist()]
-    for part in (train, judged):
-        assert np.bincount(part.labels, minlength=names.count).tolist() == expected
-        assert all(
-            names.labels[names.texts.index(text)] == label
-            for text, label in zip(part.texts, part.labels, strict=True)
-        )
-    assert not {*train.texts} & {*judged.texts}
-    assert train.texts == classes.shots(names, each, seed)[0].texts
-
-
 @given(
     st.lists(
         st.tuples(st.sampled_from("abcd"), st.integers(0, 3)), min_size=1, max_size=10, unique=True

@@ -15,9 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from linker import registry
 from linker.candidates.dense import top_k
 from linker.encoders.base import Encoder, is_unit
 from linker.encoders.grounded import GroundedEncoder
+from linker.encoders.trainable import TrainableEncoder
 from linker.errors import LinkerError
 from linker.options import LinkerOptions
 from linker.ranker.lists import ListMaker, Lists, Query
@@ -27,6 +29,7 @@ from linker.training.data import TrainingData
 from linker.training.loop import Batch, Loss, Plan
 from linker.training.model import ModelInTraining
 from linker.training.phases.base import Phase
+from linker.training.plan import TrainingPlan
 from linker.training.randomness import Stream, rng
 from linker.training.sampling import dictionary_queries, with_synonyms
 from linker.training.settings import PhaseName
@@ -34,21 +37,22 @@ from linker.training.settings import PhaseName
 logger = logging.getLogger(__name__)
 
 
-def usable(options: LinkerOptions, encoder: Encoder, data: TrainingData) -> LinkerOptions:
+def usable(plan: TrainingPlan, encoder: Encoder, data: TrainingData) -> LinkerOptions:
     """Leave the norm loss out where the dictionary has no hierarchy.
 
     Raises:
-        LinkerError: the norm loss is asked for, and the vectors are unit vectors.
+        LinkerError: the norm loss is asked for, and the encoder learns unit vectors.
     """
-    training = options.training
+    options, training = plan.options, plan.options.training
     uses_hierarchy = training.hypernym_norm or training.loss == "listwise"
     if uses_hierarchy and not data.dictionary.hierarchy.edges:
         off = "the norm loss is switched off, and " * training.hypernym_norm
         logger.warning("the dictionary has no hierarchy: %sno candidate counts as hypernym", off)
         training = dataclasses.replace(training, hypernym_norm=False)
-    if training.hypernym_norm and is_unit(encoder):
-        has_option = hasattr(getattr(encoder, "options", None), "normalize")
-        remedy = "set encoder.normalize=false" if has_option else "take another encoder"
+    if training.hypernym_norm and isinstance(encoder, TrainableEncoder) and is_unit(encoder):
+        remedy = "take another encoder"
+        if hasattr(options.encoder, "normalize"):
+            remedy = f"set {registry.options_group(plan.encoder)}.normalize=false"
         raise LinkerError(
             f"the norm loss needs vectors of any length, these are unit vectors; {remedy}"
         )

@@ -22,8 +22,8 @@ from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import GroundOptions  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
-from linker.training.ground import Grounding, drawn, train  # noqa: E402
 from linker.training.loop import Epoch  # noqa: E402
+from linker.training.phases.ground import Grounding, train  # noqa: E402
 
 ALL = GroundOptions(
     loss="triplet",
@@ -211,7 +211,7 @@ def test_prototypes_alone_where_no_concept_has_two_names(encoder: DanEncoder) ->
 
 def test_a_concept_with_one_name_is_no_anchor_and_may_be_a_negative(encoder: DanEncoder) -> None:
     made = grounding(encoder)
-    assert made.alone.tolist() == [2]
+    assert made.lone.tolist() == [2]
     first = made.batches(1)[0]  # 4 triplets, then the names of prototypes
     assert "skin" not in first.names[:8]
     with_it = grounding(encoder, names=Classes(["skin", "fever", "cancer"], np.array([0, 1, 1])))
@@ -233,9 +233,9 @@ def test_a_share_of_the_synonyms_makes_a_prototype(encoder: DanEncoder) -> None:
 def test_a_process_without_a_share_of_a_batch_has_no_names(encoder: DanEncoder) -> None:
     names = Classes(["skin", "fever", "heart"], np.array([0, 0, 1]))
     of_each = [
-        grounding(
-            encoder, dataclasses.replace(ALL, batch_size=3), names, share=slice(i, None, 4)
-        ).batches(1)
+        grounding(encoder, dataclasses.replace(ALL, batch_size=3), names).batches(
+            1, slice(i, None, 4)
+        )
         for i in range(4)
     ]
     assert [[len(batch.names) for batch in batches] for batches in of_each] == [
@@ -296,31 +296,33 @@ def test_negatives_of_large_classes_are_near_ones(encoder: DanEncoder) -> None:
     nearest = [
         max((0, 1, 2), key=lambda other: (other != own, between[own, other])) for own in range(3)
     ]
-    anchors, _, negatives = made._drawn(1)
+    anchors, _, negatives = made._synonyms(1)
     assert len(anchors) == len(names)
     assert labels[negatives].tolist() == [nearest[labels[row]] for row in anchors]
 
 
 def test_held_out_names_are_judged_and_not_trained_on(encoder: DanEncoder) -> None:
     made = grounding(encoder, dataclasses.replace(ALL, held_out=5))
-    assert len(made.judged) == 1  # half of the two concepts with three names
-    assert not {*made.judged.texts} & {name for batch in made.batches(1) for name in batch.names}
+    assert len(made.validation) == 1  # half of the two concepts with three names
+    assert not {*made.validation.texts} & {
+        name for batch in made.batches(1) for name in batch.names
+    }
     assert made.plan().best_by == "dev_map"
-    scores = encoder.encode(made.names.texts) @ encoder.encode(made.judged.texts)[0]
+    scores = encoder.encode(made.names.texts) @ encoder.encode(made.validation.texts)[0]
     order = np.argsort(-scores, kind="stable")
     ranks = [
         place
         for place, row in enumerate(order, 1)
-        if made.names.labels[row] == made.judged.labels[0]
+        if made.names.labels[row] == made.validation.labels[0]
     ]
     expected = np.mean([i / rank for i, rank in enumerate(ranks, 1)])
-    assert made.judge(1)["dev_map"] == pytest.approx(expected)
+    assert made.validate(1)["dev_map"] == pytest.approx(expected)
 
 
 def test_without_held_out_names_all_epochs_are_made(encoder: DanEncoder) -> None:
     plan = grounding(encoder).plan()
     assert (plan.best_by, plan.patience) == (None, 0)
-    assert grounding(encoder).judge(1) == {}
+    assert grounding(encoder).validate(1) == {}
 
 
 @pytest.mark.parametrize("loss", ["contrast", "triplet", "logistic"])
@@ -345,7 +347,7 @@ def test_training_draws_names_together(encoder: DanEncoder, loss: str) -> None:
 
 
 def test_training_alone_keeps_the_best_epoch(encoder: DanEncoder) -> None:
-    judged = Classes(["tumor breast", "fever"], np.array([0, 3]))
+    validation = Classes(["tumor breast", "fever"], np.array([0, 3]))
     records: list[dict[str, float]] = []
     few = dataclasses.replace(ALL, epochs=4, patience=2)
     train(
@@ -353,11 +355,11 @@ def test_training_alone_keeps_the_best_epoch(encoder: DanEncoder) -> None:
         encoder.names,
         few,
         0,
-        judged,
+        validation,
         lambda event: records.append(dict(event.record)) if isinstance(event, Epoch) else None,
     )
     best = max(record["dev_map"] for record in records)
-    assert grounding(encoder, judged=judged).judge(1)["dev_map"] == best
+    assert grounding(encoder, validation=validation).validate(1)["dev_map"] == best
 
 
 def test_names_are_held_to_the_vectors_they_started_from(encoder: DanEncoder) -> None:
@@ -433,8 +435,8 @@ def test_the_pairs_of_bne(encoder: DanEncoder) -> None:
 
     wrong = 0
     for batch in made.batches(1):
-        (drawn,) = batch.loss.args
-        (anchor, positive), held, shifts = drawn.synonyms, drawn.held, drawn.shifts.tolist()
+        (sample,) = batch.loss.args
+        (anchor, positive), held, shifts = sample.synonyms, sample.anchored, sample.shifts.tolist()
         loss = batch.loss(torch.from_numpy(encoder.encode(batch.names)))
         assert {name: number for name, (number, _) in loss.numbers.items()} == pytest.approx(
             {
@@ -454,147 +456,45 @@ def test_the_pairs_of_bne(encoder: DanEncoder) -> None:
 
 def test_judging_by_the_loss(encoder: DanEncoder) -> None:
     """The mean loss of the names that are judged by, as if they were trained on."""
-    judged = Classes(
+    validation = Classes(
         ["tumor breast", "mammary breast", "fever", "skin heart", "heart fever"],
         np.array([0, 0, 3, 3, 3]),
     )
-    options = dataclasses.replace(ALL, prototype_weight=0, between_weight=1, stop_by="loss")
-    made = grounding(encoder, options, judged=judged)
-    assert (made.plan().best_by, made.plan().least) == ("dev_loss", True)
+    options = dataclasses.replace(ALL, prototype_weight=0, between_weight=1, monitor="loss")
+    made = grounding(encoder, options, validation=validation)
+    assert (made.plan().best_by, made.plan().minimize) == ("dev_loss", True)
     assert {*made.names.texts}.isdisjoint({"tumor breast", "skin heart"})
     alone = grounding(
         encoder,
         options,
-        Classes(judged.texts, np.array([0, 0, 1, 1, 1])),
-        judged=judged[np.empty(0, np.int64)],
+        Classes(validation.texts, np.array([0, 0, 1, 1, 1])),
+        validation=validation[np.empty(0, np.int64)],
     )
     losses = [
         batch.loss(torch.from_numpy(encoder.encode(batch.names))) for batch in alone.batches(0)
     ]
-    assert made.judge(1)["dev_loss"] == pytest.approx(
+    assert made.validate(1)["dev_loss"] == pytest.approx(
         np.average([x.value.item() for x in losses], weights=[x.weight for x in losses])
     )
 
 
 def test_the_loss_of_held_out_names_of_one_a_class_says_nothing(encoder: DanEncoder) -> None:
     with pytest.raises(
-        LinkerError, match=r"ground.stop_by=loss needs other names of each class; set ground.shots"
+        LinkerError, match=r"ground.monitor=loss needs other names of each class; set ground.shots"
     ):
-        grounding(encoder, dataclasses.replace(ALL, stop_by="loss"))
+        grounding(encoder, dataclasses.replace(ALL, monitor="loss"))
 
 
 def test_prototypes_are_projected_and_other_targets_are_not(encoder: DanEncoder) -> None:
     made = grounding(encoder, dataclasses.replace(ALL, concept_weight=1, triplets=1))
     batch = made.batches(1)[0]
     loss = batch.loss(torch.from_numpy(encoder.encode(batch.names)))
-    (drawn,) = batch.loss.args
+    (sample,) = batch.loss.args
     f, plain = encoder.encode(made.names.texts), encoder.prototypes(made.names, False)
     expected = np.mean(
-        [cosine_distance(f[row], plain[made.names.labels[row]]) for row in drawn.held]
+        [cosine_distance(f[row], plain[made.names.labels[row]]) for row in sample.anchored]
     )
     assert loss.numbers["concept_loss"][0] == pytest.approx(expected, abs=1e-5)
-
-
-DICTIONARY = """id\tname\tsynonyms\tparents
-D:0\tdisease\t\t
-D:1\tcancer\ttumor\tD:0
-D:2\theart disease\tcardiac disease\tD:0
-D:3\tskin cancer\tskin tumor|cancer of skin\tD:1
-D:4\theart attack\tinfarction\tD:2
-"""
-
-
-def test_what_names_are_drawn_by(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "d.tsv").write_text(DICTIONARY)
-    dictionary = Dictionary.read(tmp_path / "d.tsv")
-    table = dictionary.table(normalize)
-
-    def listed(**options: object) -> list[list[str]]:
-        names, judged = drawn(dataclasses.replace(ALL, triplets=1, **options), table, dictionary, 0)
-        assert judged is None
-        return [[names.texts[row] for row in rows] for rows in names.of(np.arange(names.count))]
-
-    assert len(listed()) == 5
-    assert listed(classes="level", level=1) == [
-        ["skin cancer", "skin tumor", "cancer of skin"],
-        ["heart attack", "infarction"],
-    ]
-    assert listed(classes="parts") == [
-        ["cancer", "tumor", "skin cancer", "skin tumor", "cancer of skin"],
-        ["heart disease", "cardiac disease", "heart attack", "infarction"],
-    ]
-    names, judged = drawn(dataclasses.replace(ALL, classes="parts", shots=2), table, dictionary, 0)
-    assert judged is not None
-    assert (names.sizes.tolist(), judged.sizes.tolist()) == ([2, 2], [2, 2])
-    assert not caplog.text
-    drawn(dataclasses.replace(ALL, classes="parts", shots=15), table, dictionary, 0)
-    assert (
-        "2 of 2 classes have fewer than 30 names to draw from, half of them is trained on: D:1 (5), D:2 (4)"
-        in caplog.text
-    )
-    with pytest.raises(
-        LinkerError,
-        match=r"ground.root is 'D:9', which is no concept of the dictionary; give the id of one, e.g. D:0",
-    ):
-        drawn(
-            dataclasses.replace(ALL, classes="parts", triplets=1, root="D:9"), table, dictionary, 0
-        )
-    with pytest.raises(
-        LinkerError, match="the hierarchy has 0 concepts on level 4 with names below"
-    ):
-        drawn(dataclasses.replace(ALL, classes="level", triplets=1), table, dictionary, 0)
-
-
-@pytest.mark.parametrize("kind", ["level", "parts"])
-def test_large_classes_of_no_hierarchy_and_of_several_roots(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
-) -> None:
-    options = dataclasses.replace(ALL, classes=kind, triplets=1, level=1)
-
-    def of(text: str) -> list[str]:
-        (tmp_path / "d.tsv").write_text(text)
-        dictionary = Dictionary.read(tmp_path / "d.tsv")
-        return list(drawn(options, dictionary.table(normalize), dictionary, 0)[0].ids)
-
-    with pytest.raises(
-        LinkerError,
-        match=f"the dictionary has no hierarchy, which ground.classes={kind} groups names by",
-    ):
-        of("id\tname\nD:1\tcancer\nD:2\tskin\n")
-    assert of(DICTIONARY.split("D:0")[0] + DICTIONARY.split("\n", 2)[2].replace("D:0", "")) == [
-        "D:1",
-        "D:2",
-    ]
-    assert (
-        "the hierarchy has 2 roots, which count as level 1, or as the parts: D:1, D:2; ground.root names one"
-        in caplog.text
-    )
-
-
-def test_a_class_of_one_name_gives_no_shots(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """D:2 is left with one name; two classes are enough."""
-    few, options = (
-        DICTIONARY.split("D:4")[0].replace("cardiac disease", ""),
-        dataclasses.replace(ALL, classes="parts", shots=2),
-    )
-
-    def shots(text: str) -> tuple[list[str], list[int]]:
-        (tmp_path / "d.tsv").write_text(text)
-        dictionary = Dictionary.read(tmp_path / "d.tsv")
-        names, judged = drawn(options, dictionary.table(normalize), dictionary, 0)
-        assert judged is not None
-        assert names.sizes.tolist() == judged.sizes.tolist()
-        return list(names.ids), names.sizes.tolist()
-
-    with pytest.raises(
-        LinkerError,
-        match=r"^1 of 2 classes have two names or more, .* \(not D:2\); expected: two classes",
-    ):
-        shots(few)
-    assert shots(f"{few}D:9\tlung disease\tchest disease\tD:0\n") == (["D:1", "D:9"], [2, 1])
-    assert "1 of 3 classes have one name, and are left out: D:2" in caplog.text
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 2], [0, 0, 0]])
