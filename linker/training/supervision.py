@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -132,14 +132,14 @@ def queries(
     """
     single = [mention for mention in mentions if mention.is_single]
     if not single:
+        text = (
+            "none of the %d annotated mentions has one concept; "
+            "the encoder is trained on the dictionary's names"
+        )
         if mentions:
-            logger.warning(
-                "none of the %d annotated mentions has one concept; "
-                "the encoder is trained on the dictionary's names",
-                len(mentions),
-            )
+            logger.warning(text, len(mentions))
         return None
-    contexts: dict[Query, list[str]] = {}
+    contexts_of: dict[Query, list[str]] = {}
     empty = unknown = 0
     for mention in single:
         right = matching.accepted(mention.mention.gold or (), dictionary.resolve)
@@ -149,10 +149,18 @@ def queries(
         elif not any(map(dictionary.rows, right)):
             unknown += 1
         else:
-            contexts.setdefault(query, []).append(mention.context)
-    if not contexts:
+            contexts_of.setdefault(query, []).append(mention.context)
+    _report_queries(contexts_of, len(single), unknown, empty)
+    return contexts_of
+
+
+def _report_queries(
+    contexts_of: Mapping[Query, Sequence[str]], mentions: int, unknown: int, empty: int
+) -> None:
+    """Log what became of the mentions of one concept, and refuse where they gave no query."""
+    if not contexts_of:
         raise LinkerError(
-            f"none of the {len(single):,} training mentions of one concept can be trained on: "
+            f"none of the {mentions:,} training mentions of one concept can be trained on: "
             f"{unknown:,} have an id that the dictionary does not know, "
             f"{empty:,} are empty once normalised"
         )
@@ -160,9 +168,8 @@ def queries(
         "%d training queries; %d mentions came before, "
         "%d have an id that the dictionary does not know"
     )
-    repeated = sum(map(len, contexts.values())) - len(contexts)
-    logger.info(text, len(contexts), repeated, unknown)
-    return contexts
+    repeated = sum(map(len, contexts_of.values())) - len(contexts_of)
+    logger.info(text, len(contexts_of), repeated, unknown)
 
 
 def frequency(
