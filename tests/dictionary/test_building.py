@@ -20,11 +20,11 @@ def concept(
     identifier: str, *names: str, line: int | None = None, **fields: tuple[str, ...] | str
 ) -> Concept:
     texts = names or (f"name of {identifier}",)
-    made = tuple(
+    listed = tuple(
         Name(text, identifier, "exact" if i else "preferred") for i, text in enumerate(texts)
     )
     return Concept(
-        identifier, texts[0], made, namespace=identifier.partition(":")[0], line=line, **fields
+        identifier, texts[0], listed, namespace=identifier.partition(":")[0], line=line, **fields
     )  # type: ignore[arg-type]
 
 
@@ -188,9 +188,9 @@ def listed(dictionary: Dictionary, row: int) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_record_without_types_is_kept_where_another_source_keeps_its_id(order: int) -> None:
-    own = [concept("A:1", "flu", "grippe"), concept("A:2", "cold"), concept("A:3", "cough")]
+    untyped = [concept("A:1", "flu", "grippe"), concept("A:2", "cold"), concept("A:3", "cough")]
     typed = [concept("A:1", "influenza", "flu", types=("T1",)), concept("A:2", types=("T2",))]
-    dictionary = build(*[own, typed][::order], types="T1")
+    dictionary = build(*[untyped, typed][::order], types="T1")
     assert list(dictionary.ids) == ["A:1"]
     assert listed(dictionary, 0) == [
         ("influenza", "preferred"),
@@ -202,13 +202,13 @@ def test_a_record_without_types_is_kept_where_another_source_keeps_its_id(order:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_parents_of_records_without_types(order: int) -> None:
-    own = [
+    untyped = [
         concept("A:1", parents=("A:2", "A:3", "A:9")),
         concept("A:9", alt_ids=("A:99",)),
         concept("A:4", parents=("A:99",)),
     ]
     typed = [concept(f"A:{i}", types=("T1",)) for i in (1, 2, 4)] + [concept("A:3", types=("T2",))]
-    dictionary = build(*[own, typed][::order], types="T1")
+    dictionary = build(*[untyped, typed][::order], types="T1")
     assert parents(dictionary) == {
         "A:1": ["A:2"],
         "A:2": [],

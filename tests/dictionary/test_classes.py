@@ -73,14 +73,14 @@ def test_a_level_has_the_names_of_what_stands_below_it() -> None:
     assert listed(found) == {"D:2": ["d", "g"], "D:3": ["a", "b c", "e", "f", "above", "g"]}
     with pytest.raises(
         LinkerError,
-        match="1 concept on level 2 with names below; expected: two or more; "
-        "set ground.level=1, the deepest that has, or take another ground.root",
+        match=r"1 concept on level 2 with names below; expected: two or more; "
+        r"set ground.level=1, the deepest that has, or take another ground.root",
     ):
         classes.of_level(table(NAMES), HIERARCHY, 2)
     with pytest.raises(
         LinkerError,
-        match="0 concepts on level 1 with names below; expected: two or more; "
-        "take another ground.root",
+        match=r"0 concepts on level 1 with names below; expected: two or more; "
+        r"take another ground.root",
     ):
         classes.of_level(table(NAMES), Hierarchy.of(9, []), 1)
 

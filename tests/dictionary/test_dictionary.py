@@ -71,16 +71,20 @@ def test_all_records_come_back_from_the_readers(sample: Path) -> None:
     dictionary = Dictionary.read(sample)
     rows = {identifier: row for row, identifier in enumerate(dictionary.ids)}
     for read in medic.read(sample):
-        made = dictionary.concept(rows[read.id])
-        assert (made.id, made.name, made.names, made.definition) == (
+        concept = dictionary.concept(rows[read.id])
+        assert (concept.id, concept.name, concept.names, concept.definition) == (
             read.id,
             read.name,
             read.names,
             read.definition,
         )
-        assert (made.types, made.namespace, made.xrefs) == (read.types, read.namespace, read.xrefs)
-        assert set(made.parents) == set(read.parents)
-        assert set(made.alt_ids) == set(read.alt_ids) - set(rows)
+        assert (concept.types, concept.namespace, concept.xrefs) == (
+            read.types,
+            read.namespace,
+            read.xrefs,
+        )
+        assert set(concept.parents) == set(read.parents)
+        assert set(concept.alt_ids) == set(read.alt_ids) - set(rows)
 
 
 def test_rows_and_what_ids_stand_for(tmp_path: Path) -> None:
@@ -297,11 +301,11 @@ def test_table_the_slow_way(
         expected.setdefault(normalize(dictionary.names[row]), {}).setdefault(
             int(dictionary.name_concept[row]), row
         )
-    found = {
+    names = {
         text: dict(zip(table.concepts[a:b].tolist(), table.entries[a:b].tolist(), strict=True))
         for text, a, b in zip(table.texts, table.indptr[:-1], table.indptr[1:], strict=True)
     }
-    assert found == {text: concepts if text else {} for text, concepts in expected.items()}
+    assert names == {text: concepts if text else {} for text, concepts in expected.items()}
 
 
 def test_saving_and_loading_give_the_same_columns_memory_mapped(tmp_path: Path) -> None:

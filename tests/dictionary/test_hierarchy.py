@@ -176,10 +176,10 @@ def test_a_long_chain_needs_no_recursion() -> None:
 
 
 def graph(edges: list[tuple[int, int]]) -> nx.DiGraph:
-    made = nx.DiGraph()
-    made.add_nodes_from(range(SIZE))
-    made.add_edges_from((a, b) for a, b in edges if a != b)
-    return made
+    edges_up = nx.DiGraph()
+    edges_up.add_nodes_from(range(SIZE))
+    edges_up.add_edges_from((a, b) for a, b in edges if a != b)
+    return edges_up
 
 
 @given(EDGES)
@@ -190,8 +190,10 @@ def test_steps_and_ancestors_agree_with_networkx(edges: list[tuple[int, int]]) -
     for row in range(SIZE):
         expected = dict(nx.single_source_shortest_path_length(up, row))
         del expected[row]
-        found = steps[[row]]
-        assert dict(zip(found.indices.tolist(), found.data.tolist(), strict=True)) == expected
+        ancestors = steps[[row]]
+        assert (
+            dict(zip(ancestors.indices.tolist(), ancestors.data.tolist(), strict=True)) == expected
+        )
         assert hierarchy.ancestors([row])[0].tolist() == sorted(expected)
         assert sorted(hierarchy.parents([row])[0].tolist()) == sorted(up.successors(row))
         assert sorted(hierarchy.children([row])[0].tolist()) == sorted(up.predecessors(row))
