@@ -65,6 +65,7 @@ def _open_closed_streams() -> None:
     for name, access in (("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)):
         if getattr(sys, name) is None:
             mode = "rb" if name == "stdin" else "wb"
-            raw = open(os.open(os.devnull, access), mode, buffering=0)  # noqa: SIM115 - until the end
+            null = os.open(os.devnull, access)
+            raw = open(null, mode, buffering=0)  # noqa: SIM115 - open until the end
             # written through, so that Python has nothing left that it would try to write at the end
             setattr(sys, name, io.TextIOWrapper(raw, write_through=True))

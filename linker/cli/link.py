@@ -74,7 +74,9 @@ def link(
     namespaces: tuple[str, ...],
     on_error: str,
 ) -> None:
-    """Link the mentions of INPUT ("-": standard input, one mention a line unless --input-format says otherwise)."""
+    """Link the mentions of INPUT ("-": standard input, one mention a line unless --input-format
+    says otherwise).
+    """
     from linker import outputs
     from linker.linker import Linker
     from linker.readers import mentions as readers

@@ -132,7 +132,7 @@ def _elements(path: Pathlike, parser: Any) -> Iterator[_Raw]:
         infons = {
             f"bioc:infon:{infon.get('key')}": infon.text or "" for infon in parent.findall("infon")
         }
-        told = {
+        fields = {
             f"bioc:{tag}": text
             for tag in ("source", "date", "key")
             if (text := parent.findtext(tag))
@@ -140,7 +140,7 @@ def _elements(path: Pathlike, parser: Any) -> Iterator[_Raw]:
         yield (
             element.findtext("id") or "without id",
             element.sourceline,
-            told | infons,
+            fields | infons,
             partial(_from_xml, element),
         )
         element.clear()
@@ -190,15 +190,15 @@ def _json(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
             expected="BioC JSON",
             remedy="name its format",
         )
-    told = {
+    fields = {
         f"bioc:{key}": str(collection[key])
         for key in ("source", "date", "key")
         if collection.get(key)
     }
     if isinstance(infons := collection.get("infons"), dict):
-        told |= {f"bioc:infon:{key}": value for key, value in _infons(infons).items()}
+        fields |= {f"bioc:infon:{key}": value for key, value in _infons(infons).items()}
     for number, document in enumerate(collection["documents"], 1):
-        yield str(number), None, told, partial(_from_json, document)
+        yield str(number), None, fields, partial(_from_json, document)
 
 
 def _from_json(document: Any) -> Any:
