@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from linker import Dictionary, Linker, choosing
 from linker.evaluation import protocols
-from linker.linker import normal_form
 from linker.metrics import paired_difference
 from linker.options import preset
 from linker.readers import mentions, table
+from linker.training.plan import TrainingPlan
 
 Judged = Mapping[str, Callable[[Linker], NDArray[np.bool_]]]
 SEED = 0
@@ -113,7 +113,9 @@ TASKS: dict[str, Callable[[], tuple[Dictionary, Judged]]] = {
 def run(name: str) -> dict[str, Any]:
     """What the held-out names say, and what the mentions say."""
     dictionary, judged = TASKS[name]()
-    held = choosing.hold_out(dictionary, normal_form(preset("default", "dan"), {}), SEED)
+    held = choosing.hold_out(
+        dictionary, TrainingPlan("dan", preset("default", "dan")).normalize, SEED
+    )
     learnt = held.dictionary if held else dictionary
     linkers, seconds = {}, {}
     for encoder in ("tfidf", "dan"):

@@ -346,9 +346,7 @@ def run(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
         )
         for other, figures in _made(configuration, task, seed):
             save(path_of(other, task, seed), figures, seed=seed)
-        phase = name.replace("/", "-")
-        for done in (phase, f"{phase}-rerank"):
-            shutil.rmtree(WORK / key(configuration, seed) / done, ignore_errors=True)
+        shutil.rmtree(_checkpoints(configuration, task, seed))
     return load(kept, configuration, seed)
 
 
@@ -378,16 +376,25 @@ def load(path: Path, configuration: Configuration, seed: int) -> dict[str, Any]:
     return figures
 
 
+def _checkpoints(configuration: Configuration, task: Task, seed: int) -> Path:
+    """The folder of a run's checkpoints; those of the phases before the list-wise one are shared."""
+    shared = WORK / key(configuration, seed)
+    folder = shared / path_of(configuration, task, seed).replace("/", "-")
+    folder.mkdir(parents=True, exist_ok=True)
+    for phase in ("align", "ground"):
+        (shared / phase).mkdir(exist_ok=True)
+        if not (folder / phase).is_symlink():
+            (folder / phase).symlink_to(Path("..", phase))
+    return folder
+
+
 def _made(
     configuration: Configuration, task: Task, seed: int
 ) -> Iterator[tuple[Configuration, dict[str, Any]]]:
     """What one training gives: the figures of the configuration, and those of the same model with document-level consistency."""
     options = changed(configuration.options, {"training": {"seed": seed}})
     names, judged = medic(configuration.medic), task.judged
-    folder, phase = (
-        WORK / key(configuration, seed),
-        path_of(configuration, task, seed).replace("/", "-"),
-    )
+    folder = _checkpoints(configuration, task, seed)
     model = Linker.train(
         names,
         encoder=configuration.encoder,
@@ -397,7 +404,7 @@ def _made(
         if configuration.encoder in FROM_WORDS and configuration.text
         else None,
         validate=(lambda linker: _judged(linker, judged)) if task.on == "devel" else None,
-        work=RunSettings(folder, resume=True, phase=phase, on_event=_say),
+        work=RunSettings(folder, resume=True, on_event=_say),
     )
     for made in (
         (configuration, agreeing(configuration)) if configuration.agree else (configuration,)

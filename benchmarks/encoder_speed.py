@@ -36,7 +36,7 @@ from linker.encoders.dan import DanEncoder
 from linker.encoders.trainable import TrainableEncoder
 from linker.options import GroundOptions, changed, preset
 from linker.text.normalize import normalize
-from linker.training.ground import Grounding
+from linker.training.phases.ground import Grounding
 from linker.training.settings import RunSettings
 
 YEAR = "2017"

@@ -32,9 +32,10 @@ from linker.encoders.fewshot import FewShotEncoder
 from linker.encoders.options import DanOptions, TransformerOptions
 from linker.encoders.words import unit
 from linker.options import preset
-from linker.ranker import ground
 from linker.text.normalize import normalize
+from linker.training.classes import shots as sample_shots
 from linker.training.loop import Epoch
+from linker.training.phases import ground
 
 SAMPLES, SHOTS, CURVE = 5, 15, (5, 10, 15, 20, 25)
 INPUTS = {"fastText": "dan", "CCA": "dan", "MiniLM": "transformer", "BNE": "bne"}
@@ -96,7 +97,7 @@ def trained(
 ) -> tuple[FewShotEncoder, dict[str, Any]]:
     """An encoder on another one, and its figures."""
     options, history = preset("default", "fewshot"), list[Mapping[str, float]]()
-    train, judged = classes.shots(large_classes(which), shots, sample)
+    train, judged = sample_shots(large_classes(which), shots, sample)
     start = time.process_time()
     import torch
 

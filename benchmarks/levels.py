@@ -33,9 +33,9 @@ from linker.encoders.words import unit
 from linker.evaluation.tasks import levels, synonyms
 from linker.evaluation.tasks.levels import DEPTH, Level
 from linker.options import preset
-from linker.ranker import ground
 from linker.text.normalize import normalize
 from linker.training.loop import Epoch, Step
+from linker.training.phases import ground
 
 ROOTS = {  # the concepts that the levels are below: nervous system diseases, congenital abnormalities, symptoms; of DO: of the anatomy
     "MESH:D009422": "MEDIC",

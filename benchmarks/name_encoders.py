@@ -35,11 +35,11 @@ from linker.encoders.words import WordVectors, dictionary_names, marked, read_te
 from linker.evaluation.tasks import relatedness, reranking, synonyms
 from linker.evaluation.tasks.synonyms import Split
 from linker.options import GroundOptions, LinkerOptions, preset
-from linker.ranker import ground
 from linker.readers import mentions
 from linker.text.mentions import expanded, grouped
 from linker.text.normalize import normalize
 from linker.training.loop import Epoch
+from linker.training.phases import ground
 
 YEAR = "2017"
 WORK = ROOT / "benchmarks" / "work"  # word vectors, not in version control

@@ -249,23 +249,21 @@ def test_the_history_tells_of_each_epoch(model: Linker, mentions: list[Mention])
 def test_mentions_become_names_but_no_candidates(
     few: Dictionary, own: list[Mention], options: LinkerOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from linker import dense as training
+    from linker.training import pipeline
 
-    materials: list[Any] = []
-    fit = training.fit
+    trained_on: list[Any] = []
+    fit = pipeline.train
     monkeypatch.setattr(
-        training,
-        "fit",
-        lambda encoder, material, *others: (
-            materials.append(material) or fit(encoder, material, *others)
-        ),
+        pipeline,
+        "train",
+        lambda plan, data, *others: trained_on.append(data) or fit(plan, data, *others),
     )
     linker = train(few, options, own)
     texts = list(linker.generator.table.texts)
     forms = [linker.normalize(mention.text) for mention in own]
-    (material,) = materials
-    assert texts == [*material.table.texts, *forms]
-    assert [query.text for query in material.queries] == forms
+    (data,) = trained_on
+    assert texts == [*data.table.texts, *forms]
+    assert [query.text for query in data.queries] == forms
     assert "chondrodystrophy" in {c.matched_name for c in found(linker, ["chondrodystrophy"])[0]}
     assert linker.seen == Seen(
         frozenset(forms), frozenset(i for m in own for group in m.gold or () for i in group.ids)
