@@ -88,8 +88,8 @@ def train(
 def _run(phase: Phase, accelerator: Accelerator, settings: RunSettings) -> list[Record]:
     """Run a phase, tell each step and epoch, and give back the record of each epoch."""
     checkpoints = None
-    if settings.checkpoints is not None:
-        checkpoints = Checkpoints(settings.checkpoints / phase.name.value, phase.fingerprint)
+    if folder := settings.folder(phase.name):
+        checkpoints = Checkpoints(folder, phase.fingerprint)
         resume = settings.resume and checkpoints.exists
         checkpoints = dataclasses.replace(checkpoints, resume=resume)
     history: list[Record] = []

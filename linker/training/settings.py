@@ -42,6 +42,8 @@ class RunSettings:
         None  # folder that holds a folder for each phase; None: none are kept
     )
     resume: bool = False  # continue from the checkpoints, where there are any
+    shared: Path | None = None  # folder for the phases on the dictionary's names, where several
+    # trainings have them in common; `checkpoints` where None
     development: str = ""  # fingerprint of the development mentions, which checkpoints depend on
     refit: bool = False  # whether this is the training after the report, on all mentions
     on_event: Callable[[Any], None] = _ignore  # is told each `loop.Step`, and each epoch's `Record`
@@ -49,3 +51,9 @@ class RunSettings:
     on_trained: Callable[[Any], None] = _ignore  # is told the `Linker` before a refit
     say: Callable[[str], None] = logger.info  # is told in a sentence what was decided
     progress: bool = False  # show a bar while the names of the dictionary are encoded
+
+    def folder(self, phase: PhaseName) -> Path | None:
+        """The folder for the checkpoints of a phase; None: none are kept."""
+        on_names = phase in (PhaseName.ALIGN, PhaseName.GROUND)
+        parent = self.shared if on_names and self.shared else self.checkpoints
+        return parent and parent / phase.value

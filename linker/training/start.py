@@ -77,6 +77,5 @@ def place(encoder: TrainableEncoder, options: LinkerOptions) -> tuple[Accelerato
 
 def clear(settings: RunSettings) -> None:
     """Remove the checkpoints of an earlier training."""
-    if settings.checkpoints is not None:
-        for phase in PhaseName:
-            Checkpoints(settings.checkpoints / phase.value, {}).clear()
+    for folder in filter(None, map(settings.folder, PhaseName)):
+        Checkpoints(folder, {}).clear()
