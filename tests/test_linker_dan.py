@@ -182,7 +182,7 @@ def test_more_mentions_go_on_from_the_same_grounding(
     few = changed(options, {"training": {"epochs": 0}})
     mentions = [Mention("rare29999 cancer", gold=(GoldGroup(("MESH:D001943",)),))]
     first = Linker.train(
-        dictionary, encoder="dan", options=few, words=words, work=RunSettings(tmp_path)
+        dictionary, encoder="dan", options=few, words=words, settings=RunSettings(tmp_path)
     )
     again = Linker.train(
         dictionary,
@@ -190,7 +190,7 @@ def test_more_mentions_go_on_from_the_same_grounding(
         options=few,
         words=words,
         mentions=mentions,
-        work=RunSettings(tmp_path, resume=True),
+        settings=RunSettings(tmp_path, resume=True),
     )
     assert again.history == first.history
     assert "rare29999" in again.generator.encoder.words.row  # type: ignore[attr-defined]
@@ -203,7 +203,7 @@ def test_a_checkpoint_of_grounding_does_not_bring_its_weight_of_characters(
     for weight in (8, 2):
         few = changed(options, {"training": {"epochs": 0, "sparse_weight": weight}})
         model = Linker.train(
-            dictionary, encoder="dan", options=few, work=RunSettings(tmp_path, resume=True)
+            dictionary, encoder="dan", options=few, settings=RunSettings(tmp_path, resume=True)
         )
         assert model.generator.sparse_weight == pytest.approx(weight / 20)  # type: ignore[attr-defined]
 
@@ -220,10 +220,13 @@ def test_an_interrupted_training_goes_on(
 
     with pytest.raises(Stop):
         Linker.train(
-            dictionary, encoder="dan", options=options, work=RunSettings(tmp_path, on_event=stop)
+            dictionary,
+            encoder="dan",
+            options=options,
+            settings=RunSettings(tmp_path, on_event=stop),
         )
     again = Linker.train(
-        dictionary, encoder="dan", options=options, work=RunSettings(tmp_path, resume=True)
+        dictionary, encoder="dan", options=options, settings=RunSettings(tmp_path, resume=True)
     )
     assert answers(again) == answers(model)
     words = WordVectors(["cancer"], np.ones((1, 16), np.float32))
@@ -232,7 +235,7 @@ def test_an_interrupted_training_goes_on(
             dictionary,
             encoder="dan",
             options=changed(options, {"dan": {"cca": False}}),
-            work=RunSettings(tmp_path, resume=True),
+            settings=RunSettings(tmp_path, resume=True),
             words=words,
         )
 

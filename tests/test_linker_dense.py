@@ -445,8 +445,8 @@ def test_resuming(
     whole = changed(options, {"align": {"epochs": 1}})
     work = RunSettings(tmp_path / "c")
     with pytest.raises(Stop):
-        train(few, whole, own, work=stopping(work, event))
-    again = train(few, whole, own, work=dataclasses.replace(work, resume=True))
+        train(few, whole, own, settings=stopping(work, event))
+    again = train(few, whole, own, settings=dataclasses.replace(work, resume=True))
     alone = train(few, whole, own)
     assert weights(again) == weights(alone)
     assert again.history == alone.history
@@ -462,7 +462,7 @@ def test_resuming_with_something_else_is_refused(
 ) -> None:
     work = RunSettings(tmp_path / "c")
     with pytest.raises(Stop):
-        train(few, options, own, work=stopping(work, 3))
+        train(few, options, own, settings=stopping(work, 3))
     work = dataclasses.replace(work, resume=True)
     for group, field, value, then in [
         ("training", "top_k", 10, "8"),
@@ -473,15 +473,15 @@ def test_resuming_with_something_else_is_refused(
         with pytest.raises(
             LinkerError, match=rf"another training: .*{group}\.{field} \(then {then}, now"
         ):
-            train(few, changed(options, {group: {field: value}}), own, work=work)
+            train(few, changed(options, {group: {field: value}}), own, settings=work)
     with pytest.raises(LinkerError, match=r"another training: .*\bnames \("):
-        train(dictionary, options, own, work=work)
+        train(dictionary, options, own, settings=work)
     with pytest.raises(LinkerError, match=r"another training: .*\bmentions \("):
-        train(few, options, own[1:], work=work)
+        train(few, options, own[1:], settings=work)
     with pytest.raises(LinkerError, match=r"another training: indexed \("):
-        train(few, options, own, work=work, extend=False)
+        train(few, options, own, settings=work, extend=False)
     with pytest.raises(LinkerError, match=r"another training: indexed \("):
-        train(few, options, [*own, own[0]], work=work)  # counts twice
+        train(few, options, [*own, own[0]], settings=work)  # counts twice
 
 
 @pytest.mark.parametrize(
@@ -845,8 +845,8 @@ def test_a_second_stage_goes_on_after_an_interruption(
 
     whole = train(few, two_stages, own)
     with pytest.raises(Stop):
-        train(few, two_stages, own, work=RunSettings(tmp_path, on_event=stop))
-    resumed = train(few, two_stages, own, work=RunSettings(tmp_path, resume=True))
+        train(few, two_stages, own, settings=RunSettings(tmp_path, on_event=stop))
+    resumed = train(few, two_stages, own, settings=RunSettings(tmp_path, resume=True))
     assert resumed.history == whole.history
     assert found(resumed) == found(whole)
 
@@ -863,7 +863,7 @@ def test_a_second_stage_needs_mentions_and_a_dense_encoder(
     for mentions in ([], both):
         with pytest.raises(LinkerError, match="learns from annotated mentions of one concept"):
             train(
-                few, two_stages, mentions, work=RunSettings(on_event=pytest.fail)
+                few, two_stages, mentions, settings=RunSettings(on_event=pytest.fail)
             )  # before any training
     with pytest.raises(LinkerError, match=r"rerank\.max_length is 96, set it to 64 or less"):
         train(few, changed(two_stages, {"rerank": {"max_length": 96}}), own)

@@ -106,9 +106,7 @@ def run(configuration: Configuration, task: Task, seed: int) -> None:
         runs.append(
             task.table, other_name, record(f"runs/{task.table}/{other_name}", figures, seed)
         )
-    phase = f"{task.table}-{name}"
-    for done in (phase, f"{phase}-rerank"):
-        shutil.rmtree(checkpoints(configuration, seed) / done, ignore_errors=True)
+    shutil.rmtree(checkpoints(configuration, seed) / f"{task.table}-{name}", ignore_errors=True)
 
 
 def kept(configuration: Configuration, task: Task) -> dict[int, dict[str, Any]]:
