@@ -496,11 +496,14 @@ def test_development_mentions_choose_the_epoch_that_refit_repeats(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    command, marks = importlib.import_module("linker.cli.train"), iter([0.1, 0.9, 0.5])
-    judged = command._judged
-    monkeypatch.setattr(
-        command, "_judged", lambda model, items: judged(model, items) | {"dev_acc1": next(marks)}
-    )
+    module, marks = importlib.import_module("linker.linker"), iter([0.1, 0.9, 0.5])
+    validation = module._validation
+
+    def marked(dev: Any) -> Any:
+        validate = validation(dev)
+        return lambda linker: {**validate(linker), "dev_acc1": next(marks)}
+
+    monkeypatch.setattr(module, "_validation", marked)
     result = run(
         "train",
         *common,
