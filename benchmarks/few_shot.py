@@ -22,7 +22,7 @@ import numpy as np
 from common import DATA, RESULTS, medic, save
 from name_encoders import WORK, YEAR, kept, related, vectors
 
-from linker.candidates.dense import top_k
+from linker.candidates.index import ExactIndex
 from linker.dictionary import classes
 from linker.dictionary.classes import Classes
 from linker.encoders.base import Encoder
@@ -121,9 +121,8 @@ def nearest(encoders: Sequence[Encoder], train: Classes, judged: Classes) -> dic
     place = int(np.argsort(judged.texts)[0])
     found = []
     for encoder in encoders:
-        (rows,), _ = top_k(
-            unit(encoder.encode([judged.texts[place]])), unit(encoder.encode(train.texts)), 10
-        )
+        index = ExactIndex(unit(encoder.encode(train.texts)))
+        rows = index.search(unit(encoder.encode([judged.texts[place]])), 10).rows
         found.append(
             [[train.texts[row], bool(train.labels[row] == judged.labels[place])] for row in rows]
         )

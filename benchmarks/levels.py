@@ -24,7 +24,7 @@ from name_encoders import YEAR, Encode, kept, related, slug, vectors
 from numpy.typing import NDArray
 
 from linker import Dictionary
-from linker.candidates.dense import top_k
+from linker.candidates.index import ExactIndex
 from linker.dictionary import classes
 from linker.dictionary.classes import Classes
 from linker.encoders.dan import DanEncoder
@@ -159,7 +159,7 @@ def hypernyms(encode: Encode, level: Level) -> dict[str, Any]:
     place = next(
         i for i in np.argsort(asked) if len(right[i]) and words[i].isdisjoint(asked[i].split())
     )
-    (rows,), _ = top_k(unit(encode([asked[place]])), unit(encode(names)), 5)
+    rows = ExactIndex(unit(encode(names))).search(unit(encode([asked[place]])), 5).rows
     wanted = {*right[place].tolist()}
     return {
         "mention": asked[place],

@@ -25,7 +25,7 @@ from common import DATA, RESULTS, ROOT, medic, save
 from numpy.typing import NDArray
 
 from linker import Dictionary, matching, metrics
-from linker.candidates.dense import top_k
+from linker.candidates.index import ExactIndex
 from linker.dictionary.classes import Classes
 from linker.encoders.bne import BneEncoder
 from linker.encoders.dan import DanEncoder
@@ -287,7 +287,7 @@ def nearest(encode: Encode, names: Split) -> dict[str, Any]:
     ]
     mention = EXAMPLE if EXAMPLE in asked.texts else min(five)
     label = asked.labels[asked.texts.index(mention)]
-    (rows,), _ = top_k(unit(encode([mention])), unit(encode(ranked.texts)), 10)
+    rows = ExactIndex(unit(encode(ranked.texts))).search(unit(encode([mention])), 10).rows
     right = sorted(ranked.texts[row] for row in ranked.of(np.array([label]))[0])
     return {
         "mention": mention,

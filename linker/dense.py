@@ -103,7 +103,7 @@ def index(trained: HybridGenerator, data: Data, options: LinkerOptions) -> Hybri
     """Index the names of a dictionary with an encoder and a λ that were trained on another one."""
     scale = scale_of(trained.encoder, options.training)
     frequency = supervision.frequency(data.known, data.dictionary, data.indexed.table)
-    vectors = persistence.halved(trained.encoder.encode(list(data.indexed.table.texts)))
+    vectors = persistence.to_fp16(trained.encoder.encode(list(data.indexed.table.texts)))
     bias = np.float32(options.training.frequency_weight / scale) * frequency
     return HybridGenerator(data.indexed, trained.encoder, vectors, trained.sparse_weight, bias)
 

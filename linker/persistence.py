@@ -143,22 +143,26 @@ def save_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
         np.save(folder / f"{name}.npy", values, allow_pickle=False)
 
 
-def halved(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Numbers rounded to the 11 bits of half precision, still as float32; as they were where one is too large for it."""
+def to_fp16(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Round numbers to the 11 bits of half precision; they stay float32.
+
+    Returns:
+        The rounded numbers, or the same ones where one of them is too large for half precision.
+    """
     with np.errstate(over="ignore"):
         half = np.asarray(values, np.float16)
     return np.asarray(half, np.float32) if np.isfinite(half).all() else values
 
 
-def narrow(values: NDArray[np.float32]) -> NDArray[Any]:
-    """Numbers to save: in half precision where nothing is lost by it, as with what `halved` gives."""
+def to_storage(values: NDArray[Any]) -> NDArray[Any]:
+    """The numbers as they are saved: float16 where nothing is lost by it, else as they are."""
     with np.errstate(over="ignore"):
         half = np.asarray(values, np.float16)
     return half if np.array_equal(half, values) else values
 
 
-def widened(values: NDArray[Any]) -> NDArray[Any]:
-    """What `narrow` was given, of what was saved."""
+def from_storage(values: NDArray[Any]) -> NDArray[Any]:
+    """Numbers that `to_storage` gave, as float32."""
     return np.asarray(values, np.float32) if values.dtype == np.float16 else values
 
 

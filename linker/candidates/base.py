@@ -10,28 +10,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from linker.candidates.index import Floats, Hits, Integers
 from linker.dictionary import NameTable
 
 _OVERFETCH = 10  # names fetched for each concept asked for (MEDIC has 7 a concept); widened where they give too few
 _WIDEN = 4
 _CELLS = 500_000  # hits that are held at once, 4 MB
-
-Integers = NDArray[np.int32]
-Floats = NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Hits:
-    """Rows that were found for each query, in one array: those of query i are `rows[indptr[i]:indptr[i + 1]]`.
-
-    `sparse` and `dense` are the parts of the scores, each the plain dot product, where the generator has such a part.
-    """
-
-    indptr: NDArray[np.int64]
-    rows: Integers
-    scores: Floats
-    sparse: Floats | None = None
-    dense: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import persistence
-from linker.candidates.base import Floats, Integers, Ranked
+from linker.candidates.base import Ranked
 from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.index import Floats, Integers
 from linker.dictionary import Dictionary
 from linker.encoders.cross import CrossEncoder
 from linker.errors import LinkerError

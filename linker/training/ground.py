@@ -14,8 +14,7 @@ from accelerate import Accelerator
 from torch import Tensor
 
 from linker import metrics
-from linker.candidates.base import Floats
-from linker.candidates.dense import QUERIES, best, ranks
+from linker.candidates.index import QUERIES, ExactIndex, Floats, ranks
 from linker.dictionary import Dictionary, NameTable, classes
 from linker.dictionary.classes import Classes, Rows
 from linker.encoders.grounded import GroundedEncoder
@@ -196,6 +195,8 @@ class Grounding:
         )
         count = min(max(1, round(options.negatives * size / total)), size)
 
+        index = ExactIndex(vectors)
+
         def near(rows: Rows) -> tuple[Rows, Floats]:
             found, cosines = (
                 np.repeat(rows[:, None], count, axis=1),
@@ -203,17 +204,14 @@ class Grounding:
             )
             for i in range(0, len(rows), QUERIES):
                 own = rows[i : i + QUERIES]
-                query, places, values = best(partial(score, own), len(own), size, count)
-                nth = np.arange(len(query)) - np.searchsorted(query, query)
-                found[i + query, nth], cosines[i + query, nth] = pool[places], values
+                hits = index.search_batch(vectors[own], count, pool, partial(leave_out, own))
+                query, nth = hits.queries, np.arange(len(hits.rows)) - hits.indptr[hits.queries]
+                found[i + query, nth], cosines[i + query, nth] = hits.rows, hits.scores
             return found, cosines
 
-        def score(rows: Rows, some: slice) -> Floats:
-            scores: Floats = vectors[pool[some]] @ vectors[rows].T
-            scores[
-                self.names.alike(rows, np.broadcast_to(pool[some], (len(rows), len(scores)))).T
-            ] = -np.inf
-            return scores
+        def leave_out(rows: Rows, some: slice, scores: Floats) -> None:
+            others = np.broadcast_to(pool[some], (len(rows), len(scores)))
+            scores[self.names.alike(rows, others).T] = -np.inf
 
         return near
 

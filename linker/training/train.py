@@ -18,9 +18,8 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from linker import persistence
-from linker.candidates.base import Floats
-from linker.candidates.dense import top_k
 from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.index import ExactIndex, Floats
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import Encoder
@@ -373,7 +372,7 @@ class _Trainer:
             bar = self.how.progress and self.accelerator.is_main_process
             self._vectors = (
                 made_by,
-                persistence.halved(self._encode(list(self.material.indexed.table.texts), bar)),
+                persistence.to_fp16(self._encode(list(self.material.indexed.table.texts), bar)),
             )
         return self._vectors[1]
 
@@ -443,9 +442,8 @@ class _Trainer:
     def _batches_of(self, maker: ListMaker, epoch: int) -> list[Batch]:
         options, texts = self.how.training, self.material.table.texts
         names = self._indexed()[: len(texts)]
-        found, _ = top_k(
-            self._encode([query.text for query in maker.queries]), names, maker.dense_wanted + 1
-        )
+        vectors, k = self._encode([query.text for query in maker.queries]), maker.dense_wanted + 1
+        found = ExactIndex(names).search(vectors, k).rows.reshape(-1, min(k, len(names)))
         found[
             np.diff(self.material.table.indptr)[found] == 0
         ] = -1  # the empty name, which stands for no concept

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from linker.candidates import base
-from linker.candidates.base import Generator, Hits
+from linker.candidates.base import Generator
+from linker.candidates.index import Hits
 from linker.dictionary import NameTable
 from linker.persistence import Strings
 

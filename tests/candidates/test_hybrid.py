@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from linker import Dictionary, LinkerError, persistence
-from linker.candidates import base, dense, hybrid
+from linker.candidates import base, hybrid, index
 from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.index import ExactIndex, Hits, VectorIndex
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
 from linker.encoders.base import Encoder, SparseEncoder
@@ -175,7 +176,7 @@ def test_rankings_are_those_of_brute_force_whatever_the_blocks(data: st.DataObje
     weight = data.draw(st.sampled_from([0, 0.5, 3, -3, -0.25]))
     cells = data.draw(st.sampled_from([1, 10, 10**6]))
     with (
-        mock.patch.multiple(dense, _CELLS=cells, _PAIRS=data.draw(st.sampled_from([1, 3, 1000]))),
+        mock.patch.multiple(index, _CELLS=cells, _PAIRS=data.draw(st.sampled_from([1, 3, 1000]))),
         mock.patch.multiple(base, _OVERFETCH=data.draw(st.integers(1, 3)), _CELLS=cells),
         mock.patch.multiple(hybrid, _WEIGHTS=data.draw(st.sampled_from([1, 4, 10**6]))),
     ):
@@ -195,7 +196,7 @@ def test_rankings_are_those_of_brute_force_whatever_the_blocks(data: st.DataObje
 def test_the_best_names_with_vectors_of_any_numbers(
     sample: Path, weight: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dense, "_CELLS", 20 * 50)
+    monkeypatch.setattr(index, "_CELLS", 20 * 50)
     made = HybridGenerator.index(
         indexed(Dictionary.read(sample), TfidfEncoder()), Endings(), weight
     )
@@ -217,6 +218,33 @@ def test_the_best_names_with_vectors_of_any_numbers(
         assert hits.scores[found] == pytest.approx(z[i, hits.rows[found]], abs=1e-4)
         assert sorted(hits.scores[found]) == pytest.approx(np.sort(z[i])[-9:], abs=1e-4)
         assert len(set(hits.rows[found])) == 9
+
+
+class Forgetful(VectorIndex):
+    """An index that is not exact: it finds the names of even rows only."""
+
+    exact = False
+
+    def search(
+        self, queries: NDArray[np.float32], k: int, among: NDArray[np.int64] | None = None
+    ) -> Hits:
+        rows = np.arange(len(self)) if among is None else among
+        return ExactIndex(self.vectors).search(queries, k, rows[rows % 2 == 0])
+
+
+def test_an_index_that_is_not_exact_is_helped_by_the_characters() -> None:
+    names = ["a", "b", "ab", "", "aab", "bbbb"]
+    made = generator(names, [[0], [1], [2], [], [0, 2], [1]], 0.25)
+    near = HybridGenerator(made.sparse, made.encoder, Forgetful(made.vectors), 0.25)
+    for query in ("ab", "bbbb", "zz", ""):
+        ((rows, scores),) = near.names([query], 3)
+        parts, even = full(made, query), (0, 2, 4)
+        letters = made.sparse.names([query], 4)[0][0].tolist()
+        expected = sorted((parts[row][0] for row in {*even, *letters} if parts), reverse=True)[:3]
+        assert scores.tolist() == expected
+        assert [parts[row][0] for row in rows.tolist()] == expected
+    some = near.among(np.array([False, True, True]))
+    assert {some.table.texts[row] for row in some.names(["bbbb"], 9)[0][0].tolist()} <= {*names[1:]}
 
 
 def test_more_names_are_asked_for_than_there_are() -> None:
@@ -316,12 +344,14 @@ def test_vectors_take_half_the_space_where_nothing_is_lost(
         made.save(folder)
     assert np.load(tmp_path / "m" / "dense_names" / "vectors.npy").dtype == dtype
     loaded = HybridGenerator.load(tmp_path / "m", four, TfidfEncoder, Endings)
-    assert loaded.vectors.dtype == np.float32
+    assert loaded.vectors.dtype == dtype
     assert loaded.vectors.tolist() == made.vectors.tolist()
     array: Any = loaded.vectors
     while isinstance(array.base, np.ndarray):
         array = array.base
-    assert isinstance(array, np.memmap) == (dtype == np.float32)
+    assert isinstance(array, np.memmap)
+    for a, b in zip(made.names(["flu", "zz"], 4), loaded.names(["flu", "zz"], 4), strict=True):
+        assert (a[0].tolist(), a[1].tolist()) == (b[0].tolist(), b[1].tolist())
 
 
 def test_what_was_loaded_can_be_saved_over_its_own_folder(four: Dictionary, saved: Path) -> None:
@@ -348,9 +378,6 @@ def put(values: NDArray[Any], value: float) -> NDArray[Any]:
         lambda v: v.astype(np.float64),
         lambda v: v.astype(">f4"),
         lambda v: v.astype(np.int32),
-        lambda v: put(v, np.nan),
-        lambda v: put(v, np.inf),
-        lambda v: put(v, -np.inf),
     ],
 )
 def test_loading_refuses_vectors_that_do_not_fit(
@@ -362,6 +389,17 @@ def test_loading_refuses_vectors_that_do_not_fit(
         LinkerError, match=r"the dense vectors do not fit the names \(they are .*\); train again"
     ):
         HybridGenerator.load(saved, four, TfidfEncoder, Endings)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_the_first_score_refuses_vectors_that_are_not_finite(
+    four: Dictionary, saved: Path, bad: float
+) -> None:
+    path = saved / "dense_names" / "vectors.npy"
+    np.save(path, put(np.load(path), bad))
+    loaded = HybridGenerator.load(saved, four, TfidfEncoder, Endings)
+    with pytest.raises(LinkerError, match="the vectors of the names are not finite; the model is"):
+        loaded.names(["flu"], 1)
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from torch import Tensor, nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
 from linker import Dictionary  # noqa: E402
-from linker.candidates.base import Floats  # noqa: E402
 from linker.candidates.hybrid import HybridGenerator  # noqa: E402
+from linker.candidates.index import Floats  # noqa: E402
 from linker.candidates.sparse import SparseGenerator  # noqa: E402
 from linker.encoders.base import Encoder  # noqa: E402
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions  # noqa: E402
@@ -928,7 +928,9 @@ def test_weights_that_a_last_step_broke_are_never_kept(
 ) -> None:
     """The loss of the step was a number still."""
     for options in ("linker.options", "linker.ranker.options"):
-        monkeypatch.setattr(f"{options}.check", lambda *_: None)  # beyond its range one step does it
+        monkeypatch.setattr(
+            f"{options}.check", lambda *_: None
+        )  # beyond its range one step does it
     training = TrainingOptions(
         **BASE | {"batch_size": 10, "learning_rate": 1e30 if phase == "rank" else 0.01}
     )
