@@ -30,6 +30,7 @@ from linker.options import PRESETS, changed, preset
 from linker.readers import mentions
 from linker.training.plot import plot
 from linker.training.settings import RunSettings
+from linker.types import Lookup
 
 KS = (1, 5, 20)
 UNTRAINED_WEIGHT = (
@@ -432,7 +433,9 @@ def _figures(
         ),  # what auto meant
         "history": model.history,
         "norms": norms(model),
-        "second_stage_times_slower": slower(model, judged) if model.reranker else None,
+        "second_stage_times_slower": slower(model, judged)
+        if model.ranker is not model.generator
+        else None,
         "example": example(model),
         "ranks": ranks,
         "unseen": groups,
@@ -479,16 +482,8 @@ def slower(model: Linker, items: list[Any]) -> float:
     ratios, items = [], items[::5]
     for _ in range(3):
         seconds = []
-        for reranker in (None, model.reranker):
-            alone = Linker(
-                model.dictionary,
-                model.generator,
-                model.options,
-                model.seen,
-                {},
-                model.encoder,
-                reranker=reranker,
-            )
+        for ranker in (model.generator, model.ranker):
+            alone = Linker(model.dictionary, ranker, model.options, model.seen, {}, model.encoder)
             start = time.perf_counter()
             list(alone.link(items))
             seconds.append(time.perf_counter() - start)
@@ -504,7 +499,7 @@ def norms(model: Linker) -> dict[str, Any] | None:
     vectors = getattr(model.generator, "vectors", None)
     if vectors is None or model.options.transformer.normalize:
         return None
-    lengths = np.linalg.norm(vectors, axis=1)
+    lengths = np.linalg.norm(vectors.astype(np.float32), axis=1)
     names, hierarchy = model.dictionary, model.dictionary.hierarchy
     row_of = {text: row for row, text in enumerate(model.generator.table.texts)}
     length = [
@@ -535,10 +530,8 @@ def example(model: Linker) -> list[tuple[str, int]]:
         for up in {*ups.tolist()} - names.hierarchy.top
     }
     table = model.generator.table
-    rows = next(iter(model.generator.names([model.normalize(EXAMPLE[0])], 10)))[0]
-    ids = [
-        {names.ids[c] for c in table.concepts[table.indptr[r] : table.indptr[r + 1]]} for r in rows
-    ]
+    rows = model.generator.rank([Lookup.of(model.normalize(EXAMPLE[0]))], 10, "names")[0].names
+    ids = [{names.ids[c] for c in table.concepts_of(r)} for r in rows]
     return [
         (table.texts[int(r)], matching.relevance(i, right, above))
         for r, i in zip(rows, ids, strict=True)

@@ -38,6 +38,7 @@ from linker.options import PRESETS
 from linker.readers import mentions
 from linker.text.mentions import grouped
 from linker.training.settings import RunSettings
+from linker.types import Lookup
 
 MEDIC = DATA / "medic" / "medic_06Jul2012.txt.gz"
 TRAIN, DEV, TEST = (
@@ -169,7 +170,7 @@ def linking(setting: Setting, sizes: Sizes) -> dict[str, Any]:
     for _ in range(sizes.rounds):
         sample = draw.sample(setting.queries, sizes.mentions)
         generator = HybridGenerator(sparse, TransformerEncoder.create(OPTIONS), vectors, WEIGHT)
-        generator.names(["warm"], TOP)
+        generator.rank([Lookup.of("warm")], TOP, "names")
         seconds, mine = timed(lambda generator=generator: ranked(generator, setting.queries))
         speeds["ours"].append(len(setting.queries) / seconds)
         for name, way in (("full", full), ("lean", lean)):
@@ -255,8 +256,10 @@ def ranked(generator: HybridGenerator, queries: list[list[str]]) -> dict[str, To
     """Our TOP names of each distinct query."""
     distinct = list(dict.fromkeys(itertools.chain(*queries)))
     return {
-        q: (rows.tolist(), scores.tolist())
-        for q, (rows, scores) in zip(distinct, generator.names(distinct, TOP), strict=True)
+        q: (one.names.tolist(), one.scores.tolist())
+        for q, one in zip(
+            distinct, generator.rank([Lookup.of(q) for q in distinct], TOP, "names"), strict=True
+        )
     }
 
 

@@ -18,6 +18,7 @@ from common import DATA, medic, save
 from numpy.typing import NDArray
 
 from linker import Dictionary, Linker
+from linker.candidates.cache import CachedRanker
 from linker.evaluation import protocols
 from linker.ids import parse_gold
 from linker.metrics import paired_difference
@@ -84,7 +85,7 @@ def judge(
     right: dict[str, NDArray[np.float64]] = {}
     for order, keys in ORDERS.items():
         linker.generator._entry_rank = ranks(keys(kinds, times))
-        linker._cache.clear()
+        linker._cached = CachedRanker(linker.ranker)
         outcomes = list(protocols.strict(linker, development, 5))
         right[order] = np.array([outcome.rank == 1 for outcome in outcomes], float)
     texts = np.array([linker.normalize(outcome.mention.text) for outcome in outcomes])

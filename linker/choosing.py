@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from linker.dictionary import Dictionary
 from linker.linker import Linker
+from linker.types import Lookup
 
 FACTORS = (0.5, 1.0, 2.0, 4.0, 8.0)  # of λ; with more, characters decide alone
 LEAST, MOST, SHARE = (
@@ -32,7 +33,8 @@ class HeldOut:
 
     def right(self, linker: Linker) -> NDArray[np.bool_]:
         """Whether a linker over the smaller dictionary puts the concept of each name first."""
-        ranked = linker.generator.concepts([linker.normalize(name) for name in self.names], 1)
+        lookups = [Lookup.of(linker.normalize(name)) for name in self.names]
+        ranked = linker.generator.rank(lookups, 1, "concepts")
         return np.array(
             [
                 row in found.concepts

@@ -20,11 +20,12 @@ from linker import (
     Prediction,
     persistence,
 )
+from linker.candidates.agreement import Group
 from linker.ids import parse_gold
 from linker.options import PRESETS, changed, preset
 from linker.readers import mentions
 from linker.training.supervision import collect
-from linker.types import GoldGroup, Passage
+from linker.types import GoldGroup, Lookup, Passage
 
 
 @pytest.fixture(scope="module")
@@ -146,9 +147,9 @@ def test_the_mentions_of_a_document_agree(tmp_path: Path) -> None:
         lone.parts[0].best.score,
     )  # beta disease scores 1
     assert [c.concept_id for c in beta.parts[0].candidates] == ["X:2", "X:1"]
-    asked = [[("weak spine", ""), ("beta disease", "")], [("weak spine", "")]]
-    (named, _), (alone,) = model.names(asked, 2)
-    texts = lambda found: [model.generator.table.texts[row] for row in found[0]]  # noqa: E731
+    spine_, beta_ = Lookup.of("weak spine"), Lookup.of("beta disease")
+    (named, _), (alone,) = model.rank([Group([spine_, beta_], 2), Group([spine_], 2)], "names")
+    texts = lambda ranked: [model.generator.table.texts[row] for row in ranked.names]  # noqa: E731
     assert (texts(named), texts(alone)) == (
         ["weak spine 2", "weak spine 1"],
         ["weak spine 1", "weak spine 2"],
@@ -239,7 +240,7 @@ def test_a_k_beyond_the_dictionary_is_the_whole_of_it(model: Linker) -> None:
         assert len(every[0].parts[0].candidates) > 50
     normal = model.normalize("leukaemia")
     rows = [
-        next(model.names([[(normal, "")]], k))[0][0].tolist()
+        next(model.rank([Group([Lookup.of(normal)], k)], "names"))[0].names.tolist()
         for k in (len(model.generator.table), 10**20)
     ]
     assert rows[0] == rows[1]

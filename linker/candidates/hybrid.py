@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,9 @@ from linker.errors import LinkerError
 
 _WEIGHTS = 8_000_000  # sparse weights of queries that are held at once, zeros included, 32 MB
 _LARGEST = 1e30  # of λ, so that float32 holds the scores
+
+ENCODING = Lock()
+"""Held by the thread that encodes: encoders keep state, and one at a time uses all cores."""
 
 
 class HybridGenerator(Generator):
@@ -113,6 +117,11 @@ class HybridGenerator(Generator):
             self.bias[names],
             names if self.rows is None else self.rows[names],
         )
+
+    def weighted(self, factor: float) -> HybridGenerator:
+        """The generator with another λ, so many times what it is."""
+        weight = factor * self.sparse_weight
+        return HybridGenerator(self.sparse, self.encoder, self.dense, weight, self.bias, self.rows)
 
     def _best(
         self, vectors: Floats, weights: csr_matrix, k: int
@@ -214,7 +223,8 @@ class HybridGenerator(Generator):
 
 
 def _encode(encoder: Encoder, names: Sequence[str]) -> Floats:
-    vectors = encoder.encode(names)
+    with ENCODING:
+        vectors = encoder.encode(names)
     if not is_finite(vectors):
         raise LinkerError(
             "the dense encoder makes vectors that are not finite; its weights are damaged, train again"

@@ -29,6 +29,10 @@ class NameTable:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def concepts_of(self, row: int) -> NDArray[np.int32]:
+        """The rows of the concepts that a name stands for."""
+        return self.concepts[self.indptr[row] : self.indptr[row + 1]]
+
     def check(self, concepts: int, names: int) -> None:
         """Raise ValueError where the rows do not fit together, or stand for a concept or name beyond these numbers."""
         self.texts.check()

@@ -16,6 +16,7 @@ from linker.dictionary.hierarchy import Hierarchy
 from linker.errors import LinkerError
 from linker.matching import SYNONYM, relevance
 from linker.ranker.options import TrainingOptions
+from linker.types import Lookup
 
 _HYPERNYMS, _QUERIES = 1, 2  # keep the two random draws of an epoch apart
 
@@ -107,8 +108,8 @@ class ListMaker:
         wanted = options.top_k - int(
             options.top_k * options.dense_ratio
         )  # rounded as in the published code
-        ranked = sparse.names(self._texts, wanted + exclude_own)
-        found = zip(self._own, (rows.tolist() for rows, _ in ranked), strict=True)
+        ranked = sparse.rank(list(map(Lookup.of, self._texts)), wanted + exclude_own, "names")
+        found = zip(self._own, (one.names.tolist() for one in ranked), strict=True)
         self._sparse = [[row for row in rows if row != own][:wanted] for own, rows in found]
 
     def make(self, dense_rows: Integers) -> Lists:

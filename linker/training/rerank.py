@@ -31,7 +31,7 @@ from linker.training import losses
 from linker.training.checkpoints import Checkpoints
 from linker.training.loop import Batch, Epoch, Loss, Plan, run
 from linker.training.train import Material, Record, Run, flat
-from linker.types import Activity
+from linker.types import Activity, Lookup
 
 logger = logging.getLogger(__name__)
 
@@ -200,7 +200,7 @@ def _lists(
     for query, up, ranked in zip(
         queries,
         above,
-        first.concepts([query.text for query in queries], options.candidates),
+        first.rank([Lookup.of(query.text) for query in queries], options.candidates, "concepts"),
         strict=True,
     ):
         grades = [

@@ -35,6 +35,7 @@ from linker.training import train  # noqa: E402
 from linker.training.checkpoints import Interrupted  # noqa: E402
 from linker.training.loop import Step  # noqa: E402
 from linker.training.train import Material, Record, Run, fit  # noqa: E402
+from linker.types import Lookup  # noqa: E402
 
 HALF = 2**-12  # the most that half precision moves a number below 1
 HEADER = "id\tname\tsynonyms\tparents"
@@ -475,7 +476,7 @@ def test_training_ranks_what_it_was_trained_on(dictionary: Dictionary, loss: str
     def first(generator: HybridGenerator) -> list[str]:
         return [
             f"D:{ranked.concepts[0]}"
-            for ranked in generator.concepts([text for text, _ in mentions], 1)
+            for ranked in generator.rank([Lookup.of(text) for text, _ in mentions], 1, "concepts")
         ]
 
     options = {
@@ -685,7 +686,7 @@ def test_one_concept(tmp_path: Path, mentions: list[tuple[str, str]] | None) -> 
         ("rank", 1),
         ("rank", 2),
     ]
-    assert generator.concepts(["fewer"], 3)[0].concepts.tolist() == [0]
+    assert generator.rank([Lookup.of("fewer")], 3, "concepts")[0].concepts.tolist() == [0]
 
 
 def test_one_concept_with_one_name(tmp_path: Path) -> None:
