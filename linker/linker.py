@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from linker import files, persistence, registry
 from linker.candidates import agreement
 from linker.candidates.agreement import Group
+from linker.candidates.answers import Answers, Asked, Request, batches
 from linker.candidates.base import Generator, Ranked, Ranker, Unit
 from linker.candidates.cache import CachedRanker
 from linker.candidates.hybrid import HybridGenerator
@@ -34,7 +35,7 @@ from linker.text.mentions import Item, contexts, expanded, grouped
 from linker.text.normalize import normalize
 from linker.training import supervision
 from linker.training.settings import RunSettings
-from linker.types import Candidate, Document, Lookup, Mention, Part, Prediction
+from linker.types import Document, Lookup, Mention, Prediction
 from linker.version import install_hint
 
 if TYPE_CHECKING:
@@ -46,25 +47,6 @@ _HISTORY = "training.jsonl"
 
 Linked = tuple[Document | None, list[Prediction]]
 """A document, None for a loose mention, with the predictions of its mentions."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """Something to link, and what is wanted of it.
-
-    Raises:
-        LinkerError: k is below 1, or the threshold is no number.
-    """
-
-    item: Item
-    k: int = 5  # concepts for each part of a mention
-    threshold: float | None = None  # candidates with a lower score are left out
-
-    def __post_init__(self) -> None:
-        if self.k < 1:
-            raise LinkerError(f"k is {self.k}; expected: 1 or more")
-        if self.threshold != self.threshold:
-            raise LinkerError("the threshold is not a number; give one, or leave it out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +85,7 @@ class Linker:
         self.dictionary, self.ranker, self.options = dictionary, ranker, options
         self.seen, self.encoder, self.history = seen, encoder, list(history)
         self._corrections = corrections
-        self._cached = CachedRanker(ranker)
+        self._cached, self._answers = CachedRanker(ranker), Answers(dictionary)
 
     @property
     def generator(self) -> Generator:
@@ -299,21 +281,18 @@ class Linker:
             self._asked(document, mentions, definitions, k, threshold)
             for document, mentions, definitions in grouped(items, self.options.text, wanted)
         )
-        for batch in _batches(asked, batch_size):
-            yield from self._answers(batch)
+        for batch in batches(asked, batch_size):
+            yield from self._answer(batch)
 
     def answer(self, requests: Iterable[Request]) -> list[Linked]:
         """Link items in one batch, each with its own k and threshold, as each alone would be."""
         requests = list(requests)
         groups = grouped([request.item for request in requests], self.options.text)
-        return list(
-            self._answers(
-                [
-                    self._asked(*group, request.k, request.threshold)
-                    for group, request in zip(groups, requests, strict=True)
-                ]
-            )
-        )
+        asked = [
+            self._asked(*group, request.k, request.threshold)
+            for group, request in zip(groups, requests, strict=True)
+        ]
+        return list(self._answer(asked))
 
     def _asked(
         self,
@@ -322,35 +301,20 @@ class Linker:
         definitions: Mapping[str, str],
         k: int,
         threshold: float | None,
-    ) -> _Asked:
+    ) -> Asked:
         around = self.contexts(document, mentions)
         lookups = [
             self._lookups(mention, definitions, context)
             for mention, context in zip(mentions, around, strict=True)
         ]
-        return _Asked(document, lookups, k, threshold)
+        return Asked(document, lookups, k, threshold)
 
-    def _answers(self, batch: Sequence[_Asked]) -> Iterator[Linked]:
+    def _answer(self, batch: Sequence[Asked]) -> Iterator[Linked]:
+        """The predictions of each item, whose lookups are ranked in one batch."""
         groups = [group for asked in batch for group in asked.groups]
-        ranked = itertools.chain.from_iterable(self.rank(groups, "concepts"))
+        rankings = itertools.chain.from_iterable(self.rank(groups, "concepts"))
         for asked in batch:
-            yield (
-                asked.document,
-                [self._prediction(lookups, ranked, asked.threshold) for lookups in asked.lookups],
-            )
-
-    def _prediction(
-        self, lookups: Sequence[Lookup], ranked: Iterator[Ranked], threshold: float | None
-    ) -> Prediction:
-        """The prediction of a mention, given what is looked up for it and the rankings, in order."""
-        spans = lookups[0].mention.spans if len(lookups) == 1 else ()
-        parts = []
-        for lookup in lookups:
-            candidates = self._candidates(next(ranked))
-            if threshold is not None:
-                candidates = tuple(c for c in candidates if c.score >= threshold)
-            parts.append(Part(lookup.text, lookup.expanded, spans, candidates, nil=not candidates))
-        return Prediction(lookups[0].mention, tuple(parts))
+            yield asked.document, self._answers.predictions(asked, rankings)
 
     def restricted(self, namespaces: Iterable[str]) -> Linker:
         """The linker that answers with concepts of these CURIE prefixes only (all where empty); the rest of it is shared.
@@ -410,23 +374,6 @@ class Linker:
             unit: what is ranked.
         """
         return agreement.rank(self._cached, groups, unit, self.options.text.document_weight)
-
-    def _candidates(self, ranked: Ranked) -> tuple[Candidate, ...]:
-        ids, names, preferred = (
-            self.dictionary.ids,
-            self.dictionary.names,
-            self.dictionary.preferred_name,
-        )
-        parts = (ranked.scores, ranked.sparse, ranked.dense)
-        scores = [  # float32 holds no more than six digits
-            [None] * len(ranked) if part is None else [round(v, 6) for v in part.tolist()]
-            for part in parts
-        ]
-        rows = zip(ranked.concepts.tolist(), ranked.entries.tolist(), *scores, strict=True)
-        return tuple(
-            Candidate(ids[concept], preferred(concept), names[entry], *of_it)
-            for concept, entry, *of_it in rows
-        )
 
     def save(self, folder: files.Pathlike) -> None:
         """Write the model folder; one that stood there is replaced at the end."""
@@ -516,24 +463,6 @@ class Linker:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """An item as it is looked up, and what is wanted of it."""
-
-    document: Document | None  # None for a loose mention
-    lookups: Sequence[Sequence[Lookup]]  # of each of its mentions
-    k: int
-    threshold: float | None
-
-    @property
-    def groups(self) -> list[Group]:
-        """What is ranked together: the whole of a document, each part of a loose mention alone."""
-        lookups = list(itertools.chain.from_iterable(self.lookups))
-        if self.document:
-            return [Group(lookups, self.k)]
-        return [Group([lookup], self.k) for lookup in lookups]
-
-
 def normal_form(options: LinkerOptions, corrections: Mapping[str, str]) -> Callable[[str], str]:
     """What gives the form by which a linker with these options and corrections looks a name up."""
     return partial(_normal_form, options=options, corrections=_normalized(corrections, options))
@@ -593,16 +522,3 @@ def _table(dictionary: Dictionary, form: Callable[[str], str]) -> NameTable:
             "no name of the dictionary is left once normalised; check normalize.punctuation and the dictionary"
         )
     return table
-
-
-def _batches(items: Iterable[_Asked], mentions: int) -> Iterator[list[_Asked]]:
-    """Items that hold at least so many mentions together."""
-    batch, size = [], 0
-    for asked in items:
-        batch.append(asked)
-        size += max(1, len(asked.lookups))  # documents without mentions take memory too
-        if size >= mentions:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch

@@ -448,7 +448,9 @@ def test_a_changed_weight(
     weight: object,
 ) -> None:
     fit(generator, material, dictionary, CONTEXTS, how(epochs=1))[0].save(tmp_path)
-    (tmp_path / "rerank" / "rerank.json").write_text(json.dumps({"weight": weight}), encoding="utf-8")
+    (tmp_path / "rerank" / "rerank.json").write_text(
+        json.dumps({"weight": weight}), encoding="utf-8"
+    )
     with pytest.raises(
         LinkerError, match=r"rerank\.json: weight is .*; expected: a number; train again"
     ):
