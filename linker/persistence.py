@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from linker import files
 from linker.errors import LinkerError, shorten
-from linker.files import replacing
+from linker.files import replacing, verified
 from linker.version import VERSION
 
 FORMAT_VERSION = 1
@@ -143,22 +143,26 @@ def save_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
         np.save(folder / f"{name}.npy", values, allow_pickle=False)
 
 
-def halved(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Numbers rounded to the 11 bits of half precision, still as float32; as they were where one is too large for it."""
+def to_fp16(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Round numbers to the 11 bits of half precision; they stay float32.
+
+    Returns:
+        The rounded numbers, or the same ones where one of them is too large for half precision.
+    """
     with np.errstate(over="ignore"):
         half = np.asarray(values, np.float16)
     return np.asarray(half, np.float32) if np.isfinite(half).all() else values
 
 
-def narrow(values: NDArray[np.float32]) -> NDArray[Any]:
-    """Numbers to save: in half precision where nothing is lost by it, as with what `halved` gives."""
+def to_storage(values: NDArray[Any]) -> NDArray[Any]:
+    """The numbers as they are saved: float16 where nothing is lost by it, else as they are."""
     with np.errstate(over="ignore"):
         half = np.asarray(values, np.float16)
     return half if np.array_equal(half, values) else values
 
 
-def widened(values: NDArray[Any]) -> NDArray[Any]:
-    """What `narrow` was given, of what was saved."""
+def from_storage(values: NDArray[Any]) -> NDArray[Any]:
+    """Numbers that `to_storage` gave, as float32."""
     return np.asarray(values, np.float32) if values.dtype == np.float16 else values
 
 
@@ -258,28 +262,64 @@ def saving(path: files.Pathlike, kind: str, config: Mapping[str, object]) -> Ite
         save_json(folder / MANIFEST, {"sha256": sums})
 
 
-def load(path: files.Pathlike, kind: str, read: Callable[[Path, dict[str, Any]], _Value]) -> _Value:
-    """Check a saved folder against its manifest and version, and read it: all of one save, also while others replace it.
+def load(
+    path: files.Pathlike,
+    kind: str,
+    read: Callable[[Path, dict[str, Any]], _Value],
+    *,
+    trust: bool = True,
+) -> _Value:
+    """Check a saved folder against its manifest and version, and read it.
+
+    All of it is of one save, also while others replace the folder.
 
     Args:
-        read: makes the value out of the folder and its `config.json`. The folder's name is good for the time of the call.
+        path: the folder.
+        kind: what it must hold ("model", "dictionary").
+        read: makes the value out of the folder and its `config.json`. The folder's name is good
+            for the time of the call.
+        trust: whether the checksum of a large file may be remembered from an earlier check.
 
     Raises:
-        LinkerError: the folder is absent, of another kind or version, or a file of it is missing, changed, or not in the manifest.
+        LinkerError: the folder is absent, of another kind or version, or a file of it is missing,
+            changed, or not in the manifest.
     """
     folder = Path(path)
+
+    def check_and_read(folder: Path) -> _Value:
+        return read(folder, _checked(folder, kind, trust))
+
     for _ in range(_ATTEMPTS):
         replacing.restore(folder.resolve())
-        if read_once := _attempt(folder, kind, read):
+        if read_once := _attempt(folder, check_and_read):
             return read_once[0]
     raise LinkerError(
         f"{folder}: was replaced {_ATTEMPTS:,} times while it was read; stop what writes it"
     )
 
 
-def _attempt(
-    path: Path, kind: str, read: Callable[[Path, dict[str, Any]], _Value]
-) -> tuple[_Value] | None:
+def verify(path: files.Pathlike, kind: str) -> tuple[int, int]:
+    """Check every file of a saved folder against its manifest, whatever is remembered of it.
+
+    Args:
+        path: the folder.
+        kind: what it must hold ("model", "dictionary").
+
+    Returns:
+        The number of files that were checked, and of their bytes.
+
+    Raises:
+        LinkerError: as for `load`.
+    """
+
+    def count(folder: Path, config: Mapping[str, Any]) -> tuple[int, int]:
+        names = _own_files(folder) - {MANIFEST}
+        return len(names), sum((folder / name).stat().st_size for name in names)
+
+    return load(path, kind, count, trust=False)
+
+
+def _attempt(path: Path, read: Callable[[Path], _Value]) -> tuple[_Value] | None:
     """What `read` makes of a folder; None where another was put in its place meanwhile."""
     with contextlib.ExitStack() as stack:
         try:
@@ -288,7 +328,7 @@ def _attempt(
             folder = path
         before = replacing.state(folder)
         try:
-            value = read(folder, _checked(folder, kind))
+            value = read(folder)
         except Exception as error:  # whatever comes of files that are being removed
             if replacing.state(path) != before:
                 return None
@@ -310,7 +350,7 @@ def _is_there(folder: Path) -> bool:
     return bool(names) and all((folder / name).is_file() for name in names)
 
 
-def _checked(folder: Path, kind: str) -> dict[str, Any]:
+def _checked(folder: Path, kind: str, trust: bool) -> dict[str, Any]:
     """The configuration of a folder whose files are those of its manifest."""
     if not (folder / CONFIG).is_file():
         hint = (
@@ -331,11 +371,11 @@ def _checked(folder: Path, kind: str) -> dict[str, Any]:
         raise LinkerError(
             f"{folder}: this folder holds a {shorten(repr(config.get('kind')))}, a {kind} was expected"
         )
-    _check(folder)
+    _check(folder, trust)
     return cast(dict[str, Any], config)
 
 
-def _check(folder: Path) -> None:
+def _check(folder: Path, trust: bool) -> None:
     manifest = load_json(folder / MANIFEST)
     sums = manifest.get("sha256") if isinstance(manifest, dict) else None
     if not isinstance(sums, dict):
@@ -350,7 +390,7 @@ def _check(folder: Path) -> None:
             raise LinkerError(
                 f"{path}: named in {MANIFEST} but missing; the folder is incomplete, train or save it again"
             )
-        if files.sha256(path) != expected:
+        if not verified.has_checksum(path, expected, trust=trust):
             raise LinkerError(
                 f"{path}: differs from its checksum in {MANIFEST}; the file was changed or damaged, train or save it again"
             )

@@ -20,12 +20,13 @@ pytest.importorskip("accelerate")
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, files, persistence  # noqa: E402
+from linker.candidates.agreement import Group  # noqa: E402
 from linker.evaluation import protocols  # noqa: E402
 from linker.linker import Seen  # noqa: E402
 from linker.options import PRESETS, changed  # noqa: E402
 from linker.readers import mentions as readers  # noqa: E402
 from linker.training.settings import RunSettings  # noqa: E402
-from linker.types import Candidate, Document, GoldGroup, Passage  # noqa: E402
+from linker.types import Candidate, Document, GoldGroup, Lookup, Passage  # noqa: E402
 
 QUERIES = [
     "breast cancers",
@@ -742,7 +743,7 @@ def test_a_second_stage_reads_the_sentence(
     assert phases == [("rank", 1), ("rank-rerank", 1), ("rank-rerank", 2)]
     assert reranking.best_epoch == 1
     read: list[str] = []
-    encoder: Any = reranking.reranker.encoder  # type: ignore[union-attr]
+    encoder: Any = reranking.ranker.encoder  # type: ignore[attr-defined]
     original = encoder.encode
     monkeypatch.setattr(
         encoder, "encode", lambda texts, **others: read.extend(texts) or original(texts, **others)
@@ -764,9 +765,9 @@ def test_a_second_stage_reads_no_concept_that_may_not_be_answered(
     reranking: Linker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = np.arange(len(reranking.dictionary)) % 2 == 0
-    some, read = reranking._with(reranking.generator.among(wanted)), []
+    some, read = reranking._behind(reranking.generator.among(wanted)), []
     monkeypatch.setattr(
-        some.reranker, "read", lambda query, context, concept, entry: read.append(concept) or "text"
+        some.ranker, "read", lambda query, context, concept, entry: read.append(concept) or "text"
     )
     found = {
         c.concept_id for c in next(iter(some.link(["breast cancer"], k=4))).parts[0].candidates
@@ -817,8 +818,11 @@ def test_parts_of_a_composite_share_their_context(reranking: Linker) -> None:
     prediction = next(iter(reranking.link([document], k=2)))
     assert [part.text for part in prediction.parts] == ["breast cancer", "ovarian cancer"]
     around = "family with breast and ovarian cancer was seen"
-    (alone,) = reranking._rank([[(part.text, around) for part in prediction.parts]], 2)
-    assert [part.candidates for part in prediction.parts] == alone
+    alone = Group([Lookup.of(part.text, around) for part in prediction.parts], 2)
+    (ranked,) = reranking.rank([alone], "concepts")
+    assert [[c.concept_id for c in part.candidates] for part in prediction.parts] == [
+        [reranking.dictionary.ids[row] for row in one.concepts] for one in ranked
+    ]
 
 
 def test_a_model_of_before_the_second_stage(saved: Path, model: Linker, tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from linker.evaluation.protocols import biosyn_queries
 from linker.options import changed
 from linker.text.mentions import grouped
 from linker.training.settings import RunSettings
+from linker.types import Lookup
 
 DEPTH = 60
 SCALE = 20  # what training multiplies cosines by; the weights are in these units
@@ -154,7 +155,8 @@ def queried(linker: Linker, queries: Sequence[str]) -> dict[str, Query]:
     table = generator.table
     answers = {}
     weights = generator.sparse.encoder.encode(queries)
-    for i, (rows, scores) in enumerate(generator.names(queries, DEPTH)):
+    for i, one in enumerate(generator.rank([Lookup.of(q) for q in queries], DEPTH, "names")):
+        rows, scores = one.names, one.scores
         concepts = [
             frozenset(ids[c] for c in table.concepts[table.indptr[r] : table.indptr[r + 1]])
             for r in rows

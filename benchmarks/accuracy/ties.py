@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.lib import results
 from benchmarks.lib.data import TITLES, documents, locate, medic
 from linker import Dictionary, Linker
+from linker.candidates.cache import CachedRanker
 from linker.evaluation import protocols
 from linker.ids import parse_gold
 from linker.metrics import paired_difference
@@ -73,7 +74,7 @@ def evaluate(
     right: dict[str, NDArray[np.float64]] = {}
     for order, values in ranks(linker.dictionary).items():
         linker.generator._entry_rank = values
-        linker._cache.clear()
+        linker._cached = CachedRanker(linker.ranker)
         outcomes = list(protocols.strict(linker, development, 5))
         right[order] = np.array([outcome.rank == 1 for outcome in outcomes], float)
     texts = np.array([linker.normalize(outcome.mention.text) for outcome in outcomes])

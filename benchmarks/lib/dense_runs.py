@@ -29,6 +29,7 @@ from linker.encoders.trainable import pick_device, settle
 from linker.evaluation import breakdown, protocols, report
 from linker.options import changed
 from linker.training.settings import RunSettings
+from linker.types import Lookup
 
 KS = (1, 5, 20)
 EXAMPLE = "B-cell non-Hodgkins lymphomas", "MESH:D016393"  # BCNH, Table 2
@@ -178,7 +179,9 @@ def _figures(
         "precision": settle(device, options.training.precision),  # what auto meant
         "history": model.history,
         "norms": norms(model),
-        "second_stage_times_slower": slower(model, test) if model.reranker else None,
+        "second_stage_times_slower": slower(model, test)
+        if model.ranker is not model.generator
+        else None,
         "example": example(model),
         "ranks": ranks,
         "unseen": unseen,
@@ -219,11 +222,10 @@ def slower(model: Linker, items: list[Any]) -> float:
     On every fifth document; the median of three pairs.
     """
     ratios, items = [], items[::5]
-    parts = model.dictionary, model.generator, model.options, model.seen, {}, model.encoder
     for _ in range(3):
         seconds = []
-        for reranker in (None, model.reranker):
-            alone = Linker(*parts, reranker=reranker)
+        for ranker in (model.generator, model.ranker):
+            alone = Linker(model.dictionary, ranker, model.options, model.seen, {}, model.encoder)
             start = time.perf_counter()
             list(alone.link(items))
             seconds.append(time.perf_counter() - start)
@@ -243,7 +245,7 @@ def norms(model: Linker) -> dict[str, Any] | None:
     names, hierarchy = model.dictionary, model.dictionary.hierarchy
     row_of = {text: row for row, text in enumerate(model.generator.table.texts)}
     preferred = [row_of[model.normalize(names.preferred_name(row))] for row in range(len(names))]
-    length = np.linalg.norm(vectors, axis=1)[preferred]
+    length = np.linalg.norm(vectors.astype(np.float32), axis=1)[preferred]
     pairs = [
         (child, parent)
         for child in range(len(names))
@@ -271,7 +273,8 @@ def example(model: Linker) -> list[tuple[str, int]]:
         for parents in names.hierarchy.parents(names.rows(identifier))
         for parent in {*parents.tolist()} - names.hierarchy.top
     }
-    rows = next(iter(model.generator.names([model.normalize(EXAMPLE[0])], 10)))[0].tolist()
+    lookup = Lookup.of(model.normalize(EXAMPLE[0]))
+    rows = model.generator.rank([lookup], 10, "names")[0].names.tolist()
     ids = [
         {names.ids[c] for c in table.concepts[table.indptr[row] : table.indptr[row + 1]]}
         for row in rows

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
-from linker.candidates.dense import top_k
+from linker.candidates.index import ExactIndex
 from linker.dictionary.classes import Classes
 from linker.encoders.options import WordsOptions
 from linker.encoders.words import WordVectors, dictionary_names, marked, read_texts, tokens, unit
@@ -72,7 +72,7 @@ def related(encode: Encode) -> dict[str, float]:
 
 def nearest(encode: Encode, mention: str, names: Sequence[str], k: int) -> list[int]:
     """The places of the names that are nearest to a mention, the nearest first."""
-    (rows,), _ = top_k(unit(encode([mention])), unit(encode(names)), k)
+    rows = ExactIndex(unit(encode(names))).search(unit(encode([mention])), k).rows
     return [int(row) for row in rows]
 
 

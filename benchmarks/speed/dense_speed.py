@@ -50,6 +50,7 @@ from linker.evaluation.protocols import biosyn_queries
 from linker.options import PRESETS
 from linker.text.mentions import grouped
 from linker.training.settings import RunSettings
+from linker.types import Lookup
 
 PRESET = PRESETS["paper-biosyn"]
 OPTIONS = PRESET.transformer
@@ -176,7 +177,7 @@ def linking(setting: Setting, sizes: Sizes) -> dict[str, Any]:
     for _ in range(sizes.rounds):
         sample = draw.sample(setting.queries, sizes.mentions)
         generator = HybridGenerator(sparse, TransformerEncoder.create(OPTIONS), vectors, WEIGHT)
-        generator.names(["warm"], TOP)
+        generator.rank([Lookup.of("warm")], TOP, "names")
         seconds, mine = timed(lambda generator=generator: ranked(generator, setting.queries))
         speeds["ours"].append(len(setting.queries) / seconds)
         for name, way in (("full", full), ("lean", lean)):
@@ -255,8 +256,10 @@ def ranked(generator: HybridGenerator, queries: list[list[str]]) -> dict[str, To
     """Our TOP names of each distinct query."""
     distinct = list(dict.fromkeys(itertools.chain(*queries)))
     return {
-        q: (rows.tolist(), scores.tolist())
-        for q, (rows, scores) in zip(distinct, generator.names(distinct, TOP), strict=True)
+        q: (one.names.tolist(), one.scores.tolist())
+        for q, one in zip(
+            distinct, generator.rank([Lookup.of(q) for q in distinct], TOP, "names"), strict=True
+        )
     }
 
 

@@ -52,6 +52,7 @@ def measure_biosyn(inputs: Path) -> dict[str, Any]:
 def measure_ours(inputs: Path) -> dict[str, Any]:
     """A saved model: names ranked in batches, repeated mentions once."""
     from linker import Linker
+    from linker.types import Lookup
 
     data = json.loads(inputs.read_text(encoding="utf-8"))
     linker = Linker.load(data["model"])
@@ -61,13 +62,9 @@ def measure_ours(inputs: Path) -> dict[str, Any]:
     distinct = list(dict.fromkeys(data["queries"]))
     ranked = {}
     for at in range(0, len(distinct), 256):
-        ranked |= dict(
-            zip(
-                distinct[at : at + 256],
-                linker.generator.names(distinct[at : at + 256], K),
-                strict=True,
-            )
-        )
+        queries = distinct[at : at + 256]
+        answers = linker.generator.rank([Lookup.of(q) for q in queries], K, "names")
+        ranked |= {q: (one.names, one.scores) for q, one in zip(queries, answers, strict=True)}
     seconds = time.perf_counter() - start
     held = peak()
     found = [

@@ -17,6 +17,7 @@ from linker.cli.encoders import encoders
 from linker.cli.evaluate import evaluate
 from linker.cli.link import link
 from linker.cli.train import train
+from linker.cli.verify import verify
 from linker.cli.words import words
 from linker.errors import LinkerError, shown
 from linker.version import VERSION
@@ -48,7 +49,7 @@ def cli() -> None:
     """
 
 
-for _command in (train, link, evaluate, dictionary, encoders, words):
+for _command in (train, link, evaluate, dictionary, encoders, words, verify):
     cli.add_command(_command)
 
 

@@ -213,7 +213,7 @@ class WordVectors:
     def halved(self) -> WordVectors:
         """The same in half precision, in which a model keeps them."""
         return WordVectors(
-            self.words, persistence.halved(self.vectors), self.subwords, self.buckets
+            self.words, persistence.to_fp16(self.vectors), self.subwords, self.buckets
         )
 
     def write(self, folder: Path) -> None:
@@ -221,7 +221,7 @@ class WordVectors:
         columns = Strings.of(self.words).arrays("word")
         persistence.save_arrays(
             folder,
-            {**columns, "vectors": persistence.narrow(self.vectors), "buckets": self.buckets},
+            {**columns, "vectors": persistence.to_storage(self.vectors), "buckets": self.buckets},
         )
         how = self.subwords
         persistence.save_json(
@@ -240,7 +240,7 @@ class WordVectors:
             words = list(Strings.from_arrays(arrays, "word"))
             return cls(
                 words,
-                persistence.widened(arrays["vectors"]),
+                persistence.from_storage(arrays["vectors"]),
                 how and Subwords(**how),
                 arrays["buckets"],
             )

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from linker import matching
+from linker.candidates.agreement import Group
 from linker.errors import LinkerError
 from linker.linker import Linker
 from linker.matching import Resolve
 from linker.text.biosyn import biosyn_parts
 from linker.text.mentions import grouped
-from linker.types import Candidate, Document, Gold, Mention, Prediction
+from linker.types import Candidate, Document, Gold, Lookup, Mention, Prediction
 
 PROTOCOLS = ("strict", "biosyn")
 _BATCH = 1024
-_Annotated = tuple[Mention, list[tuple[str, str]]]
-"""A mention, and the names to look up for it, each with its context."""
+_Annotated = tuple[Mention, list[Lookup]]
+"""A mention, and what is looked up for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def biosyn(linker: Linker, items: Iterable[Mention | Document], k: int) -> Itera
     for document, mentions, definitions in grouped(items, linker.options.text):
         around = linker.contexts(document, mentions)
         annotated = [
-            (m, [(query, context) for query in biosyn_queries(linker, m, definitions)])
+            (m, [Lookup(m, q, None, q, context) for q in biosyn_queries(linker, m, definitions)])
             for m, context in zip(mentions, around, strict=True)
             if m.gold
         ]
@@ -99,27 +101,27 @@ def biosyn_queries(linker: Linker, mention: Mention, definitions: Mapping[str, s
 def _outcomes(linker: Linker, batch: Sequence[Sequence[_Annotated]], k: int) -> Iterator[Outcome]:
     """Rank names for the mentions of each document, and find the first that is right."""
     table, dictionary = linker.generator.table, linker.dictionary
-    groups = [[query for _, parts in document for query in parts] for document in batch]
-    for document, rankings in zip(batch, linker.names(groups, k), strict=True):
-        ranked = iter(rankings)
+    groups = [Group([lookup for _, parts in document for lookup in parts], k) for document in batch]
+    for document, ranked in zip(batch, linker.rank(groups, "names"), strict=True):
+        rankings = iter(ranked)
         for mention, parts in document:
             ids: list[list[frozenset[str]]] = []
             best: list[Candidate | None] = []
-            for _ in parts:
-                rows, scores = next(ranked)
-                concepts = [
-                    table.concepts[table.indptr[r] : table.indptr[r + 1]].tolist() for r in rows
-                ]
-                ids.append([frozenset(dictionary.ids[c] for c in row) for row in concepts])
+            for names in itertools.islice(rankings, len(parts)):
+                ids.append(
+                    [
+                        frozenset(dictionary.ids[c] for c in table.concepts_of(row))
+                        for row in names.names.tolist()
+                    ]
+                )
                 best.append(None)
-                if concepts:
-                    first = min(concepts[0], key=dictionary.id_rank.__getitem__)
-                    name = table.texts[int(rows[0])]
+                if len(names):
+                    first = int(names.concepts[0])
                     best[-1] = Candidate(
                         dictionary.ids[first],
                         dictionary.preferred_name(first),
-                        name,
-                        float(scores[0]),
+                        table.texts[int(names.names[0])],
+                        float(names.scores[0]),
                     )
             rank = matching.biosyn_rank(ids, mention.gold or (), dictionary.resolve)
             yield Outcome(mention, rank or 0, tuple(best))

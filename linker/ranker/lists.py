@@ -9,12 +9,13 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.candidates.base import Floats, Integers
+from linker.candidates.index import Floats, Integers
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.hierarchy import Hierarchy
 from linker.matching import SYNONYM, relevance
 from linker.ranker.options import TrainingOptions
+from linker.types import Lookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +99,8 @@ class ListMaker:
         wanted = options.top_k - int(
             options.top_k * options.dense_ratio
         )  # rounded as in the published code
-        ranked = sparse.names(self._texts, wanted + exclude_own)
-        found = zip(self._own, (rows.tolist() for rows, _ in ranked), strict=True)
+        ranked = sparse.rank(list(map(Lookup.of, self._texts)), wanted + exclude_own, "names")
+        found = zip(self._own, (one.names.tolist() for one in ranked), strict=True)
         self._sparse = [[row for row in rows if row != own][:wanted] for own, rows in found]
 
     def make(self, dense_rows: Integers) -> Lists:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linker import persistence
-from linker.candidates.base import Floats
+from linker.candidates.index import Floats
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import Encoder, is_unit
@@ -120,7 +120,7 @@ class TrainingData:
 
         weight = np.float32(options.frequency_weight / options.scale(is_unit(encoder)))
         if vectors is None:
-            vectors = persistence.halved(encoder.encode(list(self.indexed.table.texts)))
+            vectors = persistence.to_fp16(encoder.encode(list(self.indexed.table.texts)))
         return HybridGenerator(
             self.indexed, encoder, vectors, sparse_weight, weight * self.frequency
         )

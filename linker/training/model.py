@@ -10,8 +10,9 @@ import numpy as np
 from accelerate.utils import gather_object
 
 from linker import persistence
-from linker.candidates.base import Floats
+from linker.candidates.base import Ranker
 from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.index import Floats
 from linker.encoders.base import PROBE, is_unit
 from linker.encoders.trainable import Precision, TrainableEncoder, checksum
 from linker.errors import LinkerError
@@ -83,6 +84,14 @@ class ModelInTraining:
         vectors = self.indexed_vectors()
         return self.data.generator(self.encoder, sparse_weight, self.options.training, vectors)
 
+    def ranker_of_all_names(self) -> Ranker:
+        """Index the names, and put the second stage, where there is one, behind the first."""
+        generator = self.generator("fp32")
+        if self.reranker is None:
+            return generator
+        self.reranker.encoder.precision = "fp32"
+        return self.reranker.behind(generator, self.data.extended)
+
     def parameter_groups(self, learning_rate: float) -> list[dict[str, Any]]:
         """Give the encoder's parameters, then λ, which has its own learning rate and no decay."""
         options = self.options.training
@@ -127,7 +136,7 @@ class ModelInTraining:
             self._vectors = None  # before the new ones take their memory
             show = self.settings.progress and self.share.start in (None, 0)
             vectors = self.encode(list(self.data.indexed.table.texts), show)
-            self._vectors = weights, persistence.halved(vectors)
+            self._vectors = weights, persistence.to_fp16(vectors)
         return self._vectors[1]
 
     def check(self, epoch: int) -> Mapping[str, float]:

@@ -21,10 +21,9 @@ from dataclasses import dataclass
 
 from accelerate import Accelerator
 
-from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.base import Ranker
 from linker.encoders.base import Encoder
 from linker.encoders.trainable import TrainableEncoder
-from linker.ranker.rerank import Reranker
 from linker.training import start
 from linker.training.checkpoints import Checkpoints
 from linker.training.data import TrainingData
@@ -41,10 +40,9 @@ from linker.types import Activity
 class Trained:
     """What a training gives."""
 
-    generator: HybridGenerator
-    reranker: Reranker | None  # the second stage, where the options want one
+    ranker: Ranker  # of all names, with a second stage where the options want one
     history: list[Record]  # one record for each epoch
-    encoder: Encoder  # of the generator; its options name a pretrained model, not its place
+    encoder: Encoder  # of the names; its options name a pretrained model, not its place
 
 
 def train(
@@ -67,7 +65,7 @@ def train(
     if options.rerank.epochs:
         rerank.check(encoder, options.rerank, data)
     if not isinstance(encoder, TrainableEncoder):
-        return Trained(start.untrained(encoder, data, options.training), None, [], encoder)
+        return Trained(start.untrained(encoder, data, options.training), [], encoder)
 
     accelerator, options = start.place(encoder, options)
     if not settings.resume and accelerator.is_main_process:
@@ -80,9 +78,7 @@ def train(
         if phase is not None:
             history += _run(phase, accelerator, settings)
             model.has_history = True
-    if model.reranker is not None:
-        model.reranker.encoder.precision = "fp32"
-    return Trained(model.generator("fp32"), model.reranker, history, encoder)
+    return Trained(model.ranker_of_all_names(), history, encoder)
 
 
 def _run(phase: Phase, accelerator: Accelerator, settings: RunSettings) -> list[Record]:

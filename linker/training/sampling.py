@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.candidates.base import Integers
+from linker.candidates.index import Integers
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.classes import Classes, Floats, Rows, bags
 from linker.errors import LinkerError

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linker.candidates.base import Generator
 from linker.dictionary import Dictionary
 from linker.training.randomness import Stream, rng
+from linker.types import Lookup
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -24,7 +25,8 @@ SHARE = 0.2  # of the names that may be held out, at most
 class Trialled(Protocol):
     """What is tried: a linker."""
 
-    generator: Generator
+    @property
+    def generator(self) -> Generator: ...
 
     def normalize(self, text: str) -> str: ...
 
@@ -46,8 +48,8 @@ class HeldOut:
 
     def right(self, linker: Trialled) -> NDArray[np.bool_]:
         """Whether a linker over the smaller dictionary puts the concept of each name first."""
-        queries = [linker.normalize(name) for name in self.names]
-        rankings = linker.generator.concepts(queries, 1)
+        lookups = [Lookup.of(linker.normalize(name)) for name in self.names]
+        rankings = linker.generator.rank(lookups, 1, "concepts")
         pairs = zip(self.concepts.tolist(), rankings, strict=True)
         return np.array([row in ranked.concepts for row, ranked in pairs], bool)
 

@@ -12,7 +12,7 @@ from linker import Dictionary, Linker, LinkerError, Mention
 from linker.evaluation import protocols
 from linker.ids import parse_gold
 from linker.readers import mentions
-from linker.types import Document, Passage
+from linker.types import Document, Lookup, Passage
 
 
 def annotated(text: str, gold: str) -> Mention:
@@ -26,8 +26,8 @@ def ranks(
 
 
 def test_the_hand_made_ranking_is_what_it_says(tiny: Linker) -> None:
-    ((rows, _),) = tiny.generator.names(["abcd"], 4)
-    assert [tiny.generator.table.texts[int(row)] for row in rows] == [
+    (ranked,) = tiny.ranker.rank([Lookup.of("abcd")], 4, "names")
+    assert [tiny.generator.table.texts[int(row)] for row in ranked.names] == [
         "abcd",
         "abcde",
         "abcd like",

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linker import Dictionary
-from linker.candidates.base import Floats, Generator, Hits, Integers
+from linker.candidates.base import Generator
+from linker.candidates.index import Floats, Hits, Integers
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
 from linker.ranker.lists import ListMaker, Lists, Query

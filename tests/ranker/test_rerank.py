@@ -15,7 +15,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 
 from linker import Dictionary, persistence  # noqa: E402
-from linker.candidates.base import Ranked  # noqa: E402
+from linker.candidates.base import Ranked, Unit  # noqa: E402
 from linker.candidates.hybrid import HybridGenerator  # noqa: E402
 from linker.candidates.sparse import SparseGenerator  # noqa: E402
 from linker.encoders.cross import CrossEncoder  # noqa: E402
@@ -25,6 +25,7 @@ from linker.encoders.transformer import TransformerEncoder  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.ranker.options import RerankOptions  # noqa: E402
 from linker.ranker.rerank import Reranker  # noqa: E402
+from linker.types import Lookup  # noqa: E402
 
 NAMES = """id\tname\tsynonyms\tparents
 D:0\tDisease\tIllness\t
@@ -63,6 +64,13 @@ class Knowing:
         ).reshape(-1, 1)
 
 
+def ask(
+    made: Any, asked: Sequence[tuple[str, str]], k: int, unit: Unit = "concepts"
+) -> list[Ranked]:
+    """Rank names, each with the words around it."""
+    return made.rank([Lookup.of(*pair) for pair in asked], k, unit)
+
+
 class Ranking:
     """Stands for a first stage: always the same ranking, of concepts or of names."""
 
@@ -73,26 +81,30 @@ class Ranking:
         names: Sequence[tuple[str, float]] = (),
     ) -> None:
         self.table, self.asked = dictionary.table(str.lower), []
-        rows, scores = (
-            [row for row, _ in concepts],
-            np.array([score for _, score in concepts], np.float32),
-        )
-        entries = [list(dictionary.name_concept).index(row) for row in rows]  # preferred names
-        self.ranked = Ranked(
-            np.array(rows, np.int32), np.array(entries, np.int32), scores, scores / 2, scores / 4
-        )
         texts = list(self.table.texts)
-        self.hits = (
-            np.array([texts.index(name) for name, _ in names], np.int32),
-            np.array([score for _, score in names], np.float32),
-        )
+        owners = list(dictionary.name_concept)
+        entries = [owners.index(row) for row, _ in concepts]  # preferred names
+        rows = [texts.index(dictionary.names[entry].lower()) for entry in entries]
+        self.ranked = {
+            "concepts": ranking(rows, [row for row, _ in concepts], entries, concepts),
+            "names": ranking([texts.index(name) for name, _ in names], names, names, names),
+        }
 
-    def concepts(self, queries: Sequence[str], k: int) -> list[Ranked]:
-        self.asked.append((len(queries), k))
-        return [self.ranked[:k] if query else self.ranked[:0] for query in queries]
+    def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
+        self.asked.append((len(lookups), k))
+        return [self.ranked[unit][: k if lookup.normalized else 0] for lookup in lookups]
 
-    def names(self, queries: Sequence[str], k: int) -> list[tuple[Any, Any]]:
-        return [(self.hits[0][:k], self.hits[1][:k]) for _ in queries]
+
+def ranking(
+    names: Sequence[int],
+    concepts: Sequence[Any],
+    entries: Sequence[Any],
+    scored: Sequence[tuple[Any, float]],
+) -> Ranked:
+    """Answers with their scores; the parts of a score are its half and its quarter."""
+    scores = np.array([score for _, score in scored], np.float32)
+    columns = (np.array(names, np.int32), np.array(concepts), np.array(entries))
+    return Ranked(*columns, scores, scores / 2, scores / 4)
 
 
 def reranker(
@@ -125,7 +137,7 @@ def test_concepts_lose_what_they_read_worse_than_the_best(dictionary: Dictionary
     """Scores of the second stage 0, 3 and 1: by a tenth of the distance to 3."""
     first = Ranking(dictionary, [(5, 0.9), (2, 0.8), (1, 0.7), (4, 0.75)])
     made = reranker(dictionary, first, {"Lymphoma": 3.0, "Neoplasms": 1.0}, candidates=3)
-    (ranked,) = made.concepts([("q", "")], 4)
+    (ranked,) = ask(made, [("q", "")], 4)
     scores = {
         2: 0.8,
         5: 0.9 - 0.1 * 3,
@@ -151,31 +163,29 @@ def test_concepts_lose_what_they_read_worse_than_the_best(dictionary: Dictionary
 
 def test_more_candidates_are_read_than_asked_for(dictionary: Dictionary) -> None:
     first = Ranking(dictionary, [(5, 0.9), (2, 0.8)])
-    (ranked,) = reranker(dictionary, first, {"Lymphoma": 9.0}, candidates=4).concepts(
-        [("q", "")], 1
-    )
+    (ranked,) = ask(reranker(dictionary, first, {"Lymphoma": 9.0}, candidates=4), [("q", "")], 1)
     assert (first.asked, ranked.concepts.tolist()) == ([(1, 4)], [2])
 
 
 def test_equal_scores_keep_their_order(dictionary: Dictionary) -> None:
     first = Ranking(dictionary, [(5, 0.5), (2, 0.5), (1, 0.5)])
-    (ranked,) = reranker(dictionary, first, {}).concepts([("q", "")], 3)
+    (ranked,) = ask(reranker(dictionary, first, {}), [("q", "")], 3)
     assert ranked.concepts.tolist() == [5, 2, 1]
 
 
 def test_queries_without_candidates(dictionary: Dictionary) -> None:
     made = reranker(dictionary, Ranking(dictionary, [(5, 0.9), (2, 0.8)]), {"Lymphoma": 9.0})
-    nothing, some = made.concepts([("", "around"), ("q", "around")], 2)
+    nothing, some = ask(made, [("", "around"), ("q", "around")], 2)
     assert (nothing.concepts.tolist(), some.concepts.tolist()) == ([], [2, 5])
     assert all(text.endswith(" / around") for text in made.encoder.read)
-    assert made.concepts([], 2) == []
+    assert ask(made, [], 2) == []
 
 
-def test_the_first_stage_ranks_each_name_once(dictionary: Dictionary) -> None:
+def test_each_name_is_read_with_its_words(dictionary: Dictionary) -> None:
     first = Ranking(dictionary, [(5, 0.9), (2, 0.8)])
     made = reranker(dictionary, first, {"here": 1.0})
-    here, there, again = made.concepts([("q", "here"), ("q", "there"), ("p", "here")], 2)
-    assert first.asked == [(2, 10)]
+    here, there, again = ask(made, [("q", "here"), ("q", "there"), ("p", "here")], 2)
+    assert first.asked == [(3, 10)]
     assert [r.concepts.tolist() for r in (here, there, again)] == [[5, 2]] * 3
     assert len(made.encoder.read) == 6
 
@@ -184,10 +194,12 @@ def test_as_many_candidates_are_read_whatever_is_asked_for(dictionary: Dictionar
     first = Ranking(dictionary, names=[("tumor", 0.9), ("lymphoma", 0.8), ("fever", 0.7)])
     made = reranker(dictionary, first, {"Fever": 9.0}, candidates=3)
     for k in (1, 2, 3):
-        ((rows, _),) = made.names([("q", "")], k)
-        assert [made.generator.table.texts[row] for row in rows] == ["fever", "tumor", "lymphoma"][
-            :k
-        ]
+        (ranked,) = ask(made, [("q", "")], k, "names")
+        assert [made.generator.table.texts[row] for row in ranked.names] == [
+            "fever",
+            "tumor",
+            "lymphoma",
+        ][:k]
 
 
 def test_names_lose_with_their_concepts(dictionary: Dictionary) -> None:
@@ -203,14 +215,14 @@ def test_names_lose_with_their_concepts(dictionary: Dictionary) -> None:
         ],
     )
     made = reranker(dictionary, first, {"Burkitt": 2.0, "Fever": 1.0}, candidates=3)
-    ((rows, scores),) = made.names([("q", "")], 4)
-    assert [made.generator.table.texts[row] for row in rows] == [
+    (ranked,) = ask(made, [("q", "")], 4, "names")
+    assert [made.generator.table.texts[row] for row in ranked.names] == [
         "mass",
         "burkitt tumor",
         "pyrexia",
         "tumor",
     ]
-    assert scores.tolist() == pytest.approx([0.9, 0.8, 0.78 - 0.1, 0.85 - 0.2])
+    assert ranked.scores.tolist() == pytest.approx([0.9, 0.8, 0.78 - 0.1, 0.85 - 0.2])
     assert [text.split(" / ")[1].split(" | ")[:2] for text in made.encoder.read] == [
         ["Mass", "Neoplasms"],
         ["Mass", "Burkitt Lymphoma"],
@@ -251,7 +263,7 @@ def reading(generator: HybridGenerator, dictionary: Dictionary) -> Reranker:
 def scores(made: Reranker) -> list[float]:
     return [
         float(score)
-        for ranked in made.concepts([("lymphomas", "x"), ("mass", "y")], 6)
+        for ranked in ask(made, [("lymphomas", "x"), ("mass", "y")], 6)
         for score in ranked.scores
     ]
 
@@ -272,9 +284,11 @@ def test_a_changed_weight(
     weight: object,
 ) -> None:
     reading(generator, dictionary).save(tmp_path)
-    (tmp_path / "rerank.json").write_text(json.dumps({"weight": weight}), encoding="utf-8")
+    (tmp_path / "rerank" / "rerank.json").write_text(
+        json.dumps({"weight": weight}), encoding="utf-8"
+    )
     with pytest.raises(
         LinkerError, match=r"rerank\.json: weight is .*; expected: a number; train again"
     ):
         Reranker.load(tmp_path, generator, dictionary, RerankOptions())
-    assert persistence.load_json(tmp_path / "options.json")["max_length"] == 48
+    assert persistence.load_json(tmp_path / "rerank" / "options.json")["max_length"] == 48

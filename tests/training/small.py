@@ -213,7 +213,8 @@ def fit(
     """Train an encoder; the first stage, and the record of each epoch."""
     trained = train(encoder, data, setup, validate)
     assert trained.encoder is encoder
-    return trained.generator, trained.history
+    assert isinstance(trained.ranker, HybridGenerator)
+    return trained.ranker, trained.history
 
 
 Outcome = tuple[dict[str, Any], float, list[list[float]], list[Record]]

@@ -16,13 +16,14 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
 from linker import Dictionary  # noqa: E402
-from linker.candidates.base import Floats  # noqa: E402
 from linker.candidates.hybrid import HybridGenerator  # noqa: E402
+from linker.candidates.index import Floats  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.training.checkpoints import Interrupted  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.loop import Step  # noqa: E402
 from linker.training.model import Validate  # noqa: E402
+from linker.types import Lookup  # noqa: E402
 
 from .small import MENTIONS, Letters, Plain, Setup, a_setup, data_of, fit, outcome, read, trained  # noqa: E402
 
@@ -116,7 +117,7 @@ def test_one_concept(tmp_path: Path, mentions: list[tuple[str, str]] | None) -> 
         ("rank", 1),
         ("rank", 2),
     ]
-    assert generator.concepts(["fewer"], 3)[0].concepts.tolist() == [0]
+    assert generator.rank([Lookup.of("fewer")], 3, "concepts")[0].concepts.tolist() == [0]
 
 
 def test_one_concept_with_one_name(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import metrics
-from linker.candidates.dense import ranks
+from linker.candidates.index import ranks
 from linker.dictionary import Dictionary
 from linker.dictionary.classes import Classes, Rows, of_concepts, retrieval
 from linker.encoders.words import unit

@@ -20,8 +20,7 @@ from accelerate import Accelerator
 from torch import Tensor
 
 from linker import metrics
-from linker.candidates.base import Floats
-from linker.candidates.dense import QUERIES, best, ranks
+from linker.candidates.index import QUERIES, ExactIndex, Floats, ranks
 from linker.dictionary.classes import Classes, Rows, retrieval
 from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.words import unit
@@ -259,21 +258,21 @@ class Grounding:
         pool = np.sort(random.choice(total, size, replace=False))
         count = min(max(1, round(options.negatives * size / total)), size)
 
+        index = ExactIndex(vectors)
+
         def near(rows: Rows) -> tuple[Rows, Floats]:
             nearest = np.repeat(rows[:, None], count, axis=1)
             cosines = np.full((len(rows), count), -1, np.float32)
             for i in range(0, len(rows), QUERIES):
                 part = rows[i : i + QUERIES]
-                query, places, values = best(partial(score, part), len(part), size, count)
-                nth = np.arange(len(query)) - np.searchsorted(query, query)
-                nearest[i + query, nth], cosines[i + query, nth] = pool[places], values
+                hits = index.search_batch(vectors[part], count, pool, partial(leave_out, part))
+                query, nth = hits.queries, np.arange(len(hits.rows)) - hits.indptr[hits.queries]
+                nearest[i + query, nth], cosines[i + query, nth] = hits.rows, hits.scores
             return nearest, cosines
 
-        def score(rows: Rows, block: slice) -> Floats:
-            scores: Floats = vectors[pool[block]] @ vectors[rows].T
+        def leave_out(rows: Rows, block: slice, scores: Floats) -> None:
             others = np.broadcast_to(pool[block], (len(rows), len(scores)))
             scores[self.names.alike(rows, others).T] = -np.inf
-            return scores
 
         return near
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from linker import registry
-from linker.candidates.dense import top_k
+from linker.candidates.index import ExactIndex
 from linker.encoders.base import Encoder, is_unit
 from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.trainable import TrainableEncoder
@@ -151,8 +151,8 @@ def _dense_candidates(model: ModelInTraining, maker: ListMaker) -> np.ndarray:
     """The rows of the names that the encoder ranks highest for each query; -1: none."""
     table = model.data.table
     names = model.indexed_vectors()[: len(table)]
-    queries = model.encode([query.text for query in maker.queries])
-    rows, _ = top_k(queries, names, maker.dense_wanted + 1)
+    queries, k = model.encode([query.text for query in maker.queries]), maker.dense_wanted + 1
+    rows = ExactIndex(names).search(queries, k).rows.reshape(-1, min(k, len(names)))
     rows[np.diff(table.indptr)[rows] == 0] = -1  # the empty name, which stands for no concept
     return rows
 

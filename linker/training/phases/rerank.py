@@ -37,6 +37,7 @@ from linker.training.model import ModelInTraining
 from linker.training.phases.base import Phase
 from linker.training.randomness import Stream, rng
 from linker.training.settings import PhaseName
+from linker.types import Lookup
 
 logger = logging.getLogger(__name__)
 
@@ -141,8 +142,9 @@ def _lists(
     vectors, weight = generator.vectors[: len(data.table)], generator.sparse_weight
     first = HybridGenerator(data.names, generator.encoder, vectors, weight)
     queries = list(contexts)
+    lookups = [Lookup.of(query.text) for query in queries]
     above = hypernyms_of(queries, data.table, dictionary, model.options.training.height)
-    rankings = first.concepts([query.text for query in queries], model.options.rerank.candidates)
+    rankings = first.rank(lookups, model.options.rerank.candidates, "concepts")
     lists = []
     for query, hypernyms, ranked in zip(queries, above, rankings, strict=True):
         concepts = list(zip(ranked.concepts.tolist(), ranked.entries.tolist(), strict=True))

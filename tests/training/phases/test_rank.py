@@ -15,13 +15,14 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
 from linker import Dictionary  # noqa: E402
-from linker.candidates.base import Floats  # noqa: E402
 from linker.candidates.hybrid import HybridGenerator  # noqa: E402
+from linker.candidates.index import Floats  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.ranker.lists import ListMaker, Lists  # noqa: E402
 from linker.ranker.options import TrainingOptions  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.loop import Step  # noqa: E402
+from linker.types import Lookup  # noqa: E402
 
 from ..small import (  # noqa: E402
     MENTIONS,
@@ -205,7 +206,7 @@ def test_training_ranks_what_it_was_trained_on(dictionary: Dictionary, loss: str
     def first(generator: HybridGenerator) -> list[str]:
         return [
             f"D:{ranked.concepts[0]}"
-            for ranked in generator.concepts([text for text, _ in mentions], 1)
+            for ranked in generator.rank([Lookup.of(text) for text, _ in mentions], 1, "concepts")
         ]
 
     options = {

@@ -97,9 +97,10 @@ def fit(
     encoder: TransformerEncoder, data: TrainingData, setup: Setup
 ) -> tuple[Reranker, list[Record]]:
     trained = train(encoder, data, setup)
-    assert trained.reranker is not None
-    assert trained.generator.sparse_weight == 1
-    return trained.reranker, trained.history
+    assert isinstance(trained.ranker, Reranker)
+    assert isinstance(trained.ranker.generator, HybridGenerator)
+    assert trained.ranker.generator.sparse_weight == 1
+    return trained.ranker, trained.history
 
 
 def test_it_learns_the_lists_that_have_something_to_learn(
