@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, get_type_hints
+from dataclasses import field
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from linker.encoders.options import (
     BneOptions,
@@ -16,18 +19,17 @@ from linker.encoders.options import (
 )
 from linker.encoders.tfidf import TfidfOptions
 from linker.errors import LinkerError, shorten
-from linker.ranges import (
+from linker.fields import (
     BatchSize,
     Count,
     Decay,
     Epochs,
     LearningRate,
-    Range,
+    OptionGroup,
     Share,
     Temperature,
     Weight,
-    check,
-    choices,
+    replaced,
 )
 from linker.ranker.options import RerankOptions, TrainingOptions
 from linker.text.mentions import TextOptions
@@ -36,105 +38,102 @@ from linker.text.normalize import NormalizeOptions
 
 
 @dataclass(frozen=True, slots=True)
-class AlignOptions:
-    """Self-alignment: synonyms of the dictionary are drawn together before the list-wise phase (after SapBERT, Liu et al. 2021)."""
+class AlignOptions(OptionGroup):
+    """Self-alignment before the list-wise phase (after SapBERT, Liu et al. 2021).
 
-    epochs: Epochs = (
-        1  # passes over the synonyms, of which each is paired once; 0 leaves the phase out
-    )
-    batch_size: Annotated[int, Range(2, 65_536)] = (
-        128  # pairs; the other pairs of a batch are the negatives
-    )
-    learning_rate: LearningRate = 2e-5
+    It moves the vectors of a concept's synonyms towards each other.
+    """
+
+    group: ClassVar[str] = "align"
+
+    # passes over the synonyms, of which each is paired once; 0 leaves the phase out
+    epochs: Epochs = 1
+    # pairs; the other pairs of a batch are the negatives
+    batch_size: Annotated[int, Field(ge=2, le=65_536)] = 128
+    learning_rate: LearningRate = 2e-5  # at its highest
     temperature: Temperature = 0.05  # of InfoNCE: cosines are divided by it
     hard_negatives: bool = True  # pairs with similar vectors share a batch
-    warmup: Share = (
-        0.05  # share of the steps with a rising learning rate; it falls linearly afterwards
-    )
-
-    def __post_init__(self) -> None:
-        check("align", self)
+    # share of the steps with a rising learning rate; it falls linearly afterwards
+    warmup: Share = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class GroundOptions:
-    """Grounding of a name encoder: names of a class drawn together, and held to the vectors they started from.
+class GroundOptions(OptionGroup):
+    """Grounding of a name encoder: names of a class are moved towards each other.
 
-    The losses of the DAN (Fivez et al. 2021a, eq. 3-5), the higher-level DAN (2021b, eq. 2-6), the few-shot encoder (2021c, eq. 2-4) and
-    BNE (Phan et al. 2019, eq. 3-6). f is the encoder, u_n the pretrained vector of a name, u_c the mean of those of its class.
+    Other losses anchor each name to the vectors that it started from. The losses are those of the
+    DAN (Fivez et al. 2021a, eq. 3-5), the higher-level DAN (2021b, eq. 2-6), the few-shot encoder
+    (2021c, eq. 2-4) and BNE (Phan et al. 2019, eq. 3-6). f is the encoder, u_n the pretrained
+    vector of a name, u_c the mean of those of its class.
     """
 
-    classes: Literal["concepts", "level", "parts"] = (
-        "concepts"  # what names are drawn together by: see `level` and `parts`
-    )
-    level: Annotated[int, Range(1, 100)] = (
-        4  # level: concepts so many steps below the root, by the longest way; names below are trained on
-    )
-    parts: Annotated[int, Range(2, 1_000_000_000)] = (
-        21  # parts: the largest children of the root, at most so many
-    )
-    root: str = (
-        ""  # id of the concept that levels and parts are below; empty: the root of the hierarchy
-    )
-    shots: Count = (
-        0  # names of each class that are trained on, and as many others that are judged by; 0: all
-    )
-    loss: Literal["contrast", "triplet", "logistic"] = (
-        "contrast"  # L_syn: InfoNCE in a batch, Fivez's triplets, or BNE's pairs
-    )
-    temperature: Temperature = (
-        0.05  # contrast and logistic: dot products (contrast: cosines) are divided by it; 1 in BNE
-    )
+    group: ClassVar[str] = "ground"
+    renamed: ClassVar[Mapping[str, str]] = {"stop_by": "monitor"}
+
+    # what a class is: a concept, or what `level` and `parts` say
+    classes: Literal["concepts", "level", "parts"] = "concepts"
+    # level: concepts so many steps below the root, by the longest way; names below are trained on
+    level: Annotated[int, Field(ge=1, le=100)] = 4
+    # parts: the largest children of the root, at most so many
+    parts: Annotated[int, Field(ge=2, le=1_000_000_000)] = 21
+    # id of the concept that levels and parts are below; empty: the root of the hierarchy
+    root: str = ""
+    # names of each class that are trained on, and as many others to validate on; 0: all
+    shots: Count = 0
+    # L_syn: InfoNCE in a batch, Fivez's triplets, or BNE's pairs
+    loss: Literal["contrast", "triplet", "logistic"] = "contrast"
+    # contrast and logistic: dot products (contrast: cosines) are divided by it; 1 in BNE
+    temperature: Temperature = 0.05
     epochs: Epochs = 6  # passes over the names, at most; 0 leaves the phase out
-    patience: Count = 2  # epochs without a better one before it stops; 1 in 2021a, 10 in 2021b and c; 0 never stops
-    stop_by: Literal["map", "loss"] = (
-        "map"  # what the best epoch is told by: mAP of held-out names, or the loss on them
-    )
-    held_out: Count = 1000  # names, of as many classes where there are, that are not trained on but judged by; fewer of few names; 0: none
-    triplets: Annotated[int, Range(0, 1000)] = (
-        2  # of each name in an epoch, or pairs; 0: one for each other name of its class, as in 2021a
-    )
-    negatives: Annotated[int, Range(1, 1_000_000_000)] = (
-        200  # nearest names, those of other classes among which one is drawn from
-    )
-    pool: Count = 10_000  # names, drawn anew each epoch, that negatives come from, the nearest in proportion; 0: all, as in the papers
-    weighting: Literal["inverse", "wu"] = (
-        "inverse"  # how likely: 1 / (1 - cosine) (published code), or 1 / density (Wu et al. 2017)
-    )
-    margin: Annotated[float, Range(0, 2)] = (
-        0.1  # by which the cosine distance of a negative must exceed that of a positive
-    )
-    synonym_dropout: Annotated[float, Range(0, 0.999)] = (
-        0.5  # share of a class's names that its prototype leaves out in a step
-    )
+    # epochs without a better one before it stops; 1 in 2021a, 10 in 2021b and c; 0 never stops
+    patience: Count = 2
+    # what chooses the best epoch: mAP of held-out names, or the loss on them
+    monitor: Literal["map", "loss"] = "map"
+    # names to validate on, of as many classes where there are, that are not trained on; fewer of
+    # few names; 0: none
+    held_out: Count = 1000
+    # of each name in an epoch, or pairs; 0: one for each other name of its class, as in 2021a
+    triplets: Annotated[int, Field(ge=0, le=1000)] = 2
+    # nearest names of other classes, among which one is sampled
+    negatives: Annotated[int, Field(ge=1, le=1_000_000_000)] = 200
+    # names, sampled anew each epoch, that negatives come from, the nearest in proportion; 0: all,
+    # as in the papers
+    pool: Count = 10_000
+    # how likely a negative is: 1 / (1 - cosine) (published code), or 1 / density (Wu et al. 2017)
+    weighting: Literal["inverse", "wu"] = "inverse"
+    # by which the cosine distance of a negative must exceed that of a positive
+    margin: Annotated[float, Field(ge=0, le=2)] = 0.1
+    # share of a class's names that its prototype leaves out in a step
+    synonym_dropout: Annotated[float, Field(ge=0, le=0.999)] = 0.5
     prototype_names: Count = 4  # of a class in a step, at most; 0: no limit, as in the paper
-    target: Literal["projected", "plain"] = (
-        "projected"  # what a prototype is drawn to: CCA(u_c) (paper), or u_c (published code)
-    )
+    # what a prototype is moved to: CCA(u_c) (paper), or u_c (published code)
+    target: Literal["projected", "plain"] = "projected"
     triplet_weight: Weight = 1.0  # of L_syn
-    prototype_weight: Weight = 5.0  # of L_proto, the mean f of a class's names to its target; 1 in 2021a, whose L_syn is smaller
+    # of L_proto, the mean f of a class's names to its target; 1 in 2021a, whose L_syn is smaller
+    prototype_weight: Weight = 5.0
     context_weight: Weight = 0.0  # of L_cont or L_ctx, f(n) to u_n; 1 in 2021b and BNE
     concept_weight: Weight = 0.0  # of L_def, f(n) to u_c; 1 in BNE
-    between_weight: Weight = (
-        0.0  # of L_ground, f(n) to half way between u_c and u_n, of length 1; 1 in 2021b and c
-    )
+    # of L_ground, f(n) to half way between u_c and u_n, of length 1; 1 in 2021b and c
+    between_weight: Weight = 0.0
     weight_decay: Decay = 0.0  # as L2 in the gradient; 0 in the papers
     batch_size: BatchSize = 256  # triplets or pairs; 64 in 2021a, 2021b and BNE, 16 in 2021c
     learning_rate: LearningRate = 3e-3  # 1e-3 in the papers
     clip: Weight = 0.0  # largest norm of the gradient; 0: no clipping; 5 in BNE
-    warmup: Share = 0.05  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant, as in the papers
+    # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant,
+    # as in the papers
+    warmup: Share = 0.05
 
     def __post_init__(self) -> None:
-        check("ground", self)
         if self.batch_size < 2 and self.loss != "triplet":
             raise LinkerError(f"ground.batch_size is {self.batch_size}; expected: 2 or more")
         if self.classes != "concepts" and not (self.triplets or self.shots):
             raise LinkerError(
-                "ground.triplets is 0, all pairs, which are too many of large classes; expected: 1 or more, or ground.shots"
+                "ground.triplets is 0, all pairs, which are too many of large classes; "
+                "expected: 1 or more, or ground.shots"
             )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class LinkerOptions:
     """All choices of a linker; `--set group.field=value` and `--config` address them by these names."""
 
@@ -151,8 +150,6 @@ class LinkerOptions:
     training: TrainingOptions = field(default_factory=TrainingOptions)
     rerank: RerankOptions = field(default_factory=RerankOptions)
 
-
-_KINDS = {int: "a whole number", float: "a number", str: "text"}
 
 _BIOSYN = LinkerOptions(
     NORMALIZE["biosyn"],
@@ -216,7 +213,7 @@ _SHOTS = dataclasses.replace(
     shots=15,
     epochs=200,
     patience=10,
-    stop_by="loss",
+    monitor="loss",
     negatives=1000,
     prototype_weight=0,
     between_weight=1,
@@ -328,33 +325,5 @@ def changed(options: LinkerOptions, values: Mapping[str, Mapping[str, Any]]) -> 
             raise LinkerError(
                 f"there is no option group {shorten(str(group))!r}; choose one of: {', '.join(LinkerOptions.__dataclass_fields__)}"
             )
-        hints = get_type_hints(type(record))
-        if unknown := [name for name in fields if name not in hints]:
-            raise LinkerError(
-                f"there is no option {group}.{shorten(unknown[0])}; {group} has: {', '.join(hints)}"
-            )
-        read = {
-            name: _read(f"{group}.{name}", value, hints[name]) for name, value in fields.items()
-        }
-        options = dataclasses.replace(options, **{group: dataclasses.replace(record, **read)})
+        options = dataclasses.replace(options, **{group: replaced(record, group, fields)})
     return options
-
-
-def _read(option: str, value: Any, kind: Any) -> Any:
-    """A value as the type of its field. Whether it is one that the field may have, its record checks."""
-    try:
-        text = str(value)
-    except ValueError:  # a hexadecimal number of more digits than Python writes in decimal
-        raise LinkerError(
-            f"{option} is a number of thousands of digits, which no option may be"
-        ) from None
-    some = choices(kind)
-    for choice in some:
-        if value == choice or text.lower() == str(choice).lower():
-            return choice
-    if some:
-        return value
-    try:
-        return kind(text)  # so that 2.5 is no whole number
-    except ValueError:
-        raise LinkerError(f"{option} is {shorten(repr(value))}; expected: {_KINDS[kind]}") from None

@@ -83,9 +83,9 @@ class Grounding:
         share: slice = slice(None),
         judged: Classes | None = None,
     ) -> None:
-        if judged is None and options.stop_by == "loss":
+        if judged is None and options.monitor == "loss":
             raise LinkerError(
-                "ground.stop_by=loss needs other names of each class; set ground.shots, or ground.stop_by=map"
+                "ground.monitor=loss needs other names of each class; set ground.shots, or ground.monitor=map"
             )
         out = (
             classes.held_out(names, options.held_out, seed)
@@ -121,12 +121,12 @@ class Grounding:
         )  # u_n
         self._dim = encoder.dim
         self._judging: Grounding | None = None
-        if options.stop_by == "loss" and len(self.judged):
+        if options.monitor == "loss" and len(self.judged):
             judging = self.judged.relabelled(np.arange(len(self.judged)))
             self._judging = Grounding(
                 encoder,
                 judging,
-                dataclasses.replace(options, stop_by="map"),
+                dataclasses.replace(options, monitor="map"),
                 seed,
                 encode,
                 judged=judging[np.empty(0, np.int64)],
@@ -136,7 +136,7 @@ class Grounding:
         """How the phase runs: Adam as in the papers; the best epoch by the names that are judged by, where there are any."""
         options, judging = self.options, len(self.judged) > 0
         patience = options.patience if judging else 0
-        best_by = f"dev_{options.stop_by}" if judging else None
+        best_by = f"dev_{options.monitor}" if judging else None
         return Plan(
             options.epochs,
             self.steps,
@@ -144,7 +144,7 @@ class Grounding:
             options.warmup,
             options.clip,
             best_by=best_by,
-            least=options.stop_by == "loss",
+            least=options.monitor == "loss",
             patience=patience,
             seed=self.seed,
         )

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -26,8 +26,8 @@ import click
 from linker import registry
 from linker.cli import settings
 from linker.errors import LinkerError
+from linker.fields import limits
 from linker.options import LinkerOptions, changed
-from linker.ranges import Range
 
 VALUES = ("0", "-1", "nan", "inf", "-inf", "1000000000", "100000000000000000000", "1e400", "many")
 LONG = ("epochs",)  # fields whose upper end is no mistake, and takes as long as it says
@@ -75,22 +75,21 @@ COMPANIONS = {  # what makes an option count
 
 
 @cache
-def numeric() -> dict[str, Range]:
-    """All options that are numbers, as "group.field", with their ranges; an error where one has none."""
+def numeric() -> dict[str, Mapping[str, float]]:
+    """All options that are numbers, as "group.field", with the ends of their ranges (ge or gt, le)."""
     found = {}
     for group, kind in get_type_hints(LinkerOptions).items():
-        plain = get_type_hints(kind)
-        for name, hint in get_type_hints(kind, include_extras=True).items():
-            if plain[name] in (int, float):
-                found[f"{group}.{name}"] = hint.__metadata__[0]
+        for field in dataclasses.fields(kind):
+            if get_type_hints(kind)[field.name] in (int, float):
+                found[f"{group}.{field.name}"] = limits(kind, field.name)
     return found
 
 
 def values(option: str) -> list[str]:
     """What an option is set to: what nobody means, and the ends of its range."""
-    limits, field = numeric()[option], option.partition(".")[2]
-    ends = [str(limits.least)] * (not limits.above) + [str(limits.most)] * (field not in LONG)
-    return list(dict.fromkeys([*VALUES, *ends]))
+    ends, field = numeric()[option], option.partition(".")[2]
+    inside = [str(ends[end]) for end in ("ge", "le") if end in ends]
+    return list(dict.fromkeys([*VALUES, *inside[: 1 if field in LONG else 2]]))
 
 
 def cases() -> Iterator[tuple[str, str]]:

@@ -458,7 +458,7 @@ def test_judging_by_the_loss(encoder: DanEncoder) -> None:
         ["tumor breast", "mammary breast", "fever", "skin heart", "heart fever"],
         np.array([0, 0, 3, 3, 3]),
     )
-    options = dataclasses.replace(ALL, prototype_weight=0, between_weight=1, stop_by="loss")
+    options = dataclasses.replace(ALL, prototype_weight=0, between_weight=1, monitor="loss")
     made = grounding(encoder, options, judged=judged)
     assert (made.plan().best_by, made.plan().least) == ("dev_loss", True)
     assert {*made.names.texts}.isdisjoint({"tumor breast", "skin heart"})
@@ -478,9 +478,9 @@ def test_judging_by_the_loss(encoder: DanEncoder) -> None:
 
 def test_the_loss_of_held_out_names_of_one_a_class_says_nothing(encoder: DanEncoder) -> None:
     with pytest.raises(
-        LinkerError, match=r"ground.stop_by=loss needs other names of each class; set ground.shots"
+        LinkerError, match=r"ground.monitor=loss needs other names of each class; set ground.shots"
     ):
-        grounding(encoder, dataclasses.replace(ALL, stop_by="loss"))
+        grounding(encoder, dataclasses.replace(ALL, monitor="loss"))
 
 
 def test_prototypes_are_projected_and_other_targets_are_not(encoder: DanEncoder) -> None:
