@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from linker import Linker, LinkerOptions, matching, metrics
 from linker.encoders.trainable import pick_device, settle
 from linker.evaluation import breakdown, protocols, report
-from linker.options import PRESETS, changed, preset
+from linker.options import changed, preset, restored
 from linker.readers import mentions
 from linker.training.plot import plot
 from linker.training.settings import RunSettings
@@ -165,7 +165,9 @@ def ablation(epochs: int) -> Iterator[Configuration]:
     Before them what they start from, which ranks by the untrained vectors alone.
     """
     yield Configuration(
-        "untrained", "2012", changed(PRESETS["paper-biosyn"], {"training": {"epochs": 0}})
+        "untrained",
+        "2012",
+        changed(preset("paper-biosyn", "transformer"), {"training": {"epochs": 0}}),
     )
     for paper, base, norm in (
         ("BioSyn", "paper-biosyn", False),
@@ -174,7 +176,7 @@ def ablation(epochs: int) -> Iterator[Configuration]:
         ("BCNH list-wise + norm", "paper-bcnh", True),
     ):
         options = changed(
-            PRESETS[base],
+            preset(base, "transformer"),
             {"training": {"hypernym_norm": norm, "epochs": epochs, "precision": "auto"}},
         )
         over = tuple(
@@ -191,7 +193,7 @@ def ablation(epochs: int) -> Iterator[Configuration]:
 
 def ours(sparse: LinkerOptions) -> Iterator[Configuration]:
     """Our default: with the names of 2012 as BioSyn's protocol wants them, and as deployed on later releases."""
-    default = fixed(LinkerOptions())
+    default = fixed(preset("default", "transformer"))
     biosyn = as_biosyn(default, sparse)
     yield from both(Configuration("default", "2012", biosyn))
     yield Configuration(
@@ -355,13 +357,10 @@ def run(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
 def load(path: Path, configuration: Configuration, seed: int) -> dict[str, Any]:
     """The figures of a run that is kept; one of other options stops the program."""
     figures: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["figures"]
-    unread = {"transformer", *FROM_WORDS.values()} - {
-        FROM_WORDS.get(configuration.encoder, "transformer")
-    }
-    unread |= {"words"} if configuration.encoder in FROM_WORDS and configuration.text else set()
+    unread = {"words"} if configuration.encoder in FROM_WORDS and configuration.text else set()
     unread |= {"words", "ground"} if configuration.encoder not in FROM_WORDS else set()
     made, wanted = (
-        changed(LinkerOptions(), figures["options"]),
+        restored(figures["options"], configuration.encoder),
         changed(configuration.options, {"training": {"seed": seed}}),
     )
     if configuration.mentions:  # which are the queries then
@@ -441,8 +440,8 @@ def _figures(
 
 def key(configuration: Configuration, seed: int) -> str:
     """What self-alignment, or grounding, depends on."""
-    own = FROM_WORDS.get(configuration.encoder)
-    options, groups = configuration.options, (own, "ground") if own else ("transformer", "align")
+    options = configuration.options
+    groups = ("encoder", "ground" if configuration.encoder in FROM_WORDS else "align")
     parts = [
         configuration.medic,
         seed,
@@ -502,7 +501,7 @@ def norms(model: Linker) -> dict[str, Any] | None:
     A pair is the preferred names of a concept and of a direct parent that is no root. None for vectors of unit length.
     """
     vectors = getattr(model.generator, "vectors", None)
-    if vectors is None or model.options.transformer.normalize:
+    if vectors is None or model.options.encoder.normalize:
         return None
     lengths = np.linalg.norm(vectors, axis=1)
     names, hierarchy = model.dictionary, model.dictionary.hierarchy

@@ -27,9 +27,8 @@ from linker.dictionary import classes
 from linker.dictionary.classes import Classes
 from linker.encoders.base import Encoder
 from linker.encoders.bne import BneEncoder
-from linker.encoders.dan import DanEncoder
+from linker.encoders.dan import DanEncoder, DanOptions
 from linker.encoders.fewshot import FewShotEncoder
-from linker.encoders.options import DanOptions, TransformerOptions
 from linker.encoders.words import unit
 from linker.options import preset
 from linker.ranker import ground
@@ -80,9 +79,9 @@ def large_classes(which: str) -> Classes:
 def below(name: str) -> Encoder:
     """What is started from."""
     if name == "MiniLM":
-        from linker.encoders.transformer import TransformerEncoder
+        from linker.encoders.transformer import TransformerEncoder, TransformerOptions
 
-        return TransformerEncoder.create(TransformerOptions()).eval()
+        return TransformerEncoder.pretrained(TransformerOptions()).eval()
     if name == "BNE":
         return BneEncoder.load(WORK / "encoders" / "fine-bne-0")
     names = classes.of_concepts(medic(YEAR).table(normalize))
@@ -101,7 +100,7 @@ def trained(
     import torch
 
     torch.manual_seed(sample)
-    encoder = FewShotEncoder(base, kind, options.fewshot)
+    encoder = FewShotEncoder(base, kind, options.encoder)
     keep = lambda event: history.append(dict(event.record)) if isinstance(event, Epoch) else None  # noqa: E731
     grounding = dataclasses.replace(options.ground, shots=shots)
     ground.train(encoder, train, grounding, sample, judged, keep)
@@ -158,7 +157,7 @@ def asked() -> dict[str, Any]:
     """The options of all runs."""
     options = preset("default", "fewshot")
     return {
-        "fewshot": dataclasses.asdict(options.fewshot),
+        "fewshot": dataclasses.asdict(options.encoder),
         "ground": dataclasses.asdict(options.ground),
     }
 

@@ -28,7 +28,6 @@ from linker.candidates.dense import top_k
 from linker.dictionary import classes
 from linker.dictionary.classes import Classes
 from linker.encoders.dan import DanEncoder
-from linker.encoders.options import TransformerOptions
 from linker.encoders.words import unit
 from linker.evaluation.tasks import levels, synonyms
 from linker.evaluation.tasks.levels import DEPTH, Level
@@ -95,17 +94,17 @@ def made(root: str, name: str, seed: int) -> dict[str, Any]:
         0.0,
     )
     if name == "MiniLM":
-        from linker.encoders.transformer import TransformerEncoder
+        from linker.encoders.transformer import TransformerEncoder, TransformerOptions
 
-        encode: Encode = TransformerEncoder.create(TransformerOptions()).eval().encode
+        encode: Encode = TransformerEncoder.pretrained(TransformerOptions()).eval().encode
     else:
         level = parts[int(name[-1]) - 1] if " level " in name else parts[-1]
         own = own_concepts(root, level.train, level.validation)
         names, judged = own if name == "DAN concepts" else (level.train, level.validation)
         dan = dataclasses.replace(
-            options.dan,
+            options.encoder,
             cca=name.startswith("CCA"),
-            hidden=0 if name == "word mean" else options.dan.hidden,
+            hidden=0 if name == "word mean" else options.encoder.hidden,
         )
         encoder = DanEncoder.of(
             own[0] if dan.cca else names, dan, vectors("fastText"), seed
@@ -127,7 +126,7 @@ def made(root: str, name: str, seed: int) -> dict[str, Any]:
         "ground": dataclasses.asdict(options.ground),
     }
     figures |= {
-        "dan": dataclasses.asdict(options.dan),
+        "dan": dataclasses.asdict(options.encoder),
         "cpu_seconds": round(seconds),
         "history": history,
     }

@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from linker import Dictionary, matching, metrics
 from linker.candidates.dense import top_k
 from linker.dictionary.classes import Classes
-from linker.encoders.bne import BneEncoder
-from linker.encoders.dan import DanEncoder
+from linker.encoders.bne import BneEncoder, BneOptions
+from linker.encoders.dan import DanEncoder, DanOptions
 from linker.encoders.grounded import GroundedEncoder
-from linker.encoders.options import BneOptions, DanOptions, WordsOptions
-from linker.encoders.words import WordVectors, dictionary_names, marked, read_texts, tokens, unit
+from linker.encoders.word_training import WordsOptions, dictionary_names, marked, read_texts
+from linker.encoders.words import WordVectors, tokens, unit
 from linker.evaluation.tasks import relatedness, reranking, synonyms
 from linker.evaluation.tasks.synonyms import Split
 from linker.options import GroundOptions, LinkerOptions, preset
@@ -98,10 +98,10 @@ ENCODERS: dict[
         _SHORT,
         "fastText",
     ),  # the paper's width
-    "BNE": (_BNE.bne, _BNE.ground, "fastText"),
-    "BNE words": (_BNE_WORDS.bne, _BNE_WORDS.ground, "fastText"),
+    "BNE": (_BNE.encoder, _BNE.ground, "fastText"),
+    "BNE words": (_BNE_WORDS.encoder, _BNE_WORDS.ground, "fastText"),
     "BNE words, triplets": (
-        _BNE_WORDS.bne,
+        _BNE_WORDS.encoder,
         _PAPER_BNE_WORDS,
         "fastText",
     ),  # as Fivez et al. compare with
@@ -183,7 +183,7 @@ def vectors(kind: str) -> WordVectors:
             "cpu_seconds": round(time.process_time() - start),
         }
         save(f"runs/names/words-{kind.lower()}", figures, seed=options.seed)
-    if WordVectors.was_made_of(folder) != made_of:
+    if WordVectors.provenance_of(folder) != made_of:
         raise SystemExit(
             f"{folder}: is of other options than those of today; move it away to make it again"
         )
@@ -237,7 +237,7 @@ def made(run: Run) -> dict[str, Any]:
         ]
     figures: dict[str, Any] = dataclasses.asdict(run) | {"asked": dataclasses.asdict(asked)}
     figures |= {
-        encoder.group: dataclasses.asdict(encoder.options),
+        encoder.options.group: dataclasses.asdict(encoder.options),
         "ground": dataclasses.asdict(options),
     }  # small data goes without CCA
     figures |= {"cpu_seconds": round(seconds), "history": history}
@@ -252,7 +252,7 @@ def made(run: Run) -> dict[str, Any]:
     figures["relatedness"] = related(encode)
     figures["reranking"] = reranked(reranking.cosine(encode))
     figures["nearest"] = nearest(encode, names)
-    if encoder.group == "bne":
+    if encoder.options.group == "bne":
         shutil.rmtree(folder := WORK / "encoders" / run.name.rpartition("/")[2], ignore_errors=True)
         encoder.save(folder)  # for the tasks of other scripts
     return figures

@@ -28,7 +28,7 @@ from common import DATA, RESULTS, medic, save
 from linker import Linker, LinkerOptions
 from linker.encoders.tfidf import TfidfOptions
 from linker.evaluation import predictions, protocols, report
-from linker.options import PRESETS
+from linker.options import preset
 from linker.readers import mentions
 
 KS = (1, 5, 10, 20)
@@ -38,7 +38,7 @@ GRID = [
         ("char", "char_wb"), ((1, 2), (1, 3), (2, 3), (2, 4), (1, 4), (3, 3), (2, 5)), (False, True)
     )
 ]
-BASE = {"biosyn": PRESETS["paper-biosyn"], "strict": LinkerOptions()}
+BASE = {"biosyn": preset("paper-biosyn", "tfidf"), "strict": LinkerOptions()}
 RESULT, CHOICE = "ncbi_disease", "ncbi_disease_choice"
 
 
@@ -113,8 +113,14 @@ def test() -> None:
 
 def configurations(known: list[Any]) -> Iterator[tuple[str, str, str, LinkerOptions, list[Any]]]:
     """Name, MEDIC, protocol, options and training mentions of each row."""
-    yield "TF-IDF as BioSyn's, dictionary names only", "2012", "biosyn", PRESETS["paper-biosyn"], []
-    yield "TF-IDF as BioSyn's", "2012", "biosyn", PRESETS["paper-biosyn"], known
+    yield (
+        "TF-IDF as BioSyn's, dictionary names only",
+        "2012",
+        "biosyn",
+        preset("paper-biosyn", "tfidf"),
+        [],
+    )
+    yield "TF-IDF as BioSyn's", "2012", "biosyn", preset("paper-biosyn", "tfidf"), known
     yield "TF-IDF, chosen on dev", "2012", "biosyn", chosen("biosyn"), known
     for year in ("2017", "2026"):
         yield "linker's default, dictionary names only", year, "strict", LinkerOptions(), []

@@ -13,6 +13,7 @@ import numpy as np
 
 from linker import persistence
 from linker.candidates.hybrid import HybridGenerator
+from linker.encoders.base import EncoderContext
 from linker.encoders.words import WordVectors
 from linker.options import LinkerOptions
 from linker.ranker.model import scale_of
@@ -62,23 +63,23 @@ def train(
     )
     texts = list(material.table.texts)
     fingerprint = _fingerprint(material) | {"encoder": name, "development": work.judged_by}
-    group = getattr(options, kind.group) if kind.group else None
-    if kind.needs_words(group):
+    if kind.needs_words(options.encoder):
         words = words or WordVectors.of_names(texts, options.words, work.on_activity)
         fingerprint["words"] = words.pruned(
             texts
         ).checksum  # without the mentions, which a refit has more of
         words = words.pruned(material.indexed.table.texts).halved()
-    encoder = kind.create(group, material.table, words, options.training.seed)
-    if encoder.made_of:
-        fingerprint["made of"] = encoder.made_of
+    context = EncoderContext(options.encoder, material.table, words, options.training.seed)
+    encoder = kind.create(context)
+    if encoder.provenance:
+        fingerprint["made of"] = encoder.provenance
     how = Run(
         options.training,
         options.align,
         checkpoints=work.checkpoints,
         resume=work.resume,
         phase=work.phase,
-        fingerprint=fingerprint | flat(options, kind.group, "sparse", "text"),
+        fingerprint=fingerprint | flat(options, "encoder", "sparse", "text"),
         on_event=work.on_event,
         on_activity=work.on_activity,
         progress=work.progress,
@@ -94,8 +95,8 @@ def train(
     if options.rerank.epochs:
         reranker, more = rerank.fit(generator, material, data.extended, queries, how)
         history = [*history, *more]
-    if group is not None:
-        options = dataclasses.replace(options, **{kind.group: encoder.options})
+    if options.encoder is not None:
+        options = dataclasses.replace(options, encoder=encoder.options)
     return Trained(generator, history, reranker, options)
 
 

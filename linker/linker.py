@@ -26,7 +26,7 @@ from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
 from linker.ids import counted, namespace, prefixes
-from linker.options import LinkerOptions, changed, preset
+from linker.options import LinkerOptions, for_encoder, preset, restored
 from linker.text import composites, spelling
 from linker.text.mentions import Group, Item, contexts, expanded, grouped
 from linker.text.normalize import normalize
@@ -117,9 +117,9 @@ class Linker:
         Raises:
             LinkerError: no name of the dictionary is left once normalised, there is no such encoder, or its training fails.
         """
-        options = options or preset("default", encoder)
-        corrections = _normalized(corrections or {}, options)
         kind = registry.load(encoder)
+        options = for_encoder(options or preset("default", encoder), kind)
+        corrections = _normalized(corrections or {}, options)
         is_sparse = issubclass(kind, SparseEncoder)
         if options.rerank.epochs and is_sparse:
             raise LinkerError(
@@ -199,7 +199,8 @@ class Linker:
         sparse = (
             self.generator.sparse if isinstance(self.generator, HybridGenerator) else self.generator
         )
-        return Linker(self.dictionary, sparse, self.options, self.seen, self._corrections, "tfidf")
+        options = for_encoder(self.options, TfidfEncoder)
+        return Linker(self.dictionary, sparse, options, self.seen, self._corrections, "tfidf")
 
     def _with(
         self, generator: Generator, dictionary: Dictionary | None = None, seen: Seen | None = None
@@ -492,7 +493,7 @@ class Linker:
                 else []
             )
             seen = persistence.load_json(path / "seen.json")
-            options = changed(LinkerOptions(), config["options"])
+            options = restored(config["options"], config["encoder"])
             known = Seen(frozenset(seen["mentions"]), frozenset(seen["concepts"]))
             reranker = None
             if options.rerank.epochs and isinstance(generator, HybridGenerator):

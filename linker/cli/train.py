@@ -205,6 +205,7 @@ def train(
     folder while it is trained, to go on from with --resume; several GPUs: accelerate launch -m linker.cli train ...
     """
     from linker import persistence, registry
+    from linker.options import reads
     from linker.readers import mentions as readers
     from linker.text.spelling import read
     from linker.training.settings import RunSettings
@@ -224,15 +225,12 @@ def train(
         )
     flags = {name: others.pop(name) for name in settings.FLAGS}
     chosen, why = _chosen(encoder, model_name, preset)
-    options = settings.read(preset, config, settings.flagged(flags, model_name), changes, chosen)
-    kind = registry.load(chosen)
-    group = getattr(kind, "group", "")  # of the options, that its own are
-    has_words = hasattr(kind, "needs_words") and kind.needs_words(getattr(options, group, None))
-    _check_words(chosen, has_words, words, texts, changes)
-    _check_changes(chosen, kind, has_words, changes)
-    if options.training.hypernym_norm and getattr(
-        getattr(options, group, None), "normalize", False
-    ):
+    given = settings.flagged(flags, model_name, chosen)
+    options = settings.read(preset, config, given, changes, chosen)
+    group = registry.options_group(chosen)
+    _check_words(chosen, reads("words", chosen, options), words, texts, changes)
+    _check_changes(chosen, options, changes)
+    if options.training.hypernym_norm and getattr(options.encoder, "normalize", False):
         raise click.UsageError(
             f"the norm loss (training.hypernym_norm) needs vectors of any length; add --set {group}.normalize=false"
         )
@@ -387,20 +385,13 @@ def _check_words(
         )
 
 
-def _check_changes(encoder: str, kind: Any, has_words: bool, changes: tuple[str, ...]) -> None:
+def _check_changes(encoder: str, options: LinkerOptions, changes: tuple[str, ...]) -> None:
     """Refuse options of --set that nothing would read; a file of --config may serve several encoders."""
-    from linker.encoders.base import SparseEncoder
+    from linker.options import reads
 
-    read = {
-        **dict.fromkeys(("transformer", "dan", "fewshot", "bne"), False),
-        **dict.fromkeys(("align", "training", "rerank"), not issubclass(kind, SparseEncoder)),
-        "ground": getattr(kind, "grounded", False),
-        "words": has_words,
-        getattr(kind, "group", ""): True,
-    }
     for change in changes:
         name = change.partition(".")[0].strip()
-        if not read.get(name, True):
+        if not reads(name, encoder, options):
             raise click.UsageError(
                 f"--set {change}: the encoder {encoder} makes nothing of the options {name}; leave it out"
             )
@@ -421,18 +412,18 @@ def _words(
 
     if words:
         return WordVectors.read(words)
-    made_of = json.dumps(
+    provenance = json.dumps(
         [
             dataclasses.asdict(options.words),
             [*map(_checksum, texts)],
             [source.sha256 for source in dictionary.sources],
         ]
     )
-    if kept.exists() and WordVectors.was_made_of(kept) == made_of:
+    if kept.exists() and WordVectors.provenance_of(kept) == provenance:
         return WordVectors.read(kept)
     made = trained(texts, dictionary, options.words, on_error)
     if is_main:
-        made.save(kept, made_of)
+        made.save(kept, provenance)
     return made
 
 
@@ -454,7 +445,7 @@ def _check_dense(encoder: str, options: LinkerOptions) -> str:
         options.training.device
     )  # so as not to know torch here
     if encoder == "transformer":
-        registry.load(encoder).create(options.transformer)
+        registry.load(encoder).pretrained(options.encoder)
     return str(device.type)
 
 

@@ -11,7 +11,7 @@ from linker.cli import common, progress, settings
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
-    from linker.encoders.options import WordsOptions
+    from linker.encoders.word_training import WordsOptions
     from linker.encoders.words import WordVectors
     from linker.errors import OnError
 
@@ -117,7 +117,8 @@ def trained(
     texts: Iterable[str], dictionary: Dictionary | None, options: WordsOptions, on_error: OnError
 ) -> WordVectors:
     """Train on text files, and on the names of a dictionary where there is one."""
-    from linker.encoders.words import WordVectors, dictionary_names, marked, read_texts, tokens
+    from linker.encoders.word_training import dictionary_names, marked, read_texts
+    from linker.encoders.words import WordVectors, tokens
 
     shown = progress.Progress()
     sentences = [

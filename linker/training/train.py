@@ -154,9 +154,8 @@ class _Trainer:
     ) -> None:
         self.material, self.how, self.validate = material, how, validate
         if how.training.hypernym_norm and is_unit(encoder):
-            remedy = (
-                f"set {encoder.group}.normalize=false" if encoder.group else "take another encoder"
-            )
+            group = getattr(encoder.options, "group", "encoder")
+            remedy = f"set {group}.normalize=false" if encoder.options else "take another encoder"
             raise LinkerError(
                 f"the norm loss needs vectors of any length, these are unit vectors; {remedy}"
             )
@@ -545,7 +544,7 @@ def flat(options: object, *groups: str) -> dict[str, object]:
         group: record for group in groups if (record := getattr(options, group, None)) is not None
     }
     fields = (
-        (f"{group}.{name}", value)
+        (f"{getattr(record, 'group', group)}.{name}", value)
         for group, record in records.items()
         for name, value in dataclasses.asdict(record).items()
     )

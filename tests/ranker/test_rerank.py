@@ -21,9 +21,8 @@ from linker import Dictionary, persistence  # noqa: E402
 from linker.candidates.base import Ranked  # noqa: E402
 from linker.candidates.hybrid import HybridGenerator  # noqa: E402
 from linker.candidates.sparse import SparseGenerator  # noqa: E402
-from linker.encoders.options import TransformerOptions  # noqa: E402
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions  # noqa: E402
-from linker.encoders.transformer import TransformerEncoder  # noqa: E402
+from linker.encoders.transformer import TransformerEncoder, TransformerOptions  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import AlignOptions  # noqa: E402
 from linker.ranker.lists import Query  # noqa: E402
@@ -229,7 +228,7 @@ def test_names_lose_with_their_concepts(dictionary: Dictionary) -> None:
 
 @pytest.fixture(scope="module")
 def encoder(tiny_bert: Path) -> TransformerEncoder:
-    return TransformerEncoder.create(TransformerOptions(model=str(tiny_bert)))
+    return TransformerEncoder.pretrained(TransformerOptions(model=str(tiny_bert)))
 
 
 @pytest.fixture(scope="module")
@@ -370,13 +369,11 @@ def test_broken_weights_are_not_kept(
     material: Material,
     dictionary: Dictionary,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """One step at a rate that leaves no number finite."""
-    monkeypatch.setattr(
-        "linker.ranker.options.check", lambda *_: None
-    )  # these rates are beyond their range
-    broken = how(tmp_path, epochs=1, batch_size=2, learning_rate=1e30, head_learning_rate=1e30)
+    broken = how(tmp_path, epochs=1, batch_size=2)
+    for rate in ("learning_rate", "head_learning_rate"):
+        object.__setattr__(broken.rerank, rate, 1e30)  # beyond its range
     with pytest.raises(LinkerError, match="scores that are not finite; training stopped"):
         fit(generator, material, dictionary, CONTEXTS, broken)
     made = Reranker(generator, Knowing({"": float("nan")}), dictionary, RerankOptions(), 0.1)  # type: ignore[arg-type]
