@@ -29,7 +29,7 @@ from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
 from linker.ids import counted, namespace, prefixes
-from linker.options import LinkerOptions, changed
+from linker.options import LinkerOptions, for_encoder, restored
 from linker.text import composites, spelling
 from linker.text.mentions import Item, contexts, expanded, grouped
 from linker.training import supervision
@@ -242,7 +242,8 @@ class Linker:
         """The linker that links to the same names by characters alone."""
         first = self.generator
         sparse = first.sparse if isinstance(first, HybridGenerator) else first
-        return Linker(self.dictionary, sparse, self.options, self.seen, self._corrections, "tfidf")
+        options = for_encoder(self.options, TfidfEncoder)
+        return Linker(self.dictionary, sparse, options, self.seen, self._corrections, "tfidf")
 
     def _behind(self, generator: Generator) -> Linker:
         """The same linker with another first stage."""
@@ -470,7 +471,7 @@ class Linker:
                 else []
             )
             seen = persistence.load_json(path / "seen.json")
-            options = changed(LinkerOptions(), config["options"])
+            options = restored(config["options"], config["encoder"])
             known = Seen(frozenset(seen["mentions"]), frozenset(seen["concepts"]))
             if options.rerank.epochs and isinstance(ranker, HybridGenerator):
                 from linker.ranker.rerank import Reranker

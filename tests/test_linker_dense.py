@@ -23,7 +23,7 @@ from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, file
 from linker.candidates.agreement import Group  # noqa: E402
 from linker.evaluation import protocols  # noqa: E402
 from linker.linker import Seen  # noqa: E402
-from linker.options import PRESETS, changed  # noqa: E402
+from linker.options import changed, preset  # noqa: E402
 from linker.readers import mentions as readers  # noqa: E402
 from linker.training.settings import RunSettings  # noqa: E402
 from linker.types import Candidate, Document, GoldGroup, Lookup, Passage  # noqa: E402
@@ -324,15 +324,17 @@ def test_untrained(few: Dictionary, options: LinkerOptions, tiny_bert: Path) -> 
     assert (linker.history, linker.best_epoch, weights(linker)["λ"]) == ([], 0, [0.5 / 20])
 
 
-@pytest.mark.parametrize("preset", ["paper-biosyn", "paper-bcnh"])
+@pytest.mark.parametrize("paper", ["paper-biosyn", "paper-bcnh"])
 def test_the_presets_of_the_papers(
-    sample: Path, mentions: list[Mention], tiny_bert: Path, preset: str
+    sample: Path, mentions: list[Mention], tiny_bert: Path, paper: str
 ) -> None:
     values = {
         "transformer": {"model": str(tiny_bert)},
         "training": {"epochs": 1, "device": "cpu", "learning_rate": 1e-4},
     }
-    linker = train(Dictionary.read(sample), changed(PRESETS[preset], values), mentions[:8])
+    linker = train(
+        Dictionary.read(sample), changed(preset(paper, "transformer"), values), mentions[:8]
+    )
     assert linker.history[0].keys() - {"norm_loss", "list_loss"} == {
         "phase",
         "epoch",
@@ -340,7 +342,7 @@ def test_the_presets_of_the_papers(
         "gold_share",
         "sparse_weight",
     }
-    assert ("norm_loss" in linker.history[0]) == (preset == "paper-bcnh")
+    assert ("norm_loss" in linker.history[0]) == (paper == "paper-bcnh")
     assert linker.best_epoch == 1
 
 
@@ -591,7 +593,7 @@ def test_the_folder_holds_no_code_no_paths_and_can_be_read(saved: Path, tiny_ber
         for told in (str(tiny_bert), str(tiny_bert.parent.name), str(saved.parent)):
             assert told.encode() not in path.read_bytes(), path
     assert (
-        json.loads((saved / "config.json").read_text())["options"]["transformer"]["model"]
+        json.loads((saved / "config.json").read_text())["options"]["encoder"]["model"]
         == "tiny-bert"
     )
     lines = [json.loads(line) for line in (saved / "training.jsonl").read_text().splitlines()]

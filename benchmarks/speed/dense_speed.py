@@ -47,13 +47,13 @@ from linker.candidates.hybrid import HybridGenerator
 from linker.encoders.trainable import Precision, pays, pick_device
 from linker.encoders.transformer import TransformerEncoder
 from linker.evaluation.protocols import biosyn_queries
-from linker.options import PRESETS
+from linker.options import preset
 from linker.text.mentions import grouped
 from linker.training.settings import RunSettings
 from linker.types import Lookup
 
-PRESET = PRESETS["paper-biosyn"]
-OPTIONS = PRESET.transformer
+PRESET = preset("paper-biosyn", "transformer")
+OPTIONS = PRESET.encoder
 WEIGHT = 1.0  # λ
 TARGETS = {"encoding": 4, "linking": 40, "training": 2}  # times faster
 MOST_MB = 3000  # of memory in training
@@ -131,7 +131,7 @@ def encoding(setting: Setting, sizes: Sizes) -> dict[str, Any]:
         sample = draw.sample(range(len(setting.names)), sizes.sample)
         found = {}
         for name, precision in precisions.items():
-            encoder = TransformerEncoder.create(
+            encoder = TransformerEncoder.pretrained(
                 OPTIONS
             )  # a new one each time: it keeps the tokens of names that it has seen
             encoder.precision = precision
@@ -166,7 +166,7 @@ def linking(setting: Setting, sizes: Sizes) -> dict[str, Any]:
     that holds their non-zeros alone.
     """
     sparse = setting.linker.generator
-    vectors = TransformerEncoder.create(OPTIONS).encode(setting.names)
+    vectors = TransformerEncoder.pretrained(OPTIONS).encode(setting.names)
     full, lean = (
         Linking(setting.theirs, setting.fitted, setting.names, vectors, WEIGHT, full=full)
         for full in (True, False)
@@ -176,7 +176,7 @@ def linking(setting: Setting, sizes: Sizes) -> dict[str, Any]:
     same: dict[str, bool] = {}
     for _ in range(sizes.rounds):
         sample = draw.sample(setting.queries, sizes.mentions)
-        generator = HybridGenerator(sparse, TransformerEncoder.create(OPTIONS), vectors, WEIGHT)
+        generator = HybridGenerator(sparse, TransformerEncoder.pretrained(OPTIONS), vectors, WEIGHT)
         generator.rank([Lookup.of("warm")], TOP, "names")
         seconds, mine = timed(lambda generator=generator: ranked(generator, setting.queries))
         speeds["ours"].append(len(setting.queries) / seconds)

@@ -36,6 +36,7 @@ from benchmarks.lib.measure import child, peak
 from benchmarks.lib.vectors import YEAR, vectors
 from linker import Linker, registry
 from linker.dictionary import classes
+from linker.encoders.base import EncoderContext
 from linker.encoders.dan import DanEncoder
 from linker.encoders.trainable import TrainableEncoder
 from linker.options import GroundOptions, changed, preset
@@ -71,9 +72,8 @@ def encoding(sizes: Sizes) -> dict[str, Any]:
     made: dict[str, TrainableEncoder] = {}
     for name in ENCODERS:
         kind = registry.load(name)
-        made[name] = kind.create(
-            getattr(preset("default", name), kind.group), table, words, sizes.seed
-        ).eval()
+        options = preset("default", name).encoder
+        made[name] = kind.create(EncoderContext(options, table, words, sizes.seed)).eval()
     speeds: dict[str, list[float]] = {name: [] for name in made}
     drawn = random.Random(sizes.seed).sample(
         names, sizes.rounds * sizes.sample
@@ -151,7 +151,7 @@ def drawing(sizes: Sizes) -> dict[str, Any]:
     words = vectors("fastText").pruned(names.texts)
     return {"names": len(names)} | {
         way: drawn(
-            DanEncoder.of(names, options.dan, words, sizes.seed),
+            DanEncoder.of(names, options.encoder, words, sizes.seed),
             names,
             dataclasses.replace(options.ground, **fields),
             sizes.seed,

@@ -100,10 +100,10 @@ def compare(folder: Path) -> dict[str, Any]:
     """Ours and BioSyn's on the development mentions, after one another, three times; the same top 20 is checked."""
     from linker import Dictionary, Linker
     from linker.evaluation.protocols import biosyn_queries
-    from linker.options import PRESETS
+    from linker.options import preset
     from linker.text.mentions import grouped
 
-    options = PRESETS["paper-biosyn"]
+    options = preset("paper-biosyn", "tfidf")
     dictionary = Dictionary.read(locate(MEDIC["2012"]))
     bare = Linker.train(dictionary, options=options)
     linker = Linker.train(dictionary, mentions=documents("ncbi", "train"), options=options)

@@ -77,7 +77,7 @@ class OptionFlags:
 
     def read(self, encoder: str, model_name: str | None) -> LinkerOptions:
         """Read the options of an encoder."""
-        flags = settings.flagged(self.flags, model_name)
+        flags = settings.flagged(self.flags, model_name, encoder)
         return settings.read(self.preset, self.config, flags, self.changes, encoder)
 
     @property

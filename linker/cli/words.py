@@ -16,7 +16,7 @@ from linker.cli import common, progress, settings
 if TYPE_CHECKING:
     from linker.cli.training_options import EncoderChoice
     from linker.dictionary import Dictionary
-    from linker.encoders.options import WordsOptions
+    from linker.encoders.word_training import WordsOptions
     from linker.encoders.words import WordVectors
     from linker.errors import OnError
 
@@ -131,7 +131,8 @@ def trained(
     texts: Iterable[str], dictionary: Dictionary | None, options: WordsOptions, on_error: OnError
 ) -> WordVectors:
     """Train word vectors on text files, and on the names of a dictionary if there is one."""
-    from linker.encoders.words import WordVectors, dictionary_names, marked, read_texts, tokens
+    from linker.encoders.word_training import dictionary_names, marked, read_texts
+    from linker.encoders.words import WordVectors, tokens
 
     shown = progress.Progress()
     sentences = [
@@ -184,7 +185,7 @@ def for_training(
     sources = [source.sha256 for source in dictionary.sources]
     texts = [files.fingerprint(path) for path in encoder.texts]
     provenance = json.dumps([dataclasses.asdict(options), texts, sources])
-    if kept.exists() and WordVectors.was_made_of(kept) == provenance:
+    if kept.exists() and WordVectors.provenance_of(kept) == provenance:
         return WordVectors.read(kept)
     vectors = trained(encoder.texts, dictionary, options, on_error)
     if os.environ.get("RANK", "0") == "0":

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
+
+from pydantic.dataclasses import dataclass
 
 from linker.errors import LinkerError
-from linker.ranges import Weight, check
+from linker.fields import OptionGroup, Weight
 from linker.text import abbreviations
 from linker.types import Document, Mention, Span
 
@@ -19,22 +20,21 @@ Group = tuple[Document | None, Sequence[Mention], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class TextOptions:
-    """What is done to a mention before its candidates are looked up, and what its document says of them."""
+class TextOptions(OptionGroup):
+    """How a mention is prepared before its candidates are looked up, and what its document adds."""
+
+    group: ClassVar[str] = "text"
 
     abbreviations: bool = True  # expand short forms that the document defines
-    permuted: bool = (
-        True  # also short forms whose letters stand in another order: "myotonic dystrophy (DM)"
-    )
+    # also short forms whose letters stand in another order: "myotonic dystrophy (DM)"
+    permuted: bool = True
     compounds: bool = True  # also the parts of compound ones: "HPT-JT" defines HPT and JT
     composites: bool = True  # split "breast and ovarian cancer" in two; never looks at the gold
-    training_composites: Literal["skip", "join"] = (
-        "skip"  # annotated composites as names: left out, or joined as BioSyn does
-    )
-    document_weight: Weight = 0.0  # of the score with which a concept stands first for another mention of the document, added to its own
-
-    def __post_init__(self) -> None:
-        check("text", self)
+    # annotated composites as names: left out, or joined as BioSyn does
+    training_composites: Literal["skip", "join"] = "skip"
+    # share of the score with which a concept stands first for another mention of the document,
+    # added to its own score
+    document_weight: Weight = 0.0
 
 
 def grouped(

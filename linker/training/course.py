@@ -129,5 +129,6 @@ class Course(Generic[_Linker]):
             f"encoder: tfidf (fewer than {trial.FEWEST} names can be held out to compare it "
             f"with {encoder}; --encoder {encoder} trains {encoder} anyway)"
         )
-        plan = dataclasses.replace(self.plan, encoder="tfidf")
+        options = dataclasses.replace(self.plan.options, encoder=None)
+        plan = dataclasses.replace(self.plan, encoder="tfidf", options=options)
         return self.fit(plan, self.dictionary, self.mentions, self.settings)

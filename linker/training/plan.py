@@ -13,7 +13,7 @@ from linker import registry
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError, UsageError
-from linker.options import LinkerOptions, preset
+from linker.options import LinkerOptions, for_encoder, preset, preset_encoder, reads
 from linker.text.spelling import normal_form, normalized
 from linker.version import install_hint
 
@@ -70,7 +70,7 @@ class TrainingPlan:
     @property
     def needs_words(self) -> bool:
         """Whether the encoder is made of word vectors."""
-        return not self.is_sparse and self.encoder_class.needs_words(self.options.encoder)
+        return reads("words", self.encoder, self.options)
 
     def sparse_encoder(self) -> SparseEncoder:
         """Make the encoder of characters, which is not fitted yet."""
@@ -101,6 +101,7 @@ def make(request: TrainingRequest) -> TrainingPlan:
         )
     encoder, reason = _choose(request)
     options = (request.options or partial(preset, request.preset))(encoder)
+    options = for_encoder(options, registry.load(encoder))
     plan = TrainingPlan(
         encoder,
         options,
@@ -140,7 +141,10 @@ def _choose(request: TrainingRequest) -> tuple[str, str]:
         return encoder, ""
     if request.preset == "default":
         return registry.best()
-    encoder = of_preset if of_preset in names else "transformer"
+    try:
+        encoder = preset_encoder(request.preset)
+    except LinkerError as error:
+        raise UsageError(f"--preset {request.preset}: {error}") from None
     return encoder, f"of the preset {request.preset}"
 
 
@@ -186,27 +190,13 @@ def _check_words(request: TrainingRequest, plan: TrainingPlan) -> None:
 
 def _check_changes(request: TrainingRequest, plan: TrainingPlan) -> None:
     """Refuse options that nothing would read. A file of --config may serve several encoders."""
-    others = {registry.options_group(name) for name in registry.encoders()}
-    unread = dict.fromkeys(others, True)
-    unread |= dict.fromkeys(("align", "training", "rerank"), plan.is_sparse)
-    unread |= {"ground": not _is_grounded(plan), "words": not plan.needs_words}
-    unread[registry.options_group(plan.encoder)] = False
     for change in request.changes:
         group = _group(change)
-        if unread.get(registry.options_group(group), unread.get(group, False)):
+        if not reads(group, plan.encoder, plan.options):
             raise UsageError(
                 f"--set {change}: the encoder {plan.encoder} makes nothing of the options {group}; "
                 "leave it out"
             )
-
-
-def _is_grounded(plan: TrainingPlan) -> bool:
-    """Whether a grounding phase trains the encoder."""
-    if plan.is_sparse:
-        return False
-    from linker.encoders.grounded import GroundedEncoder
-
-    return issubclass(plan.encoder_class, GroundedEncoder)
 
 
 def _check_sparse(request: TrainingRequest, plan: TrainingPlan) -> None:

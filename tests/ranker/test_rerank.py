@@ -19,9 +19,8 @@ from linker.candidates.base import Ranked, Unit  # noqa: E402
 from linker.candidates.hybrid import HybridGenerator  # noqa: E402
 from linker.candidates.sparse import SparseGenerator  # noqa: E402
 from linker.encoders.cross import CrossEncoder  # noqa: E402
-from linker.encoders.options import TransformerOptions  # noqa: E402
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions  # noqa: E402
-from linker.encoders.transformer import TransformerEncoder  # noqa: E402
+from linker.encoders.transformer import TransformerEncoder, TransformerOptions  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.ranker.options import RerankOptions  # noqa: E402
 from linker.ranker.rerank import Reranker  # noqa: E402

@@ -14,9 +14,11 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 
-from linker import Dictionary  # noqa: E402
-from linker.candidates.sparse import SparseGenerator  # noqa: E402
 from linker.encoders.options import TransformerOptions  # noqa: E402
+
+from linker import Dictionary  # noqa: E402
+from linker.candidates.hybrid import HybridGenerator  # noqa: E402
+from linker.candidates.sparse import SparseGenerator  # noqa: E402
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions  # noqa: E402
 from linker.encoders.transformer import TransformerEncoder  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
