@@ -81,10 +81,10 @@ def network() -> str:
     return _dense(row for row in every if (row["configuration"], row["medic"]) in WORDS)
 
 
-def _dense(some: Iterable[Row]) -> str:
+def _dense(lines: Iterable[Row]) -> str:
     protocol = {"2012": "biosyn"}
     return table(
-        DENSE_HEAD, [_dense_row(row, protocol.get(row["medic"], "strict")) for row in some]
+        DENSE_HEAD, [_dense_row(row, protocol.get(row["medic"], "strict")) for row in lines]
     )
 
 
