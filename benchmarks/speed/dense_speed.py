@@ -97,8 +97,8 @@ class Setting:
         groups = grouped(documents("ncbi", "test"), PRESET.text)
         queries = [
             biosyn_queries(linker, m, definitions)
-            for _, found, definitions in groups
-            for m in found
+            for _, items, definitions in groups
+            for m in items
             if m.gold
         ]
         return cls(
@@ -116,10 +116,11 @@ def known() -> list[Any]:
 
 
 def encoding(setting: Setting, sizes: Sizes) -> dict[str, Any]:
-    """Names encoded a second: theirs on a sample, ours on all names; and how far the vectors of the sample are apart.
+    """Names encoded a second, theirs on a sample, ours on all; and how far vectors are apart.
 
-    Beside the published batches of theirs, which are too large for the caches of a CPU, stand small ones; beside ours in fp32 stands
-    bf16, in which training encodes, where the processor computes it.
+    Beside the published batches of theirs, which are too large for the caches of a CPU, stand small
+    ones; beside ours in fp32 stands bf16, in which training encodes, where the processor computes
+    it.
     """
     draw = random.Random(sizes.seed)
     precisions: dict[str, Precision] = {"ours": "fp32"} | (
@@ -129,13 +130,13 @@ def encoding(setting: Setting, sizes: Sizes) -> dict[str, Any]:
     apart = 0.0
     for _ in range(sizes.rounds):
         sample = draw.sample(range(len(setting.names)), sizes.sample)
-        found = {}
+        vectors = {}
         for name, precision in precisions.items():
             encoder = TransformerEncoder.pretrained(
                 OPTIONS
             )  # a new one each time: it keeps the tokens of names that it has seen
             encoder.precision = precision
-            seconds, found[name] = timed(lambda encoder=encoder: encoder.encode(setting.names))
+            seconds, vectors[name] = timed(lambda encoder=encoder: encoder.encode(setting.names))
             speeds[name].append(len(setting.names) / seconds)
         texts = [setting.names[row] for row in sample]
         for name, size in (("published", ENCODED), ("small", SMALL)):
@@ -143,7 +144,7 @@ def encoding(setting: Setting, sizes: Sizes) -> dict[str, Any]:
                 lambda texts=texts, size=size: setting.theirs.encode(texts, size)
             )
             speeds[name].append(len(texts) / seconds)
-            apart = max(apart, float(np.abs(padded - found["ours"][sample]).max()))
+            apart = max(apart, float(np.abs(padded - vectors["ours"][sample]).max()))
     about = {
         "names": len(setting.names),
         "sampled_for_theirs": sizes.sample,
@@ -160,10 +161,10 @@ def encoding(setting: Setting, sizes: Sizes) -> dict[str, Any]:
 
 
 def linking(setting: Setting, sizes: Sizes) -> dict[str, Any]:
-    """Mentions linked a second: theirs on a sample, ours on all; and how many names of the sample have the same top 20.
+    """Mentions linked a second, theirs on a sample, ours on all; and how many have one top 20.
 
-    Both rank by the same vectors of the dictionary. Beside the published way, which holds sparse vectors as a full matrix, stands one
-    that holds their non-zeros alone.
+    Both rank by the same vectors of the dictionary. Beside the published way, which holds sparse
+    vectors as a full matrix, stands one that holds their non-zeros alone.
     """
     sparse = setting.linker.generator
     vectors = TransformerEncoder.pretrained(OPTIONS).encode(setting.names)
@@ -178,14 +179,14 @@ def linking(setting: Setting, sizes: Sizes) -> dict[str, Any]:
         sample = draw.sample(setting.queries, sizes.mentions)
         generator = HybridGenerator(sparse, TransformerEncoder.pretrained(OPTIONS), vectors, WEIGHT)
         generator.rank([Lookup.of("warm")], TOP, "names")
-        seconds, mine = timed(lambda generator=generator: ranked(generator, setting.queries))
+        seconds, ours = timed(lambda generator=generator: ranked(generator, setting.queries))
         speeds["ours"].append(len(setting.queries) / seconds)
         for name, way in (("full", full), ("lean", lean)):
             seconds, tops = timed(
                 lambda way=way, sample=sample: {q: way.top(q) for q in itertools.chain(*sample)}
             )
             speeds[name].append(len(sample) / seconds)
-            same |= {q: same_top(top, mine[q]) and same.get(q, True) for q, top in tops.items()}
+            same |= {q: same_top(top, ours[q]) and same.get(q, True) for q, top in tops.items()}
     about = {
         "mentions": len(setting.queries),
         "sampled_for_theirs": sizes.mentions,
@@ -193,7 +194,7 @@ def linking(setting: Setting, sizes: Sizes) -> dict[str, Any]:
         "weight": WEIGHT,
     }
     about |= {
-        "distinct_parts": len(mine),
+        "distinct_parts": len(ours),
         "parts_compared": len(same),
         "same_top_20": sum(same.values()),
     }
@@ -206,10 +207,12 @@ def linking(setting: Setting, sizes: Sizes) -> dict[str, Any]:
 
 
 def training(setting: Setting, sizes: Sizes, names_per_second: float) -> dict[str, Any]:
-    """Seconds of an epoch, and the memory of ours: theirs by the median time of some steps before and after ours, and by its encoding.
+    """Seconds of an epoch, and the memory of ours.
 
-    Their epoch is as many steps, and the encoding of all names and mentions at the speed measured; their ranking of the names, which takes
-    little beside these, is not counted. Ours is whole, in a process of its own, with all that goes before it.
+    Theirs is as many steps, at the median time of some before and after ours, and the encoding of
+    all names and mentions at the speed measured; their ranking of the names, which takes little
+    beside these, is not counted. Ours is whole, in a process of its own, with all that goes before
+    it.
     """
     way = Training(PaddedEncoder(get_model_path()))
     queries = made_up_queries(sizes.steps * MENTIONS, setting.fitted, sizes.seed)
@@ -236,7 +239,7 @@ def training(setting: Setting, sizes: Sizes, names_per_second: float) -> dict[st
 
 
 def one_epoch(namespaces: Sequence[str]) -> dict[str, float]:
-    """Train for an epoch as the preset `paper-biosyn` does: seconds until its end, and the peak memory of all, MB."""
+    """Train an epoch as the preset `paper-biosyn` does: seconds until its end, and peak memory."""
     options = replace(PRESET, training=replace(PRESET.training, epochs=1))
     dictionary, items = Dictionary.read(locate(MEDIC["2012"]), namespaces=namespaces), known()
     times: list[float] = []
@@ -264,7 +267,7 @@ def ranked(generator: HybridGenerator, queries: list[list[str]]) -> dict[str, To
 
 
 def same_top(theirs: Top, ours: Top) -> bool:
-    """Whether two rankings have the same scores, place by place, and the same names but for ties with the last."""
+    """Whether two rankings have the same scores, and the same names but for ties with the last."""
     if len(theirs[0]) != len(ours[0]) or any(
         abs(a - b) > SAME for a, b in zip(theirs[1], ours[1], strict=True)
     ):
@@ -290,7 +293,8 @@ def row(name: str, figures: dict[str, Any], unit: str) -> str:
     """A line of the table."""
     sides = [next(iter(figures[side].values())) for side in ("theirs", "ours")]
     theirs, ours = (statistics.median(side) if isinstance(side, list) else side for side in sides)
-    return f"{name + ', ' + unit:<32}{theirs:>10.1f}{ours:>10.1f}{figures['times_faster_median']:>10.1f}{TARGETS[name]:>8}"
+    times = f"{figures['times_faster_median']:>10.1f}{TARGETS[name]:>8}"
+    return f"{name + ', ' + unit:<32}{theirs:>10.1f}{ours:>10.1f}{times}"
 
 
 def main(sizes: Sizes) -> dict[str, Any]:
@@ -340,7 +344,7 @@ if __name__ == "__main__":
         QUICK if quick else Sizes(),
         **{name: value for name, value in given.items() if value is not None},
     )
-    found = main(chosen)
-    print(json.dumps(found, indent=1))
+    figures = main(chosen)
+    print(json.dumps(figures, indent=1))
     if not quick:
-        results.save("dense_speed", found, seed=chosen.seed)
+        results.save("dense_speed", figures, seed=chosen.seed)

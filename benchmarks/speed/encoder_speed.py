@@ -65,31 +65,32 @@ class Sizes:
 
 
 def encoding(sizes: Sizes) -> dict[str, Any]:
-    """Names of the dictionary encoded a second by each, from text to vector, and what each takes on disk."""
+    """Names of the dictionary that each encodes a second, and what each takes on disk."""
     table = medic(YEAR).table(normalize)
     names = list(table.texts)
     words = vectors("fastText").pruned(names).halved()
-    made: dict[str, TrainableEncoder] = {}
+    encoders: dict[str, TrainableEncoder] = {}
     for name in ENCODERS:
         kind = registry.load(name)
         options = preset("default", name).encoder
-        made[name] = kind.create(EncoderContext(options, table, words, sizes.seed)).eval()
-    speeds: dict[str, list[float]] = {name: [] for name in made}
-    drawn = random.Random(sizes.seed).sample(
+        context = EncoderContext(options, table, words, sizes.seed)
+        encoders[name] = kind.create(context).eval()
+    speeds: dict[str, list[float]] = {name: [] for name in encoders}
+    sampled = random.Random(sizes.seed).sample(
         names, sizes.rounds * sizes.sample
     )  # no name twice: encoders keep tokens
     for i in range(sizes.rounds):
-        sample = drawn[i * sizes.sample : (i + 1) * sizes.sample]
-        for name, encoder in made.items():
+        sample = sampled[i * sizes.sample : (i + 1) * sizes.sample]
+        for name, encoder in encoders.items():
             start = time.perf_counter()
             encoder.encode(sample)
             speeds[name].append(len(sample) / (time.perf_counter() - start))
-    found = {}
-    for name, encoder in made.items():
+    rows = {}
+    for name, encoder in encoders.items():
         ratios = [
-            own / other for own, other in zip(speeds[name], speeds["transformer"], strict=True)
+            speed / other for speed, other in zip(speeds[name], speeds["transformer"], strict=True)
         ]
-        found[name] = {
+        rows[name] = {
             "names_per_second": [round(speed) for speed in speeds[name]],
             "times_faster_median": round(statistics.median(ratios), 2),
             "encoder_mb": round(megabytes(encoder), 1),
@@ -97,7 +98,7 @@ def encoding(sizes: Sizes) -> dict[str, Any]:
                 len(names) * encoder.dim * 2 / 1e6, 1
             ),  # of the names, in half precision
         }
-    return {"names": len(names), "encoders": found}
+    return {"names": len(names), "encoders": rows}
 
 
 def megabytes(encoder: TrainableEncoder) -> float:
@@ -108,7 +109,10 @@ def megabytes(encoder: TrainableEncoder) -> float:
 
 
 def training(sizes: Sizes) -> dict[str, Any]:
-    """Seconds of each epoch of `linker train`, the first with all that goes before it, the peak memory and what the saved model takes."""
+    """Seconds of each epoch of `linker train`, peak memory, and what the saved model takes.
+
+    The first epoch has all that goes before it.
+    """
     start, last, phases = time.perf_counter(), [time.perf_counter()], dict[str, list[float]]()
 
     def keep(event: Any) -> None:
@@ -146,11 +150,14 @@ def training(sizes: Sizes) -> dict[str, Any]:
 
 
 def drawing(sizes: Sizes) -> dict[str, Any]:
-    """The share of an epoch of grounding that drawing takes, with the vectors of now that hard negatives need; memory is the process's."""
+    """The share of an epoch of grounding that drawing names takes, by the way of drawing.
+
+    With the present vectors that hard negatives need; memory is that of the process.
+    """
     options, names = preset("default", "dan"), classes.of_concepts(medic(YEAR).table(normalize))
     words = vectors("fastText").pruned(names.texts)
     return {"names": len(names)} | {
-        way: drawn(
+        way: drawing_of(
             DanEncoder.of(names, options.encoder, words, sizes.seed),
             names,
             dataclasses.replace(options.ground, **fields),
@@ -161,7 +168,7 @@ def drawing(sizes: Sizes) -> dict[str, Any]:
     }
 
 
-def drawn(
+def drawing_of(
     encoder: DanEncoder, names: classes.Classes, options: GroundOptions, seed: int
 ) -> dict[str, Any]:
     """Seconds of an epoch: of drawing, and of its steps, of which some are measured."""
