@@ -70,7 +70,7 @@ class ListMaker:
         queries: what is trained on.
         dictionary: the ids and the hierarchy.
         sparse: ranks and scores the normalised names of the training dictionary, without the mentions.
-        options: `top_k`, `dense_ratio`, `height`, `max_hypernyms` and `seed` are used.
+        options: `top_k`, `dense_ratio`, `height` and `max_hypernyms` are used.
         exclude_own: keep the name that equals a query out of its list, for queries that are names of the dictionary.
     """
 

@@ -1,4 +1,4 @@
-"""A dictionary of eight concepts, encoders that are small enough to compute with, and a training of them."""
+"""A dictionary of eight concepts, small encoders to compute with, and a training of them."""
 
 from __future__ import annotations
 

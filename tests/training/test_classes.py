@@ -1,4 +1,4 @@
-"""Which names grounding trains on and validates with, on a dictionary that is small enough to do by hand."""
+"""Which names grounding trains on and validates with, on a dictionary that is done by hand."""
 
 from __future__ import annotations
 

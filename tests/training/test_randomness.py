@@ -26,7 +26,7 @@ def test_a_stream_starts_anew_each_time() -> None:
 
 
 def test_the_streams_of_earlier_versions_are_the_same() -> None:
-    """Else the same seed would train another model; the numbers are those of 1 to 9 as they were."""
+    """Else the same seed would train another model."""
     assert rng(7, Stream.LIST_ORDER, 3).random() == np.random.default_rng((7, 3)).random()
     kept = {
         Stream.HYPERNYMS: 1,

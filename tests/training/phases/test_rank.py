@@ -1,4 +1,4 @@
-"""The list-wise phase on an encoder that is small enough to compute its losses a second, slow way."""
+"""The list-wise phase on an encoder whose losses are computed a second, slow way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The phase of the second stage: what it starts from, what it learns, how it is interrupted and resumed."""
+"""The phase of the second stage: what it starts from, what it learns, how it is resumed."""
 
 from __future__ import annotations
 
