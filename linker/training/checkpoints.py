@@ -123,7 +123,7 @@ class Checkpoints:
         return [path for path in paths if pattern.fullmatch(path.name)]
 
     def _compare(self, old: Mapping[str, object]) -> None:
-        """Raise `LinkerError` where a checkpoint's fingerprint is another, and name what differs."""
+        """Raise `LinkerError` where a checkpoint's fingerprint differs, and name the fields."""
         new = json.loads(json.dumps(self.fingerprint))
         absent = object()
         differ = [

@@ -300,7 +300,7 @@ class _Loop:
         return loss
 
     def embed(self, names: Sequence[str], part: int) -> Tensor:
-        """Encode names to float32 (len(names), dim); dropout is seeded by step, process and part."""
+        """Encode names to float32 (len(names), dim); step, process and part seed the dropout."""
         progress, process = self.progress, self.accelerator.process_index
         entropy = (self.plan.seed, progress.epoch, progress.step, process, part)
         torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0]))
