@@ -25,6 +25,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from linker.encoders.options import DanOptions, TransformerOptions
+
 from benchmarks.encoders.name_encoders import Run
 from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
@@ -35,7 +37,6 @@ from linker.encoders.base import Encoder
 from linker.encoders.bne import BneEncoder
 from linker.encoders.dan import DanEncoder
 from linker.encoders.fewshot import FewShotEncoder
-from linker.encoders.options import DanOptions, TransformerOptions
 from linker.options import preset
 from linker.text.normalize import normalize
 from linker.training.classes import shots as sample_shots

@@ -27,6 +27,8 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from linker.encoders.options import TransformerOptions
+
 from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
 from benchmarks.lib.vectors import (
@@ -43,7 +45,6 @@ from linker import Dictionary
 from linker.dictionary import classes
 from linker.dictionary.classes import Classes
 from linker.encoders.dan import DanEncoder
-from linker.encoders.options import TransformerOptions
 from linker.evaluation.tasks import levels, synonyms
 from linker.evaluation.tasks.levels import DEPTH, Level
 from linker.options import preset

@@ -25,6 +25,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from linker.encoders.options import BneOptions
+
 from benchmarks.encoders.configurations import (
     BASELINES,
     EFFECTS,
@@ -51,7 +53,6 @@ from linker.dictionary.classes import Classes
 from linker.encoders.bne import BneEncoder
 from linker.encoders.dan import DanEncoder
 from linker.encoders.grounded import GroundedEncoder
-from linker.encoders.options import BneOptions
 from linker.evaluation.tasks import reranking, synonyms
 from linker.evaluation.tasks.synonyms import Split
 from linker.options import GroundOptions

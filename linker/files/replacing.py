@@ -124,8 +124,18 @@ def restore(path: Path) -> None:
             _clear(left, path)
 
 
+def leftover_pattern(target: str, suffixes: str = "tmp|old") -> re.Pattern[str]:
+    """Make the pattern of the names that a killed run can leave beside a target.
+
+    Args:
+        target: a regular expression of the target's name.
+        suffixes: `tmp` for new files and folders, `old` for replaced ones, or both with a `|`.
+    """
+    return re.compile(rf"\.{target}\.[a-z0-9_]{{8}}\.({suffixes})")
+
+
 def _leftovers(path: Path, suffixes: str) -> list[Path]:
-    pattern = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.({suffixes})")
+    pattern = leftover_pattern(re.escape(path.name), suffixes)
     try:
         return [path.with_name(name) for name in os.listdir(path.parent) if pattern.fullmatch(name)]
     except OSError:  # the folder is not there, or cannot be listed

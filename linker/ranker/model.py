@@ -1,4 +1,4 @@
-"""The list-wise ranker: an encoder, λ, and the scores that they give a list."""
+"""The list-wise ranker: it scores candidates by an encoder and, weighted by λ, by characters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from linker.encoders.trainable import TrainableEncoder
 
 
 class ListwiseRanker(nn.Module):
-    """An encoder and λ: scores z = scale · v_m · v_e + λ · sparse (BioSyn eq. 1-4, BCNH eq. 1-3)."""
+    """The trained weights: those of an encoder, and λ.
+
+    The score of a candidate e of a mention m is `z = scale · (v_m · v_e) + λ · sparse(m, e)`
+    (BioSyn eq. 1-4, BCNH eq. 1-3).
+
+    Args:
+        encoder: gives the vectors v.
+        scale: multiplies the dot products.
+        sparse_weight: λ at the start.
+    """
 
     def __init__(self, encoder: TrainableEncoder, scale: float, sparse_weight: float) -> None:
         super().__init__()
@@ -23,20 +32,35 @@ class ListwiseRanker(nn.Module):
         return self.encoder.embed(names)
 
     def scores(self, mentions: Tensor, candidates: Tensor, sparse: Tensor) -> Tensor:
-        """Score the candidates (B, K, d) of mentions (B, d), given their sparse scores (B, K): z, (B, K)."""
-        return (
-            self.scale * torch.einsum("bd,bkd->bk", mentions, candidates)
-            + self.sparse_weight * sparse
-        )
+        """Score the candidates of mentions.
+
+        Args:
+            mentions: v_m, (B, d).
+            candidates: v_e, (B, K, d).
+            sparse: the sparse scores, (B, K).
+
+        Returns:
+            z, (B, K).
+        """
+        dense = self.scale * torch.einsum("bd,bkd->bk", mentions, candidates)
+        return dense + self.sparse_weight * sparse
 
 
 def spread(vectors: Tensor, *masks: Tensor) -> list[Tensor]:
-    """Put the vectors of names, in order, into the places where masks (B, K) are True; zeros elsewhere: (B, K, d) for each mask."""
-    spread, start = [], 0
+    """Put a sequence of vectors into the places where masks are True, and zeros elsewhere.
+
+    Args:
+        vectors: (n, d), for the places of the first mask in row order, then of the next one.
+        masks: bool (B, K), each with its own K.
+
+    Returns:
+        (B, K, d) for each mask.
+    """
+    padded, start = [], 0
     for mask in masks:
         places = mask.nonzero(as_tuple=True)
         count = len(places[0])
         empty = vectors.new_zeros(*mask.shape, vectors.shape[-1])
-        spread.append(empty.index_put(places, vectors[start : start + count]))
+        padded.append(empty.index_put(places, vectors[start : start + count]))
         start += count
-    return spread
+    return padded

@@ -90,15 +90,7 @@ def _run(phase: Phase, accelerator: Accelerator, settings: RunSettings) -> list[
         checkpoints = dataclasses.replace(checkpoints, resume=resume)
     history: list[Record] = []
     settings.on_activity(Activity(phase.name.value, epochs=phase.plan.epochs))
-    for event in run(
-        phase.module,
-        phase.parameter_groups,
-        phase.batches,
-        phase.plan,
-        accelerator,
-        after_epoch=phase.validate,
-        checkpoints=checkpoints,
-    ):
+    for event in run(phase, accelerator, checkpoints):
         if isinstance(event, Epoch):
             history.append({"phase": phase.name.value, **event.record})
         settings.on_event(history[-1] if isinstance(event, Epoch) else event)

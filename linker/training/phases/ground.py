@@ -86,8 +86,9 @@ def train(
     grounding = Grounding(encoder, names, options, seed, encoder.encode, validation)
     accelerator = Accelerator(cpu=encoder.device.type == "cpu")
     groups = encoder.groups(options.learning_rate, options.weight_decay)
-    batches, plan = grounding.batches, grounding.plan()
-    for event in run(encoder, groups, batches, plan, accelerator, after_epoch=grounding.validate):
+    batches, plan, validate = grounding.batches, grounding.plan(), grounding.validate
+    phase = Phase(PhaseName.GROUND, encoder, groups, batches, plan, validate, fingerprint={})
+    for event in run(phase, accelerator):
         on_event(event)
 
 
