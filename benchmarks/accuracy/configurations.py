@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from benchmarks.lib import results
-from benchmarks.lib.dense_runs import OPTIONS_OF, Configuration
+from benchmarks.lib.dense_runs import FROM_WORDS, Configuration
 from linker import LinkerOptions
 from linker.encoders.tfidf import TfidfOptions
-from linker.options import PRESETS, changed, preset
+from linker.options import changed, preset
 
 Change = Mapping[str, Mapping[str, Any]]
-BASE = {"biosyn": PRESETS["paper-biosyn"], "strict": LinkerOptions()}  # by protocol
+BASE = {"biosyn": preset("paper-biosyn", "tfidf"), "strict": LinkerOptions()}  # by protocol
 
 ABLATION: Mapping[str, tuple[str, tuple[str, ...], Change]] = {
     # BCNH's Table 3: row -> preset, the rows that it is compared with, what it changes
@@ -122,9 +122,13 @@ def ablation(epochs: int) -> Iterator[Configuration]:
 
     In the papers' settings but for the encoder, the number of epochs (10 there) and bf16.
     """
-    yield Configuration("untrained", "2012", changed(PRESETS["paper-biosyn"], NOT_RANKED))
+    yield Configuration(
+        "untrained", "2012", changed(preset("paper-biosyn", "transformer"), NOT_RANKED)
+    )
     for name, (base, over, change) in ABLATION.items():
-        options = changed(PRESETS[base], {"training": {"epochs": epochs, "precision": "auto"}})
+        options = changed(
+            preset(base, "transformer"), {"training": {"epochs": epochs, "precision": "auto"}}
+        )
         yield Configuration(name, "2012", changed(options, change), over=over)
 
 
@@ -166,7 +170,7 @@ def words() -> Iterator[Configuration]:
             f"{part} alone{before}": changed(changed(default, ALONE), NOT_RANKED),
             f"{part}{before}": changed(default, NOT_RANKED_HYBRID),
         }
-        if part not in UNTRAINED and encoder in OPTIONS_OF:  # the others of MiniLM are in `ours`
+        if part not in UNTRAINED and encoder in FROM_WORDS:  # the others of MiniLM are in `ours`
             rows |= {f"{part} alone": changed(default, ALONE), part: default}
         for name, options in rows.items():
             over = ("word mean",) if options is default else ()

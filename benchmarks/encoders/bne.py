@@ -33,9 +33,8 @@ from benchmarks.lib.vectors import YEAR, vectors
 from linker import Linker, LinkerOptions, matching
 from linker.candidates.hybrid import HybridGenerator
 from linker.encoders.base import Encoder
-from linker.encoders.bne import BneEncoder
-from linker.encoders.dan import DanEncoder
-from linker.encoders.options import BneOptions, DanOptions
+from linker.encoders.bne import BneEncoder, BneOptions
+from linker.encoders.dan import DanEncoder, DanOptions
 from linker.encoders.words import unit
 from linker.evaluation import breakdown, protocols
 from linker.text.normalize import normalize

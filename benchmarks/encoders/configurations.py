@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from benchmarks.lib.vectors import WORDS
-from linker.encoders.options import BneOptions, DanOptions
+from linker.encoders.bne import BneOptions
+from linker.encoders.dan import DanOptions
 from linker.options import GroundOptions, preset
 
 EFFECTS = (  # an encoder, and what it is compared with
@@ -46,10 +47,10 @@ ENCODERS: dict[str, tuple[DanOptions | BneOptions, GroundOptions, str]] = {
     "CCA + DAN, 3 epochs": (DanOptions(), _SHORT, "fastText"),
     # the paper's width
     "CCA + DAN, 3 epochs, 38,400 units": (DanOptions(hidden=38_400), _SHORT, "fastText"),
-    "BNE": (_BNE.bne, _BNE.ground, "fastText"),
-    "BNE words": (_BNE_WORDS.bne, _BNE_WORDS.ground, "fastText"),
+    "BNE": (_BNE.encoder, _BNE.ground, "fastText"),
+    "BNE words": (_BNE_WORDS.encoder, _BNE_WORDS.ground, "fastText"),
     # as Fivez et al. compare with
-    "BNE words, triplets": (_BNE_WORDS.bne, _PAPER_BNE_WORDS, "fastText"),
+    "BNE words, triplets": (_BNE_WORDS.encoder, _PAPER_BNE_WORDS, "fastText"),
     "BNE + SG_W": (_PLAIN, _PAPER_BNE, "SG_W"),  # the paper's losses
     "BNE + SG_S.C": (dataclasses.replace(_PLAIN, targets="tokens"), _PAPER_BNE, "SG_S.C"),
     "BNE + SG_S.C, L_syn": (dataclasses.replace(_PLAIN, targets="tokens"), _SYN, "SG_S.C"),

@@ -25,8 +25,6 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from linker.encoders.options import DanOptions, TransformerOptions
-
 from benchmarks.encoders.name_encoders import Run
 from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
@@ -35,7 +33,7 @@ from linker.dictionary import classes
 from linker.dictionary.classes import Classes
 from linker.encoders.base import Encoder
 from linker.encoders.bne import BneEncoder
-from linker.encoders.dan import DanEncoder
+from linker.encoders.dan import DanEncoder, DanOptions
 from linker.encoders.fewshot import FewShotEncoder
 from linker.options import preset
 from linker.text.normalize import normalize
@@ -81,9 +79,9 @@ def large_classes(which: str) -> Classes:
 def base_encoder(name: str) -> Encoder:
     """The encoder of an input, on which the few-shot encoder stands."""
     if name == "MiniLM":
-        from linker.encoders.transformer import TransformerEncoder
+        from linker.encoders.transformer import TransformerEncoder, TransformerOptions
 
-        return TransformerEncoder.create(TransformerOptions()).eval()
+        return TransformerEncoder.pretrained(TransformerOptions()).eval()
     if name == "BNE":
         return BneEncoder.load(Run("fine", "BNE", 0).folder)
     names, options = medic(YEAR).table(normalize), DanOptions(cca=name == "CCA", hidden=0)
@@ -108,7 +106,7 @@ def trained(
     import torch
 
     torch.manual_seed(sample)
-    encoder = FewShotEncoder(base, kind, options.fewshot)
+    encoder = FewShotEncoder(base, kind, options.encoder)
     grounding = dataclasses.replace(options.ground, shots=shots)
     ground.train(encoder, train, grounding, sample, validation, epochs_to(history))
     related_names = related(encoder.eval().encode)
@@ -147,7 +145,7 @@ def curve(shots: int, sample: int) -> dict[str, Any]:
 def options_of_all() -> dict[str, Any]:
     """The options of all runs."""
     options = preset("default", "fewshot")
-    groups = {"fewshot": options.fewshot, "ground": options.ground}
+    groups = {"fewshot": options.encoder, "ground": options.ground}
     return {name: dataclasses.asdict(group) for name, group in groups.items()}
 
 

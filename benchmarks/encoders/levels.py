@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from linker.encoders.options import TransformerOptions
 
 from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
@@ -110,16 +109,16 @@ def trained(root: str, name: str, seed: int) -> tuple[Encode, float, list[Mappin
     parts, history, seconds = split(root, seed), list[Mapping[str, float]](), 0.0
     options = preset("default", "dan-higher")
     if name == "MiniLM":
-        from linker.encoders.transformer import TransformerEncoder
+        from linker.encoders.transformer import TransformerEncoder, TransformerOptions
 
-        return TransformerEncoder.create(TransformerOptions()).eval().encode, seconds, history
+        return TransformerEncoder.pretrained(TransformerOptions()).eval().encode, seconds, history
     level = parts[int(name[-1]) - 1] if " level " in name else parts[-1]
     names, validation = level.train, level.validation
     concepts = concepts_of(root, names, validation)
     if name == "DAN concepts":
         names, validation = concepts
-    hidden = 0 if name == "word mean" else options.dan.hidden
-    dan = dataclasses.replace(options.dan, cca=name.startswith("CCA"), hidden=hidden)
+    hidden = 0 if name == "word mean" else options.encoder.hidden
+    dan = dataclasses.replace(options.encoder, cca=name.startswith("CCA"), hidden=hidden)
     # levels have too few classes to project to
     encoder = DanEncoder.of(concepts[0] if dan.cca else names, dan, vectors("fastText"), seed)
     if dan.hidden:
@@ -135,7 +134,7 @@ def find(root: str, name: str, seed: int) -> dict[str, Any]:
     encode, seconds, history = trained(root, name, seed)
     figures: dict[str, Any] = {"root": root, "encoder": name, "seed": seed}
     figures["ground"] = dataclasses.asdict(options.ground)
-    figures["dan"] = dataclasses.asdict(options.dan)
+    figures["dan"] = dataclasses.asdict(options.encoder)
     figures |= {"cpu_seconds": round(seconds), "history": history}
     figures["names"] = [
         {part: len(set(getattr(level, part).texts)) for part in ("train", "validation", "test")}

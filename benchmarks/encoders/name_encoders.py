@@ -25,8 +25,6 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from linker.encoders.options import BneOptions
-
 from benchmarks.encoders.configurations import (
     BASELINES,
     EFFECTS,
@@ -50,7 +48,7 @@ from benchmarks.lib.vectors import (
 )
 from linker import Dictionary, LinkerOptions, matching, metrics
 from linker.dictionary.classes import Classes
-from linker.encoders.bne import BneEncoder
+from linker.encoders.bne import BneEncoder, BneOptions
 from linker.encoders.dan import DanEncoder
 from linker.encoders.grounded import GroundedEncoder
 from linker.evaluation.tasks import reranking, synonyms
@@ -117,7 +115,9 @@ def find(run: Run) -> dict[str, Any]:
     seconds = time.process_time() - start
     encode = encoder.eval().encode
     figures: dict[str, Any] = dataclasses.asdict(run) | {"asked": dataclasses.asdict(asked)}
-    figures[encoder.group] = dataclasses.asdict(encoder.options)  # small data goes without CCA
+    figures[encoder.options.group] = dataclasses.asdict(
+        encoder.options
+    )  # small data goes without CCA
     figures["ground"] = dataclasses.asdict(options)
     figures |= {"cpu_seconds": round(seconds), "history": history}
     figures |= retrieved(encode, names)
@@ -126,7 +126,7 @@ def find(run: Run) -> dict[str, Any]:
     figures["relatedness"] = related(encode)
     figures["reranking"] = reranked(reranking.cosine(encode))
     figures["nearest"] = nearest(encode, names)
-    if encoder.group == "bne":
+    if encoder.options.group == "bne":
         shutil.rmtree(run.folder, ignore_errors=True)
         encoder.save(run.folder)  # for the tasks of other scripts
     return figures

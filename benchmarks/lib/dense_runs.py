@@ -27,7 +27,7 @@ from benchmarks.lib.vectors import vectors
 from linker import Linker, LinkerOptions, matching
 from linker.encoders.trainable import pick_device, settle
 from linker.evaluation import breakdown, protocols, report
-from linker.options import changed
+from linker.options import changed, restored
 from linker.training.settings import RunSettings
 from linker.types import Lookup
 
@@ -35,7 +35,7 @@ KS = (1, 5, 20)
 EXAMPLE = "B-cell non-Hodgkins lymphomas", "MESH:D016393"  # BCNH, Table 2
 AGREE = ", mentions of a document agree"  # behind the name of a configuration
 DOCUMENT_WEIGHT = 0.03  # chosen by rescoring.py
-OPTIONS_OF = {"dan": "dan", "dan-higher": "dan", "fewshot": "fewshot", "bne": "bne"}
+FROM_WORDS = ("dan", "dan-higher", "fewshot", "bne")
 """Encoders made of word vectors, and the group of options that each reads."""
 
 
@@ -55,7 +55,7 @@ class Configuration:
     @property
     def from_words(self) -> bool:
         """Whether the encoder is made of word vectors."""
-        return self.encoder in OPTIONS_OF
+        return self.encoder in FROM_WORDS
 
     def agreeing(self) -> Configuration:
         """The same with document-level consistency."""
@@ -122,13 +122,12 @@ def kept(configuration: Configuration, task: Task) -> dict[int, dict[str, Any]]:
 
 def _is_current(options: Mapping[str, Any], configuration: Configuration, seed: int) -> bool:
     """Whether the options of a run are those of its configuration, as far as it reads them."""
-    old, now = changed(LinkerOptions(), options), configuration.seeded(seed)
-    group = OPTIONS_OF.get(configuration.encoder, "transformer")
-    unread = {"transformer", *OPTIONS_OF.values()} - {group}
+    old, now = restored(options, configuration.encoder), configuration.seeded(seed)
+    unread: set[str] = set()
     if not configuration.from_words:
-        unread |= {"words", "ground"}
+        unread = {"words", "ground"}
     elif configuration.text:
-        unread.add("words")
+        unread = {"words"}
     if configuration.mentions:  # which are the queries then
         queries = now.training.dictionary_queries
         old = changed(old, {"training": {"dictionary_queries": queries}})
@@ -190,8 +189,7 @@ def _figures(
 
 def checkpoints(configuration: Configuration, seed: int) -> Path:
     """The folder of checkpoints, named after what self-alignment or grounding depends on."""
-    words = OPTIONS_OF.get(configuration.encoder)
-    groups = ("normalize", *((words, "ground") if words else ("transformer", "align")))
+    groups = ("normalize", "encoder", "ground" if configuration.from_words else "align")
     values = [dataclasses.asdict(getattr(configuration.options, group)) for group in groups]
     parts = [configuration.medic, seed, *values, configuration.options.training.weight_decay]
     parts += ["no text"] * (not configuration.text)
@@ -240,7 +238,7 @@ def norms(model: Linker) -> dict[str, Any] | None:
     vectors of unit length.
     """
     vectors = getattr(model.generator, "vectors", None)
-    if vectors is None or model.options.transformer.normalize:
+    if vectors is None or model.options.encoder.normalize:
         return None
     names, hierarchy = model.dictionary, model.dictionary.hierarchy
     row_of = {text: row for row, text in enumerate(model.generator.table.texts)}

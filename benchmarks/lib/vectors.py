@@ -16,8 +16,8 @@ from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
 from linker.candidates.index import ExactIndex
 from linker.dictionary.classes import Classes
-from linker.encoders.options import WordsOptions
-from linker.encoders.words import WordVectors, dictionary_names, marked, read_texts, tokens, unit
+from linker.encoders.word_training import WordsOptions, dictionary_names, marked, read_texts
+from linker.encoders.words import WordVectors, tokens, unit
 from linker.evaluation.tasks import relatedness
 from linker.training.loop import Epoch
 
@@ -47,7 +47,7 @@ def vectors(kind: str) -> WordVectors:
         }
         run = f"words-{kind.lower()}"
         runs.append("names", run, results.record(f"runs/names/{run}", figures, options.seed))
-    if WordVectors.was_made_of(folder) != fingerprint:
+    if WordVectors.provenance_of(folder) != fingerprint:
         raise SystemExit(
             f"{folder} was made with other options than those of now; move it away to make it again"
         )

@@ -245,7 +245,7 @@ def generator(dictionary: Dictionary, tiny_bert: Path) -> HybridGenerator:
     table = dictionary.table(str.lower)
     sparse = TfidfEncoder(TfidfOptions())
     sparse.fit(list(table.texts))
-    encoder = TransformerEncoder.create(TransformerOptions(model=str(tiny_bert)))
+    encoder = TransformerEncoder.pretrained(TransformerOptions(model=str(tiny_bert)))
     return HybridGenerator.index(SparseGenerator.index(table, dictionary, sparse), encoder, 1.0)
 
 

@@ -13,12 +13,13 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
-from linker.encoders.options import DanOptions  # noqa: E402
-
 from linker import Dictionary  # noqa: E402
 from linker.dictionary import classes  # noqa: E402
 from linker.dictionary.classes import Classes  # noqa: E402
-from linker.encoders.dan import DanEncoder  # noqa: E402
+from linker.encoders.dan import (
+    DanEncoder,
+    DanOptions,
+)
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import GroundOptions  # noqa: E402

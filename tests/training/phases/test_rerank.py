@@ -14,13 +14,14 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 
-from linker.encoders.options import TransformerOptions  # noqa: E402
-
 from linker import Dictionary  # noqa: E402
 from linker.candidates.hybrid import HybridGenerator  # noqa: E402
 from linker.candidates.sparse import SparseGenerator  # noqa: E402
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions  # noqa: E402
-from linker.encoders.transformer import TransformerEncoder  # noqa: E402
+from linker.encoders.transformer import (
+    TransformerEncoder,
+    TransformerOptions,
+)
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import AlignOptions, LinkerOptions  # noqa: E402
 from linker.ranker.lists import Query  # noqa: E402
@@ -52,7 +53,7 @@ pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
 @pytest.fixture(scope="module")
 def encoder(tiny_bert: Path) -> TransformerEncoder:
-    return TransformerEncoder.create(TransformerOptions(model=str(tiny_bert)))
+    return TransformerEncoder.pretrained(TransformerOptions(model=str(tiny_bert)))
 
 
 @pytest.fixture(scope="module")
