@@ -24,7 +24,7 @@ from name_encoders import vectors
 from numpy.typing import NDArray
 
 from linker import Linker, LinkerOptions, matching, metrics
-from linker.encoders.trainable import pick_device, settle
+from linker.encoders.trainable import pick_device, resolve_precision
 from linker.evaluation import breakdown, protocols, report
 from linker.options import changed, preset, restored
 from linker.readers import mentions
@@ -426,7 +426,7 @@ def _figures(
         "corpus": task.corpus,
         "on": task.on,
         "options": dataclasses.asdict(options),
-        "precision": settle(
+        "precision": resolve_precision(
             pick_device(options.training.device), options.training.precision
         ),  # what auto meant
         "history": model.history,

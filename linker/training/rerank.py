@@ -19,7 +19,7 @@ from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary
 from linker.encoders.base import Encoder
 from linker.encoders.cross import CrossEncoder
-from linker.encoders.trainable import checksum, settle
+from linker.encoders.trainable import checksum, resolve_precision
 from linker.encoders.transformer import TransformerEncoder
 from linker.errors import LinkerError
 from linker.matching import SYNONYM, relevance
@@ -88,7 +88,7 @@ def fit(
         len(lists.queries),
         len(contexts),
     )
-    encoder.precision = settle(encoder.device, training.precision)
+    encoder.precision = resolve_precision(encoder.device, training.precision)
     plan = Plan(
         options.epochs,
         -(-len(lists.queries) // options.batch_size),

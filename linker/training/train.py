@@ -25,7 +25,13 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import Encoder
 from linker.encoders.grounded import GroundedEncoder
-from linker.encoders.trainable import Precision, TrainableEncoder, checksum, pick_device, settle
+from linker.encoders.trainable import (
+    Precision,
+    TrainableEncoder,
+    checksum,
+    pick_device,
+    resolve_precision,
+)
 from linker.errors import LinkerError, shown
 from linker.options import AlignOptions, GroundOptions
 from linker.ranker.lists import ListMaker, Lists, Query, dictionary_queries, with_synonyms
@@ -135,7 +141,7 @@ def fit(
     how = dataclasses.replace(
         how,
         training=dataclasses.replace(
-            how.training, precision=settle(encoder.device, training.precision)
+            how.training, precision=resolve_precision(encoder.device, training.precision)
         ),
     )
     encoder.precision = how.training.precision
