@@ -343,7 +343,7 @@ def restored(values: Mapping[str, Any], encoder: str) -> LinkerOptions:
     current = {}
     for group, fields in values.items():
         former = getattr(getattr(options, group, None), "renamed", {})
-        if fields is not None:
+        if group != "encoder" or options.encoder is not None:
             current[group] = {former.get(name, name): value for name, value in fields.items()}
     return changed(options, current, encoder)
 
