@@ -158,12 +158,8 @@ class TrainableEncoder(Encoder, nn.Module):
         vectors = np.empty((len(distinct), self.dim), np.float32)
         todo = _longest_first(tokens)  # so that memory trouble shows at once
         tell = progress if callable(progress) else None
-        with (
-            self._evaluating(),
-            tqdm(
-                total=len(distinct), unit=" names", leave=False, disable=progress is not True
-            ) as bar,
-        ):
+        bar = tqdm(total=len(distinct), unit=" names", leave=False, disable=progress is not True)
+        with self._evaluating(), bar:
             while len(todo):
                 if tell:
                     tell(len(distinct) - len(todo), len(distinct))
