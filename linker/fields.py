@@ -1,4 +1,4 @@
-"""What all groups of options share: the numbers that a field may hold, and the sentence that refuses a wrong value."""
+"""What groups of options share: ranges of numbers, and the sentence that refuses a value."""
 
 from __future__ import annotations
 
@@ -102,7 +102,15 @@ def replaced(record: Any, group: str, values: Mapping[str, Any]) -> Any:
 
 
 def limits(kind: Any, field: str) -> Mapping[str, float]:
-    """The ends of the range of a numeric field, by the names of `pydantic.Field`: ge, gt, le, lt."""
+    """The ends of the range of a number.
+
+    Args:
+        kind: a dataclass.
+        field: of the dataclass.
+
+    Returns:
+        The ends, by their names in `pydantic.Field`: ge, gt, le, lt.
+    """
     hint = get_type_hints(kind, include_extras=True)[field]
     metadata = [one for outer in getattr(hint, "__metadata__", ()) for one in _flat(outer)]
     return {
@@ -118,7 +126,7 @@ def _flat(metadata: Any) -> list[Any]:
 
 
 def _plain(option: str, value: Any, hint: Any) -> Any:
-    """A value as pydantic is to read it: choices in any case, and neither true nor 2.5 as numbers."""
+    """Prepare a value for pydantic: choices in any case, and true is no number."""
     try:
         text = str(value)
     except ValueError:  # a hexadecimal number of more digits than Python writes in decimal

@@ -274,7 +274,7 @@ def changed(
 
     Args:
         options: the options to start from.
-        values: group -> field -> value; a text is read as the field's type ("true", "3", "char_wb").
+        values: group -> field -> value; a text is read as the type of the field ("true", "3").
             A group that is called as an encoder, or `encoder`, is that of the encoder's options;
             those of other encoders are passed over.
         encoder: the encoder that the options are for; empty: the one whose options are there, or
@@ -343,7 +343,7 @@ def restored(values: Mapping[str, Any], encoder: str) -> LinkerOptions:
     current = {}
     for group, fields in values.items():
         former = getattr(getattr(options, group, None), "renamed", {})
-        if fields is not None:
+        if group != "encoder" or options.encoder is not None:
             current[group] = {former.get(name, name): value for name, value in fields.items()}
     return changed(options, current, encoder)
 

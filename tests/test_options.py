@@ -279,6 +279,12 @@ def test_options_of_a_model_of_an_earlier_release(torch: None, encoder: str) -> 
     assert restored(json.loads(json.dumps(dataclasses.asdict(options))), encoder) == options
 
 
+def test_options_of_an_encoder_without_any_are_passed_over() -> None:
+    """As of a model whose encoder was renamed in config.json: it links by characters then."""
+    assert restored({"encoder": {"hidden": 3}, "training": {}}, "tfidf") == LinkerOptions()
+    assert restored({"encoder": None}, "tfidf") == LinkerOptions()
+
+
 @pytest.mark.parametrize(
     ("encoder", "unread"),
     [

@@ -44,7 +44,7 @@ from benchmarks.speed.biosyn_way import (
 )
 from linker import Dictionary, Linker
 from linker.candidates.hybrid import HybridGenerator
-from linker.encoders.trainable import Precision, pays, pick_device
+from linker.encoders.trainable import Precision, bf16_is_fast, pick_device
 from linker.encoders.transformer import TransformerEncoder
 from linker.evaluation.protocols import biosyn_queries
 from linker.options import preset
@@ -124,7 +124,7 @@ def encoding(setting: Setting, sizes: Sizes) -> dict[str, Any]:
     """
     draw = random.Random(sizes.seed)
     precisions: dict[str, Precision] = {"ours": "fp32"} | (
-        {"bf16": "bf16"} if pays(pick_device("auto")) else {}
+        {"bf16": "bf16"} if bf16_is_fast(pick_device("auto")) else {}
     )
     speeds: dict[str, list[float]] = {name: [] for name in ("published", "small", *precisions)}
     apart = 0.0

@@ -1,4 +1,4 @@
-"""The Biomedical Name Encoder: characters and words read by recurrent networks (BNE, Phan et al. 2019)."""
+"""The Biomedical Name Encoder: recurrent networks read characters and words (Phan et al. 2019)."""
 
 from __future__ import annotations
 

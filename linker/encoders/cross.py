@@ -1,4 +1,4 @@
-"""A transformer that reads several texts as one and gives them a score: the second stage of ranking."""
+"""A transformer that gives several texts, read as one, a score: the second stage of ranking."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEAD = "head.safetensors"
 
 
 class CrossEncoder(TransformerEncoder):
-    """Makes one number of a text, for `join`ed texts that are to be read together; 0 until it is trained.
+    """Gives texts that were `join`ed, to be read together, one number; 0 until it is trained.
 
     It starts from a `TransformerEncoder`, and is trained, batched and saved as one: its "vectors"
     have one component.

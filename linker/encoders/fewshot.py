@@ -1,4 +1,4 @@
-"""The few-shot encoder: a small network moves the vectors of another encoder (Fivez et al. 2021c)."""
+"""The few-shot encoder: a small network on top of another encoder (Fivez et al. 2021c)."""
 
 from __future__ import annotations
 

@@ -111,7 +111,10 @@ class TfidfEncoder(SparseEncoder):
     def _points(
         self, names: Sequence[str]
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
-        """The code points of all pieces (names, or words between blanks) in a row; the piece and the name of each."""
+        """The code points of all pieces in a row; the piece and the name that each stands in.
+
+        A piece is a name, or a word between two blanks.
+        """
         if self.options.analyzer == "char":
             pieces, owners = list(names), np.arange(len(names))
         else:

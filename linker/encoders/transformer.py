@@ -78,7 +78,8 @@ class TransformerEncoder(TrainableEncoder):
             options: which one, and how a name becomes a vector.
 
         Raises:
-            LinkerError: there is no such model, the hub cannot be reached, or what is there does not encode text.
+            LinkerError: there is no such model, the hub cannot be reached, or what is there does
+                not encode text.
         """
         folder, label = pretrained.find(options.model)
         return cls._open(

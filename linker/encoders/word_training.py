@@ -170,7 +170,7 @@ def marked(
             name: [NAME + name, *(CONCEPT + i for i in names[name] if len(names[name]) == 1)]
             for _, _, name in matches
         }
-        yield _with(words, matches, lambda name, inner: [*token[name], *inner])  # noqa: B023 - used at once
+        yield _with(words, matches, lambda name, inner: [*token[name], *inner])  # noqa: B023
         if matches:
             yield _with(words, matches, lambda name, inner: [*inner, *token[name]])  # noqa: B023
 

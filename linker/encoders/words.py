@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float32]
 Pieces = tuple[Any, Any]
-"""Rows of `WordVectors.vectors` (array "i") and their weights (array "f") in the vector of a name."""
+"""The vector of a name as a sum: rows of `WordVectors.vectors`, and the weight of each.
+
+They are an array "i" and an array "f".
+"""
 
 KIND = "words"  # of the folder
 FREQUENT = 20_000  # words that a model keeps beside those of its names, since mentions hold them
@@ -43,7 +46,10 @@ class Subwords:
     buckets: int
 
     def hashes(self, word: str) -> list[int]:
-        """The bucket of each n-gram of `<word>`, counted in characters; boundaries alone are none."""
+        """The bucket of each n-gram of `<word>`; n-grams are counted in characters.
+
+        A boundary alone is no n-gram.
+        """
         marked = f"<{word}>"
         ends = range(len(marked) + 1)
         spans = (
@@ -59,7 +65,7 @@ class Subwords:
 
 
 def _fnv(text: str) -> int:
-    """The hash of fastText, FNV-1a over signed bytes. Not taken from gensim, whose import takes seconds."""
+    """The hash of fastText, FNV-1a over signed bytes; the import of gensim's takes seconds."""
     value = 2166136261
     for byte in text.encode("utf-8", "replace"):
         value = ((value ^ (byte | 0xFFFFFF00 if byte > 127 else byte)) * 16777619) & 0xFFFFFFFF
@@ -149,7 +155,11 @@ class WordVectors:
         return [len(self.words) + place for place in kept]
 
     def means(self, names: Sequence[str]) -> Floats:
-        """The mean word vector u_n of each name (Fivez et al. 2021a, eq. 1), float32 (len(names), dim)."""
+        """The mean word vector u_n of each name (Fivez et al. 2021a, eq. 1).
+
+        Returns:
+            float32 (len(names), dim).
+        """
         means = np.zeros((len(names), self.dim), np.float32)
         for i, name in enumerate(names):
             rows, weights = self.pieces(name)

@@ -66,7 +66,7 @@ def _fold_unicode(text: str, options: NormalizeOptions) -> str:
 
 @lru_cache(maxsize=1)
 def _greek() -> dict[int, str]:
-    """Greek letters with their English names, taken from Unicode: GREEK SMALL LETTER BETA."""
+    """Greek letters to their names in Unicode ('GREEK SMALL LETTER BETA' -> 'beta')."""
     table = {}
     for code in range(0x0370, 0x0400):
         words = unicodedata.name(chr(code), "").split()

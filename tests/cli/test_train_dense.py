@@ -210,6 +210,18 @@ def test_flags_that_are_not_given_change_nothing() -> None:
         assert options(name) == preset(name, "transformer")
 
 
+def test_a_former_name_of_an_option_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "o.toml").write_text('[ground]\nstop_by = "loss"\n')
+    read = settings.read("default", str(tmp_path / "o.toml"), [], [], "transformer")
+    assert read.ground.monitor == "loss"
+    assert options(changes=["ground.stop_by=loss"]).ground.monitor == "loss"
+    expected = "ground.stop_by is now ground.monitor; the next release drops the old name"
+    assert caplog.messages == [expected] * 2
+    assert {record.levelname for record in caplog.records} == {"WARNING"}
+
+
 def test_flags_change_a_preset_and_set_changes_flags() -> None:
     both = options("paper-bcnh", hypernym_norm=False, epochs=3, seed=5)
     assert (
