@@ -241,13 +241,13 @@ def test_sigterm_is_remembered_and_the_former_handler_comes_back() -> None:
 
 
 def test_only_the_main_thread_listens() -> None:
-    found = []
+    handlers = []
 
     def other() -> None:
         with Sigterm(listen=True):  # signal.signal would raise here
-            found.append(signal.getsignal(signal.SIGTERM))
+            handlers.append(signal.getsignal(signal.SIGTERM))
 
     thread = threading.Thread(target=other)
     thread.start()
     thread.join()
-    assert found == [signal.getsignal(signal.SIGTERM)]
+    assert handlers == [signal.getsignal(signal.SIGTERM)]

@@ -66,9 +66,9 @@ class Toy(nn.Module):
         return vectors
 
     def groups(self) -> list[dict[str, Any]]:
-        own = [parameter for parameter in self.parameters() if parameter is not self.sparse_weight]
+        encoder = [p for p in self.parameters() if p is not self.sparse_weight]
         return [
-            {"params": own, "lr": 0.02, "weight_decay": 0.01},
+            {"params": encoder, "lr": 0.02, "weight_decay": 0.01},
             {"params": [self.sparse_weight], "lr": 0.1, "weight_decay": 0.0},
         ]
 
@@ -180,8 +180,8 @@ def test_steps_are_those_of_a_loop_written_out(optimizer: str) -> None:
             tool.step()
             assert losses.pop(0) == pytest.approx(loss.item(), abs=1e-6)
     assert not losses
-    for mine, other in zip(toy.parameters(), plain.parameters(), strict=True):
-        assert mine.tolist() == pytest.approx(np.array(other.tolist()), abs=1e-5)
+    for weight, expected in zip(toy.parameters(), plain.parameters(), strict=True):
+        assert weight.tolist() == pytest.approx(np.array(expected.tolist()), abs=1e-5)
 
 
 def test_without_warmup_the_learning_rate_is_constant() -> None:
@@ -265,8 +265,10 @@ def test_what_is_not_finite_stops_the_run_and_keeps_the_checkpoint(
         )  # whose slope at 0 is not finite
 
     def batches(epoch: int) -> list[Batch]:
-        made = toy.batches(epoch)
-        return made if epoch == 1 else [*made[:2], Batch(made[2].names, spoilt), *made[3:]]
+        batches = toy.batches(epoch)
+        if epoch > 1:
+            batches[2] = Batch(batches[2].names, spoilt)
+        return batches
 
     checkpoints = Checkpoints(tmp_path / "run", {})
     with pytest.raises(LinkerError) as caught:
@@ -325,11 +327,11 @@ def test_little_memory_gives_the_same_gradient(caplog: pytest.LogCaptureFixture)
     one_step(roomy, batch)
     with caplog.at_level(logging.WARNING):
         one_step(tight, Batch(batch.names, tight.loss))
-    expected, found = gradients(roomy), gradients(tight)
-    assert expected.keys() == found.keys() == dict(roomy.named_parameters()).keys()  # λ too
+    expected, computed = gradients(roomy), gradients(tight)
+    assert expected.keys() == computed.keys() == dict(roomy.named_parameters()).keys()  # λ too
     for name, gradient in expected.items():
         assert np.abs(gradient).max() > 1e-3
-        assert found[name] == pytest.approx(gradient, abs=1e-6)
+        assert computed[name] == pytest.approx(gradient, abs=1e-6)
     halves = [record.message for record in caplog.records]
     n = len(set(batch.names))
     assert (
@@ -603,8 +605,8 @@ def test_two_processes_train_as_one_with_the_whole_batch(tmp_path: Path) -> None
     assert told["left alone"] == told["resumed"]
     assert told["message"] == "training stopped by SIGTERM at epoch 2, step 3; go on with --resume"
     alone = trained(dropout=0.0)
-    for mine, single in zip(told["left alone"]["history"], alone["history"], strict=True):
-        assert mine == pytest.approx(single, abs=1e-5)
+    for record, expected in zip(told["left alone"]["history"], alone["history"], strict=True):
+        assert record == pytest.approx(expected, abs=1e-5)
     for name, values in alone["weights"].items():
         assert told["left alone"]["weights"][name] == pytest.approx(np.array(values), abs=1e-5)
 
@@ -616,10 +618,10 @@ def together(folder: Path) -> None:
     """
 
     def toy() -> Toy:
-        made = Toy()
+        module = Toy()
         with torch.no_grad():
-            made.out.bias += accelerate.PartialState(cpu=True).process_index
-        return made
+            module.out.bias += accelerate.PartialState(cpu=True).process_index
+        return module
 
     module = toy()
     left_alone = outcome(module, list(train(module)))
