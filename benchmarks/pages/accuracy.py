@@ -82,10 +82,8 @@ def network() -> str:
 
 
 def _dense(lines: Iterable[Row]) -> str:
-    protocol = {"2012": "biosyn"}
-    return table(
-        DENSE_HEAD, [_dense_row(row, protocol.get(row["medic"], "strict")) for row in lines]
-    )
+    protocols = {"2012": "biosyn", "2017": "strict", "2026": "strict"}  # by release of MEDIC
+    return table(DENSE_HEAD, [_dense_row(row, protocols[row["medic"]]) for row in lines])
 
 
 def _dense_row(row: Row, protocol: str) -> list[str]:
