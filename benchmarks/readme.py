@@ -16,13 +16,7 @@ import name_tables
 import other_tables
 from tables import RESULTS, ROOT, result, runs, table
 
-PAGES = [
-    ROOT / "README.md",
-    *(
-        ROOT / "docs" / f"{name}.md"
-        for name in ("dense", "names", "classes", "encoders", "robustness")
-    ),
-]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def accuracy() -> str:
