@@ -21,9 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(
-    0, str(Path(__file__).resolve().parent.parent / "tests")
-)  # its package `attacks`, not this file
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT)]  # the package `attacks` of tests, not this file
 
 from attacks.core import SHOWN, Tally, apart, signature
 from attacks.kinds import KINDS
@@ -36,7 +35,7 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.case is not None:
         return repeat(arguments)
     if arguments.share == 1:
-        from common import RESULTS, save  # now, since it may miss its data
+        from benchmarks.lib.common import RESULTS, save  # now, since it may miss its data
     print(f"seed {arguments.seed}", flush=True)
     end = time.monotonic() + 60 * arguments.minutes
     rows = {}

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_figures_of_the_pages_are_those_of_the_benchmarks() -> None:
-    script = [sys.executable, str(ROOT / "benchmarks" / "readme.py"), "--check"]
+    script = [sys.executable, str(ROOT / "benchmarks" / "pages" / "write.py"), "--check"]
     done = subprocess.run(script, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

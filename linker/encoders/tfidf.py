@@ -23,7 +23,7 @@ _BATCH = 100_000  # names whose n-grams are held at once while fitting
 
 @dataclass(frozen=True, slots=True)
 class TfidfOptions:
-    """What a term is and how it counts. The defaults had the best MRR on development data (benchmarks/ncbi_disease.py)."""
+    """What a term is and how it counts. The defaults had the best MRR on development data (benchmarks/accuracy/ncbi_disease.py)."""
 
     analyzer: Literal["char", "char_wb"] = (
         "char_wb"  # char_wb: n-grams within words, each word between two blanks; BioSyn char

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
-from tables import RESULTS, result, runs, table
+from benchmarks.lib.tables import RESULTS, result, runs, table
 
 PARTS = ("train", "test", "zero_shot")
 KINDS = {  # how the name of a row begins -> the encoder whose speed was measured

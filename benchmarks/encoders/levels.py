@@ -1,7 +1,7 @@
 """The higher-level DAN on the levels of taxonomies: similarity ranking, hypernym detection, relatedness (Fivez et al. 2021b, tables 4-7).
 
-python benchmarks/levels.py            makes what is missing -> results/runs/levels/, results/levels.json
-python benchmarks/levels.py --table    makes nothing, puts together what is kept
+python benchmarks/encoders/levels.py            makes what is missing -> results/runs/levels/, results/levels.json
+python benchmarks/encoders/levels.py --table    makes nothing, puts together what is kept
 
 Four levels below each of three concepts of MEDIC (2017) and one of the Disease Ontology; the seed draws the test names, the network and
 its training. "DAN concepts" is trained on the same names with their own concepts as classes, to see what comes from the bottom up.
@@ -13,16 +13,20 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import DATA, RESULTS, medic, save
-from name_encoders import YEAR, Encode, kept, related, slug, vectors
 from numpy.typing import NDArray
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.encoders.name_encoders import YEAR, Encode, kept, related, slug, vectors
+from benchmarks.lib.common import DATA, RESULTS, medic, save
 from linker import Dictionary
 from linker.candidates.dense import top_k
 from linker.dictionary import classes
@@ -33,8 +37,8 @@ from linker.encoders.words import unit
 from linker.evaluation.tasks import levels, synonyms
 from linker.evaluation.tasks.levels import DEPTH, Level
 from linker.options import preset
-from linker.ranker import ground
 from linker.text.normalize import normalize
+from linker.training import ground
 from linker.training.loop import Epoch, Step
 
 ROOTS = {  # the concepts that the levels are below: nervous system diseases, congenital abnormalities, symptoms; of DO: of the anatomy

@@ -8,13 +8,16 @@ be right on all; the share of wrong splits is given with and without them.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from common import DATA, save
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.lib.common import DATA, save
 from linker import LinkerOptions
 from linker.readers import medic, pubtator
 from linker.text.abbreviations import expand

@@ -1,6 +1,6 @@
 """What names that are held out of a dictionary tell about the encoder and λ, and whether mentions say the same.
 
-python benchmarks/choosing.py                 -> results/choosing.json; --only NAME runs one, and keeps the others
+python benchmarks/accuracy/choosing.py                 -> results/choosing.json; --only NAME runs one, and keeps the others
 
 Dictionaries without annotated mentions: the MEDIC of 2017, judged on development mentions (NCBI Disease, BC5CDR; strict), and the Human
 Phenotype Ontology without its layperson synonyms, which are the mentions: whole, and as two small dictionaries of 1,000 concepts with half
@@ -15,6 +15,7 @@ import gzip
 import json
 import logging
 import re
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -22,9 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import DATA, RESULTS, medic, save
 from numpy.typing import NDArray
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.lib.common import DATA, RESULTS, medic, save
 from linker import Dictionary, Linker, choosing
 from linker.evaluation import protocols
 from linker.linker import normal_form

@@ -14,7 +14,7 @@ from typing import Any
 
 from linker import Dictionary
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("LINKER_DATA", ROOT.parent / "shared" / "data"))
 if not DATA.is_dir():
     sys.exit(
@@ -47,7 +47,9 @@ def save(name: str, figures: dict[str, Any], *, seed: int | None = None) -> Path
     """Write benchmarks/results/<name>.json: the figures with command, versions, seed, machine and date."""
     record = {
         "benchmark": name,
-        "command": " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]]),
+        "command": " ".join(
+            ["python", Path(sys.argv[0]).resolve().relative_to(ROOT).as_posix(), *sys.argv[1:]]
+        ),
         "date": datetime.date.today().isoformat(),
         "commit": _commit(),
         "seed": seed,

@@ -1,6 +1,6 @@
 """What else could be added to the score of a name, on development mentions of NCBI Disease and BC5CDR; none of the levers is trained.
 
-python benchmarks/rescoring.py      -> results/rescoring.json
+python benchmarks/accuracy/rescoring.py      -> results/rescoring.json
 
 The model is self-aligned on the names of 2012 (BC5CDR: of 2017) and has seen no mention. To the score of each of its 60 best names is added
   characters  weight · the sparse score, of their characters: λ, which the list-wise phase learns
@@ -14,18 +14,22 @@ The model is self-aligned on the names of 2012 (BC5CDR: of 2017) and has seen no
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-import dense_accuracy
 import numpy as np
-from common import medic, save
-from ncbi_disease import chosen
 from numpy.typing import NDArray
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.accuracy.ncbi_disease import chosen
+from benchmarks.lib import dense_accuracy
+from benchmarks.lib.common import medic, save
 from linker import Linker, LinkerOptions, matching, metrics
 from linker.candidates.hybrid import HybridGenerator
 from linker.evaluation.protocols import biosyn_queries

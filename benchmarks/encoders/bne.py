@@ -1,7 +1,7 @@
 """BNE: normalization with and without exact matches, coverage and t-SNE (Phan et al. 2019, table 3, figures 3 and 4).
 
-python benchmarks/bne.py            results/bne.json, results/plots/coverage.png, results/plots/tsne.png
-python benchmarks/bne.py --table    judges nothing; draws coverage.png of the runs that there are by now
+python benchmarks/encoders/bne.py            results/bne.json, results/plots/coverage.png, results/plots/tsne.png
+python benchmarks/encoders/bne.py --table    judges nothing; draws coverage.png of the runs that there are by now
 
 Takes the encoders that name_encoders.py trained and kept on fine classes (seed 0), which have not seen 1,000 concepts and two names of
 most others. A mention counts where its concept is in the dictionary; composites are split and short forms expanded as linker does it. XM:
@@ -13,16 +13,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import RESULTS, medic, save
-from dense_accuracy import Task
-from name_encoders import ENCODERS, WORK, YEAR, Run, baselines, split, vectors
 from numpy.typing import NDArray
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.encoders.name_encoders import ENCODERS, WORK, YEAR, Run, baselines, split, vectors
+from benchmarks.lib.common import RESULTS, medic, save
+from benchmarks.lib.dense_accuracy import Task
 from linker import Linker, LinkerOptions, matching
 from linker.candidates.hybrid import HybridGenerator
 from linker.encoders.base import Encoder

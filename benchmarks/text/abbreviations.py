@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import gzip
 import re
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from bioc import biocxml
-from common import DATA, save
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.lib.common import DATA, save
 from linker.text.abbreviations import find
 
 FILES = {"ab3p": "Ab3P_bioc_gold.xml.gz", "sh": "SH_bioc_gold.xml.gz"}

@@ -1,7 +1,7 @@
 """The few-shot encoder: how relatedness gains from 5 to 25 names a class, and from stacks (Fivez et al. 2021c, figure 1, tables 3 and 4).
 
-python benchmarks/few_shot.py            makes what is missing -> results/runs/few-shot/, results/few_shot.json, results/plots/few-shot.png
-python benchmarks/few_shot.py --table    makes nothing, puts together what is kept
+python benchmarks/encoders/few_shot.py            makes what is missing -> results/runs/few-shot/, results/few_shot.json, results/plots/few-shot.png
+python benchmarks/encoders/few_shot.py --table    makes nothing, puts together what is kept
 
 I: the 21 chapters of ICD-10. S: the 21 largest parts of MEDIC (2017), which stand for those of SNOMED-CT. A sample draws the names that
 are trained on and judged by, the network and its training; five samples, as in the paper.
@@ -13,15 +13,19 @@ import argparse
 import dataclasses
 import gzip
 import json
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import DATA, RESULTS, medic, save
-from name_encoders import WORK, YEAR, kept, related, vectors
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.encoders.name_encoders import WORK, YEAR, kept, related, vectors
+from benchmarks.lib.common import DATA, RESULTS, medic, save
 from linker.candidates.dense import top_k
 from linker.dictionary import classes
 from linker.dictionary.classes import Classes
@@ -32,8 +36,8 @@ from linker.encoders.fewshot import FewShotEncoder
 from linker.encoders.options import DanOptions, TransformerOptions
 from linker.encoders.words import unit
 from linker.options import preset
-from linker.ranker import ground
 from linker.text.normalize import normalize
+from linker.training import ground
 from linker.training.loop import Epoch
 
 SAMPLES, SHOTS, CURVE = 5, 15, (5, 10, 15, 20, 25)

@@ -1,10 +1,10 @@
 """NCBI Disease with MEDIC: choose the settings on development data, then report the test set.
 
-python benchmarks/ncbi_disease.py --choose     the sparse grid, trained on train, judged on dev -> results/ncbi_disease_choice.json
-python benchmarks/ncbi_disease.py              the chosen sparse settings on test               -> results/ncbi_disease.json
-python benchmarks/ncbi_disease.py --encoder transformer               dense: five runs of each configuration, on test
-python benchmarks/ncbi_disease.py --encoder transformer --on devel    dense: the levers, trained on train, judged on dev
-python benchmarks/ncbi_disease.py --encoder dan                       encoders made of word vectors, alone and hybrid
+python benchmarks/accuracy/ncbi_disease.py --choose     the sparse grid, trained on train, judged on dev -> results/ncbi_disease_choice.json
+python benchmarks/accuracy/ncbi_disease.py              the chosen sparse settings on test               -> results/ncbi_disease.json
+python benchmarks/accuracy/ncbi_disease.py --encoder transformer               dense: five runs of each configuration, on test
+python benchmarks/accuracy/ncbi_disease.py --encoder transformer --on devel    dense: the levers, trained on train, judged on dev
+python benchmarks/accuracy/ncbi_disease.py --encoder dan                       encoders made of word vectors, alone and hybrid
 
 The dense runs take hours on two cores. Each is kept in results/runs/, a second call makes those that are missing, and --table makes
 none; the table is results/ncbi_test_dense.json (ncbi_devel_dense.json), the plots are in results/plots/. BCNH's Table 3 has 10 epochs,
@@ -17,14 +17,16 @@ import argparse
 import dataclasses
 import itertools
 import json
+import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from common import DATA, RESULTS, medic, save
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.lib.common import DATA, RESULTS, medic, save
 from linker import Linker, LinkerOptions
 from linker.encoders.tfidf import TfidfOptions
 from linker.evaluation import predictions, protocols, report
@@ -149,7 +151,7 @@ PUBLISHED = {  # BCNH (Yan et al. 2021), Table 3: Acc@1 and Acc@5 with BioBERT, 
 
 def dense(arguments: argparse.Namespace) -> None:
     """The runs with a transformer, or with word vectors."""
-    import dense_accuracy
+    from benchmarks.lib import dense_accuracy
 
     task = dense_accuracy.Task("ncbi", arguments.on)
     if arguments.encoder == "dan":

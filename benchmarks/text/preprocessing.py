@@ -7,13 +7,16 @@ list, since the published files were made with one.
 from __future__ import annotations
 
 import argparse
+import sys
 import tarfile
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from common import DATA, save
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.lib.common import DATA, save
 from linker.readers import pubtator
 from linker.text import spelling
 from linker.text.abbreviations import find, table

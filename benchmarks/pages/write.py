@@ -1,7 +1,7 @@
 """Write the figures of benchmarks/results/*.json into the pages, between their markers: no figure there is typed by hand.
 
-python benchmarks/readme.py            writes README.md and the pages of docs/ that quote results
-python benchmarks/readme.py --check    fails where they do not quote the results
+python benchmarks/pages/write.py            writes README.md and the pages of docs/ that quote results
+python benchmarks/pages/write.py --check    fails where they do not quote the results
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import re
 import statistics
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
-import name_tables
-import other_tables
-from tables import RESULTS, ROOT, result, runs, table
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.lib.tables import RESULTS, ROOT, result, runs, table
+from benchmarks.pages import choose, name_tables, other_tables
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
@@ -445,6 +447,7 @@ BLOCKS: tuple[Callable[[], str], ...] = (
     example,
     *OF_DENSE,
     word_levers,
+    *choose.BLOCKS,
     *name_tables.BLOCKS,
     *other_tables.BLOCKS,
 )
@@ -477,7 +480,7 @@ if __name__ == "__main__":
     new = filled(old)
     if "--check" in sys.argv:
         sys.exit(
-            "the pages differ from benchmarks/results; run python benchmarks/readme.py"
+            "the pages differ from benchmarks/results; run python benchmarks/pages/write.py"
             if old != new
             else 0
         )

@@ -1,7 +1,7 @@
 """Speed and memory: ours beside the way BioSyn does it, in one run; a million lines from standard input; loading.
 
-    python benchmarks/speed.py             mentions a second and peak memory, start-up, loading -> results/speed.json
-    python benchmarks/speed.py --million   also pipes a million mentions through `linker link -`
+    python benchmarks/speed/speed.py             mentions a second and peak memory, start-up, loading -> results/speed.json
+    python benchmarks/speed/speed.py --million   also pipes a million mentions through `linker link -`
 
 Each measurement is a process of its own, so that its peak memory is its own.
 """
@@ -21,7 +21,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from common import DATA, save
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.lib.common import DATA, save
 
 K = 20
 MEDIC_2012, MEDIC_2026 = (

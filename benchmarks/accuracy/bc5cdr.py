@@ -1,15 +1,18 @@
 """BC5CDR, diseases, with the MEDIC of 2017: trained on its training set, judged on its development set.
 
-python benchmarks/bc5cdr.py            the default, and sparse only, five runs each -> results/bc5cdr_devel_dense.json
-python benchmarks/bc5cdr.py --table    put together what is kept in results/runs/
+python benchmarks/accuracy/bc5cdr.py            the default, and sparse only, five runs each -> results/bc5cdr_devel_dense.json
+python benchmarks/accuracy/bc5cdr.py --table    put together what is kept in results/runs/
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 
-import dense_accuracy
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.lib import dense_accuracy
 from linker import LinkerOptions
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Encoders of names on the tasks of their papers: synonym retrieval, relatedness, coverage, BM25's candidates.
 
-python benchmarks/name_encoders.py            makes what is missing -> results/runs/names/, results/name_encoders.json
-python benchmarks/name_encoders.py --table    makes nothing, puts together what is kept
+python benchmarks/encoders/name_encoders.py            makes what is missing -> results/runs/names/, results/name_encoders.json
+python benchmarks/encoders/name_encoders.py --table    makes nothing, puts together what is kept
 
 Fivez et al. 2021a (tables 3, 4, 5, 8) and Phan et al. 2019 (figure 4, table 2). Word vectors are trained once and shared by all seeds; the
 seed draws the split, the network and its training. Every run is kept; a second call goes on with what is missing.
@@ -14,16 +14,20 @@ import dataclasses
 import gzip
 import json
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import DATA, RESULTS, ROOT, medic, save
 from numpy.typing import NDArray
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.lib.common import DATA, RESULTS, ROOT, medic, save
 from linker import Dictionary, matching, metrics
 from linker.candidates.dense import top_k
 from linker.dictionary.classes import Classes
@@ -35,10 +39,10 @@ from linker.encoders.words import WordVectors, dictionary_names, marked, read_te
 from linker.evaluation.tasks import relatedness, reranking, synonyms
 from linker.evaluation.tasks.synonyms import Split
 from linker.options import GroundOptions, LinkerOptions, preset
-from linker.ranker import ground
 from linker.readers import mentions
 from linker.text.mentions import expanded, grouped
 from linker.text.normalize import normalize
+from linker.training import ground
 from linker.training.loop import Epoch
 
 YEAR = "2017"
