@@ -7,7 +7,6 @@ behind a block is its output, and a block of Python that begins with `# name.py`
 
 from __future__ import annotations
 
-import configparser
 import contextlib
 import io
 import os
@@ -177,11 +176,3 @@ def test_scripts_that_the_pages_name_exist() -> None:
     scripts = set(re.findall(r"(?:benchmarks|scripts)/[\w/]*\w(?:\.py\b|(?=[\s`]))", source))
     assert scripts
     assert not [script for script in scripts if not (ROOT / script).exists()]
-
-
-def test_layers_of_the_architecture_page_are_those_that_are_checked() -> None:
-    settings = configparser.ConfigParser()
-    settings.read(ROOT / "setup.cfg", encoding="utf-8")
-    layers = settings["importlinter:contract:layers"]["layers"].replace("linker.", "").split("\n")
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").splitlines()
-    assert not [layer for layer in layers if layer and layer not in page]
