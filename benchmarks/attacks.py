@@ -12,7 +12,6 @@ the moment too. The test suite runs the first cases of each kind.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -21,11 +20,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT)]  # the package `attacks` of tests, not this file
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # its `attacks`, not this
 
 from attacks.core import SHOWN, Tally, apart, signature
 from attacks.kinds import KINDS
+
+from benchmarks.lib import results
 
 EXAMPLES = 3  # of each failure, that are kept
 
@@ -34,8 +35,6 @@ def main(arguments: argparse.Namespace) -> int:
     """Run the attacks that are asked for; the exit code."""
     if arguments.case is not None:
         return repeat(arguments)
-    if arguments.share == 1:
-        from benchmarks.lib.common import RESULTS, save  # now, since it may miss its data
     print(f"seed {arguments.seed}", flush=True)
     end = time.monotonic() + 60 * arguments.minutes
     rows = {}
@@ -47,12 +46,9 @@ def main(arguments: argparse.Namespace) -> int:
                 flush=True,
             )
     if arguments.share == 1:
-        kept = (
-            json.loads((RESULTS / "attacks.json").read_text("utf-8"))["figures"]
-            if arguments.only
-            else {}
-        )
-        save("attacks", {kind: rows.get(kind) or kept[kind] for kind in KINDS}, seed=arguments.seed)
+        old = results.figures("attacks") if arguments.only else {}
+        figures = {kind: rows.get(kind) or old[kind] for kind in KINDS}
+        results.save("attacks", figures, seed=arguments.seed)
     return int(any(row["failures"] or row["tried"] < row["planned"] for row in rows.values()))
 
 
@@ -117,9 +113,7 @@ def failures(kind: str, row: dict[str, Any], seed: int) -> Iterable[str]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = results.parser(__doc__)
     parser.add_argument(
         "--only",
         action="append",

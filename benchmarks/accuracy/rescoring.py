@@ -1,13 +1,14 @@
-"""What else could be added to the score of a name, on development mentions of NCBI Disease and BC5CDR; none of the levers is trained.
+"""What else could be added to the score of a name; none of the levers is trained.
 
-python benchmarks/accuracy/rescoring.py      -> results/rescoring.json
+python benchmarks/accuracy/rescoring.py    development mentions of NCBI Disease and BC5CDR
 
-The model is self-aligned on the names of 2012 (BC5CDR: of 2017) and has seen no mention. To the score of each of its 60 best names is added
+Writes results/rescoring.json. The model is self-aligned on the names of 2012 (BC5CDR: of 2017) and
+has seen no mention. To the score of each of its 60 best names is added
   characters  weight · the sparse score, of their characters: λ, which the list-wise phase learns
-  frequency   weight · log(1 + how often one of the name's concepts is annotated in the training set)
+  frequency   weight · log(1 + how often one of the name's concepts is annotated in training)
   other names weight · the mean of the two best scores of the name's concept
-  document    weight · the best score that one of the name's concepts has as the first answer to another mention of the document;
-              nothing for a mention that the dictionary has as it is
+  document    weight · the best score that one of the name's concepts has as the first answer to
+              another mention of the document; nothing for a mention that is in the dictionary
   both        weight · that of the document, and our default · that of the frequency
 """
 
@@ -27,9 +28,9 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.accuracy.ncbi_disease import chosen
-from benchmarks.lib import dense_accuracy
-from benchmarks.lib.common import medic, save
+from benchmarks.accuracy import configurations
+from benchmarks.lib import dense_runs, results
+from benchmarks.lib.data import CORPORA, medic
 from linker import Linker, LinkerOptions, matching, metrics
 from linker.candidates.hybrid import HybridGenerator
 from linker.evaluation.protocols import biosyn_queries
@@ -54,17 +55,17 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The best names of a query: the first of them, and their concepts, scores, sparse scores and log(1 + annotations)."""
+    """The best names of a query, the best first."""
 
-    first: str
-    ids: Sequence[frozenset[str]]
+    first: str  # the best name
+    ids: Sequence[frozenset[str]]  # the concepts of each
     scores: Scores
-    characters: Scores
-    frequency: Scores
+    characters: Scores  # sparse scores
+    frequency: Scores  # log(1 + annotations)
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Test:
     """A development mention: its document, its queries, and what is right."""
 
     document: str
@@ -73,72 +74,77 @@ class Judged:
 
 
 def model(corpus: str) -> Linker:
-    """The aligned model; its alignment is that of the accuracy runs with seed 0, where there is one."""
-    default = {c.medic: c for c in dense_accuracy.ours(chosen("biosyn")) if c.name == "default"}
+    """The aligned model; its alignment is that of the accuracy runs with seed 0, if there is one."""
+    default = {c.medic: c for c in configurations.ours() if c.name == "default"}
     configuration = default["2012" if corpus == "ncbi" else "2017"]
     options = changed(configuration.options, {"training": {"epochs": 0, "frequency_weight": 1}})
-    folder = dense_accuracy.WORK / dense_accuracy.key(configuration, 0)
-    known = dense_accuracy.Task(corpus, "devel").known
-    work = RunSettings(folder, resume=True)
     return Linker.train(
         medic(configuration.medic),
         encoder="transformer",
-        mentions=known,
+        mentions=dense_runs.Task(corpus, "devel").known,
         options=options,
-        work=work,
+        work=RunSettings(dense_runs.checkpoints(configuration, 0), resume=True),
     )
 
 
 def main() -> None:
-    """Judge every lever and weight."""
+    """Evaluate every lever and weight."""
+    results.parser(__doc__).parse_args()
     rows, options = [], {}
-    for corpus in dense_accuracy.FILES:
+    for corpus in CORPORA:
         linker = model(corpus)
-        rows += judged_rows(linker, corpus)
+        rows += evaluate(linker, corpus)
         options[corpus] = dataclasses.asdict(linker.options)
-    save("rescoring", {"options": options, "rows": rows}, seed=0)
+    results.save("rescoring", {"options": options, "rows": rows}, seed=0)
 
 
-def judged_rows(linker: Linker, corpus: str) -> list[dict[str, Any]]:
-    """Accuracy on the development mentions of a corpus, by lever and weight."""
-    task = dense_accuracy.Task(corpus, "devel")
-    judged = [
-        Judged(
-            document.id if document else "",
-            biosyn_queries(linker, mention, definitions),
-            mention.gold,
-        )
-        for document, mentions, definitions in grouped(task.judged, linker.options.text)
-        for mention in mentions
-        if mention.gold
+def tests(linker: Linker, corpus: str) -> list[Test]:
+    """The development mentions of a corpus."""
+    documents = dense_runs.Task(corpus, "devel").test
+    return [
+        Test(document.id if document else "", biosyn_queries(linker, m, definitions), m.gold)
+        for document, mentions, definitions in grouped(documents, linker.options.text)
+        for m in mentions
+        if m.gold
     ]
-    found = queried(linker, sorted({query for mention in judged for query in mention.queries}))
-    together: dict[str, set[str]] = defaultdict(set)
-    for mention in judged:
-        together[mention.document].update(mention.queries)
-    around = {
-        (i, query): support(query, some, found) for i, some in together.items() for query in some
-    }
-    levers: dict[str, Callable[[float, str, str], Scores]] = {
-        "none": lambda weight, _, query: np.zeros(1),
-        "characters": lambda weight, _, query: weight * found[query].characters,
-        "frequency": lambda weight, _, query: weight * found[query].frequency,
-        "other names": lambda weight, _, query: weight * others(found[query]),
-        "document": lambda weight, document, query: weight * around[document, query],
-        "both": lambda weight, document, query: (
-            weight * around[document, query] + FREQUENCY * found[query].frequency
-        ),
-    }
-    rows = []
-    for name, add in levers.items():
+
+
+def evaluate(linker: Linker, corpus: str) -> list[dict[str, Any]]:
+    """Accuracy on the development mentions of a corpus, by lever and weight."""
+    mentions = tests(linker, corpus)
+    answers = queried(linker, sorted({query for mention in mentions for query in mention.queries}))
+    added, rows = levers(mentions, answers), []
+    for name, add in added.items():
         for weight in WEIGHTS[name]:
-            figures = accuracy(linker, judged, found, partial(add, weight))
-            rows.append(
-                {"corpus": corpus, "mentions": len(judged), "lever": name, "weight": weight}
-                | figures
-            )
+            figures = accuracy(linker, mentions, answers, partial(add, weight))
+            row = {"corpus": corpus, "mentions": len(mentions), "lever": name, "weight": weight}
+            rows.append(row | figures)
             print(rows[-1], flush=True)
     return rows
+
+
+def levers(
+    mentions: Sequence[Test], answers: dict[str, Query]
+) -> dict[str, Callable[[float, str, str], Scores]]:
+    """What each lever adds for a weight, a document and a query."""
+    together: dict[str, set[str]] = defaultdict(set)
+    for mention in mentions:
+        together[mention.document].update(mention.queries)
+    around = {
+        (document, query): support(query, queries, answers)
+        for document, queries in together.items()
+        for query in queries
+    }
+    return {
+        "none": lambda weight, _, query: np.zeros(1),
+        "characters": lambda weight, _, query: weight * answers[query].characters,
+        "frequency": lambda weight, _, query: weight * answers[query].frequency,
+        "other names": lambda weight, _, query: weight * others(answers[query]),
+        "document": lambda weight, document, query: weight * around[document, query],
+        "both": lambda weight, document, query: (
+            weight * around[document, query] + FREQUENCY * answers[query].frequency
+        ),
+    }
 
 
 def queried(linker: Linker, queries: Sequence[str]) -> dict[str, Query]:
@@ -146,7 +152,7 @@ def queried(linker: Linker, queries: Sequence[str]) -> dict[str, Query]:
     generator, ids = linker.generator, linker.dictionary.ids
     assert isinstance(generator, HybridGenerator)
     table = generator.table
-    found = {}
+    answers = {}
     weights = generator.sparse.encoder.encode(queries)
     for i, (rows, scores) in enumerate(generator.names(queries, DEPTH)):
         concepts = [
@@ -157,26 +163,29 @@ def queried(linker: Linker, queries: Sequence[str]) -> dict[str, Query]:
         characters = generator.sparse.products(
             weights, np.full(len(rows), i, np.int32), rows
         ).astype(np.float64)
-        found[queries[i]] = Query(
+        answers[queries[i]] = Query(
             table.texts[rows[0]],
             concepts,
             SCALE * scores.astype(np.float64) - frequency,
             characters,
             frequency,
         )
-    return found
+    return answers
 
 
 def best(ids: Sequence[frozenset[str]], values: dict[str, float]) -> Scores:
     """Of each name's concepts the highest value."""
-    return np.array([max((values.get(i, 0.0) for i in some), default=0.0) for some in ids])
+    return np.array([max((values.get(i, 0.0) for i in owners), default=0.0) for owners in ids])
 
 
 def others(query: Query) -> Scores:
-    """Of each name's concepts the highest mean of two scores; a concept with one name has the worst score for the second."""
+    """Of each name's concepts the highest mean of two scores.
+
+    A concept with one name has the worst score for the second.
+    """
     scores = defaultdict(list)
-    for some, score in zip(query.ids, query.scores, strict=True):
-        for i in some:
+    for owners, score in zip(query.ids, query.scores, strict=True):
+        for i in owners:
             scores[i].append(score)
     worst = query.scores.min(initial=0)
     return best(
@@ -185,30 +194,31 @@ def others(query: Query) -> Scores:
     )
 
 
-def support(query: str, document: Collection[str], found: dict[str, Query]) -> Scores:
-    """For each name the highest score with which one of its concepts stands first for another query of the document."""
+def support(query: str, document: Collection[str], answers: dict[str, Query]) -> Scores:
+    """For each name the highest score of one of its concepts as first answer to another query."""
     values: dict[str, float] = {}
-    for other in document if found[query].first != query else ():
-        for i in found[other].ids[0] if other != query else ():
-            values[i] = max(values.get(i, 0.0), float(found[other].scores[0]))
-    return best(found[query].ids, values)
+    for other in document if answers[query].first != query else ():
+        for i in answers[other].ids[0] if other != query else ():
+            values[i] = max(values.get(i, 0.0), float(answers[other].scores[0]))
+    return best(answers[query].ids, values)
 
 
 def accuracy(
     linker: Linker,
-    judged: Sequence[Judged],
-    found: dict[str, Query],
+    mentions: Sequence[Test],
+    answers: dict[str, Query],
     add: Callable[[str, str], Scores],
 ) -> dict[str, float]:
     """Acc@k by the protocol `biosyn`."""
     ranks = []
-    for mention in judged:
+    for mention in mentions:
         parts = []
         for query in mention.queries:
-            order = np.argsort(-(found[query].scores + add(mention.document, query)), kind="stable")
-            parts.append([found[query].ids[i] for i in order[: max(dense_accuracy.KS)]])
+            scores = answers[query].scores + add(mention.document, query)
+            order = np.argsort(-scores, kind="stable")
+            parts.append([answers[query].ids[i] for i in order[: max(dense_runs.KS)]])
         ranks.append(matching.biosyn_rank(parts, mention.gold, linker.dictionary.resolve) or 0)
-    return {f"acc{k}": round(float(np.mean(metrics.hits(ranks, k))), 5) for k in dense_accuracy.KS}
+    return {f"acc{k}": round(float(np.mean(metrics.hits(ranks, k))), 5) for k in dense_runs.KS}
 
 
 if __name__ == "__main__":

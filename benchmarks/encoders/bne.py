@@ -1,18 +1,18 @@
-"""BNE: normalization with and without exact matches, coverage and t-SNE (Phan et al. 2019, table 3, figures 3 and 4).
+"""BNE: normalization, coverage and t-SNE (Phan et al. 2019, table 3, figures 3 and 4).
 
-python benchmarks/encoders/bne.py            results/bne.json, results/plots/coverage.png, results/plots/tsne.png
-python benchmarks/encoders/bne.py --table    judges nothing; draws coverage.png of the runs that there are by now
+python benchmarks/encoders/bne.py            with and without exact matches, and the plots
+python benchmarks/encoders/bne.py --table    evaluates nothing; draws coverage.png of what is kept
 
-Takes the encoders that name_encoders.py trained and kept on fine classes (seed 0), which have not seen 1,000 concepts and two names of
-most others. A mention counts where its concept is in the dictionary; composites are split and short forms expanded as linker does it. XM:
-a mention that the training set (for the test set the development set too) holds word for word gets the concept that it has there; all
-others get that of the nearest name of the dictionary.
+Writes results/bne.json, results/plots/coverage.png and tsne.png. Takes the encoders that
+name_encoders.py trained and kept on fine classes (seed 0), which have not seen 1,000 concepts and
+two names of most others. A mention counts where its concept is in the dictionary; composites are
+split and short forms expanded as linker does it. XM: a mention that the training set (for the test
+set the development set too) holds word for word gets the concept that it has there; all others get
+that of the nearest name of the dictionary.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -24,9 +24,12 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.encoders.name_encoders import ENCODERS, WORK, YEAR, Run, baselines, split, vectors
-from benchmarks.lib.common import RESULTS, medic, save
-from benchmarks.lib.dense_accuracy import Task
+from benchmarks.encoders.configurations import ENCODERS
+from benchmarks.encoders.name_encoders import TABLE, Run, baselines, split
+from benchmarks.lib import results, runs
+from benchmarks.lib.data import medic
+from benchmarks.lib.dense_runs import Task
+from benchmarks.lib.vectors import YEAR, vectors
 from linker import Linker, LinkerOptions, matching
 from linker.candidates.hybrid import HybridGenerator
 from linker.encoders.base import Encoder
@@ -50,36 +53,34 @@ PUBLISHED = {  # accuracy on NCBI Disease and BC5CDR (both test)
     "BNE + SG_W, XM": (0.873, 0.905),
     "BNE + SG_S.C, XM": (0.877, 0.906),
 }
+SHOWN = ("SG_W", "BNE + SG_W", "BNE + SG_S.C", "BNE")  # of the t-SNE
 CONCEPTS = 10  # of the t-SNE, half of which were not trained on
 
 
 def encoders() -> dict[str, Encoder]:
     """Those that are kept, and the mean of word vectors."""
-    found: dict[str, Encoder] = {
-        "SG_W": DanEncoder(vectors("SG_W"), DanOptions(cca=False, hidden=0)).eval()
-    }
-    for name in TRAINED:
-        folder = WORK / "encoders" / Run("fine", name, 0).name.rpartition("/")[2]
-        if folder.exists():
-            found[name] = BneEncoder.load(folder)
-    return found
+    mean = DanEncoder(vectors("SG_W"), DanOptions(cca=False, hidden=0)).eval()
+    folders = {name: Run("fine", name, 0).folder for name in TRAINED}
+    kept = {name: BneEncoder.load(path) for name, path in folders.items() if path.exists()}
+    return {"SG_W": mean, **kept}
 
 
 @cache
 def sparse(task: str, exact: bool) -> Linker:
     """The names to rank, with the mentions of the training set or without them."""
-    return Linker.train(
-        medic(YEAR), mentions=TASKS[task].known if exact else [], options=LinkerOptions()
-    )
+    known = TASKS[task].known if exact else []
+    return Linker.train(medic(YEAR), mentions=known, options=LinkerOptions())
 
 
 def accuracy(
     encoder: Encoder, ranked: NDArray[np.float32], task: str
 ) -> dict[bool, dict[str, Any]]:
-    """How often the nearest name is one of the mention's concept, without exact matches and with them.
+    """How often the nearest name is one of the mention's concept, without exact matches and with.
 
     Args:
+        encoder: what is evaluated.
         ranked: vectors of the dictionary's names, which are the first of all names.
+        task: a key of `TASKS`.
     """
     names, right = medic(YEAR), dict[bool, NDArray[np.bool_]]()
     for exact in (False, True):
@@ -90,7 +91,7 @@ def accuracy(
         linker = Linker(plain.dictionary, generator, plain.options, plain.seen, {})
         outcomes = [
             outcome
-            for outcome in protocols.strict(linker, TASKS[task].judged, 1)
+            for outcome in protocols.strict(linker, TASKS[task].test, 1)
             if outcome.gold
             and all(names.rows(i) for i in matching.accepted(outcome.gold, names.resolve))
         ]
@@ -98,118 +99,103 @@ def accuracy(
     seen = {id(outcome) for outcome in breakdown.groups(linker, outcomes)["seen_mention"]}
     right[True] = np.where([id(outcome) in seen for outcome in outcomes], right[True], right[False])
     return {
-        exact: {"n": len(own), "accuracy": round(float(own.mean()), 5)}
-        for exact, own in right.items()
+        exact: {"n": len(hits), "accuracy": round(float(hits.mean()), 5)}
+        for exact, hits in right.items()
     }
 
 
 def coverage_plot() -> dict[str, dict[str, float]]:
-    """Figure 4: the mean coverage at k on 1,000 concepts that were not trained on, and on those of HPO."""
+    """Figure 4: the mean coverage at k on 1,000 unseen concepts, and on those of HPO."""
     from matplotlib import pyplot
 
-    made: dict[str, dict[str, Any]] = {}
-    for name in ("word mean", "CCA + DAN", *TRAINED):
-        path = RESULTS / f"{Run('fine', name, 0).name}.json"
-        if path.exists():
-            made[name] = json.loads(path.read_text(encoding="utf-8"))["figures"]
-    plain = {
-        name: own for name, own in baselines().items() if "coverage" in own and name != "fastText"
-    }  # that is the word mean
-    made |= plain
+    kept, plain = runs.figures(TABLE), baselines()
+    names = {name: Run("fine", name, 0).name for name in ("word mean", "CCA + DAN", *TRAINED)}
+    figures = {name: kept[run] for name, run in names.items() if run in kept}
+    dashed = {"word mean", *plain}
+    plain.pop("fastText", None)  # that is the word mean
+    figures |= {name: run for name, run in plain.items() if "coverage" in run}
     canvas, both = pyplot.subplots(1, 2, figsize=(11, 4.5), sharey=True)
-    for axes, part, title in zip(
-        both,
-        ("coverage", "hpo_coverage"),
-        ("MEDIC, unseen concepts", "HPO (out of the domain)"),
-        strict=True,
-    ):
-        for (name, figures), color in zip(
-            made.items(), pyplot.colormaps["tab20"].colors, strict=False
-        ):
-            points = {int(k): value for k, value in figures[part].items() if k != "map"}
-            line = "--" if name in {*plain, "word mean"} else "-"
+    titles = "MEDIC, unseen concepts", "HPO (out of the domain)"
+    colors = pyplot.colormaps["tab20"].colors
+    for axes, part, title in zip(both, ("coverage", "hpo_coverage"), titles, strict=True):
+        for (name, run), color in zip(figures.items(), colors, strict=False):
+            points = {int(k): value for k, value in run[part].items() if k != "map"}
+            line = "--" if name in dashed else "-"
             axes.plot([*points], [*points.values()], line, marker=".", label=name, color=color)
         axes.set(xscale="log", xlabel="k", title=title)
         axes.set_xscale("log", base=2)
     both[0].set_ylabel("mean coverage at k")
     both[1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
-    canvas.savefig(RESULTS / "plots" / "coverage.png", dpi=120, bbox_inches="tight")
-    return {name: figures["coverage"] for name, figures in made.items()}
+    canvas.savefig(results.PLOTS / "coverage.png", dpi=120, bbox_inches="tight")
+    return {name: run["coverage"] for name, run in figures.items()}
 
 
-def tsne_plot(found: Mapping[str, Encoder]) -> list[str]:
-    """Figure 3: the names of ten concepts, five of which were not trained on, under the mean of word vectors and two encoders."""
+def sample() -> list[tuple[str, bool]]:
+    """Ten concepts with 8 to 30 names, and whether each was not trained on, which half were not."""
+    parts, random = split("fine", 0), np.random.default_rng(0)
+    concepts: list[tuple[str, bool]] = []
+    for part in (parts.train, parts.zero_shot):
+        large = [label for label in range(part.count) if 8 <= part.sizes[label] <= 30]
+        labels = sorted(random.choice(large, CONCEPTS // 2, replace=False))
+        concepts += [(part.ids[label], part is parts.zero_shot) for label in labels]
+    return concepts
+
+
+def tsne_plot(encoders: Mapping[str, Encoder]) -> list[str]:
+    """Figure 3: the names of ten concepts under each encoder."""
     from matplotlib import pyplot
     from sklearn.manifold import TSNE
 
-    names, parts, random = medic(YEAR), split("fine", 0), np.random.default_rng(0)
-    drawn = []
-    for part in (parts.train, parts.zero_shot):
-        large = [label for label in range(part.count) if 8 <= part.sizes[label] <= 30]
-        drawn += [
-            (part.ids[label], part is parts.zero_shot)
-            for label in sorted(random.choice(large, CONCEPTS // 2, replace=False))
-        ]
-    texts, owner = [], []
-    for place, (concept, _) in enumerate(drawn):
-        own = sorted(
-            {normalize(names.names[int(row)]) for row in names.name_rows(names.rows(concept)[0])}
-        )
-        texts += own
-        owner += [place] * len(own)
-    labels = [
-        names.preferred_name(names.rows(concept)[0]) + " (*)" * unseen for concept, unseen in drawn
-    ]
-    canvas, every = pyplot.subplots(1, len(found), figsize=(5 * len(found), 4.5))
-    for axes, (name, encoder) in zip(np.atleast_1d(every), found.items(), strict=True):
-        points = TSNE(metric="cosine", init="random", perplexity=15, random_state=0).fit_transform(
-            unit(encoder.encode(texts))
-        )
-        for place, label in enumerate(labels):
-            rows = np.flatnonzero(np.array(owner) == place)
-            axes.scatter(
-                points[rows, 0],
-                points[rows, 1],
-                s=14,
-                marker="s" if drawn[place][1] else "o",
-                label=label,
-                color=f"C{place}",
-            )
+    names, concepts = medic(YEAR), sample()
+    texts: list[list[str]] = []
+    labels = []
+    for concept, unseen in concepts:
+        row = names.rows(concept)[0]
+        texts.append(sorted({normalize(names.names[int(n)]) for n in names.name_rows(row)}))
+        labels.append(names.preferred_name(row) + " (*)" * unseen)
+    ends = np.cumsum([len(of_concept) for of_concept in texts])[:-1]
+    canvas, every = pyplot.subplots(1, len(encoders), figsize=(5 * len(encoders), 4.5))
+    for axes, (name, encoder) in zip(np.atleast_1d(every), encoders.items(), strict=True):
+        tsne = TSNE(metric="cosine", init="random", perplexity=15, random_state=0)
+        points = tsne.fit_transform(unit(encoder.encode([t for part in texts for t in part])))
+        for place, (x, y) in enumerate(part.T for part in np.split(points, ends)):
+            marker = "s" if concepts[place][1] else "o"
+            axes.scatter(x, y, s=14, marker=marker, label=labels[place], color=f"C{place}")
         axes.set(title=name, xticks=[], yticks=[])
-    every[-1].legend(
-        fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5), title="(*) not trained on"
+    title = "(*) not trained on"
+    np.atleast_1d(every)[-1].legend(
+        fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5), title=title
     )
-    canvas.savefig(RESULTS / "plots" / "tsne.png", dpi=120, bbox_inches="tight")
+    canvas.savefig(results.PLOTS / "tsne.png", dpi=120, bbox_inches="tight")
     return labels
 
 
+def normalization(encoders: Mapping[str, Encoder]) -> list[dict[str, Any]]:
+    """The rows of table 3."""
+    rows = []
+    for name, encoder in encoders.items():
+        ranked = unit(encoder.encode(list(sparse(next(iter(TASKS)), False).generator.table.texts)))
+        figures = {task: accuracy(encoder, ranked, task) for task in TASKS}
+        for exact in (False, True):
+            row: dict[str, Any] = {"encoder": name, "xm": exact}
+            row["published"] = PUBLISHED.get(name + ", XM" * exact)
+            rows.append(row | {task: of_task[exact] for task, of_task in figures.items()})
+            print(rows[-1], flush=True)
+    return rows
+
+
 def main() -> None:
-    """Judge the encoders that are there."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    """Evaluate the encoders that are there."""
+    parser = results.parser(__doc__)
     parser.add_argument("--table", action="store_true", help="run nothing")
     if parser.parse_args().table:
-        kept = json.loads((RESULTS / "bne.json").read_text(encoding="utf-8"))["figures"]
-        save("bne", kept | {"coverage": coverage_plot()})
+        results.save("bne", results.figures("bne") | {"coverage": coverage_plot()})
         return
-    found, rows = encoders(), []
-    for name, encoder in found.items():
-        ranked = unit(encoder.encode(list(sparse(next(iter(TASKS)), False).generator.table.texts)))
-        judged = {task: accuracy(encoder, ranked, task) for task in TASKS}
-        for exact in (False, True):
-            row: dict[str, Any] = {
-                "encoder": name,
-                "xm": exact,
-                "published": PUBLISHED.get(name + ", XM" * exact),
-            }
-            row |= {task: own[exact] for task, own in judged.items()}
-            print(row, flush=True)
-            rows.append(row)
-    shown = {
-        name: found[name] for name in ("SG_W", "BNE + SG_W", "BNE + SG_S.C", "BNE") if name in found
-    }
-    save("bne", {"normalization": rows, "coverage": coverage_plot(), "tsne": tsne_plot(shown)})
+    kept = encoders()
+    shown = {name: kept[name] for name in SHOWN if name in kept}
+    figures: dict[str, Any] = {"normalization": normalization(kept)}
+    figures |= {"coverage": coverage_plot(), "tsne": tsne_plot(shown)}
+    results.save("bne", figures)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""BioSyn's published algorithm (Sung et al. 2020) in our own words, as a yardstick of speed: what it computes, in the order it does.
+"""BioSyn's published algorithm (Sung et al. 2020) in our own words, as a yardstick of speed.
 
-Every name is padded to 25 tokens, in fp32; names are encoded in the order they come; a mention is linked alone, by its scores with all
-names; in training every name of every list is cut into tokens and encoded again each time. Only the vectors of the first token count.
+What it computes, in the order it does; dense_speed.py measures it. Every name is padded to 25
+tokens, in fp32; names are encoded in the order they come; a mention is linked alone, by its scores
+with all names; in training every name of every list is cut into tokens and encoded again each time.
+Only the vectors of the first token count.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""Speed of the dense way: ours beside BioSyn's published algorithm (biosyn_way.py), in turn in one run, with the same encoder.
+"""Speed of the dense way: ours beside BioSyn's published algorithm, in turn, with one encoder.
 
-    python benchmarks/speed/dense_speed.py           names encoded and mentions linked a second, an epoch -> results/dense_speed.json
-    python benchmarks/speed/dense_speed.py --quick   a small trial, printed and not saved
+python benchmarks/speed/dense_speed.py           names encoded and mentions linked, an epoch
+python benchmarks/speed/dense_speed.py --quick   a small trial, printed and not saved
 
-Names are those of the MEDIC of 2012 and the mentions of train and dev, the mentions linked those of test, the encoder all-MiniLM-L6-v2
-as it was published, with the vector of the first token. Theirs is measured on a sample: to it every name is alike, padded to one length.
+Writes results/dense_speed.json. The algorithm is in biosyn_way.py. Names are those of the MEDIC of
+2012 and the mentions of train and dev, the mentions linked those of test, the encoder
+all-MiniLM-L6-v2 as it was published, with the vector of the first token. Theirs is measured on a
+sample: to it every name is alike, padded to one length.
 """
 
 from __future__ import annotations
@@ -14,13 +16,12 @@ import itertools
 import json
 import random
 import statistics
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,7 +30,9 @@ from transformers.utils import logging
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.lib.common import DATA, save
+from benchmarks.lib import results
+from benchmarks.lib.data import MEDIC, documents, locate
+from benchmarks.lib.measure import child, peak, timed
 from benchmarks.speed.biosyn_way import (
     ENCODED,
     MENTIONS,
@@ -39,21 +42,15 @@ from benchmarks.speed.biosyn_way import (
     Training,
     made_up_queries,
 )
-from benchmarks.speed.speed import peak
 from linker import Dictionary, Linker
 from linker.candidates.hybrid import HybridGenerator
 from linker.encoders.trainable import Precision, pays, pick_device
 from linker.encoders.transformer import TransformerEncoder
 from linker.evaluation.protocols import biosyn_queries
 from linker.options import PRESETS
-from linker.readers import mentions
 from linker.text.mentions import grouped
 from linker.training.settings import RunSettings
 
-MEDIC = DATA / "medic" / "medic_06Jul2012.txt.gz"
-TRAIN, DEV, TEST = (
-    DATA / "ncbi-disease" / f"NCBI_{split}.pubtator.txt.gz" for split in ("train", "devel", "test")
-)
 PRESET = PRESETS["paper-biosyn"]
 OPTIONS = PRESET.transformer
 WEIGHT = 1.0  # λ
@@ -63,7 +60,6 @@ SMALL = 64  # names that theirs encodes together beside the published way
 SAME = 1e-4  # scores nearer than this count as equal
 
 Top = tuple[list[int], list[float]]  # rows of the names, best first, and scores
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +90,10 @@ class Setting:
     @classmethod
     def make(cls, sizes: Sizes) -> Setting:
         """Read the data and the encoder of theirs."""
-        dictionary = Dictionary.read(MEDIC, namespaces=sizes.namespaces)
+        dictionary = Dictionary.read(locate(MEDIC["2012"]), namespaces=sizes.namespaces)
         fitted = list(Linker.train(dictionary, options=PRESET).generator.table.texts)
         linker = Linker.train(dictionary, mentions=known(), options=PRESET)
-        groups = grouped(mentions.read(TEST), PRESET.text)
+        groups = grouped(documents("ncbi", "test"), PRESET.text)
         queries = [
             biosyn_queries(linker, m, definitions)
             for _, found, definitions in groups
@@ -115,7 +111,7 @@ class Setting:
 
 def known() -> list[Any]:
     """The documents that are trained on."""
-    return [*mentions.read(TRAIN), *mentions.read(DEV)]
+    return documents("ncbi", "train", "devel")
 
 
 def encoding(setting: Setting, sizes: Sizes) -> dict[str, Any]:
@@ -218,7 +214,7 @@ def training(setting: Setting, sizes: Sizes, names_per_second: float) -> dict[st
     queries = made_up_queries(sizes.steps * MENTIONS, setting.fitted, sizes.seed)
     batches = [queries[i : i + MENTIONS] for i in range(0, len(queries), MENTIONS)]
     seconds = [timed(lambda batch=batch: way.step(batch))[0] for batch in batches[::2]]
-    ours = child(sizes)
+    ours = child(__file__, "--one-epoch", *sizes.namespaces)
     seconds += [timed(lambda batch=batch: way.step(batch))[0] for batch in batches[1::2]]
     encoded = (len(setting.fitted) + ours["steps"] * MENTIONS) / names_per_second
     theirs = ours["steps"] * statistics.median(seconds) + encoded
@@ -238,19 +234,10 @@ def training(setting: Setting, sizes: Sizes, names_per_second: float) -> dict[st
     return about | sides | {"times_faster_median": round(theirs / ours["seconds"], 2)}
 
 
-def child(sizes: Sizes) -> dict[str, float]:
-    """Run `one_epoch` in a process of its own."""
-    command = [sys.executable, __file__, "--one-epoch", *sizes.namespaces]
-    result: dict[str, float] = json.loads(
-        subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
-    )
-    return result
-
-
 def one_epoch(namespaces: Sequence[str]) -> dict[str, float]:
     """Train for an epoch as the preset `paper-biosyn` does: seconds until its end, and the peak memory of all, MB."""
     options = replace(PRESET, training=replace(PRESET.training, epochs=1))
-    dictionary, items = Dictionary.read(MEDIC, namespaces=namespaces), known()
+    dictionary, items = Dictionary.read(locate(MEDIC["2012"]), namespaces=namespaces), known()
     times: list[float] = []
     start = time.perf_counter()
     work = RunSettings(on_event=lambda event: times.append(time.perf_counter() - start))
@@ -279,13 +266,6 @@ def same_top(theirs: Top, ours: Top) -> bool:
         return False
     score = dict(zip(*ours, strict=True)) | dict(zip(*theirs, strict=True))
     return all(score[row] - theirs[1][-1] <= SAME for row in set(theirs[0]) ^ set(ours[0]))
-
-
-def timed(work: Callable[[], Result]) -> tuple[float, Result]:
-    """How many seconds something took, and what came of it."""
-    start = time.perf_counter()
-    result = work()
-    return time.perf_counter() - start, result
 
 
 def compared(unit: str, theirs: Sequence[float], ours: Sequence[float]) -> dict[str, Any]:
@@ -339,9 +319,7 @@ def main(sizes: Sizes) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = results.parser(__doc__)
     parser.add_argument("--quick", action="store_true", help="a small trial, printed and not saved")
     parser.add_argument("--rounds", type=int, help="theirs and ours in turn, so many times")
     parser.add_argument("--sample", type=int, help="names that theirs encodes a round")
@@ -360,4 +338,4 @@ if __name__ == "__main__":
     found = main(chosen)
     print(json.dumps(found, indent=1))
     if not quick:
-        save("dense_speed", found, seed=chosen.seed)
+        results.save("dense_speed", found, seed=chosen.seed)

@@ -1,10 +1,12 @@
 """Speed and size of every encoder, and the training of the DAN, on the same cores in one run.
 
-python benchmarks/speed/encoder_speed.py           -> results/encoder_speed.json
+python benchmarks/speed/encoder_speed.py           all
 python benchmarks/speed/encoder_speed.py --quick   a small trial, printed and not saved
 
-Each part runs in a process of its own, and is kept in results/runs/speed/. Word vectors are those of name_encoders.py; making them is told
-apart. The training is that of `linker train --dict` with the MEDIC of 2017 and the mentions of train and dev.
+Writes results/encoder_speed.json. Each part runs in a process of its own, and is kept in
+results/runs/speed.jsonl.gz. Word vectors are those of name_encoders.py; making them is told apart.
+The training is that of `linker train --dict` with the MEDIC of 2017 and the mentions of train and
+dev.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ import dataclasses
 import json
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,10 +29,11 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.encoders.name_encoders import kept, vectors
-from benchmarks.lib.common import medic, save
-from benchmarks.lib.dense_accuracy import Task
-from benchmarks.speed.speed import peak
+from benchmarks.lib import results, runs
+from benchmarks.lib.data import medic
+from benchmarks.lib.dense_runs import Task
+from benchmarks.lib.measure import child, peak
+from benchmarks.lib.vectors import YEAR, vectors
 from linker import Linker, registry
 from linker.dictionary import classes
 from linker.encoders.dan import DanEncoder
@@ -41,7 +43,6 @@ from linker.text.normalize import normalize
 from linker.training.ground import Grounding
 from linker.training.settings import RunSettings
 
-YEAR = "2017"
 STEPS = 50  # of an epoch that are measured
 ENCODERS = ("transformer", "dan", "dan-higher", "fewshot", "bne", "bne-words")
 _TRIPLETS = {"loss": "triplet", "prototype_weight": 1, "batch_size": 64}
@@ -190,19 +191,14 @@ PARTS: dict[str, Callable[[Sizes], dict[str, Any]]] = {
 }
 
 
-def child(part: str, sizes: Sizes) -> dict[str, Any]:
+def measured(part: str, sizes: Sizes) -> dict[str, Any]:
     """Run a part in a process of its own."""
-    command = [sys.executable, __file__, "--part", part, "--seed", str(sizes.seed)]
-    found: dict[str, Any] = json.loads(
-        subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.splitlines()[-1]
-    )
-    return found | {"threads": torch.get_num_threads()}
+    figures = child(__file__, "--part", part, "--seed", str(sizes.seed))
+    return figures | {"threads": torch.get_num_threads()}
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = results.parser(__doc__)
     parser.add_argument(
         "--quick",
         action="store_true",
@@ -219,13 +215,13 @@ if __name__ == "__main__":
     else:
         figures: dict[str, Any] = {"sizes": dataclasses.asdict(chosen), "targets": TARGETS}
         figures |= {
-            part: kept(f"runs/speed/{part}", partial(child, part, chosen), chosen.seed)
+            part: runs.make("speed", part, partial(measured, part, chosen), chosen.seed)
             for part in PARTS
         }
-        words = kept("runs/names/words-fasttext", dict)
+        words = runs.figures("names")["words-fasttext"]
         figures["word_vectors"] = {
             "words": words["words"],
             "cpu_minutes": round(words["cpu_seconds"] / 60, 1),
         }
-        save("encoder_speed", figures, seed=chosen.seed)
+        results.save("encoder_speed", figures, seed=chosen.seed)
         print(figures)

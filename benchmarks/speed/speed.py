@@ -1,9 +1,10 @@
-"""Speed and memory: ours beside the way BioSyn does it, in one run; a million lines from standard input; loading.
+"""Speed and memory: ours beside the way BioSyn does it, in one run; a million lines; loading.
 
-    python benchmarks/speed/speed.py             mentions a second and peak memory, start-up, loading -> results/speed.json
-    python benchmarks/speed/speed.py --million   also pipes a million mentions through `linker link -`
+python benchmarks/speed/speed.py             mentions a second, peak memory, start-up, loading
+python benchmarks/speed/speed.py --million   also pipes a million mentions through `linker link -`
 
-Each measurement is a process of its own, so that its peak memory is its own.
+Writes results/speed.json. Each measurement is a process of its own, so that its peak memory is its
+own.
 """
 
 from __future__ import annotations
@@ -17,25 +18,16 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.lib.common import DATA, save
+from benchmarks.lib import results
+from benchmarks.lib.data import MEDIC, documents, locate
+from benchmarks.lib.measure import child, memory, peak
 
 K = 20
-MEDIC_2012, MEDIC_2026 = (
-    DATA / "medic" / "medic_06Jul2012.txt.gz",
-    DATA / "medic" / "CTD_diseases_2026-04-30.csv.gz",
-)
-CORPUS = [DATA / "ncbi-disease" / f"NCBI_{split}.pubtator.txt.gz" for split in ("train", "devel")]
-
-
-def peak() -> float:
-    """The most memory this process has held, in MB (not getrusage's, which starts from what the parent held)."""
-    return next(memory("self", "VmHWM"))
 
 
 def measure_biosyn(inputs: Path) -> dict[str, Any]:
@@ -90,7 +82,7 @@ def measure_load(_: Path) -> dict[str, Any]:
     from linker import Dictionary
 
     start = time.perf_counter()
-    dictionary = Dictionary.read(MEDIC_2026)
+    dictionary = Dictionary.read(locate(MEDIC["2026"]))
     return {
         "seconds": time.perf_counter() - start,
         "peak_mb": peak(),
@@ -102,15 +94,9 @@ def measure_load(_: Path) -> dict[str, Any]:
 MEASURES = {"biosyn": measure_biosyn, "ours": measure_ours, "load": measure_load}
 
 
-def child(name: str, inputs: Path) -> dict[str, Any]:
+def measured(name: str, inputs: Path) -> dict[str, Any]:
     """Run one measurement in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, __file__, "--measure", name, str(inputs)],
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
+    return child(__file__, "--measure", name, str(inputs))
 
 
 def compare(folder: Path) -> dict[str, Any]:
@@ -118,15 +104,14 @@ def compare(folder: Path) -> dict[str, Any]:
     from linker import Dictionary, Linker
     from linker.evaluation.protocols import biosyn_queries
     from linker.options import PRESETS
-    from linker.readers import mentions
     from linker.text.mentions import grouped
 
     options = PRESETS["paper-biosyn"]
-    dictionary = Dictionary.read(MEDIC_2012)
+    dictionary = Dictionary.read(locate(MEDIC["2012"]))
     bare = Linker.train(dictionary, options=options)
-    linker = Linker.train(dictionary, mentions=mentions.read(CORPUS[0]), options=options)
+    linker = Linker.train(dictionary, mentions=documents("ncbi", "train"), options=options)
     linker.save(folder / "model")
-    groups = grouped(mentions.read(CORPUS[1]), options.text)
+    groups = grouped(documents("ncbi", "devel"), options.text)
     queries = [
         q
         for _, found, definitions in groups
@@ -141,7 +126,7 @@ def compare(folder: Path) -> dict[str, Any]:
     inputs.write_text(
         json.dumps(tables | {"queries": queries, "model": str(folder / "model")}), encoding="utf-8"
     )
-    runs = [{name: child(name, inputs) for name in ("biosyn", "ours")} for _ in range(3)]
+    runs = [{name: measured(name, inputs) for name in ("biosyn", "ours")} for _ in range(3)]
     same = sum(map(same_ranking, runs[0]["biosyn"]["found"], runs[0]["ours"]["found"]))
     ratios = [run["biosyn"]["seconds"] / run["ours"]["seconds"] for run in runs]
     record = {
@@ -178,8 +163,8 @@ def million(folder: Path, lines: int = 1_000_000) -> dict[str, Any]:
     from linker import Dictionary, Linker
     from linker.files import read_lines
 
-    Linker.train(Dictionary.read(MEDIC_2026)).save(folder / "medic2026")
-    paths = [DATA / "medmentions" / f"{split}.txt.gz" for split in ("dev", "test")]
+    Linker.train(Dictionary.read(locate(MEDIC["2026"]))).save(folder / "medic2026")
+    paths = [locate(f"medmentions/{split}.txt.gz") for split in ("dev", "test")]
     texts = [
         line.split("\t")[1]
         for path in paths
@@ -231,17 +216,6 @@ def feed(process: subprocess.Popen[bytes], lines: list[str]) -> None:
             pipe.write(line.encode("utf-8") + b"\n")
 
 
-def memory(process: int | str, field: str) -> Iterator[float]:
-    """A memory figure of a process, MB; nothing for one that has ended."""
-    try:
-        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
-    except OSError:
-        return
-    yield from (
-        int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith(field)
-    )
-
-
 def seconds(*command: str) -> float:
     """The median time of a command over five runs."""
     times = []
@@ -259,19 +233,17 @@ def main(with_million: bool) -> None:
         figures: dict[str, Any] = {"against_biosyn": compare(folder)}
         print(json.dumps(figures, indent=1), flush=True)
         figures["help_seconds"] = seconds(sys.executable, "-m", "linker.cli", "--help")
-        loads = [child("load", folder) for _ in range(3)]
+        loads = [measured("load", folder) for _ in range(3)]
         middle = sorted(loads, key=lambda load: load["seconds"])[1]
         figures["reading_medic_2026"] = {key: round(value, 2) for key, value in middle.items()}
         if with_million:
             figures["million_lines"] = million(folder)
     print(json.dumps(figures, indent=1))
-    save("speed", figures, seed=0)
+    results.save("speed", figures, seed=0)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = results.parser(__doc__)
     parser.add_argument("--million", action="store_true")
     parser.add_argument("--measure", nargs=2, metavar=("NAME", "INPUTS"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -1,6 +1,9 @@
-"""Precision and recall of abbreviation definitions on the Ab3P and the Schwartz and Hearst gold files, beside two other finders.
+"""Abbreviation definitions on the Ab3P and the Schwartz and Hearst gold files, by three finders.
 
-Pairs are counted once a document, and are right when short and long form equal the gold letter for letter.
+python benchmarks/text/abbreviations.py    precision and recall of ours and of two other finders
+
+Writes results/abbreviations.json. Pairs are counted once a document, and are right when short and
+long form equal the gold letter for letter.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from bioc import biocxml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.lib.common import DATA, save
+from benchmarks.lib import results
+from benchmarks.lib.data import locate
 from linker.text.abbreviations import find
 
 FILES = {"ab3p": "Ab3P_bioc_gold.xml.gz", "sh": "SH_bioc_gold.xml.gz"}
@@ -25,9 +29,11 @@ Finder = Callable[[str], set[Pair]]
 
 
 def main() -> None:
+    """Score each finder on each file."""
+    results.parser(__doc__).parse_args()
     figures: dict[str, Any] = {}
     for corpus, file in FILES.items():
-        documents = read(DATA / "abbreviations" / file)
+        documents = read(locate(f"abbreviations/{file}"))
         mended = [(texts, {mend(pair) for pair in gold}) for texts, gold in documents]
         figures[corpus] = {
             "documents": len(documents),
@@ -40,7 +46,7 @@ def main() -> None:
                 f"{corpus:5} {name:16} "
                 + " ".join(f"{k} {v:.4f}" for k, v in as_stored.items() if isinstance(v, float))
             )
-    save("abbreviations", figures)
+    results.save("abbreviations", figures)
 
 
 def read(path: Any) -> list[tuple[list[str], set[Pair]]]:
@@ -60,21 +66,17 @@ def read(path: Any) -> list[tuple[list[str], set[Pair]]]:
 
 
 def mend(pair: Pair) -> Pair:
-    """Undo two slips of the gold files: white space around a form, and forms that took each other's role."""
+    """Undo two slips of the gold: white space around a form, and forms in each other's role."""
     short, long = sorted((form.strip() for form in pair), key=len)
     return short, long
 
 
 def score(documents: list[tuple[list[str], set[Pair]]], finder: Finder) -> dict[str, Any]:
-    right = found = gold_pairs = 0
-    for texts, gold in documents:
-        pairs = set().union(*map(finder, texts))
-        right, found, gold_pairs = (
-            right + len(pairs & gold),
-            found + len(pairs),
-            gold_pairs + len(gold),
-        )
-    precision, recall = right / found, right / gold_pairs
+    """Precision, recall and F1 of a finder."""
+    pairs = [(set().union(*map(finder, texts)), gold) for texts, gold in documents]
+    right = sum(len(ours & gold) for ours, gold in pairs)
+    found = sum(len(ours) for ours, _ in pairs)
+    precision, recall = right / found, right / sum(len(gold) for _, gold in pairs)
     f1 = 2 * precision * recall / (precision + recall)
     return {"precision": precision, "recall": recall, "f1": f1, "right": right, "found": found}
 
@@ -96,7 +98,7 @@ def finders() -> dict[str, Finder]:
 
 
 def schwartz_hearst(text: str) -> set[Pair]:
-    """The published algorithm for "long form (SF)": the letters of the short form are sought greedily from the right."""
+    """The published algorithm for "long form (SF)": the short form's letters, from the right."""
     pairs = set()
     for match in re.finditer(r"\(([^()]*)\)", text):
         short = re.split(r"[,;]", match[1])[0].strip()
@@ -116,6 +118,7 @@ def schwartz_hearst(text: str) -> set[Pair]:
 
 
 def from_the_right(short: str, before: str) -> int | None:
+    """Where the long form begins that has the letters of a short form; None where there is none."""
     at = len(before)
     for i in range(len(short) - 1, -1, -1):
         if not short[i].isalnum():

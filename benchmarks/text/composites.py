@@ -1,13 +1,17 @@
-"""Splitting composite mentions without gold, on the NCBI Disease corpus: precision and recall, and single mentions split wrongly.
+"""Splitting composite mentions without gold, on the NCBI Disease corpus.
 
-A composite is a mention whose gold is `A|B`; its split is right when it has as many parts as the gold has ids. Some texts are
-annotated both as a composite and as one concept ("breast and ovarian cancer"), so that no splitter that sees the text alone can
-be right on all; the share of wrong splits is given with and without them.
+python benchmarks/text/composites.py                 precision and recall on train and dev
+python benchmarks/text/composites.py --show          also prints what was split wrongly
+python benchmarks/text/composites.py --split test    on test
+
+Writes results/composites.json (composites_test.json). A composite is a mention whose gold is
+`A|B`; its split is right when it has as many parts as the gold has ids. Some texts are annotated
+both as a composite and as one concept ("breast and ovarian cancer"), so that no splitter that sees
+the text alone can be right on all; the share of wrong splits is given with and without them.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections import Counter
@@ -17,47 +21,48 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.lib.common import DATA, save
+from benchmarks.lib import results
+from benchmarks.lib.data import MEDIC, documents, locate
 from linker import LinkerOptions
-from linker.readers import medic, pubtator
+from linker.readers import medic
 from linker.text.abbreviations import expand
 from linker.text.composites import split
 from linker.text.mentions import TextOptions, definitions_of
 from linker.text.normalize import normalize
 from linker.training.supervision import collect
 
-FILES = {"train": "NCBI_train", "dev": "NCBI_devel", "test": "NCBI_test"}
-DICTIONARY = DATA / "medic" / "CTD_diseases_2017-06-06.tsv.gz"
+SPLITS = {"train": "train", "dev": "devel", "test": "test"}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--split", nargs="+", choices=FILES, default=["train", "dev"])
-    parser.add_argument(
-        "--show", action="store_true", help="print the wrong splits and the composites left whole"
-    )
+    """Split the mentions of the splits that are asked for."""
+    parser = results.parser(__doc__)
+    parser.add_argument("--split", nargs="+", choices=SPLITS, default=["train", "dev"])
+    shown = "print the wrong splits and the composites left whole"
+    parser.add_argument("--show", action="store_true", help=shown)
     options = parser.parse_args()
-    names = {normalize(name.text) for concept in medic.read(DICTIONARY) for name in concept.names}
+    dictionary = locate(MEDIC["2017"])
+    names = {normalize(name.text) for concept in medic.read(dictionary) for name in concept.names}
     mentions = [m for name in options.split for m in read(name)]
     start = time.perf_counter()
     parts = [split(text, lambda name: normalize(name) in names) for text, _ in mentions]
     seconds = time.perf_counter() - start
     figures = score(mentions, parts) | {"dev_trained_on_train": trained(names)}
     figures |= {
-        "dictionary": DICTIONARY.name,
+        "dictionary": dictionary.name,
         "mentions_per_second": round(len(mentions) / seconds),
     }
     for key, value in figures.items():
         print(f"{key:40} {value}")
     if options.show:
         show(mentions, parts)
-    save("composites" + ("_test" if "test" in options.split else ""), figures)
+    results.save("composites" + ("_test" if "test" in options.split else ""), figures)
 
 
 def trained(names: set[str]) -> dict[str, Any]:
-    """The development mentions, by a linker that also knows the names that the training mentions gave it."""
-    documents = pubtator.read(DATA / "ncbi-disease" / f"{FILES['train']}.pubtator.txt.gz")
-    known = names | {normalize(one.name) for one in collect(documents, LinkerOptions())}
+    """The development mentions, by a linker that also knows the names of training mentions."""
+    training = documents("ncbi", "train")
+    known = names | {normalize(one.name) for one in collect(training, LinkerOptions())}
     mentions = list(read("dev"))
     return score(
         mentions, [split(text, lambda name: normalize(name) in known) for text, _ in mentions]
@@ -66,13 +71,14 @@ def trained(names: set[str]) -> dict[str, Any]:
 
 def read(name: str) -> Iterator[tuple[str, int]]:
     """Each mention, its short forms expanded, and how many parts its gold has."""
-    for document in pubtator.read(DATA / "ncbi-disease" / f"{FILES[name]}.pubtator.txt.gz"):
+    for document in documents("ncbi", SPLITS[name]):
         definitions = definitions_of(document, TextOptions())
         for mention in document.mentions:
             yield expand(mention.text, definitions), len(mention.gold or ())
 
 
 def score(mentions: list[tuple[str, int]], parts: list[list[str]]) -> dict[str, Any]:
+    """The figures of all mentions, and of those whose text is annotated one way."""
     composite = [
         (text, gold, len(p)) for (text, gold), p in zip(mentions, parts, strict=True) if gold > 1
     ]
@@ -89,7 +95,10 @@ def score(mentions: list[tuple[str, int]], parts: list[list[str]]) -> dict[str, 
 
 
 def count(composite: list[tuple[str, int, int]], single: list[tuple[str, int]]) -> dict[str, Any]:
-    """Precision and recall of splits, right where the number of parts is that of the gold, and single mentions split."""
+    """Precision and recall of splits, and single mentions that were split.
+
+    A split is right where the number of parts is that of the gold.
+    """
     right = sum(gold == n for _, gold, n in composite)
     wrong = sum(n > 1 for _, n in single)
     return {
@@ -104,6 +113,7 @@ def count(composite: list[tuple[str, int, int]], single: list[tuple[str, int]]) 
 
 
 def show(mentions: list[tuple[str, int]], parts: list[list[str]]) -> None:
+    """Print what was split wrongly, the most frequent first."""
     wrong, whole = Counter[str](), Counter[str]()
     for (text, gold), names in zip(mentions, parts, strict=True):
         if gold < 2 and len(names) > 1:

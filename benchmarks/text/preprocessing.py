@@ -1,12 +1,15 @@
-"""Agreement of our preprocessing under the BioSyn protocol with the published preprocessed NCBI Disease corpus, mention by mention.
+"""Agreement of our preprocessing with the published preprocessed NCBI Disease corpus.
 
-Short forms come from each document's text by our finder, composites are split by their gold ids, and spelling is corrected by a
-list, since the published files were made with one.
+python benchmarks/text/preprocessing.py                 mention by mention, on train and dev
+python benchmarks/text/preprocessing.py --split test    on test
+
+Writes results/preprocessing.json (preprocessing_test.json). Under the protocol `biosyn`: short
+forms come from each document's text by our finder, composites are split by their gold ids, and
+spelling is corrected by a list, since the published files were made with one.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tarfile
 from collections import Counter
@@ -16,30 +19,32 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.lib.common import DATA, save
-from linker.readers import pubtator
+from benchmarks.lib import results
+from benchmarks.lib.data import documents, locate
 from linker.text import spelling
 from linker.text.abbreviations import find, table
 from linker.text.biosyn import biosyn_parts
 
-FILES = {"train": "NCBI_train", "dev": "NCBI_devel", "test": "NCBI_test"}
+SPLITS = {"train": "train", "dev": "devel", "test": "test"}
 SPELLING = {"tumour": "tumor", "tumours": "tumors"}
-"""The entries of the published list that make a difference here; --spelling reads a list of `wrong||right` lines instead."""
+"""The entries of the published list that make a difference here; --spelling reads another list."""
 
 Key = tuple[str, int, int]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--split", nargs="+", choices=FILES, default=["train", "dev"])
+    """Compare the splits that are asked for."""
+    parser = results.parser(__doc__)
+    parser.add_argument("--split", nargs="+", choices=SPLITS, default=["train", "dev"])
     parser.add_argument("--spelling", metavar="FILE", help="a list of wrong||right lines")
     options = parser.parse_args()
     corrections = spelling.read(options.spelling) if options.spelling else SPELLING
     figures = {split: compare(split, corrections) for split in options.split}
-    save("preprocessing" + ("_test" if "test" in options.split else ""), figures)
+    results.save("preprocessing" + ("_test" if "test" in options.split else ""), figures)
 
 
 def compare(split: str, corrections: dict[str, str]) -> dict[str, Any]:
+    """How many mentions of a split are equal, and why the others differ."""
     published = read_published(split)
     ours, uncorrected = preprocess(split, corrections), preprocess(split, {})
     differing = {
@@ -49,9 +54,8 @@ def compare(split: str, corrections: dict[str, str]) -> dict[str, Any]:
     }
     equal, total = len(ours) - len(differing), len(ours)
     without = sum(text == published.get(key) for key, (_, text, _) in uncorrected.items())
-    print(
-        f"{split}: {equal} of {total} mentions equal ({equal / total:.4f}); without a spelling list {without / total:.4f}"
-    )
+    shares = f"({equal / total:.4f}); without a spelling list {without / total:.4f}"
+    print(f"{split}: {equal} of {total} mentions equal {shares}")
     for why, count in Counter(differing.values()).most_common():
         print(f"  {count} by {why}")
         lines = Counter(
@@ -72,9 +76,9 @@ def compare(split: str, corrections: dict[str, str]) -> dict[str, Any]:
 
 
 def preprocess(split: str, corrections: dict[str, str]) -> dict[Key, tuple[str, str, str]]:
-    """By place: the mention as written, preprocessed, and preprocessed without expanding short forms."""
+    """By place: the mention as written, preprocessed, and without expanding short forms."""
     result = {}
-    for document in pubtator.read(DATA / "ncbi-disease" / f"{FILES[split]}.pubtator.txt.gz"):
+    for document in documents("ncbi", SPLITS[split]):
         definitions = table(find(document.text))
         for mention in document.mentions:
             ids = [i for group in mention.gold or () for i in group.ids]
@@ -86,11 +90,13 @@ def preprocess(split: str, corrections: dict[str, str]) -> dict[Key, tuple[str, 
 
 
 def read_published(split: str) -> dict[Key, str]:
+    """The published text of each mention, by its place."""
     return {(pmid, start, end): text for pmid, start, end, text in published_lines(split)}
 
 
 def published_lines(split: str) -> Iterator[tuple[str, int, int, str]]:
-    with tarfile.open(DATA / "biosyn-ncbi-disease" / "ncbi-disease.tar.gz") as archive:
+    """Document, start, end and text of each published mention."""
+    with tarfile.open(locate("biosyn-ncbi-disease/ncbi-disease.tar.gz")) as archive:
         for member in archive:
             file = (
                 archive.extractfile(member) if f"/processed_{split}/" in f"/{member.name}" else None
