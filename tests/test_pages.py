@@ -1,8 +1,9 @@
-"""The code blocks of README.md and docs/: commands and Python run on the bundled sample, and print what the pages show.
+"""The code blocks of README.md and docs/ run on the bundled sample and print what they show.
 
-A page's blocks run in order, in a folder that holds `dictionaries/` and a model of the sample dictionary. A `text` block directly
-behind a block is its output, and a block of Python that begins with `# name.py` is written to that file.
-`<!-- not run: why -->` before a block excepts it; the options of its commands are checked all the same.
+A page's blocks run in order, in a folder that holds `dictionaries/` and a model of the sample
+dictionary. A `text` block directly behind a block is its output, and a block of Python that begins
+with `# name.py` is written to that file. `<!-- not run: why -->` before a block excepts it; the
+options of its commands are checked all the same.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ BLOCK = re.compile(
     r"(?:<!-- not run: (?P<reason>.+?) -->\n\n?)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-COMMAND = re.compile(r"(.*\| )?linker [a-z]")
+COMMAND = re.compile(r"(.*\| |accelerate launch -m )?linker(\.cli)? [a-z]")
 NOT_RUN = 14  # blocks that are excepted, in all pages
 
 
@@ -159,12 +160,11 @@ def excepted() -> list[tuple[str, Block]]:
     "line", sorted({line for _, block in excepted() for line in block.commands})
 )
 def test_commands_that_are_not_run_are_understood(line: str) -> None:
-    arguments = shlex.split(line[line.index("linker ") :].split(" | ")[0], comments=True)
-    words = arguments[1 : arguments.index(">") if ">" in arguments else None]
+    arguments = shlex.split(line[line.index("linker") :], comments=True)[1:]
     command: click.Command = cli
     while isinstance(command, click.Group):
-        command = command.commands[words.pop(0)]
-    command.make_context("linker", words)
+        command = command.commands[arguments.pop(0)]
+    command.make_context("linker", arguments)
 
 
 def test_blocks_that_are_not_run_are_counted() -> None:
