@@ -1,12 +1,13 @@
-"""Attacks on linker: mutated inputs, kills, damaged models, loads under replacement; the kinds are in tests/attacks/kinds.py.
+"""Attacks on linker: mutated inputs, kills, damaged models, loads under replacement.
 
-    python benchmarks/attacks.py                                    all of them, an hour at most -> results/attacks.json
-    python benchmarks/attacks.py --share 0.01                       a hundredth of each kind, to try it
-    python benchmarks/attacks.py --only loads --seed 1              one kind with another seed; the others of the result stay
-    python benchmarks/attacks.py --only readers --case 2017         one case again, with its traceback
+python benchmarks/attacks.py                               all of them, an hour at most
+python benchmarks/attacks.py --share 0.01                  a hundredth of each kind, to try it
+python benchmarks/attacks.py --only loads --seed 1         one kind; the others of the result stay
+python benchmarks/attacks.py --only readers --case 2017    one case again, with its traceback
 
-The exit code is 1 where anything failed. A case is repeated by its kind, seed and number; kills, interrupts and loads depend on
-the moment too. The test suite runs the first cases of each kind.
+Writes results/attacks.json; the kinds are in tests/attacks/kinds.py. The exit code is 1 where
+anything failed. A case is repeated by its kind, seed and number; kills, interrupts and loads depend
+on the moment too. The test suite runs the first cases of each kind.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def repeat(arguments: argparse.Namespace) -> int:
 def attacked(
     pool: ThreadPoolExecutor, kind: str, arguments: argparse.Namespace, end: float
 ) -> dict[str, Any]:
-    """Run the cases of a kind in some processes: how many were tried, refused, and failed, by what failed."""
+    """Run the cases of a kind in some processes: how many were tried, refused, and failed."""
     planned = max(1, round(KINDS[kind].long * arguments.share))
     start, share = time.monotonic(), -(-planned // arguments.processes)
     shares = [(first, min(share, planned - first)) for first in range(0, planned, share)]
@@ -101,14 +102,16 @@ def grouped(tallies: Iterable[Tally]) -> dict[str, Any]:
 def line(kind: str, row: dict[str, Any]) -> str:
     """A line of the table."""
     tried = f"{row['tried']:,}" + f" of {row['planned']:,}" * (row["tried"] < row["planned"])
-    return f"{kind:15} {tried:>16} tried {row['refused']:8,} refused {row['failed']:6,} failed {row['seconds']:6,} s   {row['what']}"
+    counts = f"{tried:>16} tried {row['refused']:8,} refused {row['failed']:6,} failed"
+    return f"{kind:15} {counts} {row['seconds']:6,} s   {row['what']}"
 
 
 def failures(kind: str, row: dict[str, Any], seed: int) -> Iterable[str]:
     """The causes of failures, each with the command that repeats its first case."""
     for cause, cases in row["failures"].items():
         first = cases["first"][0]
-        yield f'  {cases["count"]:,} x {cause}: python benchmarks/attacks.py --only "{kind}" --seed {seed} --case {first["case"]}'
+        again = f'python benchmarks/attacks.py --only "{kind}" --seed {seed}'
+        yield f"  {cases['count']:,} x {cause}: {again} --case {first['case']}"
         yield f"    {first['failure']}"
 
 

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = {  # path in the repository -> path in the site
     "README.md": "index.md",
     "dictionaries/README.md": "dictionaries.md",
+    "benchmarks/README.md": "benchmarks.md",
     "CHANGELOG.md": "changelog.md",
     "CITATION.cff": "CITATION.cff",
     "LICENSE": "LICENSE",

@@ -129,7 +129,7 @@ def ablation(epochs: int) -> Iterator[Configuration]:
 
 
 def ours() -> Iterator[Configuration]:
-    """Our default: with the names of 2012 as BioSyn's protocol wants them, and on later releases."""
+    """Our default: with the names of 2012 as `biosyn` wants them, and on later releases."""
     default, biosyn = fixed(), as_biosyn()
     first = Configuration("default", "2012", biosyn, agree=True)
     yield from (first, first.agreeing())
@@ -158,7 +158,7 @@ def levers() -> Iterator[Configuration]:
 
 
 def words() -> Iterator[Configuration]:
-    """Encoders made of word vectors, and MiniLM: alone (λ = 0) and hybrid, before and after lists."""
+    """Encoders of word vectors, and MiniLM: alone (λ = 0) and hybrid, before and after lists."""
     for part, (encoder, change) in WORD_ENCODERS.items():
         default = changed(as_biosyn(encoder), change)
         before = "" if part in UNTRAINED else ", before lists"

@@ -74,7 +74,7 @@ class Test:
 
 
 def model(corpus: str) -> Linker:
-    """The aligned model; its alignment is that of the accuracy runs with seed 0, if there is one."""
+    """The aligned model; its alignment is that of the accuracy runs with seed 0, if any."""
     default = {c.medic: c for c in configurations.ours() if c.name == "default"}
     configuration = default["2012" if corpus == "ncbi" else "2017"]
     options = changed(configuration.options, {"training": {"epochs": 0, "frequency_weight": 1}})

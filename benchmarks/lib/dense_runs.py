@@ -112,7 +112,7 @@ def run(configuration: Configuration, task: Task, seed: int) -> None:
 
 
 def kept(configuration: Configuration, task: Task) -> dict[int, dict[str, Any]]:
-    """The figures of the runs of a configuration by seed; a run of other options ends the program."""
+    """The figures of the runs of a configuration by seed; other options end the program."""
     figures, start = runs.figures(task.table), configuration.slug()
     names = {seed: f"{start}-{seed}" for seed in range(100)}
     for seed, name in names.items():

@@ -73,7 +73,8 @@ class Linking:
         fitted: the names that the sparse weights are fitted on.
         names: the names to link to, with their `vectors` (names, dim).
         weight: λ.
-        full: whether sparse vectors are held as a full matrix, as published; else only their non-zeros, which is far quicker.
+        full: whether sparse vectors are a full matrix, as published; else only their non-zeros,
+            which is far quicker.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class Linking:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A mention in training, with its list: the names, their sparse scores, and which of them are right."""
+    """A mention in training, with its list: names, their sparse scores, and which are right."""
 
     mention: str
     names: Sequence[str]
@@ -121,7 +122,10 @@ class Query:
 
 
 def made_up_queries(count: int, names: Sequence[str], seed: int) -> list[Query]:
-    """Mentions and lists drawn at random from names: to the clock one is as good as another, since all have MAX_LENGTH tokens."""
+    """Mentions and lists drawn at random from names.
+
+    To the clock one is as good as another, since all have MAX_LENGTH tokens.
+    """
     draw = random.Random(seed)
     right = [True, *[False] * (TOP - 1)]
     return [

@@ -115,10 +115,11 @@ def known() -> list[Any]:
 
 
 def encoding(setting: Setting, sizes: Sizes) -> dict[str, Any]:
-    """Names encoded a second: theirs on a sample, ours on all names; and how far the vectors of the sample are apart.
+    """Names encoded a second, theirs on a sample, ours on all; and how far vectors are apart.
 
-    Beside the published batches of theirs, which are too large for the caches of a CPU, stand small ones; beside ours in fp32 stands
-    bf16, in which training encodes, where the processor computes it.
+    Beside the published batches of theirs, which are too large for the caches of a CPU, stand small
+    ones; beside ours in fp32 stands bf16, in which training encodes, where the processor computes
+    it.
     """
     draw = random.Random(sizes.seed)
     precisions: dict[str, Precision] = {"ours": "fp32"} | (
@@ -159,10 +160,10 @@ def encoding(setting: Setting, sizes: Sizes) -> dict[str, Any]:
 
 
 def linking(setting: Setting, sizes: Sizes) -> dict[str, Any]:
-    """Mentions linked a second: theirs on a sample, ours on all; and how many names of the sample have the same top 20.
+    """Mentions linked a second, theirs on a sample, ours on all; and how many have one top 20.
 
-    Both rank by the same vectors of the dictionary. Beside the published way, which holds sparse vectors as a full matrix, stands one
-    that holds their non-zeros alone.
+    Both rank by the same vectors of the dictionary. Beside the published way, which holds sparse
+    vectors as a full matrix, stands one that holds their non-zeros alone.
     """
     sparse = setting.linker.generator
     vectors = TransformerEncoder.create(OPTIONS).encode(setting.names)
@@ -205,10 +206,12 @@ def linking(setting: Setting, sizes: Sizes) -> dict[str, Any]:
 
 
 def training(setting: Setting, sizes: Sizes, names_per_second: float) -> dict[str, Any]:
-    """Seconds of an epoch, and the memory of ours: theirs by the median time of some steps before and after ours, and by its encoding.
+    """Seconds of an epoch, and the memory of ours.
 
-    Their epoch is as many steps, and the encoding of all names and mentions at the speed measured; their ranking of the names, which takes
-    little beside these, is not counted. Ours is whole, in a process of its own, with all that goes before it.
+    Theirs is as many steps, at the median time of some before and after ours, and the encoding of
+    all names and mentions at the speed measured; their ranking of the names, which takes little
+    beside these, is not counted. Ours is whole, in a process of its own, with all that goes before
+    it.
     """
     way = Training(PaddedEncoder(get_model_path()))
     queries = made_up_queries(sizes.steps * MENTIONS, setting.fitted, sizes.seed)
@@ -235,7 +238,7 @@ def training(setting: Setting, sizes: Sizes, names_per_second: float) -> dict[st
 
 
 def one_epoch(namespaces: Sequence[str]) -> dict[str, float]:
-    """Train for an epoch as the preset `paper-biosyn` does: seconds until its end, and the peak memory of all, MB."""
+    """Train an epoch as the preset `paper-biosyn` does: seconds until its end, and peak memory."""
     options = replace(PRESET, training=replace(PRESET.training, epochs=1))
     dictionary, items = Dictionary.read(locate(MEDIC["2012"]), namespaces=namespaces), known()
     times: list[float] = []
@@ -259,7 +262,7 @@ def ranked(generator: HybridGenerator, queries: list[list[str]]) -> dict[str, To
 
 
 def same_top(theirs: Top, ours: Top) -> bool:
-    """Whether two rankings have the same scores, place by place, and the same names but for ties with the last."""
+    """Whether two rankings have the same scores, and the same names but for ties with the last."""
     if len(theirs[0]) != len(ours[0]) or any(
         abs(a - b) > SAME for a, b in zip(theirs[1], ours[1], strict=True)
     ):
@@ -285,7 +288,8 @@ def row(name: str, figures: dict[str, Any], unit: str) -> str:
     """A line of the table."""
     sides = [next(iter(figures[side].values())) for side in ("theirs", "ours")]
     theirs, ours = (statistics.median(side) if isinstance(side, list) else side for side in sides)
-    return f"{name + ', ' + unit:<32}{theirs:>10.1f}{ours:>10.1f}{figures['times_faster_median']:>10.1f}{TARGETS[name]:>8}"
+    times = f"{figures['times_faster_median']:>10.1f}{TARGETS[name]:>8}"
+    return f"{name + ', ' + unit:<32}{theirs:>10.1f}{ours:>10.1f}{times}"
 
 
 def main(sizes: Sizes) -> dict[str, Any]:

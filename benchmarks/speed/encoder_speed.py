@@ -64,7 +64,7 @@ class Sizes:
 
 
 def encoding(sizes: Sizes) -> dict[str, Any]:
-    """Names of the dictionary encoded a second by each, from text to vector, and what each takes on disk."""
+    """Names of the dictionary that each encodes a second, and what each takes on disk."""
     table = medic(YEAR).table(normalize)
     names = list(table.texts)
     words = vectors("fastText").pruned(names).halved()
@@ -108,7 +108,10 @@ def megabytes(encoder: TrainableEncoder) -> float:
 
 
 def training(sizes: Sizes) -> dict[str, Any]:
-    """Seconds of each epoch of `linker train`, the first with all that goes before it, the peak memory and what the saved model takes."""
+    """Seconds of each epoch of `linker train`, peak memory, and what the saved model takes.
+
+    The first epoch has all that goes before it.
+    """
     start, last, phases = time.perf_counter(), [time.perf_counter()], dict[str, list[float]]()
 
     def keep(event: Any) -> None:
@@ -146,7 +149,10 @@ def training(sizes: Sizes) -> dict[str, Any]:
 
 
 def drawing(sizes: Sizes) -> dict[str, Any]:
-    """The share of an epoch of grounding that drawing takes, with the vectors of now that hard negatives need; memory is the process's."""
+    """The share of an epoch of grounding that drawing names takes, by the way of drawing.
+
+    With the present vectors that hard negatives need; memory is that of the process.
+    """
     options, names = preset("default", "dan"), classes.of_concepts(medic(YEAR).table(normalize))
     words = vectors("fastText").pruned(names.texts)
     return {"names": len(names)} | {

@@ -31,7 +31,7 @@ K = 20
 
 
 def measure_biosyn(inputs: Path) -> dict[str, Any]:
-    """The published algorithm: a dense matrix of all names, one product and one selection a mention."""
+    """The published algorithm: a dense matrix of names, one product and selection a mention."""
     import numpy as np
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -100,7 +100,7 @@ def measured(name: str, inputs: Path) -> dict[str, Any]:
 
 
 def compare(folder: Path) -> dict[str, Any]:
-    """Ours and BioSyn's on the development mentions, after one another, three times; the same top 20 is checked."""
+    """Ours and BioSyn's on the development mentions, three times, and whether the top 20 agree."""
     from linker import Dictionary, Linker
     from linker.evaluation.protocols import biosyn_queries
     from linker.options import PRESETS
@@ -113,19 +113,16 @@ def compare(folder: Path) -> dict[str, Any]:
     linker.save(folder / "model")
     groups = grouped(documents("ncbi", "devel"), options.text)
     queries = [
-        q
-        for _, found, definitions in groups
-        for m in found
-        for q in biosyn_queries(linker, m, definitions)
+        query
+        for _, items, definitions in groups
+        for mention in items
+        for query in biosyn_queries(linker, mention, definitions)
     ]
+    values: dict[str, Any] = {"queries": queries, "model": str(folder / "model")}
+    values["fitted"] = list(bare.generator.table.texts)
+    values["names"] = list(linker.generator.table.texts)
     inputs = folder / "inputs.json"
-    tables = {
-        "fitted": list(bare.generator.table.texts),
-        "names": list(linker.generator.table.texts),
-    }
-    inputs.write_text(
-        json.dumps(tables | {"queries": queries, "model": str(folder / "model")}), encoding="utf-8"
-    )
+    inputs.write_text(json.dumps(values), encoding="utf-8")
     runs = [{name: measured(name, inputs) for name in ("biosyn", "ours")} for _ in range(3)]
     same = sum(map(same_ranking, runs[0]["biosyn"]["found"], runs[0]["ours"]["found"]))
     ratios = [run["biosyn"]["seconds"] / run["ours"]["seconds"] for run in runs]
@@ -148,7 +145,10 @@ def compare(folder: Path) -> dict[str, Any]:
 
 
 def same_ranking(theirs: list[list[float]], ours: list[list[float]]) -> bool:
-    """Whether two rankings have the same scores, and the same names above the last score (at which either may choose)."""
+    """Whether two rankings have the same scores, and the same names above the last score.
+
+    At the last score either may choose.
+    """
     if any(abs(a - b) > 1e-5 for a, b in zip(theirs[1], ours[1], strict=False)):
         return False
     above = [
@@ -159,7 +159,7 @@ def same_ranking(theirs: list[list[float]], ours: list[list[float]]) -> bool:
 
 
 def million(folder: Path, lines: int = 1_000_000) -> dict[str, Any]:
-    """Pipe MedMentions' mentions, drawn as often as they stand there, through `linker link -` and watch its memory."""
+    """Pipe mentions, drawn from MedMentions, through `linker link -` and watch its memory."""
     from linker import Dictionary, Linker
     from linker.files import read_lines
 
@@ -172,17 +172,8 @@ def million(folder: Path, lines: int = 1_000_000) -> dict[str, Any]:
         if line.count("\t") >= 2
     ]
     drawn = random.Random(0).choices([t for t in texts if t.strip()], k=lines)
-    command = [
-        sys.executable,
-        "-m",
-        "linker.cli",
-        "link",
-        "-",
-        "--model",
-        str(folder / "medic2026"),
-        "-o",
-        str(folder / "out.tsv"),
-    ]
+    command = [sys.executable, "-m", "linker.cli", "link", "-"]
+    command += ["--model", str(folder / "medic2026"), "-o", str(folder / "out.tsv")]
     start = time.perf_counter()
     process = subprocess.Popen(command, stdin=subprocess.PIPE)
     held: list[tuple[float, float]] = []
