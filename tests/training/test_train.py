@@ -928,9 +928,7 @@ def test_weights_that_a_last_step_broke_are_never_kept(
 ) -> None:
     """The loss of the step was a number still."""
     for options in ("linker.options", "linker.ranker.options"):
-        monkeypatch.setattr(
-            f"{options}.check", lambda *_: None
-        )  # beyond its range one step does it
+        monkeypatch.setattr(f"{options}.check", lambda *_: None)  # beyond its range one step does it
     training = TrainingOptions(
         **BASE | {"batch_size": 10, "learning_rate": 1e30 if phase == "rank" else 0.01}
     )
