@@ -23,7 +23,7 @@ README = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
 
 
 def load(path: str) -> Any:
-    """Import a module of the benchmarks; the test is skipped where a package that it needs lacks."""
+    """Import a module of the benchmarks; skip the test where a package is not there."""
     try:
         return importlib.import_module(f"benchmarks.{path.removesuffix('.py').replace('/', '.')}")
     except ModuleNotFoundError as error:

@@ -173,13 +173,13 @@ def main() -> None:
         runs.make(TABLE, name, find)
     kept = runs.figures(TABLE)
     options = json.loads(json.dumps(options_of_all()))
-    own = [kept[name] for name in wanted if name in kept]
+    every = [kept[name] for name in wanted if name in kept]
     for name in wanted:
         if name in kept and {group: kept[name][group] for group in options} != options:
             raise runs.stale(TABLE, name)
-    rows = table([run for run in own if "input" in run])
-    points = [{n: run[n] for n in ("shots", "relatedness")} for run in own if "shots" in run]
-    stacks = [run["runs"] for run in own if run.get("input") == "fastText"]
+    rows = table([run for run in every if "input" in run])
+    points = [{n: run[n] for n in ("shots", "relatedness")} for run in every if "shots" in run]
+    stacks = [run["runs"] for run in every if run.get("input") == "fastText"]
     middle = [run["I"]["relatedness"] for run in stacks if "I" in run]
     points += [{"shots": SHOTS, "relatedness": values} for values in middle]
     figure(points, related(base_encoder("fastText").encode)["mayosrs"])
@@ -189,13 +189,13 @@ def main() -> None:
         print(row["input"], row["on"], row["samples"], row["relatedness"])
 
 
-def table(own: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def table(every: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A row for each input and what it was trained on: the spread over the samples."""
     rows = []
-    for name in dict.fromkeys(run["input"] for run in own):
+    for name in dict.fromkeys(run["input"] for run in every):
         before = {"relatedness": related(base_encoder(name).encode), "cpu_seconds": 0}
         samples = {"input": [before | {"nearest": None}]}
-        for run in own:
+        for run in every:
             for on, figures in run["runs"].items() if run["input"] == name else ():
                 samples.setdefault(on, []).append(figures)
         for on, figures in samples.items():
@@ -218,9 +218,9 @@ def figure(points: Sequence[Mapping[str, Any]], start: float) -> None:
         return
     values = [[p["relatedness"]["mayosrs"] for p in points if p["shots"] == n] for n in shots]
     canvas, axes = pyplot.subplots(figsize=(6, 4))
-    means, title = [np.mean(some) for some in values], "few-shot encoder on fastText, mean"
+    means, title = [np.mean(scores) for scores in values], "few-shot encoder on fastText, mean"
     axes.plot(shots, means, marker="o", label=f"{title} of the samples")
-    low, high = [min(some) for some in values], [max(some) for some in values]
+    low, high = [*map(min, values)], [*map(max, values)]
     axes.fill_between(shots, low, high, alpha=0.2, label="their range")
     axes.axhline(start, linestyle="--", color="grey", label="fastText")
     x, y = "names of each of 21 chapters of ICD-10", "Spearman's correlation on MayoSRS"

@@ -199,24 +199,24 @@ def main() -> None:
     rows = []
     for root in ROOTS:
         for encoder in ENCODERS:
-            own = [run for run in every if (run["root"], run["encoder"]) == (root, encoder)]
-            if own:
-                row = {"root": root, "of": ROOTS[root], "encoder": encoder, "runs": len(own)}
-                rows.append(row | mean(own))
+            row_runs = [run for run in every if (run["root"], run["encoder"]) == (root, encoder)]
+            if row_runs:
+                row = {"root": root, "of": ROOTS[root], "encoder": encoder, "runs": len(row_runs)}
+                rows.append(row | mean(row_runs))
                 print(*row.values(), rows[-1]["map"], rows[-1]["mrr"], rows[-1]["relatedness"])
     names = {run["root"]: [run["names"], run["classes"]] for run in every}
     results.save("levels", {"rows": rows, "published": PUBLISHED, "names": names})
 
 
-def mean(own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def mean(row_runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The spread of each figure over the seeds."""
     row: dict[str, Any] = {
-        part: [spread([run[part][k] for run in own]) for k in range(DEPTH)]
+        part: [spread([run[part][k] for run in row_runs]) for k in range(DEPTH)]
         for part in ("map", "mrr")
     }
-    row["relatedness"] = spreads(own, "relatedness")
-    seconds = [run["cpu_seconds"] for run in own]
-    return row | {"cpu_seconds": seconds, "hypernyms": own[0]["hypernyms"]}
+    row["relatedness"] = spreads(row_runs, "relatedness")
+    seconds = [run["cpu_seconds"] for run in row_runs]
+    return row | {"cpu_seconds": seconds, "hypernyms": row_runs[0]["hypernyms"]}
 
 
 if __name__ == "__main__":

@@ -258,12 +258,12 @@ def main() -> None:
         for encoder in ENCODERS
         if encoder in EVERYWHERE or (data, seed) == ("fine", 0)
     ]
-    some = given.data or given.encoder
+    only = given.data or given.encoder
     if not given.table:
         for run in [] if given.baseline else wanted:
             if run.data in (given.data or PUBLISHED) and run.encoder in (given.encoder or ENCODERS):
                 runs.make(TABLE, run.name, partial(find, run), run.seed)
-        for name in given.baseline or (() if some else BASELINES):
+        for name in given.baseline or (() if only else BASELINES):
             runs.make(TABLE, f"baseline-{runs.slug(name)}", partial(baseline, name), 0)
     figures = kept(wanted)
     rows = [
@@ -277,10 +277,10 @@ def main() -> None:
 
 def rows_of(figures: Sequence[dict[str, Any]], data: str, encoder: str) -> Iterator[dict[str, Any]]:
     """The row of an encoder on some data; two rows where test names were trained on too."""
-    own = [run for run in figures if (run["data"], run["encoder"]) == (data, encoder)]
-    if not own:
+    row_runs = [run for run in figures if (run["data"], run["encoder"]) == (data, encoder)]
+    if not row_runs:
         return
-    row = {"data": data, "encoder": encoder, "runs": len(own)} | mean(own)
+    row = {"data": data, "encoder": encoder, "runs": len(row_runs)} | mean(row_runs)
     if "with_repeated" in row:  # the papers' test names hold those that were trained on
         yield row | {"data": f"{data}, new names", "published": None}
         row |= {"data": f"{data}, all names", "test": row["with_repeated"]}
@@ -323,12 +323,15 @@ def published_gain(data: str, of: str, over: str) -> dict[str, float] | None:
     return {p: round(high[p]["map"] - low[p]["map"], 2) for p in ("test", "zero_shot")}
 
 
-def mean(own: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def mean(row_runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The spread of each figure over the seeds."""
-    groups = [*PARTS, *{"with_repeated"} & {*own[0]}]
+    groups = [*PARTS, *{"with_repeated"} & {*row_runs[0]}]
     groups += ["coverage", "hpo_coverage", "relatedness", "reranking"]
-    row: dict[str, Any] = {group: spreads(own, group) for group in groups}
-    return row | {"cpu_seconds": [run["cpu_seconds"] for run in own], "nearest": own[0]["nearest"]}
+    row: dict[str, Any] = {group: spreads(row_runs, group) for group in groups}
+    return row | {
+        "cpu_seconds": [run["cpu_seconds"] for run in row_runs],
+        "nearest": row_runs[0]["nearest"],
+    }
 
 
 if __name__ == "__main__":

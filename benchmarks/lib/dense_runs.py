@@ -124,8 +124,8 @@ def kept(configuration: Configuration, task: Task) -> dict[int, dict[str, Any]]:
 def _is_current(options: Mapping[str, Any], configuration: Configuration, seed: int) -> bool:
     """Whether the options of a run are those of its configuration, as far as it reads them."""
     old, now = changed(LinkerOptions(), options), configuration.seeded(seed)
-    own = OPTIONS_OF.get(configuration.encoder, "transformer")
-    unread = {"transformer", *OPTIONS_OF.values()} - {own}
+    group = OPTIONS_OF.get(configuration.encoder, "transformer")
+    unread = {"transformer", *OPTIONS_OF.values()} - {group}
     if not configuration.from_words:
         unread |= {"words", "ground"}
     elif configuration.text:
@@ -190,8 +190,8 @@ def _figures(
 
 def checkpoints(configuration: Configuration, seed: int) -> Path:
     """The folder of checkpoints, named after what self-alignment or grounding depends on."""
-    own = OPTIONS_OF.get(configuration.encoder)
-    groups = ("normalize", *((own, "ground") if own else ("transformer", "align")))
+    words = OPTIONS_OF.get(configuration.encoder)
+    groups = ("normalize", *((words, "ground") if words else ("transformer", "align")))
     values = [dataclasses.asdict(getattr(configuration.options, group)) for group in groups]
     parts = [configuration.medic, seed, *values, configuration.options.training.weight_decay]
     parts += ["no text"] * (not configuration.text)

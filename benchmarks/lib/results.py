@@ -37,8 +37,8 @@ def exists(name: str) -> bool:
 
 def figures(name: str) -> dict[str, Any]:
     """The figures that a benchmark found."""
-    found: dict[str, Any] = json.loads(_path(name).read_text(encoding="utf-8"))["figures"]
-    return found
+    values: dict[str, Any] = json.loads(_path(name).read_text(encoding="utf-8"))["figures"]
+    return values
 
 
 def save(name: str, figures: dict[str, Any], *, seed: int | None = None) -> None:

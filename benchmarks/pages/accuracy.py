@@ -81,11 +81,9 @@ def network() -> str:
     return _dense(row for row in every if (row["configuration"], row["medic"]) in WORDS)
 
 
-def _dense(some: Iterable[Row]) -> str:
-    protocol = {"2012": "biosyn"}
-    return table(
-        DENSE_HEAD, [_dense_row(row, protocol.get(row["medic"], "strict")) for row in some]
-    )
+def _dense(lines: Iterable[Row]) -> str:
+    protocols = {"2012": "biosyn", "2017": "strict", "2026": "strict"}  # by release of MEDIC
+    return table(DENSE_HEAD, [_dense_row(row, protocols[row["medic"]]) for row in lines])
 
 
 def _dense_row(row: Row, protocol: str) -> list[str]:

@@ -47,13 +47,13 @@ def levels_relatedness() -> str:
 
 def levels_hypernyms() -> str:
     """The nearest hypernyms of a test name (Fivez et al. 2021b, table 6)."""
-    own = {row["encoder"]: row["hypernyms"] for row in rows("levels") if row["root"] == ROOT}
-    if not own:
+    by_encoder = {row["encoder"]: row["hypernyms"] for row in rows("levels") if row["root"] == ROOT}
+    if not by_encoder:
         return table("", [])
-    columns = [starred(names["nearest"]) for names in own.values()]
-    names = next(iter(own.values()))
+    columns = [starred(names["nearest"]) for names in by_encoder.values()]
+    names = next(iter(by_encoder.values()))
     mention = f"Mention: {names['mention']}; right: {', '.join(names['right'])}"
-    return f"{mention}\n\n" + table(" | ".join(own), zip(*columns, strict=True))
+    return f"{mention}\n\n" + table(" | ".join(by_encoder), zip(*columns, strict=True))
 
 
 def shots() -> str:

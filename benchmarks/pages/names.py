@@ -25,8 +25,8 @@ KINDS = {  # how the name of a row begins -> the encoder whose speed was measure
 
 
 def _baselines() -> dict[str, Row]:
-    found: dict[str, Row] = results.figures("name_encoders")["baselines"]
-    return found
+    baselines: dict[str, Row] = results.figures("name_encoders")["baselines"]
+    return baselines
 
 
 def _fine() -> dict[str, Row]:
@@ -106,12 +106,12 @@ def coverage() -> str:
 
 def nearest() -> str:
     """The names nearest to one mention, by encoder (Fivez et al. 2021a, tables 6 and 7)."""
-    own = {name: row["nearest"] for name, row in _fine().items() if name in NEAREST}
-    if not own:
+    by_encoder = {name: row["nearest"] for name, row in _fine().items() if name in NEAREST}
+    if not by_encoder:
         return table("", [])
-    columns = [starred(names["nearest"]) for names in own.values()]
-    mention = next(iter(own.values()))["mention"]
-    return f"Mention: {mention}\n\n" + table(" | ".join(own), zip(*columns, strict=True))
+    columns = [starred(names["nearest"]) for names in by_encoder.values()]
+    mention = next(iter(by_encoder.values()))["mention"]
+    return f"Mention: {mention}\n\n" + table(" | ".join(by_encoder), zip(*columns, strict=True))
 
 
 def hybrid() -> str:

@@ -12,8 +12,8 @@ Row = dict[str, Any]
 
 def rows(name: str, part: str = "rows") -> list[Row]:
     """The rows of a benchmark; none where it has not run yet."""
-    found: list[Row] = results.figures(name)[part] if results.exists(name) else []
-    return found
+    lines: list[Row] = results.figures(name)[part] if results.exists(name) else []
+    return lines
 
 
 def table(head: str, lines: Iterable[Iterable[str]]) -> str:

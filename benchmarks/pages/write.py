@@ -44,8 +44,8 @@ def filled(texts: dict[Path, str], blocks: Sequence[Block] = BLOCKS) -> dict[Pat
         if len(places) != 1:
             sys.exit(_misplaced(marker, places))
         before, after = pattern.split(texts[places[0]])
-        markers = f"<!-- {marker} -->\n", f"\n<!-- /{marker} -->"
-        texts[places[0]] = before + block().join(markers) + after
+        written = f"<!-- {marker} -->\n{block()}\n<!-- /{marker} -->"
+        texts[places[0]] = before + written + after
     return texts
 
 

@@ -91,8 +91,8 @@ class Linking:
         self._sparse = TfidfVectorizer(analyzer="char", ngram_range=(1, 2), dtype=np.float32).fit(
             fitted
         )
-        found = self._sparse.transform(names)
-        self._terms = found.toarray() if full else found.T.tocsr()
+        weights = self._sparse.transform(names)
+        self._terms = weights.toarray() if full else weights.T.tocsr()
 
     def top(self, name: str) -> tuple[list[int], list[float]]:
         """The rows and scores of the TOP best names of a mention, best first."""
@@ -122,7 +122,7 @@ class Query:
 
 
 def made_up_queries(count: int, names: Sequence[str], seed: int) -> list[Query]:
-    """Mentions and lists drawn at random from names.
+    """Mentions and lists sampled at random from names.
 
     To the clock one is as good as another, since all have MAX_LENGTH tokens.
     """

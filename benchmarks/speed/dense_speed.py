@@ -96,8 +96,8 @@ class Setting:
         groups = grouped(documents("ncbi", "test"), PRESET.text)
         queries = [
             biosyn_queries(linker, m, definitions)
-            for _, found, definitions in groups
-            for m in found
+            for _, items, definitions in groups
+            for m in items
             if m.gold
         ]
         return cls(
@@ -129,13 +129,13 @@ def encoding(setting: Setting, sizes: Sizes) -> dict[str, Any]:
     apart = 0.0
     for _ in range(sizes.rounds):
         sample = draw.sample(range(len(setting.names)), sizes.sample)
-        found = {}
+        vectors = {}
         for name, precision in precisions.items():
             encoder = TransformerEncoder.create(
                 OPTIONS
             )  # a new one each time: it keeps the tokens of names that it has seen
             encoder.precision = precision
-            seconds, found[name] = timed(lambda encoder=encoder: encoder.encode(setting.names))
+            seconds, vectors[name] = timed(lambda encoder=encoder: encoder.encode(setting.names))
             speeds[name].append(len(setting.names) / seconds)
         texts = [setting.names[row] for row in sample]
         for name, size in (("published", ENCODED), ("small", SMALL)):
@@ -143,7 +143,7 @@ def encoding(setting: Setting, sizes: Sizes) -> dict[str, Any]:
                 lambda texts=texts, size=size: setting.theirs.encode(texts, size)
             )
             speeds[name].append(len(texts) / seconds)
-            apart = max(apart, float(np.abs(padded - found["ours"][sample]).max()))
+            apart = max(apart, float(np.abs(padded - vectors["ours"][sample]).max()))
     about = {
         "names": len(setting.names),
         "sampled_for_theirs": sizes.sample,
@@ -178,14 +178,14 @@ def linking(setting: Setting, sizes: Sizes) -> dict[str, Any]:
         sample = draw.sample(setting.queries, sizes.mentions)
         generator = HybridGenerator(sparse, TransformerEncoder.create(OPTIONS), vectors, WEIGHT)
         generator.names(["warm"], TOP)
-        seconds, mine = timed(lambda generator=generator: ranked(generator, setting.queries))
+        seconds, ours = timed(lambda generator=generator: ranked(generator, setting.queries))
         speeds["ours"].append(len(setting.queries) / seconds)
         for name, way in (("full", full), ("lean", lean)):
             seconds, tops = timed(
                 lambda way=way, sample=sample: {q: way.top(q) for q in itertools.chain(*sample)}
             )
             speeds[name].append(len(sample) / seconds)
-            same |= {q: same_top(top, mine[q]) and same.get(q, True) for q, top in tops.items()}
+            same |= {q: same_top(top, ours[q]) and same.get(q, True) for q, top in tops.items()}
     about = {
         "mentions": len(setting.queries),
         "sampled_for_theirs": sizes.mentions,
@@ -193,7 +193,7 @@ def linking(setting: Setting, sizes: Sizes) -> dict[str, Any]:
         "weight": WEIGHT,
     }
     about |= {
-        "distinct_parts": len(mine),
+        "distinct_parts": len(ours),
         "parts_compared": len(same),
         "same_top_20": sum(same.values()),
     }
@@ -339,7 +339,7 @@ if __name__ == "__main__":
         QUICK if quick else Sizes(),
         **{name: value for name, value in given.items() if value is not None},
     )
-    found = main(chosen)
-    print(json.dumps(found, indent=1))
+    figures = main(chosen)
+    print(json.dumps(figures, indent=1))
     if not quick:
-        results.save("dense_speed", found, seed=chosen.seed)
+        results.save("dense_speed", figures, seed=chosen.seed)

@@ -68,28 +68,28 @@ def encoding(sizes: Sizes) -> dict[str, Any]:
     table = medic(YEAR).table(normalize)
     names = list(table.texts)
     words = vectors("fastText").pruned(names).halved()
-    made: dict[str, TrainableEncoder] = {}
+    encoders: dict[str, TrainableEncoder] = {}
     for name in ENCODERS:
         kind = registry.load(name)
-        made[name] = kind.create(
+        encoders[name] = kind.create(
             getattr(preset("default", name), kind.group), table, words, sizes.seed
         ).eval()
-    speeds: dict[str, list[float]] = {name: [] for name in made}
-    drawn = random.Random(sizes.seed).sample(
+    speeds: dict[str, list[float]] = {name: [] for name in encoders}
+    sampled = random.Random(sizes.seed).sample(
         names, sizes.rounds * sizes.sample
     )  # no name twice: encoders keep tokens
     for i in range(sizes.rounds):
-        sample = drawn[i * sizes.sample : (i + 1) * sizes.sample]
-        for name, encoder in made.items():
+        sample = sampled[i * sizes.sample : (i + 1) * sizes.sample]
+        for name, encoder in encoders.items():
             start = time.perf_counter()
             encoder.encode(sample)
             speeds[name].append(len(sample) / (time.perf_counter() - start))
-    found = {}
-    for name, encoder in made.items():
+    rows = {}
+    for name, encoder in encoders.items():
         ratios = [
-            own / other for own, other in zip(speeds[name], speeds["transformer"], strict=True)
+            speed / other for speed, other in zip(speeds[name], speeds["transformer"], strict=True)
         ]
-        found[name] = {
+        rows[name] = {
             "names_per_second": [round(speed) for speed in speeds[name]],
             "times_faster_median": round(statistics.median(ratios), 2),
             "encoder_mb": round(megabytes(encoder), 1),
@@ -97,7 +97,7 @@ def encoding(sizes: Sizes) -> dict[str, Any]:
                 len(names) * encoder.dim * 2 / 1e6, 1
             ),  # of the names, in half precision
         }
-    return {"names": len(names), "encoders": found}
+    return {"names": len(names), "encoders": rows}
 
 
 def megabytes(encoder: TrainableEncoder) -> float:
@@ -156,7 +156,7 @@ def drawing(sizes: Sizes) -> dict[str, Any]:
     options, names = preset("default", "dan"), classes.of_concepts(medic(YEAR).table(normalize))
     words = vectors("fastText").pruned(names.texts)
     return {"names": len(names)} | {
-        way: drawn(
+        way: drawing_of(
             DanEncoder.of(names, options.dan, words, sizes.seed),
             names,
             dataclasses.replace(options.ground, **fields),
@@ -167,7 +167,7 @@ def drawing(sizes: Sizes) -> dict[str, Any]:
     }
 
 
-def drawn(
+def drawing_of(
     encoder: DanEncoder, names: classes.Classes, options: GroundOptions, seed: int
 ) -> dict[str, Any]:
     """Seconds of an epoch: of drawing, and of its steps, of which some are measured."""

@@ -3,8 +3,8 @@
 python benchmarks/speed/speed.py             mentions a second, peak memory, start-up, loading
 python benchmarks/speed/speed.py --million   also pipes a million mentions through `linker link -`
 
-Writes results/speed.json. Each measurement is a process of its own, so that its peak memory is its
-own.
+Writes results/speed.json. Each measurement is a process of its own, with its own
+peak memory.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ def measure_biosyn(inputs: Path) -> dict[str, Any]:
     data = json.loads(inputs.read_text(encoding="utf-8"))
     vectorizer = TfidfVectorizer(analyzer="char", ngram_range=(1, 2)).fit(data["fitted"])
     names = vectorizer.transform(data["names"]).toarray()
-    found = []
+    rankings = []
     start = time.perf_counter()
     for query in data["queries"]:
         scores = np.matmul(vectorizer.transform([query]).toarray(), names.T)[0]
         top = np.argpartition(scores, -K)[-K:]
         top = top[np.argsort(-scores[top])]
-        found.append([top.tolist(), scores[top].tolist()])
+        rankings.append([top.tolist(), scores[top].tolist()])
     seconds = time.perf_counter() - start
-    return {"seconds": seconds, "peak_mb": peak(), "found": found}
+    return {"seconds": seconds, "peak_mb": peak(), "rankings": rankings}
 
 
 def measure_ours(inputs: Path) -> dict[str, Any]:
@@ -69,12 +69,17 @@ def measure_ours(inputs: Path) -> dict[str, Any]:
             )
         )
     seconds = time.perf_counter() - start
-    held = peak()
-    found = [
+    memory_mb = peak()
+    rankings = [
         [[place[texts[int(r)]] for r in ranked[q][0]], ranked[q][1].tolist()]
         for q in data["queries"]
     ]
-    return {"seconds": seconds, "peak_mb": held, "distinct": len(distinct), "found": found}
+    return {
+        "seconds": seconds,
+        "peak_mb": memory_mb,
+        "distinct": len(distinct),
+        "rankings": rankings,
+    }
 
 
 def measure_load(_: Path) -> dict[str, Any]:
@@ -124,7 +129,7 @@ def compare(folder: Path) -> dict[str, Any]:
     inputs = folder / "inputs.json"
     inputs.write_text(json.dumps(values), encoding="utf-8")
     runs = [{name: measured(name, inputs) for name in ("biosyn", "ours")} for _ in range(3)]
-    same = sum(map(same_ranking, runs[0]["biosyn"]["found"], runs[0]["ours"]["found"]))
+    same = sum(map(same_ranking, runs[0]["biosyn"]["rankings"], runs[0]["ours"]["rankings"]))
     ratios = [run["biosyn"]["seconds"] / run["ours"]["seconds"] for run in runs]
     record = {
         name: {
@@ -159,7 +164,7 @@ def same_ranking(theirs: list[list[float]], ours: list[list[float]]) -> bool:
 
 
 def million(folder: Path, lines: int = 1_000_000) -> dict[str, Any]:
-    """Pipe mentions, drawn from MedMentions, through `linker link -` and watch its memory."""
+    """Pipe mentions, sampled from MedMentions, through `linker link -` and watch its memory."""
     from linker import Dictionary, Linker
     from linker.files import read_lines
 
@@ -171,24 +176,26 @@ def million(folder: Path, lines: int = 1_000_000) -> dict[str, Any]:
         for _, line in read_lines(path)
         if line.count("\t") >= 2
     ]
-    drawn = random.Random(0).choices([t for t in texts if t.strip()], k=lines)
+    sample = random.Random(0).choices([t for t in texts if t.strip()], k=lines)
     command = [sys.executable, "-m", "linker.cli", "link", "-"]
     command += ["--model", str(folder / "medic2026"), "-o", str(folder / "out.tsv")]
     start = time.perf_counter()
     process = subprocess.Popen(command, stdin=subprocess.PIPE)
-    held: list[tuple[float, float]] = []
-    fed = threading.Thread(target=feed, args=(process, drawn))
+    in_use: list[tuple[float, float]] = []
+    fed = threading.Thread(target=feed, args=(process, sample))
     fed.start()
     while process.poll() is None:
-        held += ((time.perf_counter() - start, mb) for mb in memory(process.pid, "VmRSS"))
+        in_use += ((time.perf_counter() - start, mb) for mb in memory(process.pid, "VmRSS"))
         time.sleep(1)
     fed.join()
     seconds = time.perf_counter() - start
-    tenths = [round(max(mb for at, mb in held if at <= seconds * (i + 1) / 10)) for i in range(10)]
+    tenths = [
+        round(max(mb for at, mb in in_use if at <= seconds * (i + 1) / 10)) for i in range(10)
+    ]
     rows = sum(1 for _ in read_lines(folder / "out.tsv"))
     record = {
         "lines": lines,
-        "distinct": len(set(drawn)),
+        "distinct": len(set(sample)),
         "exit_code": process.returncode,
         "rows_written": rows,
     }

@@ -75,10 +75,10 @@ def score(documents: list[tuple[list[str], set[Pair]]], finder: Finder) -> dict[
     """Precision, recall and F1 of a finder."""
     pairs = [(set().union(*map(finder, texts)), gold) for texts, gold in documents]
     right = sum(len(ours & gold) for ours, gold in pairs)
-    found = sum(len(ours) for ours, _ in pairs)
-    precision, recall = right / found, right / sum(len(gold) for _, gold in pairs)
+    count = sum(len(ours) for ours, _ in pairs)
+    precision, recall = right / count, right / sum(len(gold) for _, gold in pairs)
     f1 = 2 * precision * recall / (precision + recall)
-    return {"precision": precision, "recall": recall, "f1": f1, "right": right, "found": found}
+    return {"precision": precision, "recall": recall, "f1": f1, "right": right, "found": count}
 
 
 def finders() -> dict[str, Finder]:
