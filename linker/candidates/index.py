@@ -34,8 +34,9 @@ Adjust = Callable[[slice, Floats], None]
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The rows that were found for each query: those of query i are `rows[indptr[i]:indptr[i + 1]]`.
+    """The rows of the names that were found for each query.
 
+    Those of query i are `rows[indptr[i]:indptr[i + 1]]`.
     `sparse` and `dense` are the parts of the scores, each the plain dot product, where there are
     such parts.
     """
