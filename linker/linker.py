@@ -233,7 +233,7 @@ class Linker:
         return self._with(ranker, data.extended, _seen(data))
 
     def weighted(self, factor: float) -> Linker:
-        """The same linker with another λ, so many times what it is; by characters alone it has none."""
+        """The same linker with `factor` times its λ; one that links by characters has none."""
         if not isinstance(self.generator, HybridGenerator):
             return self
         return self._behind(self.generator.weighted(factor))
@@ -265,7 +265,7 @@ class Linker:
 
     @property
     def best_epoch(self) -> int:
-        """The epoch of the list-wise phase, the last of several, whose weights are kept; 0 where there was none."""
+        """The epoch whose weights are kept, of the last list-wise phase; 0 where there was none."""
         listwise = [
             r["phase"]
             for r in self.history
@@ -291,10 +291,12 @@ class Linker:
         """Link mentions, in order, in bounded memory.
 
         Args:
-            items: texts, mentions, or documents with mentions (whose own text then explains their short forms).
+            items: texts, mentions, or documents with mentions, whose text explains their short
+                forms.
             k: how many concepts to return for each part.
             threshold: leave out candidates with a lower score; a part that keeps none is `nil`.
-            batch_size: mentions that are read before they are linked together; 1 answers each at once.
+            batch_size: mentions that are read before they are linked together; 1 answers each at
+                once.
         """
         for _, predictions in self.link_items(
             items, k=k, threshold=threshold, batch_size=batch_size
@@ -360,7 +362,10 @@ class Linker:
             yield asked.document, self._answers.predictions(asked, rankings)
 
     def restricted(self, namespaces: Iterable[str]) -> Linker:
-        """The linker that answers with concepts of these CURIE prefixes only (all where empty); the rest of it is shared.
+        """The linker that answers with concepts of some CURIE prefixes only; the rest is shared.
+
+        Args:
+            namespaces: the prefixes; all where empty.
 
         Raises:
             LinkerError: it has no concept with one of the prefixes.
@@ -371,7 +376,8 @@ class Linker:
         there = [namespace(self.dictionary.ids[row]) for row in self.linkable.tolist()]
         if unknown := sorted(wanted - prefixes(there)):
             raise LinkerError(
-                f"the model has no concept with the prefix {', '.join(prefix or 'none' for prefix in unknown)}; it has: {counted(there)}"
+                f"the model has no concept with the prefix "
+                f"{', '.join(prefix or 'none' for prefix in unknown)}; it has: {counted(there)}"
             )
         concepts = np.zeros(len(self.dictionary), bool)
         concepts[self.linkable] = [prefix.upper() in wanted for prefix in there]
@@ -451,7 +457,8 @@ class Linker:
         """Load a model folder; its arrays are memory-mapped.
 
         Raises:
-            LinkerError: the folder is no model, of another version, or a file of it is missing or changed.
+            LinkerError: the folder is no model, of another version, or a file of it is missing or
+                changed.
         """
         return persistence.load(folder, "model", cls._read)
 
@@ -493,7 +500,8 @@ class Linker:
         ) as error:
             # as its maker wrote it, and no model of ours
             raise LinkerError(
-                f"{path}: is not a model that linker wrote ({type(error).__name__}: {error}); train again"
+                f"{path}: is not a model that linker wrote "
+                f"({type(error).__name__}: {error}); train again"
             ) from None
 
     def describe_dictionary(self) -> dict[str, object]:

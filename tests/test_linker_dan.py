@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 pytest.importorskip("gensim")
 
-from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention
+from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, Prediction
 from linker.encoders.words import WordVectors
 from linker.options import changed, preset
 from linker.readers import mentions as readers
@@ -107,6 +110,35 @@ def test_it_links(model: Linker) -> None:
     assert first.parts[0].best is not None
     assert first.parts[0].best.concept_id == "MESH:D001260"
     assert all(np.isfinite(score) for _, score in answers(model))
+
+
+def test_many_threads_link_like_one(model: Linker) -> None:
+    """Also where the encoder is in training mode, in which its dropout would be seen."""
+    texts = [model.dictionary.preferred_name(row) for row in range(24)]
+    shares = [[*texts[i % 4 :: 4], *texts[:3]] for i in range(8)]
+    new = lambda: Linker(  # noqa: E731
+        model.dictionary, model.ranker, model.options, model.seen, {}, model.encoder
+    )
+    expected = [[*new().link(share, k=3)] for share in shares]
+    encoder: Any = model.generator.encoder  # type: ignore[attr-defined]
+    shared, ready = new(), threading.Barrier(8)
+
+    def work(share: list[str]) -> list[Prediction]:
+        ready.wait()
+        return list(shared.link(share, k=3, batch_size=1))
+
+    encoder.train()
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            linked = list(threads.map(work, shares))
+        assert encoder.training
+    finally:
+        encoder.eval()
+    for some, others in zip(linked, expected, strict=True):
+        for one, other in zip(some, others, strict=True):
+            a, b = one.parts[0].candidates, other.parts[0].candidates
+            assert [c.concept_id for c in a] == [c.concept_id for c in b]
+            assert [c.score for c in a] == pytest.approx([c.score for c in b], abs=1e-4)
 
 
 def test_loading_gives_the_same(model: Linker, tmp_path: Path) -> None:

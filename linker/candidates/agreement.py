@@ -1,4 +1,4 @@
-"""Document-level consistency: what a document's other mentions are linked to speaks for a candidate."""
+"""Document-level consistency: what the other mentions are linked to speaks for a candidate."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def agreed(
 ) -> dict[_Name, tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Rank the candidates of a document's names anew, so that the names agree.
 
-    A candidate gains `weight` times the highest score, if above 0, with which one of its concepts is
-    the first answer to another name. Candidates that score like the first are first answers, too;
-    equal scores stay in their order.
+    A candidate gains `weight` times the highest score, if above 0, with which one of its concepts
+    is the first answer to another name. Candidates that score like the first are first answers,
+    too; equal scores stay in their order.
 
     Args:
         rankings: of each distinct name of the document.

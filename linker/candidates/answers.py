@@ -1,4 +1,4 @@
-"""What is asked of a linker, and what becomes of the rankings: candidates, parts and predictions."""
+"""What is asked of a linker, and how rankings become candidates, parts and predictions."""
 
 from __future__ import annotations
 

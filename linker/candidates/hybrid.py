@@ -227,6 +227,7 @@ def _encode(encoder: Encoder, names: Sequence[str]) -> Floats:
         vectors = encoder.encode(names)
     if not is_finite(vectors):
         raise LinkerError(
-            "the dense encoder makes vectors that are not finite; its weights are damaged, train again"
+            "the dense encoder makes vectors that are not finite; "
+            "its weights are damaged, train again"
         )
     return vectors

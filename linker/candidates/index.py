@@ -19,6 +19,7 @@ _NAMES = 100_000  # names that are scored together, however few the queries
 _COMPONENTS = 4_000_000  # components of vectors that are widened to float32 at once, 16 MB
 _PAIRS = 5_000  # pairs of vectors that are multiplied at once, 8 MB a side with 384 components
 _RANKED = 64  # queries whose scores of all names are sorted together
+_SIGN_AND_REST, _EXPONENT = np.int32(-0x70000001), np.float32(2.0**112)  # see `widened`
 _CROWD = 4  # a block that would add more than 4 · k names to a list is first cut to its own k best
 
 Integers = NDArray[np.int32]
@@ -33,8 +34,9 @@ Adjust = Callable[[slice, Floats], None]
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The rows that were found for each query: those of query i are `rows[indptr[i]:indptr[i + 1]]`.
+    """The rows of the names that were found for each query.
 
+    Those of query i are `rows[indptr[i]:indptr[i + 1]]`.
     `sparse` and `dense` are the parts of the scores, each the plain dot product, where there are
     such parts.
     """
@@ -106,14 +108,28 @@ class VectorIndex(ABC):
         Raises:
             LinkerError: a vector is not finite.
         """
-        vectors: Floats = persistence.from_storage(self.vectors[rows])
-        if not self._is_checked[rows].all():
-            if not is_finite(vectors):
-                raise LinkerError(
-                    "the vectors of the names are not finite; the model is damaged, train again"
-                )
-            self._is_checked[rows] = True
+        vectors = self.vectors[rows]
+        if self._is_checked[rows].all():
+            return widened(vectors)
+        vectors = persistence.from_storage(vectors)
+        if not is_finite(vectors):
+            raise LinkerError(
+                "the vectors of the names are not finite; the model is damaged, train again"
+            )
+        self._is_checked[rows] = True
         return vectors
+
+
+def widened(vectors: NDArray[Any]) -> Floats:
+    """Finite float16 numbers as float32, twice as fast as numpy's own way; float32 as it is."""
+    if vectors.dtype == np.float32:
+        return vectors
+    bits = vectors.view(np.int16).astype(np.int32)
+    bits <<= 13  # the fraction has 10 bits in float16, 23 in float32
+    bits &= _SIGN_AND_REST  # of the sign, which was copied, the first bit only
+    wide = bits.view(np.float32)
+    wide *= _EXPONENT  # the exponent counts from -15 in float16, from -127 in float32
+    return wide
 
 
 class ExactIndex(VectorIndex):

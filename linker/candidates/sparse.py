@@ -79,7 +79,7 @@ class SparseGenerator(Generator):
 
     @cached_property
     def by_name(self) -> csr_matrix:
-        """The vectors of the names, csr_matrix (names, terms), made of the postings when first asked for."""
+        """The vectors of the names, csr_matrix (names, terms), made when first asked for."""
         return csr_matrix(self._postings.T)
 
     def similarity(self, queries: Sequence[str], rows: Integers) -> Floats:

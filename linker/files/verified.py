@@ -1,7 +1,7 @@
 """Checksums of large files, remembered so that a file that stays the same is read only once.
 
-What is remembered is that a file of this path, size, inode and times had this checksum. It stands in
-the user's cache folder; where that cannot be read or written, every file is checked every time.
+What is remembered is that a file of this path, size, inode and times had this checksum. It stands
+in the user's cache folder; where that cannot be read or written, all files are checked every time.
 """
 
 from __future__ import annotations

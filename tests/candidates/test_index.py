@@ -30,9 +30,13 @@ def sorted_fully(
 
 
 def searched(
-    queries: Matrix, vectors: NDArray[Any], k: int, among: NDArray[np.int64] | None = None
+    queries: Matrix,
+    vectors: NDArray[Any] | ExactIndex,
+    k: int,
+    among: NDArray[np.int64] | None = None,
 ) -> tuple[list[list[int]], list[list[float]]]:
-    hits = ExactIndex(vectors).search(queries, k, among)
+    made = vectors if isinstance(vectors, ExactIndex) else ExactIndex(vectors)
+    hits = made.search(queries, k, among)
     assert (hits.rows.dtype, hits.scores.dtype) == (np.int32, np.float32)
     assert hits.queries.tolist() == sorted(hits.queries.tolist())
     bounds = list(itertools.pairwise(hits.indptr.tolist()))
@@ -98,7 +102,17 @@ def test_half_precision_gives_the_numbers_of_the_same_vectors_in_full() -> None:
     queries, names = (random.standard_normal((n, 16)).astype(np.float32) for n in (7, 500))
     half = names.astype(np.float16)
     with mock.patch.multiple(index, _COMPONENTS=16 * 40):
-        assert searched(queries, half, 9) == searched(queries, half.astype(np.float32), 9)
+        made, full = ExactIndex(half), half.astype(np.float32)
+        for _ in range(2):  # the first search checks the vectors
+            assert searched(queries, made, 9) == searched(queries, full, 9)
+
+
+def test_every_number_of_half_precision_is_widened_to_itself() -> None:
+    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    finite = every[np.isfinite(every)]
+    assert index.widened(finite).tobytes() == finite.astype(np.float32).tobytes()
+    full = finite.astype(np.float32)
+    assert index.widened(full) is full
 
 
 def test_what_is_memory_mapped_stays_on_the_disk(tmp_path: Path) -> None:

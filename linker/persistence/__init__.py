@@ -1,17 +1,14 @@
-"""Folders of arrays and JSON that can be checked, memory-mapped and never run code: npy and json."""
+"""Saved folders of arrays and JSON: checked against a manifest, memory-mapped, never running code."""
 
 from __future__ import annotations
 
-import codecs
 import contextlib
-import itertools
 import json
 import math
 import re
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.lib import format as npy
@@ -20,120 +17,23 @@ from numpy.typing import NDArray
 from linker import files
 from linker.errors import LinkerError, shorten
 from linker.files import replacing, verified
+from linker.persistence.columns import Strings as Strings
+from linker.persistence.columns import StringsBuilder as StringsBuilder
+from linker.persistence.columns import check_lists as check_lists
 from linker.version import VERSION
 
 FORMAT_VERSION = 1
 CONFIG, MANIFEST = "config.json", "manifest.json"
 
-_BLOCK = 1 << 20  # bytes that are checked at a time
 _ATTEMPTS = 1000  # to read a folder that others replace again and again
 _HEADER = re.compile(
-    rb"\{'descr': '([<>|][a-zA-Z]\d+)', 'fortran_order': (?:False|True), 'shape': \(([\d, ]*)\), \} *\n"
+    rb"\{'descr': '([<>|][a-zA-Z]\d+)', 'fortran_order': (?:False|True), "
+    rb"'shape': \(([\d, ]*)\), \} *\n"
 )  # of npy
 _HEADER_LIMIT = 10_000  # bytes, as in numpy
 _CHANGED = "the folder was changed, train or save it again"
 
 _Value = TypeVar("_Value")
-
-
-class Strings(Sequence[str]):
-    """A column of strings as UTF-8 bytes and offsets, so that it can be memory-mapped.
-
-    Args:
-        data: uint8 (bytes,).
-        offsets: int64 (strings + 1,).
-    """
-
-    __slots__ = ("data", "offsets")
-
-    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-        self.data, self.offsets = data, offsets
-
-    @classmethod
-    def of(cls, texts: Iterable[str]) -> Strings:
-        """Pack texts into a column."""
-        builder = StringsBuilder()
-        for text in texts:
-            builder.append(text)
-        return builder.build()
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    @overload
-    def __getitem__(self, row: int) -> str: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[str]: ...
-    def __getitem__(self, row: int | slice) -> str | list[str]:
-        if isinstance(row, slice):
-            return [self[i] for i in range(*row.indices(len(self)))]
-        if not -len(self) <= row < len(self):
-            raise IndexError(row)
-        row %= len(self)
-        return bytes(self.data[self.offsets[row] : self.offsets[row + 1]]).decode("utf-8")
-
-    def __iter__(self) -> Iterator[str]:
-        data, offsets = bytes(self.data), self.offsets.tolist()
-        return (data[a:b].decode("utf-8") for a, b in itertools.pairwise(offsets))
-
-    def arrays(self, name: str) -> dict[str, NDArray[Any]]:
-        """The arrays to save under `name`."""
-        return {f"{name}.data": self.data, f"{name}.offsets": self.offsets}
-
-    def check(self) -> None:
-        """Raise ValueError where the offsets do not cut the bytes into texts."""
-        data, offsets = self.data, self.offsets
-        if data.ndim != 1 or data.dtype != np.uint8 or len(offsets) == 0:
-            raise ValueError("a column of texts has no bytes or no offsets")
-        check_lists(offsets, data, len(offsets) - 1, 256)
-        if (data[offsets[:-1][offsets[:-1] < len(data)]] & 0xC0 == 0x80).any():
-            raise ValueError("an offset is inside a character")
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        for start in range(0, len(data), _BLOCK):
-            decoder.decode(data[start : start + _BLOCK].tobytes())
-        decoder.decode(b"", final=True)
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Strings:
-        """The column saved under `name`."""
-        return cls(arrays[f"{name}.data"], arrays[f"{name}.offsets"])
-
-
-def check_lists(indptr: NDArray[Any], values: NDArray[Any], count: int, limit: int) -> None:
-    """Check lists that stand one behind another: list i is `values[indptr[i]:indptr[i + 1]]`.
-
-    Raises:
-        ValueError: they are not `count` lists of whole numbers from 0 to below `limit`.
-    """
-    if any(column.ndim != 1 or column.dtype.kind not in "iu" for column in (indptr, values)):
-        raise ValueError("a list of rows is no list of whole numbers")
-    if (
-        len(indptr) != count + 1
-        or indptr[0] != 0
-        or indptr[-1] != len(values)
-        or (np.diff(indptr) < 0).any()
-    ):
-        raise ValueError("lists of rows overlap or leave gaps")
-    if len(values) and not (values.min() >= 0 and values.max() < limit):
-        raise ValueError("a list names a row that is not there")
-
-
-class StringsBuilder:
-    """Collects strings without holding a Python object for each."""
-
-    def __init__(self) -> None:
-        self._data, self._offsets = bytearray(), array("q", [0])
-
-    def append(self, text: str) -> None:
-        """Add one string."""
-        self._data += text.encode("utf-8")
-        self._offsets.append(len(self._data))
-
-    def build(self) -> Strings:
-        """The column."""
-        return Strings(
-            np.frombuffer(bytes(self._data), np.uint8), np.frombuffer(self._offsets, np.int64)
-        )
 
 
 def save_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -167,7 +67,10 @@ def from_storage(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def load_arrays(folder: Path) -> dict[str, NDArray[Any]]:
-    """Memory-map every `.npy` file of a folder, copy-on-write (what compiled code asks for); empty arrays are read."""
+    """Memory-map every `.npy` file of a folder, and read those that are empty.
+
+    The maps are copy-on-write, since compiled code asks for arrays that can be written.
+    """
     return {path.stem: _load_array(path) for path in sorted(folder.glob("*.npy"))}
 
 
@@ -209,7 +112,9 @@ def load_json(path: Path) -> Any:
 
 
 def check_replaceable(path: files.Pathlike) -> None:
-    """Refuse to write over what linker did not write: a file, or a folder that holds a file its manifest does not name.
+    """Refuse to write over what linker did not write.
+
+    That is a file, or a folder that holds a file its manifest does not name.
 
     Raises:
         LinkerError: it is such a folder, or a file.
@@ -217,20 +122,21 @@ def check_replaceable(path: files.Pathlike) -> None:
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise LinkerError(f"{folder}: is a file; name a folder with -o")
-    own = _own_files(folder)
-    found = (
+    known = _own_files(folder)
+    names = (
         f.relative_to(folder).as_posix()
         for f in folder.rglob("*")
         if f.is_symlink() or not f.is_dir()
     )
-    if foreign := next((name for name in found if name not in own), None):
+    if foreign := next((name for name in names if name not in known), None):
         raise LinkerError(
-            f"{folder}: holds {foreign}, which linker did not write there; move it, or name another folder with -o"
+            f"{folder}: holds {foreign}, which linker did not write there; "
+            "move it, or name another folder with -o"
         )
 
 
 def _own_files(folder: Path) -> set[str]:
-    """The files that the manifest of a folder names, and the manifest; none where there is no manifest of ours."""
+    """The files that our manifest of a folder names, and the manifest; none without one."""
     try:
         sums = json.loads((folder / MANIFEST).read_bytes())["sha256"]
     except (OSError, ValueError, LookupError, TypeError):
@@ -365,11 +271,13 @@ def _checked(folder: Path, kind: str, trust: bool) -> dict[str, Any]:
         remedy = "train it again, or use the release of linker that wrote it"
         shown = shorten(repr(version))
         raise LinkerError(
-            f"{folder / CONFIG}: format_version is {shown}, this release ({VERSION}) reads {FORMAT_VERSION}; {remedy}"
+            f"{folder / CONFIG}: format_version is {shown}, "
+            f"this release ({VERSION}) reads {FORMAT_VERSION}; {remedy}"
         )
     if config.get("kind") != kind:
         raise LinkerError(
-            f"{folder}: this folder holds a {shorten(repr(config.get('kind')))}, a {kind} was expected"
+            f"{folder}: this folder holds a {shorten(repr(config.get('kind')))}, "
+            f"a {kind} was expected"
         )
     _check(folder, trust)
     return cast(dict[str, Any], config)
@@ -382,22 +290,28 @@ def _check(folder: Path, trust: bool) -> None:
         raise LinkerError(f"{folder / MANIFEST}: holds no checksums; train or save it again")
     for name in sorted(_unlisted(folder, {MANIFEST, *sums})):
         raise LinkerError(
-            f"{folder / name}: is not in {MANIFEST}; move the file away if it is yours, else train or save the folder again"
+            f"{folder / name}: is not in {MANIFEST}; "
+            "move the file away if it is yours, else train or save the folder again"
         )
     for name, expected in sums.items():
         path = folder / name
         if Path(name).is_absolute() or ".." in Path(name).parts or not path.is_file():
             raise LinkerError(
-                f"{path}: named in {MANIFEST} but missing; the folder is incomplete, train or save it again"
+                f"{path}: named in {MANIFEST} but missing; "
+                "the folder is incomplete, train or save it again"
             )
         if not verified.has_checksum(path, expected, trust=trust):
             raise LinkerError(
-                f"{path}: differs from its checksum in {MANIFEST}; the file was changed or damaged, train or save it again"
+                f"{path}: differs from its checksum in {MANIFEST}; "
+                "the file was changed or damaged, train or save it again"
             )
 
 
 def _unlisted(folder: Path, listed: set[str]) -> Iterator[str]:
-    """The files that are not listed, but for what nothing reads: descriptions (.md), and hidden files of desktops and version control."""
+    """The files that are not listed, but for what nothing reads.
+
+    That is descriptions (.md), and hidden files of desktops and version control.
+    """
     for path in folder.rglob("*"):
         name = path.relative_to(folder)
         is_read = path.suffix != ".md" and not any(part.startswith(".") for part in name.parts)
