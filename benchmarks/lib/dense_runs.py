@@ -25,7 +25,7 @@ from benchmarks.lib.data import CORPORA, documents, medic
 from benchmarks.lib.results import WORK, record
 from benchmarks.lib.vectors import vectors
 from linker import Linker, LinkerOptions, matching
-from linker.encoders.trainable import pick_device, settle
+from linker.encoders.trainable import pick_device, resolve_precision
 from linker.evaluation import breakdown, protocols, report
 from linker.options import changed, restored
 from linker.training.settings import RunSettings
@@ -175,7 +175,7 @@ def _figures(
         "corpus": task.corpus,
         "on": task.on,
         "options": dataclasses.asdict(options),
-        "precision": settle(device, options.training.precision),  # what auto meant
+        "precision": resolve_precision(device, options.training.precision),  # what auto meant
         "history": model.history,
         "norms": norms(model),
         "second_stage_times_slower": slower(model, test)

@@ -91,6 +91,14 @@ class Encoder(ABC):
         raise NotImplementedError(f"{cls.__name__} has no `create`, which training calls")
 
     @classmethod
+    def check(cls, options: Any) -> None:
+        """Find out, before any data is read, whether `create` can work with these options.
+
+        Raises:
+            LinkerError: it cannot.
+        """
+
+    @classmethod
     def needs_words(cls, options: Any) -> bool:
         """Tell whether an encoder with these options is made of word vectors."""
         return False

@@ -71,6 +71,11 @@ class TransformerEncoder(TrainableEncoder):
         return cls.pretrained(context.options)
 
     @classmethod
+    def check(cls, options: TransformerOptions) -> None:
+        """Load the pretrained encoder once; on the hub or a disk it may be missing or broken."""
+        cls.pretrained(options)
+
+    @classmethod
     def pretrained(cls, options: TransformerOptions) -> TransformerEncoder:
         """Load a pretrained encoder.
 

@@ -9,7 +9,7 @@ from accelerate import Accelerator
 
 from linker.candidates.hybrid import HybridGenerator
 from linker.encoders.base import Encoder, EncoderContext, is_unit
-from linker.encoders.trainable import TrainableEncoder, pick_device, settle
+from linker.encoders.trainable import TrainableEncoder, pick_device, resolve_precision
 from linker.encoders.words import WordVectors
 from linker.errors import LinkerError
 from linker.options import LinkerOptions
@@ -63,7 +63,7 @@ def place(encoder: TrainableEncoder, options: LinkerOptions) -> tuple[Accelerato
         LinkerError: this process has trained on another kind of device before.
     """
     device = pick_device(options.training.device)
-    precision = encoder.precision = settle(device, options.training.precision)
+    precision = encoder.precision = resolve_precision(device, options.training.precision)
     accelerator = Accelerator(cpu=device.type == "cpu")
     if accelerator.device.type != device.type:  # accelerate decides it once for a process
         raise LinkerError(

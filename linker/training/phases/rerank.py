@@ -22,7 +22,7 @@ from linker.candidates.base import Ranked
 from linker.candidates.hybrid import HybridGenerator
 from linker.encoders.base import Encoder
 from linker.encoders.cross import CrossEncoder
-from linker.encoders.trainable import checksum, settle
+from linker.encoders.trainable import checksum, resolve_precision
 from linker.encoders.transformer import TransformerEncoder
 from linker.errors import LinkerError
 from linker.matching import SYNONYM, relevance
@@ -90,7 +90,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
     weight = options.weight / model.ranker.scale
     model.reranker = Reranker(first, encoder, model.data.extended, options, weight)
     lists = _lists(first, model, contexts)
-    encoder.precision = settle(encoder.device, training.precision)
+    encoder.precision = resolve_precision(encoder.device, training.precision)
     rates = (
         (encoder.model, options.learning_rate),
         (encoder.head, options.head_learning_rate),
