@@ -16,10 +16,7 @@ pytest.importorskip("accelerate")
 from linker import Dictionary  # noqa: E402
 from linker.dictionary import classes  # noqa: E402
 from linker.dictionary.classes import Classes  # noqa: E402
-from linker.encoders.dan import (
-    DanEncoder,
-    DanOptions,
-)
+from linker.encoders.dan import DanEncoder, DanOptions  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import GroundOptions  # noqa: E402

@@ -18,10 +18,7 @@ from linker import Dictionary  # noqa: E402
 from linker.candidates.hybrid import HybridGenerator  # noqa: E402
 from linker.candidates.sparse import SparseGenerator  # noqa: E402
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions  # noqa: E402
-from linker.encoders.transformer import (
-    TransformerEncoder,
-    TransformerOptions,
-)
+from linker.encoders.transformer import TransformerEncoder, TransformerOptions  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import AlignOptions, LinkerOptions  # noqa: E402
 from linker.ranker.lists import Query  # noqa: E402
