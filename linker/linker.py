@@ -165,10 +165,12 @@ class Linker:
         validate: Validate | None = None,
     ) -> Linker:
         """Train as a plan says; see `train` for the other arguments."""
-        fit = partial(cls._trained, validate=validate or _validation(dev))
+        validate = validate or _validation(dev)
         right = partial(_first_is_right, dev)
         settings = settings or RunSettings()
-        course: Course[Linker] = Course(plan, dictionary, mentions, dev, settings, fit, right)
+        course: Course[Linker] = Course(
+            plan, dictionary, mentions, dev, settings, cls._trained, validate, right
+        )
         return course.run()
 
     @classmethod

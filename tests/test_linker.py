@@ -460,7 +460,7 @@ def test_corrections_reach_mentions_training_names_and_seen(dictionary: Dictiona
 
 def test_an_unknown_encoder_is_named(dictionary: Dictionary) -> None:
     with pytest.raises(
-        LinkerError, match=r"there is no encoder 'nonsense'; choose one of: .*tfidf"
+        LinkerError, match=r"--encoder nonsense: there is no such encoder; choose one of: .*tfidf"
     ):
         Linker.train(dictionary, encoder="nonsense")
 

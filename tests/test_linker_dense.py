@@ -414,7 +414,8 @@ def test_the_norm_loss_refuses_unit_vectors(dictionary: Dictionary, options: Lin
 def test_without_a_hierarchy_the_norm_loss_is_off(
     few: Dictionary, options: LinkerOptions, caplog: pytest.LogCaptureFixture
 ) -> None:
-    linker = train(few, changed(options, {"training": {"hypernym_norm": True, "epochs": 1}}))
+    norm = {"training": {"hypernym_norm": True, "epochs": 1}, "encoder": {"normalize": False}}
+    linker = train(few, changed(options, norm))
     assert any(
         "no hierarchy: the norm loss is switched off" in record.getMessage()
         for record in caplog.records

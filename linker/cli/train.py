@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import os
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,8 @@ from linker.cli.training_options import (
     encoder_options,
     training_options,
 )
-from linker.errors import UsageError
+from linker.errors import LinkerError, UsageError
+from linker.version import install_hint
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
@@ -84,8 +86,10 @@ def train(
         common.silence()
     persistence.check_replaceable(output)  # this and what follows: before the work, not after it
     checkpoints = Path(f"{Path(output).absolute()}.training")
-    if not plan.is_sparse and (message := folder.check(checkpoints, resume)):
-        common.say(message)
+    if not plan.is_sparse:
+        _check_plot()
+        if message := folder.check(checkpoints, resume):
+            common.say(message)
     dictionary = files.read(handle)
     _describe(dictionary)
     _say_encoder(plan)
@@ -160,6 +164,13 @@ def _settings(
         say=common.say,
         progress=common.has_bars(),
     )
+
+
+def _check_plot() -> None:
+    """Refuse a training whose plot could not be drawn at the end."""
+    if importlib.util.find_spec("matplotlib") is None:
+        hint = install_hint("dense")
+        raise LinkerError(f"training needs matplotlib, which is not installed: {hint}")
 
 
 def _say_encoder(plan: TrainingPlan) -> None:

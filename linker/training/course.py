@@ -49,20 +49,25 @@ class Course(Generic[_Linker]):
     mentions: Items
     dev: Items
     settings: RunSettings
-    fit: Callable[[TrainingPlan, Dictionary, Items, RunSettings], _Linker]  # trains once
+    fit: Callable[..., _Linker]  # trains once: plan, dictionary, mentions, settings, validate
+    validate: Callable[[_Linker], Mapping[str, float]] | None  # measures epochs before a refit
     right: Callable[[_Linker], NDArray[np.bool_]]  # which of `dev` have the right concept first
 
     def run(self) -> _Linker:
         """Train as the plan says."""
         if self.plan.compare:
             return self._compared()
-        linker = self.fit(self.plan, self.dictionary, self.mentions, self.settings)
+        linker = self._fit(self.plan, self.dictionary)
         self.settings.on_trained(linker)
         if not self.plan.refit:
             return linker
         history, epochs = linker.history, linker.best_epoch
         del linker  # its vectors, while the next ones are made
         return self._refitted(self.dictionary, history, epochs)
+
+    def _fit(self, plan: TrainingPlan, dictionary: Dictionary) -> _Linker:
+        """Train on the mentions, and validate each epoch."""
+        return self.fit(plan, dictionary, self.mentions, self.settings, self.validate)
 
     @cached_property
     def _all_mentions(self) -> Items:
@@ -86,7 +91,7 @@ class Course(Generic[_Linker]):
             options = dataclasses.replace(plan.options, training=training)
             plan = dataclasses.replace(plan, options=options)
         again = dataclasses.replace(self.settings, refit=True, resume=True)  # aligned already
-        linker = self.fit(plan, dictionary, self._all_mentions, again)
+        linker = self.fit(plan, dictionary, self._all_mentions, again, None)
         refit = [record for record in linker.history if record["phase"].startswith("refit")]
         linker.history = [*history, *refit]
         return linker
@@ -105,7 +110,7 @@ class Course(Generic[_Linker]):
             if held_out is None:
                 return self._by_characters()
         learnt = held_out.dictionary if held_out else self.dictionary
-        dense = self.fit(plan, learnt, self.mentions, self.settings)
+        dense = self._fit(plan, learnt)
         comparison = trial.compare(dense, held_out.right if held_out else self.right)
         what = "names held out of the dictionary" if held_out else "development mentions"
         say(
@@ -131,4 +136,4 @@ class Course(Generic[_Linker]):
         )
         options = dataclasses.replace(self.plan.options, encoder=None)
         plan = dataclasses.replace(self.plan, encoder="tfidf", options=options)
-        return self.fit(plan, self.dictionary, self.mentions, self.settings)
+        return self._fit(plan, self.dictionary)

@@ -234,7 +234,7 @@ def test_scores_that_are_not_finite(dictionary: Dictionary) -> None:
     with pytest.raises(
         LinkerError, match="scores that are not finite; its weights are damaged, train again"
     ):
-        made.concepts([("fever", "")], 1)
+        ask(made, [("fever", "")], 1)
 
 
 # ----------------------------------------------------------------------------------------------------------------- on disk

@@ -93,7 +93,12 @@ def test_the_linker_that_is_right_more_often_is_taken(
     trained: Any = SimpleNamespace(weighted=weighted, by_characters=lambda: sparse)
     found = trial.compare(trained, lambda linker: np.arange(10) < linker.count)  # type: ignore[attr-defined]
     assert found.linker.name == winner  # type: ignore[attr-defined]
-    assert (found.asked, found.sparse, found.dense, found.factor) == (10, 6, dense[factor], factor)
+    assert (found.mentions, found.sparse, found.dense, found.factor) == (
+        10,
+        6,
+        dense[factor],
+        factor,
+    )
 
 
 def test_wins_are_weighed_against_what_goes_either_way() -> None:

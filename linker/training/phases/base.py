@@ -34,7 +34,9 @@ def flat(options: object, *groups: str) -> dict[str, object]:
     """
     records = {name: record for name in groups if (record := getattr(options, name, None))}
     return {
-        f"{name}.{field}": shown(value) if isinstance(value, str) else value
+        f"{getattr(record, 'group', name)}.{field}": shown(value)
+        if isinstance(value, str)
+        else value
         for name, record in records.items()
         for field, value in dataclasses.asdict(record).items()
     }

@@ -16,6 +16,7 @@ pytest.importorskip("accelerate")
 from linker import Dictionary  # noqa: E402
 from linker.dictionary import classes  # noqa: E402
 from linker.dictionary.classes import Classes  # noqa: E402
+from linker.encoders.base import EncoderContext  # noqa: E402
 from linker.encoders.dan import DanEncoder, DanOptions  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
@@ -53,7 +54,7 @@ def encoder(tmp_path: Path) -> DanEncoder:
     words = WordVectors(
         vocabulary, np.random.default_rng(0).normal(size=(len(vocabulary), 4)).astype(np.float32)
     )
-    made = DanEncoder.create(DanOptions(hidden=8, dropout=0), table, words, 0)
+    made = DanEncoder.create(EncoderContext(DanOptions(hidden=8, dropout=0), table, words, 0))
     made.names = classes.of_concepts(table)
     return made
 

@@ -27,6 +27,7 @@ from linker.ranker.rerank import Contexts, Reranker  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.phases.rerank import check  # noqa: E402
 from linker.training.settings import Record, RunSettings  # noqa: E402
+from linker.types import Lookup  # noqa: E402
 
 from ..small import Setup, train  # noqa: E402
 
@@ -116,7 +117,8 @@ def test_it_learns_the_lists_that_have_something_to_learn(
     assert history[-1]["loss"] < history[0]["loss"]
     assert history[-1]["right_first"] == 1
     assert made.weight == pytest.approx(0.1 / 20)
-    first, second = made.concepts([("lymphomas", "a lymphomas b"), ("mass lymph", "")], 1)
+    lookups = [Lookup.of("lymphomas", "a lymphomas b"), Lookup.of("mass lymph")]
+    first, second = made.rank(lookups, 1, "concepts")
     assert (first.concepts.tolist(), second.concepts.tolist()) == ([2], [3])
     assert encoder.encode(["lymphoma"]).tolist() == before
 
@@ -146,7 +148,9 @@ def test_a_batch_reads_one_context_of_each_query(
 def scores(made: Reranker) -> list[float]:
     return [
         float(score)
-        for ranked in made.concepts([("lymphomas", "x"), ("mass", "y")], 6)
+        for ranked in made.rank(
+            [Lookup.of("lymphomas", "x"), Lookup.of("mass", "y")], 6, "concepts"
+        )
         for score in ranked.scores
     ]
 
@@ -189,15 +193,11 @@ def test_broken_weights_are_not_kept(
     data: TrainingData,
     encoder: TransformerEncoder,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """One step at a rate that leaves no number finite."""
-    monkeypatch.setattr(
-        "linker.ranker.options.check", lambda *_: None
-    )  # these rates are beyond their range
-    broken = second_stage(
-        tmp_path, epochs=1, batch_size=2, learning_rate=1e30, head_learning_rate=1e30
-    )
+    broken = second_stage(tmp_path, epochs=1, batch_size=2)
+    for rate in ("learning_rate", "head_learning_rate"):
+        object.__setattr__(broken.options.rerank, rate, 1e30)  # beyond its range
     with pytest.raises(LinkerError, match="scores that are not finite; training stopped"):
         fit(encoder, data, broken)
 
