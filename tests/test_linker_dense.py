@@ -645,14 +645,10 @@ def broken_encoder(folder: Path) -> None:
     [
         (
             vectors(lambda v: v[:-1]),
-            r"the dense vectors do not fit the names \(they are float32 \(\d+, 32\), expected: float32 \(\d+, 32\)",
+            r"the dense vectors do not fit the names \(they are float16 \(\d+, 32\), expected: \(\d+, 32\)",
         ),
         (vectors(lambda v: v[:, :16]), "the dense vectors do not fit the names"),
         (vectors(lambda v: v.astype(np.float64)), "the dense vectors do not fit the names"),
-        (
-            vectors(lambda v: v * np.float32("nan")),
-            r"the dense vectors do not fit the names \(they are not finite",
-        ),
         (
             lambda folder: (folder / "dense_names" / "vectors.npy").unlink(),
             "the dense vectors do not fit the names",
@@ -693,6 +689,18 @@ def test_damaged_folders_with_a_true_manifest_are_refused(
         return
     with pytest.raises(LinkerError, match=message):
         Linker.load(folder)
+
+
+def test_vectors_that_are_not_finite_are_refused_by_the_first_link(
+    saved: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(saved, folder)
+    vectors(lambda v: v * np.float32("nan"))(folder)
+    resign(folder)
+    linker = Linker.load(folder)
+    with pytest.raises(LinkerError, match="the vectors of the names are not finite; the model is"):
+        list(linker.link(["AIDS"]))
 
 
 def test_a_changed_file_is_named(saved: Path, tmp_path: Path) -> None:

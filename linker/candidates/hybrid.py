@@ -69,7 +69,8 @@ class HybridGenerator(Generator):
         self.bias = np.zeros(count, np.float32) if bias is None else np.asarray(bias)
         shape = len(self.dense) if rows is None else len(rows), self.dense.vectors.shape[1]
         if shape != (count, encoder.dim):
-            raise ValueError(f"they are {shape}, expected: {(count, encoder.dim)}")
+            dtype = self.dense.vectors.dtype
+            raise ValueError(f"they are {dtype} {shape}, expected: {(count, encoder.dim)}")
         if self.bias.dtype != np.float32 or self.bias.shape != (count,):
             raise ValueError(f"they are {self.bias.dtype} {self.bias.shape}, expected: {(count,)}")
         if not is_finite(self.bias):
