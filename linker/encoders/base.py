@@ -90,7 +90,7 @@ class Encoder(ABC):
         """Make a new encoder, which a training may change."""
         raise NotImplementedError(f"{cls.__name__} has no `create`, which training calls")
 
-    @classmethod
+    @classmethod  # noqa: B027 - most encoders have nothing to find out
     def check(cls, options: Any) -> None:
         """Find out, before any data is read, whether `create` can work with these options.
 
