@@ -71,8 +71,10 @@ def place(encoder: TrainableEncoder, options: LinkerOptions) -> tuple[Accelerato
             "train on another device in a new one"
         )
     encoder.to(accelerator.device)
-    training = dataclasses.replace(options.training, precision=precision)
-    return accelerator, dataclasses.replace(options, training=training)
+    if options.training.precision != precision:
+        training = dataclasses.replace(options.training, precision=precision)
+        options = dataclasses.replace(options, training=training)
+    return accelerator, options
 
 
 def clear(settings: RunSettings) -> None:

@@ -48,7 +48,8 @@ def usable(plan: TrainingPlan, encoder: Encoder, data: TrainingData) -> LinkerOp
     if uses_hierarchy and not data.dictionary.hierarchy.edges:
         off = "the norm loss is switched off, and " * training.hypernym_norm
         logger.warning("the dictionary has no hierarchy: %sno candidate counts as hypernym", off)
-        training = dataclasses.replace(training, hypernym_norm=False)
+        if training.hypernym_norm:
+            training = dataclasses.replace(training, hypernym_norm=False)
     if training.hypernym_norm and isinstance(encoder, TrainableEncoder) and is_unit(encoder):
         remedy = "take another encoder"
         if hasattr(options.encoder, "normalize"):
