@@ -1,18 +1,18 @@
-"""Attacks on linker: mutated inputs, kills, damaged models, loads under replacement; the kinds are in tests/attacks/kinds.py.
+"""Attacks on linker: mutated inputs, kills, damaged models, loads under replacement.
 
-    python benchmarks/attacks.py                                    all of them, an hour at most -> results/attacks.json
-    python benchmarks/attacks.py --share 0.01                       a hundredth of each kind, to try it
-    python benchmarks/attacks.py --only loads --seed 1              one kind with another seed; the others of the result stay
-    python benchmarks/attacks.py --only readers --case 2017         one case again, with its traceback
+python benchmarks/attacks.py                               all of them, an hour at most
+python benchmarks/attacks.py --share 0.01                  a hundredth of each kind, to try it
+python benchmarks/attacks.py --only loads --seed 1         one kind; the others of the result stay
+python benchmarks/attacks.py --only readers --case 2017    one case again, with its traceback
 
-The exit code is 1 where anything failed. A case is repeated by its kind, seed and number; kills, interrupts and loads depend on
-the moment too. The test suite runs the first cases of each kind.
+Writes results/attacks.json; the kinds are in tests/attacks/kinds.py. The exit code is 1 where
+anything failed. A case is repeated by its kind, seed and number; kills, interrupts and loads depend
+on the moment too. The test suite runs the first cases of each kind.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -21,12 +21,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(
-    0, str(Path(__file__).resolve().parent.parent / "tests")
-)  # its package `attacks`, not this file
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # its `attacks`, not this
 
 from attacks.core import SHOWN, Tally, apart, signature
 from attacks.kinds import KINDS
+
+from benchmarks.lib import results
 
 EXAMPLES = 3  # of each failure, that are kept
 
@@ -35,8 +36,6 @@ def main(arguments: argparse.Namespace) -> int:
     """Run the attacks that are asked for; the exit code."""
     if arguments.case is not None:
         return repeat(arguments)
-    if arguments.share == 1:
-        from common import RESULTS, save  # now, since it may miss its data
     print(f"seed {arguments.seed}", flush=True)
     end = time.monotonic() + 60 * arguments.minutes
     rows = {}
@@ -48,12 +47,9 @@ def main(arguments: argparse.Namespace) -> int:
                 flush=True,
             )
     if arguments.share == 1:
-        kept = (
-            json.loads((RESULTS / "attacks.json").read_text("utf-8"))["figures"]
-            if arguments.only
-            else {}
-        )
-        save("attacks", {kind: rows.get(kind) or kept[kind] for kind in KINDS}, seed=arguments.seed)
+        old = results.figures("attacks") if arguments.only else {}
+        figures = {kind: rows.get(kind) or old[kind] for kind in KINDS}
+        results.save("attacks", figures, seed=arguments.seed)
     return int(any(row["failures"] or row["tried"] < row["planned"] for row in rows.values()))
 
 
@@ -75,7 +71,7 @@ def repeat(arguments: argparse.Namespace) -> int:
 def attacked(
     pool: ThreadPoolExecutor, kind: str, arguments: argparse.Namespace, end: float
 ) -> dict[str, Any]:
-    """Run the cases of a kind in some processes: how many were tried, refused, and failed, by what failed."""
+    """Run the cases of a kind in some processes: how many were tried, refused, and failed."""
     planned = max(1, round(KINDS[kind].long * arguments.share))
     start, share = time.monotonic(), -(-planned // arguments.processes)
     shares = [(first, min(share, planned - first)) for first in range(0, planned, share)]
@@ -106,21 +102,21 @@ def grouped(tallies: Iterable[Tally]) -> dict[str, Any]:
 def line(kind: str, row: dict[str, Any]) -> str:
     """A line of the table."""
     tried = f"{row['tried']:,}" + f" of {row['planned']:,}" * (row["tried"] < row["planned"])
-    return f"{kind:15} {tried:>16} tried {row['refused']:8,} refused {row['failed']:6,} failed {row['seconds']:6,} s   {row['what']}"
+    counts = f"{tried:>16} tried {row['refused']:8,} refused {row['failed']:6,} failed"
+    return f"{kind:15} {counts} {row['seconds']:6,} s   {row['what']}"
 
 
 def failures(kind: str, row: dict[str, Any], seed: int) -> Iterable[str]:
     """The causes of failures, each with the command that repeats its first case."""
     for cause, cases in row["failures"].items():
         first = cases["first"][0]
-        yield f'  {cases["count"]:,} x {cause}: python benchmarks/attacks.py --only "{kind}" --seed {seed} --case {first["case"]}'
+        again = f'python benchmarks/attacks.py --only "{kind}" --seed {seed}'
+        yield f"  {cases['count']:,} x {cause}: {again} --case {first['case']}"
         yield f"    {first['failure']}"
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = results.parser(__doc__)
     parser.add_argument(
         "--only",
         action="append",

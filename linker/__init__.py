@@ -10,6 +10,7 @@ TYPE_CHECKING = False  # importing typing takes longer than all the rest, and Ct
 if TYPE_CHECKING:
     from typing import Any
 
+    from linker.candidates.answers import Request
     from linker.dictionary import Dictionary
     from linker.errors import InputError, LinkerError
     from linker.linker import Linker
@@ -22,6 +23,7 @@ _PUBLIC = {
     "Dictionary": "linker.dictionary",
     "Linker": "linker.linker",
     "LinkerOptions": "linker.options",
+    "Request": "linker.candidates.answers",
     **dict.fromkeys(("InputError", "LinkerError"), "linker.errors"),
     **dict.fromkeys(
         ("Candidate", "Concept", "Document", "Mention", "Name", "Part", "Prediction"),
@@ -33,6 +35,7 @@ __all__ = [  # noqa: RUF022 - in the order of use
     "Dictionary",
     "Linker",
     "LinkerOptions",
+    "Request",
     "Candidate",
     "Concept",
     "Document",

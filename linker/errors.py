@@ -1,4 +1,4 @@
-"""What goes wrong and is not a bug: one sentence that says what, where, and what to do."""
+"""Errors that users can mend: one sentence that says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from os import PathLike
 
 _LONGEST_VALUE = 80  # characters of an offending value that a message repeats
 _LONGEST_CLAUSE = 500  # of a clause of a message, which may quote the file
-_BYTES = re.compile(
-    "[\udc80-\udcff]+"
-)  # how Python writes the bytes of a file name that it cannot decode
+# how Python writes the bytes of a file name that it cannot decode
+_BYTES = re.compile("[\udc80-\udcff]+")
 
 logger = logging.getLogger(__name__)
 
 
 class LinkerError(Exception):
     """A failure that the user can mend; its text is the whole message (exit code 1)."""
+
+
+class UsageError(LinkerError):
+    """What was asked for does not fit together (exit code 2)."""
 
 
 class InputError(LinkerError):
@@ -43,11 +46,8 @@ class InputError(LinkerError):
         expected: str = "",
         remedy: str = "",
     ) -> None:
-        self.path, self.line, self.problem = (
-            "standard input" if str(path) == "-" else shown(path),
-            line,
-            problem,
-        )
+        self.path = "standard input" if str(path) == "-" else shown(path)
+        self.line, self.problem = line, problem
         where = self.path if line is None else f"{self.path}, line {line}"
         text = f"{where}: {shorten(problem, _LONGEST_CLAUSE)}"
         if value is not None:
@@ -60,7 +60,10 @@ class InputError(LinkerError):
 
 
 OnError = Callable[[InputError], None]
-"""What a reader does with a bad record: called with the error; returns to skip the record, raises to stop."""
+"""What a reader does with a bad record: it calls this with the error, and skips the record.
+
+To stop the reader, the function raises the error.
+"""
 
 
 def stop(error: InputError) -> None:
@@ -69,16 +72,16 @@ def stop(error: InputError) -> None:
 
 
 def ignore(error: InputError) -> None:
-    """Pass over a bad record without a word, where another reading of the same file reports it."""
+    """Skip a bad record silently, where another reading of the same file reports it."""
 
 
 class Skip:
-    """Skip bad records, log each with its line, and count them."""
+    """An `OnError` that skips bad records, logs each with its line, and counts them."""
 
     def __init__(self) -> None:
         self.count = 0
 
-    def __call__(self, error: InputError) -> None:  # an OnError
+    def __call__(self, error: InputError) -> None:
         self.count += 1
         logger.warning("skipped: %s", error)
 
@@ -86,15 +89,14 @@ class Skip:
 def shown(text: str | PathLike[str]) -> str:
     r"""Write a path, or a message that holds one, as one line that any file or terminal can take.
 
-    Bytes that the locale did not decode are read as UTF-8; what is not UTF-8 either, and what cannot be printed, is written as an
-    escape such as `\xff` or `\n`.
+    Bytes that the locale did not decode are read as UTF-8. What is not UTF-8 either, and what
+    cannot be printed, is written as an escape such as `\xff` or `\n`.
     """
-    readable = _BYTES.sub(
-        lambda found: (
-            found[0].encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-        ),
-        os.fspath(text),
-    )
+
+    def decoded(match: re.Match[str]) -> str:
+        return match[0].encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+    readable = _BYTES.sub(decoded, os.fspath(text))
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in readable
     )

@@ -1,4 +1,4 @@
-"""Identifiers: CURIEs out of the ways that files write them, and gold groups out of `A|B` and `A+B`."""
+"""Identifiers: ids of any spelling become CURIEs, and `A|B` and `A+B` become gold groups."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linker.types import Gold, GoldGroup
 
 NO_CONCEPT = frozenset(
     {"", "-", "-1", "none", "null", "cui-less", "cuiless"}
-)  # compared in lower case
+)  # how files write that there is none, in lower case
 
 _PREFIXES = {
     "mesh": "MESH",
@@ -34,9 +34,12 @@ _BARE = (  # order matters: MeSH supplements have 6 or 9 digits behind the C, UM
 
 @lru_cache(maxsize=1 << 16)
 def curie(text: str) -> str:
-    """Write an identifier as a CURIE: 'D001260' -> 'MESH:D001260', 'MeSH:D001260' -> 'MESH:D001260', 'DO:DOID:1' -> 'DOID:1'.
+    """Write an identifier as a CURIE.
 
-    Bare ids are recognised by form (MeSH, UMLS, six-digit OMIM); any other id is kept as it is.
+    Bare ids of MeSH, UMLS and OMIM are recognised by their form; any other id is kept as it is.
+
+    >>> curie("D001260"), curie("MeSH:D001260"), curie("DO:DOID:1")
+    ('MESH:D001260', 'MESH:D001260', 'DOID:1')
     """
     text = _REPEATED.sub("", text.strip()).strip()
     prefix, colon, local = text.partition(":")
@@ -57,14 +60,17 @@ def prefixes(names: Iterable[str]) -> frozenset[str]:
 
 
 def counted(prefixes: Iterable[str] | Mapping[str, int]) -> str:
-    """How often each prefix occurs, the ten most frequent first, for a message: "MESH 7, none 2"."""
+    """Count prefixes for a message, the ten most frequent ones: "MESH 7, none 2"."""
     return ", ".join(
         f"{prefix or 'none'} {count:,}" for prefix, count in Counter(prefixes).most_common(10)
     )
 
 
 def parse_gold(text: str) -> Gold:
-    """Read annotated ids: `A|B` (also `,` and `;`) is a part each, `A+B` one part that needs both, `-1` or empty no concept.
+    """Read annotated ids.
+
+    `A|B`, also with `,` or `;`, is a group for each of two parts of the mention; `A+B` is one group
+    of which all ids are needed; `-1` or nothing says that there is no concept.
 
     >>> parse_gold("D001260")
     (GoldGroup(ids=('MESH:D001260',), operator='one_of'),)
@@ -80,5 +86,5 @@ def parse_gold(text: str) -> Gold:
 
 
 def format_gold(gold: Gold) -> str:
-    """Write gold groups the way `parse_gold` reads them; a `one_of` group of several ids gives its first."""
+    """Write gold groups as `parse_gold` reads them; of a `one_of` group the first id is written."""
     return "|".join("+".join(g.ids) if g.operator == "all_of" else g.ids[0] for g in gold) or "-1"

@@ -1,4 +1,4 @@
-"""Linker: a dictionary, the encoders of its names and the options, that together map mentions to concepts."""
+"""Linker: a dictionary, what ranks its names and the options, which map mentions to concepts."""
 
 from __future__ import annotations
 
@@ -16,39 +16,43 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import files, persistence, registry
+from linker import files, matching, metrics, persistence, registry
 from linker.candidates import agreement
-from linker.candidates.base import Generator, Ranked
+from linker.candidates.agreement import Group
+from linker.candidates.answers import Answers, Asked, Request, batches
+from linker.candidates.base import Generator, Ranked, Ranker, Unit
+from linker.candidates.cache import CachedRanker
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
-from linker.dictionary import Dictionary, NameTable
+from linker.dictionary import Dictionary
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
 from linker.ids import counted, namespace, prefixes
-from linker.options import LinkerOptions, changed, preset
+from linker.options import LinkerOptions, for_encoder, restored
 from linker.text import composites, spelling
-from linker.text.mentions import Group, Item, contexts, expanded, grouped
-from linker.text.normalize import normalize
+from linker.text.mentions import Item, contexts, expanded, grouped
 from linker.training import supervision
+from linker.training.course import Course
+from linker.training.data import TrainingData
+from linker.training.plan import TrainingPlan, TrainingRequest
+from linker.training.plan import make as make_plan
 from linker.training.settings import RunSettings
-from linker.types import Candidate, Document, Mention, Part, Prediction, Span
+from linker.types import Document, Lookup, Mention, Prediction
 from linker.version import install_hint
 
 if TYPE_CHECKING:
     from linker.encoders.words import WordVectors
-    from linker.ranker.rerank import Asked, Reranker
 
 logger = logging.getLogger(__name__)
 
-_CACHE = 100_000  # candidates that are kept, for mentions that come again
-_CONCEPTS, _NAMES = (
-    20,
-    60,
-)  # concepts, and names, that are fetched at least where the mentions of a document order them anew
-_HISTORY, _RERANK = "training.jsonl", "rerank"
+_HISTORY = "training.jsonl"
+
+Validate = Callable[["Linker"], Mapping[str, float]]
+"""Measures a linker on development data; `dev_acc1` chooses the epoch that is kept."""
 
 Linked = tuple[Document | None, list[Prediction]]
+"""A document, None for a loose mention, with the predictions of its mentions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,100 +64,153 @@ class Seen:
 
 
 class Linker:
-    """Links mentions to the concepts of a dictionary. Make one with `train` or `load`."""
+    """Links mentions to the concepts of a dictionary. Make one with `train` or `load`.
+
+    Many threads may link with one linker.
+
+    Args:
+        dictionary: the concepts.
+        ranker: finds the names of the dictionary that are like a mention.
+        options: what is done to a mention before, and how the linker was trained.
+        seen: what it was trained on.
+        corrections: normalised words or phrases, and what they become.
+        encoder: the name of the encoder in the registry.
+        history: a record of each epoch of the training.
+    """
 
     def __init__(
         self,
         dictionary: Dictionary,
-        generator: Generator,
+        ranker: Ranker,
         options: LinkerOptions,
         seen: Seen,
         corrections: Mapping[str, str],
         encoder: str = "tfidf",
         history: Sequence[Mapping[str, Any]] = (),
-        reranker: Reranker | None = None,
     ) -> None:
-        self.dictionary, self.generator, self.options, self.seen, self.encoder = (
-            dictionary,
-            generator,
-            options,
-            seen,
-            encoder,
-        )
-        self.history = list(history)  # a record of each epoch of the training
-        self.reranker = reranker  # the second stage, where there is one
+        self.dictionary, self.ranker, self.options = dictionary, ranker, options
+        self.seen, self.encoder, self.history = seen, encoder, list(history)
         self._corrections = corrections
-        self._cache: dict[tuple[str, str, int], tuple[Candidate, ...]] = {}
+        self._cached, self._answers = CachedRanker(ranker), Answers(dictionary)
+
+    @property
+    def generator(self) -> Generator:
+        """The first stage of the ranker."""
+        return self.ranker.generator
 
     @classmethod
     def train(
         cls,
         dictionary: Dictionary,
         *,
-        encoder: str = "tfidf",
+        encoder: str | None = "tfidf",
         mentions: Iterable[Mention | Document] = (),
+        dev: Iterable[Mention | Document] = (),
+        refit: bool = False,
         options: LinkerOptions | None = None,
         extend: bool = True,
         corrections: Mapping[str, str] | None = None,
-        validate: Callable[[Linker], Mapping[str, float]] | None = None,
-        work: RunSettings | None = None,
         words: WordVectors | None = None,
+        validate: Validate | None = None,
+        settings: RunSettings | None = None,
     ) -> Linker:
         """Fit a linker to a dictionary and annotated mentions.
 
-        A dense encoder is trained on the mentions, or on the synonyms of the dictionary where there are none.
+        A dense encoder is trained on the mentions, or on the synonyms of the dictionary where there
+        are none (`linker.training.pipeline` says how).
 
         Args:
             dictionary: the names to link to.
-            encoder: a name of `registry.encoders()`.
+            encoder: a name of `registry.encoders()`; None: the best that needs no download, if it
+                beats characters.
             mentions: annotated mentions; they become names of kind `training`.
-            options: see `LinkerOptions`; the defaults of the encoder where None.
+            dev: annotated mentions that choose the best epoch, by Acc@1 of the protocol `strict`.
+            refit: whether to train again on `mentions` and `dev`, with the choices made.
+            options: the defaults of the encoder where None.
             extend: whether the mentions become names; without, they only count as seen.
             corrections: misspelt words or phrases, and what they become.
-            validate: judges the linker after each epoch of a dense encoder; `dev_acc1` decides which epoch is kept.
-            work: checkpoints and progress of a dense encoder's training.
-            words: word vectors, for encoders that are made of them; where None they are trained on the names of the dictionary.
+            words: word vectors, for encoders that are made of them; trained on the names of the
+                dictionary where None.
+            validate: measures the linker after each epoch in place of `dev`; `dev_acc1` decides.
+            settings: checkpoints and progress of a dense encoder's training.
 
         Raises:
-            LinkerError: no name of the dictionary is left once normalised, there is no such encoder, or its training fails.
+            LinkerError: no name of the dictionary is left once normalised, what is asked for does
+                not fit together, or the training fails.
         """
-        options = options or preset("default", encoder)
-        corrections = _normalized(corrections or {}, options)
-        kind = registry.load(encoder)
-        is_sparse = issubclass(kind, SparseEncoder)
-        if options.rerank.epochs and is_sparse:
-            raise LinkerError(
-                f"a second stage (rerank.epochs) needs a dense encoder, not {encoder}; take one, or leave the stage out"
+        mentions, dev = list(mentions), list(dev)
+        plan = make_plan(
+            TrainingRequest(
+                encoder=encoder,
+                options=None if options is None else lambda _: options,
+                has_mentions=bool(mentions),
+                has_dev=bool(dev),
+                refit=refit,
+                has_words=words is not None,
+                extend=extend,
+                corrections=corrections or {},
             )
-        data = _data(dictionary, mentions, options, extend, corrections, kind)
-        supervision.report(data.known, dictionary)
-        seen = _seen(data)
-        if is_sparse:
-            return cls(data.extended, data.indexed, options, seen, corrections, encoder)
-
-        from linker import dense
-
-        def judge(generator: Generator) -> Mapping[str, float]:
-            assert validate  # noqa: S101 - handed on only where there is one
-            metrics = validate(cls(data.extended, generator, options, seen, corrections, encoder))
-            if "dev_acc1" not in metrics:
-                raise LinkerError(
-                    f"`validate` gives {', '.join(metrics) or 'nothing'}; expected: dev_acc1, and what else is to be logged"
-                )
-            return metrics
-
-        made = dense.train(
-            kind, encoder, data, options, judge if validate else None, work or RunSettings(), words
         )
+        plan = dataclasses.replace(plan, words=words)
+        return cls.from_plan(plan, dictionary, mentions, dev, settings, validate)
+
+    @classmethod
+    def from_plan(
+        cls,
+        plan: TrainingPlan,
+        dictionary: Dictionary,
+        mentions: Sequence[Mention | Document] = (),
+        dev: Sequence[Mention | Document] = (),
+        settings: RunSettings | None = None,
+        validate: Validate | None = None,
+    ) -> Linker:
+        """Train as a plan says; see `train` for the other arguments."""
+        validate = validate or _validation(dev)
+        right = partial(_first_is_right, dev)
+        settings = settings or RunSettings()
+        course: Course[Linker] = Course(
+            plan, dictionary, mentions, dev, settings, cls._trained, validate, right
+        )
+        return course.run()
+
+    @classmethod
+    def _trained(
+        cls,
+        plan: TrainingPlan,
+        dictionary: Dictionary,
+        mentions: Iterable[Mention | Document],
+        settings: RunSettings,
+        validate: Validate | None = None,
+    ) -> Linker:
+        """Train once."""
+        data = TrainingData.of(plan, dictionary, mentions)
+        supervision.report(data.mentions, dictionary)
+        options, corrections = plan.options, plan.corrections
+        linker = cls(data.extended, data.indexed, options, _seen(data), corrections, plan.encoder)
+        if plan.is_sparse:
+            return linker
+
+        from linker.training import pipeline
+
+        def validate_generator(generator: Generator) -> Mapping[str, float]:
+            assert validate  # noqa: S101 - handed on only where there is one
+            measured = validate(linker._with(generator))
+            if "dev_acc1" not in measured:
+                raise LinkerError(
+                    f"`validate` gives {', '.join(measured) or 'nothing'}; "
+                    "expected: dev_acc1, and what else is to be logged"
+                )
+            return measured
+
+        trained = pipeline.train(plan, data, settings, validate_generator if validate else None)
         return cls(
             data.extended,
-            made.generator,
-            made.options,
-            seen,
+            trained.ranker,
+            dataclasses.replace(options, encoder=trained.encoder.options),
+            linker.seen,
             corrections,
-            encoder,
-            made.history,
-            made.reranker,
+            plan.encoder,
+            trained.history,
         )
 
     def over(
@@ -168,62 +225,49 @@ class Linker:
         Args:
             dictionary, mentions, extend: as for `train`.
         """
-        data = _data(
-            dictionary,
-            mentions,
-            self.options,
-            extend,
-            self._corrections,
-            registry.load(self.encoder),
-        )
+        plan = TrainingPlan(self.encoder, self.options, self._corrections, extend)
+        data = TrainingData.of(plan, dictionary, mentions)
         generator: Generator = data.indexed
-        if isinstance(self.generator, HybridGenerator):
-            from linker import dense
-
-            generator = dense.index(self.generator, data, self.options)
-        return self._with(generator, data.extended, _seen(data))
+        if (trained := self.generator) and isinstance(trained, HybridGenerator):
+            options = self.options.training
+            generator = data.generator(trained.encoder, trained.sparse_weight, options)
+        ranker = self.ranker.behind(generator, data.extended)
+        return self._with(ranker, data.extended, _seen(data))
 
     def weighted(self, factor: float) -> Linker:
-        """The same linker with another λ, so many times what it is; one that links by characters alone has none, and stays."""
-        one = self.generator
-        if not isinstance(one, HybridGenerator):
+        """The same linker with `factor` times its λ; one that links by characters has none."""
+        if not isinstance(self.generator, HybridGenerator):
             return self
-        return self._with(
-            HybridGenerator(
-                one.sparse, one.encoder, one.vectors, factor * one.sparse_weight, one.bias
-            )
-        )
+        return self._behind(self.generator.weighted(factor))
 
     def by_characters(self) -> Linker:
         """The linker that links to the same names by characters alone."""
-        sparse = (
-            self.generator.sparse if isinstance(self.generator, HybridGenerator) else self.generator
-        )
-        return Linker(self.dictionary, sparse, self.options, self.seen, self._corrections, "tfidf")
+        first = self.generator
+        sparse = first.sparse if isinstance(first, HybridGenerator) else first
+        options = for_encoder(self.options, TfidfEncoder)
+        return Linker(self.dictionary, sparse, options, self.seen, self._corrections, "tfidf")
+
+    def _behind(self, generator: Generator) -> Linker:
+        """The same linker with another first stage."""
+        return self._with(self.ranker.behind(generator, self.dictionary))
 
     def _with(
-        self, generator: Generator, dictionary: Dictionary | None = None, seen: Seen | None = None
+        self, ranker: Ranker, dictionary: Dictionary | None = None, seen: Seen | None = None
     ) -> Linker:
-        """The same linker with other candidates."""
-        dictionary, reranker = dictionary or self.dictionary, self.reranker
-        if reranker and isinstance(generator, HybridGenerator):
-            reranker = type(reranker)(
-                generator, reranker.encoder, dictionary, reranker.options, reranker.weight
-            )
+        """The same linker with another ranker."""
         return Linker(
-            dictionary,
-            generator,
+            dictionary or self.dictionary,
+            ranker,
             self.options,
             seen or self.seen,
             self._corrections,
             self.encoder,
             self.history,
-            reranker,
         )
 
     @property
     def best_epoch(self) -> int:
-        """The epoch of the list-wise phase, the last of several, whose weights are kept; 0 where there was none."""
+        """The epoch whose weights are kept, of the last list-wise phase; 0 where there was none."""
         listwise = [
             r["phase"]
             for r in self.history
@@ -249,10 +293,12 @@ class Linker:
         """Link mentions, in order, in bounded memory.
 
         Args:
-            items: texts, mentions, or documents with mentions (whose own text then explains their short forms).
+            items: texts, mentions, or documents with mentions, whose text explains their short
+                forms.
             k: how many concepts to return for each part.
             threshold: leave out candidates with a lower score; a part that keeps none is `nil`.
-            batch_size: mentions that are read before they are linked together; 1 answers each at once.
+            batch_size: mentions that are read before they are linked together; 1 answers each at
+                once.
         """
         for _, predictions in self.link_items(
             items, k=k, threshold=threshold, batch_size=batch_size
@@ -268,39 +314,60 @@ class Linker:
         batch_size: int = 1024,
         wanted: Callable[[Mention], bool] | None = None,
     ) -> Iterator[Linked]:
-        """As `link`, but item by item: each document (None for a loose mention) with the predictions of its `wanted` mentions."""
+        """As `link`, but item by item: each document with the predictions of its `wanted` mentions.
+
+        Args:
+            items, k, threshold, batch_size: as for `link`.
+            wanted: which mentions are linked; None: all.
+        """
         if k < 1 or batch_size < 1:
             raise LinkerError(f"k is {k} and batch_size {batch_size}; expected: 1 or more")
         if threshold != threshold:
             raise LinkerError("the threshold is not a number; give one, or leave it out")
-        for batch in _batches(grouped(items, self.options.text, wanted), batch_size):
-            split = [
-                [self._split(m, definitions) for m in mentions]
-                for _, mentions, definitions in batch
-            ]
-            groups: list[Asked] = []
-            for (document, mentions, _), item in zip(batch, split, strict=True):
-                around = self.contexts(document, mentions)
-                asked = [
-                    (self.normalize(long or text), words)
-                    for words, parts in zip(around, item, strict=True)
-                    for text, long in parts
-                ]
-                groups += [asked] if document else [[pair] for pair in asked]
-            ranked = itertools.chain.from_iterable(self._rank(groups, k))
-            for (document, mentions, _), item in zip(batch, split, strict=True):
-                predictions = []
-                for mention, parts in zip(mentions, item, strict=True):
-                    spans = mention.spans if len(parts) == 1 else ()
-                    made = [
-                        _part(text, expanded, spans, next(ranked), threshold)
-                        for text, expanded in parts
-                    ]
-                    predictions.append(Prediction(mention, tuple(made)))
-                yield document, predictions
+        asked = (
+            self._asked(document, mentions, definitions, k, threshold)
+            for document, mentions, definitions in grouped(items, self.options.text, wanted)
+        )
+        for batch in batches(asked, batch_size):
+            yield from self._answer(batch)
+
+    def answer(self, requests: Iterable[Request]) -> list[Linked]:
+        """Link items in one batch, each with its own k and threshold, as each alone would be."""
+        requests = list(requests)
+        groups = grouped([request.item for request in requests], self.options.text)
+        asked = [
+            self._asked(*group, request.k, request.threshold)
+            for group, request in zip(groups, requests, strict=True)
+        ]
+        return list(self._answer(asked))
+
+    def _asked(
+        self,
+        document: Document | None,
+        mentions: Sequence[Mention],
+        definitions: Mapping[str, str],
+        k: int,
+        threshold: float | None,
+    ) -> Asked:
+        around = self.contexts(document, mentions)
+        lookups = [
+            self._lookups(mention, definitions, context)
+            for mention, context in zip(mentions, around, strict=True)
+        ]
+        return Asked(document, lookups, k, threshold)
+
+    def _answer(self, batch: Sequence[Asked]) -> Iterator[Linked]:
+        """The predictions of each item, whose lookups are ranked in one batch."""
+        groups = [group for asked in batch for group in asked.groups]
+        rankings = itertools.chain.from_iterable(self.rank(groups, "concepts"))
+        for asked in batch:
+            yield asked.document, self._answers.predictions(asked, rankings)
 
     def restricted(self, namespaces: Iterable[str]) -> Linker:
-        """The linker that answers with concepts of these CURIE prefixes only (all where empty); the rest of it is shared.
+        """The linker that answers with concepts of some CURIE prefixes only; the rest is shared.
+
+        Args:
+            namespaces: the prefixes; all where empty.
 
         Raises:
             LinkerError: it has no concept with one of the prefixes.
@@ -311,11 +378,12 @@ class Linker:
         there = [namespace(self.dictionary.ids[row]) for row in self.linkable.tolist()]
         if unknown := sorted(wanted - prefixes(there)):
             raise LinkerError(
-                f"the model has no concept with the prefix {', '.join(prefix or 'none' for prefix in unknown)}; it has: {counted(there)}"
+                f"the model has no concept with the prefix "
+                f"{', '.join(prefix or 'none' for prefix in unknown)}; it has: {counted(there)}"
             )
         concepts = np.zeros(len(self.dictionary), bool)
         concepts[self.linkable] = [prefix.upper() in wanted for prefix in there]
-        return self._with(self.generator.among(concepts))
+        return self._behind(self.generator.among(concepts))
 
     @cached_property
     def linkable(self) -> NDArray[np.int32]:
@@ -324,17 +392,18 @@ class Linker:
 
     def normalize(self, text: str) -> str:
         """The form of a text that is looked up."""
-        return _normal_form(text, self.options, self._corrections)
+        return spelling.normal_form(text, self.options.normalize, self._corrections)
 
-    def _split(
-        self, mention: Mention, definitions: Mapping[str, str]
-    ) -> list[tuple[str, str | None]]:
-        """The parts of a mention: their text, and its expansion where that differs."""
+    def _lookups(
+        self, mention: Mention, definitions: Mapping[str, str], context: str
+    ) -> list[Lookup]:
+        """What is looked up for a mention: itself, or each part of a composite one."""
         text = expanded(mention, definitions, self.options.text)
         parts = composites.split(text, self._is_name) if self.options.text.composites else [text]
-        if len(parts) == 1:
-            return [(mention.text, text if text != mention.text else None)]
-        return [(part, None) for part in parts]
+        if len(parts) > 1:
+            return [Lookup(mention, p, None, self.normalize(p), context) for p in parts]
+        long = text if text != mention.text else None
+        return [Lookup(mention, mention.text, long, self.normalize(text), context)]
 
     def _is_name(self, text: str) -> bool:
         return self.normalize(text) in self._names
@@ -344,98 +413,18 @@ class Linker:
         return frozenset(self.generator.table.texts)
 
     def contexts(self, document: Document | None, mentions: Sequence[Mention]) -> list[str]:
-        """What the second stage reads around each mention; empty where there is none."""
-        return contexts(document, mentions, self.options.rerank.words if self.reranker else None)
+        """What the ranker reads around each mention; empty where it reads nothing."""
+        return contexts(document, mentions, self.ranker.words)
 
-    def names(
-        self, groups: Sequence[Asked], k: int
-    ) -> Iterator[list[tuple[NDArray[np.int32], NDArray[np.float32]]]]:
-        """Rank the k best names of normalised names, each with its context: rows of `generator.table` and scores.
+    def rank(self, groups: Sequence[Group], unit: Unit) -> Iterator[list[Ranked]]:
+        """Rank the best names or concepts for the lookups of each group.
 
         Args:
-            groups: the names of each document, which have a say in each other's ranking, and each other name alone.
+            groups: the lookups of each document, which have a say in each other's ranking, and each
+                other lookup alone.
+            unit: what is ranked.
         """
-        distinct, depth = self._distinct(groups, k, _NAMES)
-        every = (
-            self.reranker.names(distinct, depth)
-            if self.reranker
-            else self.generator.names([query for query, _ in distinct], depth)
-        )
-        table = self.generator.table
-        concepts = lambda row: table.concepts[table.indptr[row] : table.indptr[row + 1]].tolist()  # noqa: E731
-        found = dict(zip(distinct, every, strict=True))
-        for group in groups:
-            if len(group) == 1 or not self.options.text.document_weight:
-                yield [(found[pair][0][:k], found[pair][1][:k]) for pair in group]
-                continue
-            rankings = {
-                pair: list(zip(map(concepts, found[pair][0]), found[pair][1].tolist(), strict=True))
-                for pair in group
-            }
-            settled = {
-                pair
-                for pair in group
-                if len(found[pair][0]) and table.texts[found[pair][0][0]] == pair[0]
-            }
-            agreed = agreement.agreed(rankings, settled, self.options.text.document_weight, k)
-            yield [
-                (found[pair][0][order], scores.astype(np.float32))
-                for pair in group
-                for order, scores in (agreed[pair],)
-            ]
-
-    def _rank(self, groups: Sequence[Asked], k: int) -> Iterator[list[tuple[Candidate, ...]]]:
-        """The k best candidates of each name, as `names` has them; those of what came before are remembered."""
-        distinct, depth = self._distinct(groups, k, _CONCEPTS)
-        found = {
-            pair: self._cache[(*pair, depth)] for pair in distinct if (*pair, depth) in self._cache
-        }
-        new = [pair for pair in distinct if pair not in found]
-        ranked = (
-            self.reranker.concepts(new, depth)
-            if self.reranker
-            else self.generator.concepts([query for query, _ in new], depth)
-        )
-        found |= {pair: self._candidates(r) for pair, r in zip(new, ranked, strict=True)}
-        if (len(self._cache) + len(new)) * depth > _CACHE:
-            self._cache.clear()
-        self._cache.update(((*pair, depth), found[pair]) for pair in new)
-        for group in groups:
-            if len(group) == 1 or not self.options.text.document_weight:
-                yield [found[pair][:k] for pair in group]
-                continue
-            rankings = {pair: [((c.concept_id,), c.score) for c in found[pair]] for pair in group}
-            settled = {
-                pair
-                for pair in group
-                if found[pair] and self.normalize(found[pair][0].matched_name) == pair[0]
-            }
-            agreed = agreement.agreed(rankings, settled, self.options.text.document_weight, k)
-            yield [_rescored(found[pair], *agreed[pair]) for pair in group]
-
-    def _distinct(self, groups: Sequence[Asked], k: int, least: int) -> tuple[Asked, int]:
-        """The names that are asked for, each once, and how many candidates: more than k where names of a document order them anew."""
-        together = self.options.text.document_weight and any(len(group) > 1 for group in groups)
-        return list(dict.fromkeys(itertools.chain.from_iterable(groups))), max(
-            k, least
-        ) if together else k
-
-    def _candidates(self, ranked: Ranked) -> tuple[Candidate, ...]:
-        ids, names, preferred = (
-            self.dictionary.ids,
-            self.dictionary.names,
-            self.dictionary.preferred_name,
-        )
-        columns = [
-            [None if v is None else round(v, 6) for v in _list(part, ranked)]
-            for part in (ranked.scores, ranked.sparse, ranked.dense)
-        ]
-        rows = zip(
-            ranked.concepts.tolist(), ranked.entries.tolist(), *columns, strict=True
-        )  # float32 holds no more digits
-        return tuple(
-            Candidate(ids[c], preferred(c), names[entry], *scores) for c, entry, *scores in rows
-        )
+        return agreement.rank(self._cached, groups, unit, self.options.text.document_weight)
 
     def save(self, folder: files.Pathlike) -> None:
         """Write the model folder; one that stood there is replaced at the end."""
@@ -447,9 +436,7 @@ class Linker:
         with persistence.saving(folder, "model", config) as aside:
             (aside / "dictionary").mkdir()
             self.dictionary.write(aside / "dictionary")
-            self.generator.save(aside)
-            if self.reranker:
-                self.reranker.save(aside / _RERANK)
+            self.ranker.save(aside)
             persistence.save_json(
                 aside / "seen.json",
                 {"mentions": sorted(self.seen.mentions), "concepts": sorted(self.seen.concepts)},
@@ -469,10 +456,11 @@ class Linker:
 
     @classmethod
     def load(cls, folder: files.Pathlike) -> Linker:
-        """Load a model folder; its arrays are memory-mapped, but for vectors in half precision.
+        """Load a model folder; its arrays are memory-mapped.
 
         Raises:
-            LinkerError: the folder is no model, of another version, or a file of it is missing or changed.
+            LinkerError: the folder is no model, of another version, or a file of it is missing or
+                changed.
         """
         return persistence.load(folder, "model", cls._read)
 
@@ -481,39 +469,29 @@ class Linker:
         try:
             dictionary = Dictionary.open(path / "dictionary")
             kind = registry.load(config["encoder"])
-            generator: Generator
+            ranker: Ranker
             if issubclass(kind, SparseEncoder):
-                generator = SparseGenerator.load(path, dictionary, kind)
+                ranker = SparseGenerator.load(path, dictionary, kind)
             else:
-                generator = HybridGenerator.load(path, dictionary, TfidfEncoder, kind)
+                ranker = HybridGenerator.load(path, dictionary, TfidfEncoder, kind)
             history = (
                 [json.loads(line) for line in (path / _HISTORY).read_text("utf-8").splitlines()]
                 if (path / _HISTORY).exists()
                 else []
             )
             seen = persistence.load_json(path / "seen.json")
-            options = changed(LinkerOptions(), config["options"])
+            options = restored(config["options"], config["encoder"])
             known = Seen(frozenset(seen["mentions"]), frozenset(seen["concepts"]))
-            reranker = None
-            if options.rerank.epochs and isinstance(generator, HybridGenerator):
+            if options.rerank.epochs and isinstance(ranker, HybridGenerator):
                 from linker.ranker.rerank import Reranker
 
-                reranker = Reranker.load(path / _RERANK, generator, dictionary, options.rerank)
+                ranker = Reranker.load(path, ranker, dictionary, options.rerank)
             corrections = persistence.load_json(path / "spelling.json")
             if not isinstance(corrections, dict) or not all(
                 isinstance(text, str) for pair in corrections.items() for text in pair
             ):
                 raise ValueError("spelling.json holds no texts")
-            return cls(
-                dictionary,
-                generator,
-                options,
-                known,
-                corrections,
-                config["encoder"],
-                history,
-                reranker,
-            )
+            return cls(dictionary, ranker, options, known, corrections, config["encoder"], history)
         except (
             ArithmeticError,
             AttributeError,
@@ -524,7 +502,8 @@ class Linker:
         ) as error:
             # as its maker wrote it, and no model of ours
             raise LinkerError(
-                f"{path}: is not a model that linker wrote ({type(error).__name__}: {error}); train again"
+                f"{path}: is not a model that linker wrote "
+                f"({type(error).__name__}: {error}); train again"
             ) from None
 
     def describe_dictionary(self) -> dict[str, object]:
@@ -537,98 +516,37 @@ class Linker:
         }
 
 
-def _part(
-    text: str,
-    expanded: str | None,
-    spans: tuple[Span, ...],
-    candidates: tuple[Candidate, ...],
-    threshold: float | None,
-) -> Part:
-    if threshold is not None:
-        candidates = tuple(c for c in candidates if c.score >= threshold)
-    return Part(text, expanded, spans, candidates, nil=not candidates)
+def _strict_ranks(dev: Iterable[Mention | Document], linker: Linker, k: int) -> list[int]:
+    """The least k at which each annotated mention is right by the protocol `strict`; 0: never."""
+    ranks = []
+    for prediction in linker.link(dev, k=k):
+        if (gold := prediction.mention.gold) is not None:
+            ids = [
+                [candidate.concept_id for candidate in part.candidates] for part in prediction.parts
+            ]
+            ranks.append(matching.strict_rank(ids, gold, linker.dictionary.resolve) or 0)
+    return ranks
 
 
-def _rescored(
-    candidates: Sequence[Candidate], order: NDArray[np.int64], scores: NDArray[np.float64]
-) -> tuple[Candidate, ...]:
-    pairs = zip(order.tolist(), scores.tolist(), strict=True)
-    return tuple(dataclasses.replace(candidates[i], score=round(score, 6)) for i, score in pairs)
+def _validation(dev: Sequence[Mention | Document]) -> Validate | None:
+    """Give what measures a linker on development mentions; None where there are none."""
+
+    def validate(linker: Linker) -> Mapping[str, float]:
+        ranks = _strict_ranks(dev, linker, 20)
+        names = {"dev_acc1": 1, "dev_acc5": 5, "candidate_recall": 20}
+        return {name: round(float(np.mean(metrics.hits(ranks, k))), 5) for name, k in names.items()}
+
+    return validate if dev else None
 
 
-def normal_form(options: LinkerOptions, corrections: Mapping[str, str]) -> Callable[[str], str]:
-    """What gives the form by which a linker with these options and corrections looks a name up."""
-    return partial(_normal_form, options=options, corrections=_normalized(corrections, options))
+def _first_is_right(dev: Iterable[Mention | Document], linker: Linker) -> NDArray[np.bool_]:
+    """Which development mentions have the right concept first."""
+    return np.array([rank == 1 for rank in _strict_ranks(dev, linker, 1)], bool)
 
 
-def _normalized(corrections: Mapping[str, str], options: LinkerOptions) -> dict[str, str]:
-    return {
-        normalize(a, options.normalize): normalize(b, options.normalize)
-        for a, b in corrections.items()
-    }
-
-
-def _normal_form(text: str, options: LinkerOptions, corrections: Mapping[str, str]) -> str:
-    """The one form of a name for index and query."""
-    text = normalize(text, options.normalize)
-    return spelling.correct(text, corrections) if corrections else text
-
-
-def _data(
-    dictionary: Dictionary,
-    mentions: Iterable[Mention | Document],
-    options: LinkerOptions,
-    extend: bool,
-    corrections: Mapping[str, str],
-    kind: Any,
-) -> supervision.Data:
-    """The names of a dictionary and of annotated mentions, with a sparse encoder that is fitted to them: `kind` where it is one."""
-    known, form = (
-        list(supervision.collect(mentions, options)),
-        partial(_normal_form, options=options, corrections=corrections),
-    )
-    extended = (
-        dictionary.add([(one.name, one.ids) for one in known if one.name], form)
-        if extend
-        else dictionary
-    )
-    table = _table(dictionary, form)
-    sparse = (kind if issubclass(kind, SparseEncoder) else TfidfEncoder)(options.sparse)
-    sparse.fit([text for text in table.texts if text])  # as BioSyn: without the mentions
-    indexed = SparseGenerator.index(
-        table if extended is dictionary else _table(extended, form), extended, sparse
-    )
-    return supervision.Data(dictionary, extended, indexed, known, form)
-
-
-def _seen(data: supervision.Data) -> Seen:
+def _seen(data: TrainingData) -> Seen:
+    ids = {identifier for mention in data.mentions for identifier in mention.ids}
     return Seen(
-        frozenset(data.normalize(one.mention.text) for one in data.known),
-        frozenset(c for one in data.known for i in one.ids for c in data.dictionary.resolve(i)),
+        frozenset(data.normalize(mention.mention.text) for mention in data.mentions),
+        frozenset(current for identifier in ids for current in data.dictionary.resolve(identifier)),
     )
-
-
-def _table(dictionary: Dictionary, form: Callable[[str], str]) -> NameTable:
-    table = dictionary.table(form)
-    if not len(table.concepts):
-        raise LinkerError(
-            "no name of the dictionary is left once normalised; check normalize.punctuation and the dictionary"
-        )
-    return table
-
-
-def _list(scores: Any, ranked: Ranked) -> list[Any]:
-    return [None] * len(ranked.scores) if scores is None else list(scores.tolist())
-
-
-def _batches(groups: Iterable[Group], mentions: int) -> Iterator[list[Group]]:
-    """Groups that hold at least so many mentions together."""
-    batch, size = [], 0
-    for group in groups:
-        batch.append(group)
-        size += max(1, len(group[1]))  # documents without mentions take memory too
-        if size >= mentions:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch

@@ -1,7 +1,8 @@
-"""The one rule for "is this candidate right for this mention?". Training, evaluation and benchmarks all ask here.
+"""The one rule for whether a candidate is right for a mention.
 
-An annotated id is right as it is written, and through `resolve`, by any of the current ids that it stands for (what an alternative or
-obsolete id was mapped to).
+Training, evaluation and benchmarks use it. A candidate is right where its id is an annotated one, or
+one of the current ids that an annotated one stands for, which the caller's `resolve` gives for
+alternative and obsolete ids.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from linker.types import Gold, GoldGroup
 
-Resolve = Callable[[str], frozenset[str]]
+Resolve = Callable[[str], frozenset[str]]  # the current ids that an id stands for
 SYNONYM, HYPERNYM = 2, 1  # relevance of a name; 0 for neither
 
 
@@ -30,12 +31,15 @@ def _meanings(identifier: str, resolve: Resolve) -> frozenset[str]:
 def relevance(
     ids: Collection[str], right: AbstractSet[str], hypernyms: AbstractSet[str] = frozenset()
 ) -> int:
-    """Judge a name by the ids of its concepts (BCNH, section 2.2): 2 where any is right, else 1 where any is a hypernym, else 0.
+    """The relevance of a name for a mention (BCNH, section 2.2).
 
     Args:
         ids: the ids of the name's concepts.
         right: the ids that are right (see `accepted`).
         hypernyms: the ids of the concepts above them.
+
+    Returns:
+        2 where any of the ids is right, else 1 where any is a hypernym, else 0.
     """
     if not right.isdisjoint(ids):
         return SYNONYM
@@ -45,14 +49,17 @@ def relevance(
 def biosyn_rank(
     parts: Sequence[Sequence[Collection[str]]], gold: Gold, resolve: Resolve
 ) -> int | None:
-    """The least k at which a mention is right by the published rule: each part has a name among its first k that shares an id.
+    """The minimum k at which a mention is right by the rule of BioSyn.
+
+    The mention is right at k where each part has, among its first k names, one with a right id.
 
     Args:
         parts: for each part its ranked names, each as the ids of the name's concepts.
         gold: the annotated ids; any of them counts for any part.
+        resolve: the current ids that an annotated id stands for.
 
     Returns:
-        The 1-based rank, or None where a part never hits.
+        The rank from 1, or None where a part has no right name.
     """
     right = accepted(gold, resolve)
     ranks = [
@@ -63,22 +70,25 @@ def biosyn_rank(
 
 
 def strict_rank(parts: Sequence[Sequence[str]], gold: Gold, resolve: Resolve) -> int | None:
-    """The least k at which a mention is right as deployed (protocol `strict`).
+    """The minimum k at which a mention is right as a user sees it (protocol `strict`).
 
-    A composite (several groups) needs as many parts and a one-to-one matching that puts each group into its part's first k. A group
-    of the kind `all_of` needs all its ids within one part's first k, or one-to-one over as many parts. A mention without a concept
-    is right, at 1, only when nothing is returned.
+    A composite mention (several groups) needs as many parts as groups, each group matched with a
+    part of its own that has it among its first k concepts. An `all_of` group needs all its ids
+    among the first k of one part, or each among those of a part of its own. A mention without a
+    concept is right, at 1, only when nothing is returned.
 
     Args:
         parts: for each part the ranked concept ids.
         gold: the annotated groups.
+        resolve: the current ids that an annotated id stands for.
+
+    Returns:
+        The rank from 1, or None where the mention is wrong at any k.
     """
     if not gold:
         return None if any(parts) else 1
     if len(gold) > 1:
-        return _one_to_one(
-            [[_group_rank(part, group, resolve) for group in gold] for part in parts]
-        )
+        return _one_to_one([[_group_rank(part, one, resolve) for one in gold] for part in parts])
     group = gold[0]
     if group.operator == "one_of":
         return (_group_rank(parts[0], group, resolve) or None) if len(parts) == 1 else None
@@ -90,7 +100,7 @@ def strict_rank(parts: Sequence[Sequence[str]], gold: Gold, resolve: Resolve) ->
 
 
 def _group_rank(part: Sequence[str], group: GoldGroup, resolve: Resolve) -> int:
-    """The least k at which a part's first k concepts satisfy a group; 0 for never."""
+    """The minimum k at which a part's first k concepts satisfy a group; 0 for never."""
     ranks = [_first(part, _meanings(i, resolve)) for i in group.ids]
     if group.operator == "all_of":
         return max(ranks) if all(ranks) else 0
@@ -103,7 +113,14 @@ def _first(part: Sequence[str], ids: frozenset[str]) -> int:
 
 
 def _one_to_one(ranks: Sequence[Sequence[int]]) -> int | None:
-    """The least k for which a square table of ranks (0: never) has a perfect matching of cells that are at most k."""
+    """The minimum k at which parts and groups can be matched one to one.
+
+    Args:
+        ranks: for each part the rank at which it satisfies each group; 0 for never.
+
+    Returns:
+        None where there are not as many parts as groups, or no k is enough.
+    """
     if any(len(row) != len(ranks) for row in ranks):
         return None
     for k in sorted({rank for row in ranks for rank in row if rank}):

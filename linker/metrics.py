@@ -1,4 +1,4 @@
-"""Metrics as pure functions of ranks: one value per mention; means and their intervals are taken by three functions at the end."""
+"""Metrics as pure functions of ranks, one value per mention; at the end, means with intervals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linker.errors import LinkerError
 
-_CELLS = 500_000  # mentions x draws that are held at once, 4 MB
+_CELLS = 500_000  # mentions x samples that are held at once; 4 MB an array
 
 Values = NDArray[np.float64]
 
@@ -28,47 +28,73 @@ def hits(ranks: ArrayLike, k: int) -> Values:
 def reciprocal_ranks(ranks: ArrayLike) -> Values:
     """1 / rank of each mention, 0 where no candidate is right; the mean is MRR."""
     ranks = np.asarray(ranks, np.float64)
-    found = ranks > 0
-    values: Values = found / np.where(found, ranks, 1.0)
+    is_ranked = ranks > 0
+    values: Values = is_ranked / np.where(is_ranked, ranks, 1.0)
     return values
 
 
 def average_precisions(ranks: Sequence[NDArray[np.int64]]) -> Values:
-    """Average precision of each query, `mean_i i / rank_i`, from the rising ranks of all that is right; the mean is mAP."""
-    return np.array([(np.arange(1, len(own) + 1) / own).mean() for own in ranks], np.float64)
+    """Average precision of each query, `mean_i i / rank_i`; the mean is mAP.
+
+    Args:
+        ranks: for each query, the rising 1-based ranks of all right answers.
+    """
+    return np.array([(np.arange(1, len(of_one) + 1) / of_one).mean() for of_one in ranks], float)
 
 
 def coverage(ranks: Sequence[NDArray[np.int64]], k: int) -> Values:
-    """The share of what is right that is among the first k, for each query (Phan et al. 2019, section 4.1)."""
-    return np.array([(own <= k).mean() for own in ranks], np.float64)
+    """The share of the right answers that is among the first k (Phan et al. 2019, section 4.1).
+
+    Args:
+        ranks: for each query, the 1-based ranks of all right answers.
+        k: how many answers are looked at.
+    """
+    return np.array([(of_one <= k).mean() for of_one in ranks], float)
 
 
 def mean_interval(
     values: ArrayLike, *, samples: int = 2000, level: float = 0.95, seed: int = 0
 ) -> tuple[float, float, float]:
-    """The mean of per-mention values and its percentile bootstrap interval, mentions drawn with replacement.
+    """The mean of per-mention values and its percentile bootstrap interval.
+
+    Args:
+        values: (mentions,) one value per mention.
+        samples: how often as many mentions are sampled with replacement.
+        level: the share of the samples' means that the interval holds.
+        seed: of the sampling.
 
     Returns:
         (mean, lower, upper); all NaN without values.
     """
     values = np.asarray(values, np.float64)
-    if not len(values):
-        return (float("nan"),) * 3
-    generator = np.random.default_rng(seed)
-    means = [
-        values[generator.integers(len(values), size=len(values))].mean() for _ in range(samples)
-    ]
-    lower, upper = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return float(values.mean()), float(lower), float(upper)
+    if len(values) < 2:
+        return (float(values[0]) if len(values) else float("nan"),) * 3
+    from scipy import stats  # takes a second to import
+
+    interval = stats.bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=samples,
+        batch=max(1, _CELLS // len(values)),
+        confidence_level=level,
+        method="percentile",
+        random_state=np.random.default_rng(seed),
+    ).confidence_interval
+    return float(values.mean()), float(interval.low), float(interval.high)
 
 
 def run_interval(
-    values: ArrayLike, *, draws: int = 10_000, level: float = 0.95, seed: int = 0
+    values: ArrayLike, *, samples: int = 10_000, level: float = 0.95, seed: int = 0
 ) -> tuple[float, float, float]:
-    """The mean over runs and mentions and its percentile bootstrap interval, both drawn with replacement.
+    """The mean over runs and mentions and its percentile bootstrap interval.
+
+    Runs and mentions are both sampled with replacement, which `scipy.stats.bootstrap` cannot do.
 
     Args:
         values: (runs, mentions) one value per mention of each training run.
+        samples: how often they are sampled.
+        level: the share of the samples' means that the interval holds.
+        seed: of the sampling.
 
     Returns:
         (mean, lower, upper); all NaN without values.
@@ -76,35 +102,40 @@ def run_interval(
     runs = _runs(values)
     if not runs.size:
         return (float("nan"),) * 3
-    lower, upper = _bounds(_drawn_means([runs], draws, seed)[0], level)
+    lower, upper = _bounds(_sampled_means([runs], samples, seed)[0], level)
     return float(runs.mean()), lower, upper
 
 
 def paired_difference(
-    a: ArrayLike, b: ArrayLike, *, draws: int = 10_000, level: float = 0.95, seed: int = 0
+    a: ArrayLike, b: ArrayLike, *, samples: int = 10_000, level: float = 0.95, seed: int = 0
 ) -> tuple[float, float, float]:
     """The difference of two systems' means and its percentile bootstrap interval.
 
-    A draw takes the same mentions for both systems, and of each system's runs its own, all with replacement.
+    A sample has the same mentions for both systems, and for each its own of its runs, all with
+    replacement.
 
     Args:
         a: (runs of a, mentions) one value per mention of each training run.
         b: (runs of b, mentions) the same of the other system, mentions in the same order.
+        samples: how often runs and mentions are sampled.
+        level: the share of the samples' differences that the interval holds.
+        seed: of the sampling.
 
     Returns:
         (mean of a - mean of b, lower, upper); all NaN without values.
 
     Raises:
-        LinkerError: the systems differ in the number of mentions, or a table has not two dimensions.
+        LinkerError: the numbers of mentions differ, or `a` or `b` has not two dimensions.
     """
     first, second = _runs(a), _runs(b)
     if first.shape[1] != second.shape[1]:
         raise LinkerError(
-            f"the systems were judged on {first.shape[1]} and {second.shape[1]} mentions; expected: on the same ones"
+            f"the systems were judged on {first.shape[1]} and {second.shape[1]} mentions; "
+            "expected: on the same ones"
         )
     if not first.size or not second.size:
         return (float("nan"),) * 3
-    of_a, of_b = _drawn_means([first, second], draws, seed)
+    of_a, of_b = _sampled_means([first, second], samples, seed)
     lower, upper = _bounds(of_a - of_b, level)
     return float(first.mean() - second.mean()), lower, upper
 
@@ -119,16 +150,17 @@ def _runs(values: ArrayLike) -> Values:
     return runs
 
 
-def _drawn_means(systems: Sequence[Values], draws: int, seed: int) -> Values:
-    """Bootstrap means (systems, draws): the mentions of a draw are the same for all systems, the runs each system's own.
+def _sampled_means(systems: Sequence[Values], samples: int, seed: int) -> Values:
+    """Bootstrap means (systems, samples), with the same mentions for all systems in a sample.
 
-    A draw is how often each mention and each run came, so that its mean is a product of matrices.
+    A sample says how often each mention and each run came, so that its mean is a product of
+    matrices.
     """
     generator = np.random.default_rng(seed)
     mentions = systems[0].shape[1]
     step = max(1, _CELLS // mentions)
     blocks = []
-    for size in (min(step, draws - at) for at in range(0, draws, step)):
+    for size in (min(step, samples - at) for at in range(0, samples, step)):
         times = _times(generator, mentions, size)
         blocks.append(
             [(_times(generator, len(runs), size) * (times @ runs.T)).sum(1) for runs in systems]
@@ -137,18 +169,15 @@ def _drawn_means(systems: Sequence[Values], draws: int, seed: int) -> Values:
     return means
 
 
-def _times(generator: np.random.Generator, things: int, draws: int) -> Values:
-    """How often each of some things came when as many were drawn with replacement: (draws, things)."""
-    drawn = generator.integers(things, size=(draws, things)) + things * np.arange(draws)[:, None]
-    times: Values = (
-        np.bincount(drawn.ravel(), minlength=draws * things)
-        .reshape(draws, things)
-        .astype(np.float64)
-    )
+def _times(generator: np.random.Generator, items: int, samples: int) -> Values:
+    """Sample as many items as there are, with replacement: how often each came (samples, items)."""
+    sampled = generator.integers(items, size=(samples, items)) + items * np.arange(samples)[:, None]
+    counts = np.bincount(sampled.ravel(), minlength=samples * items)
+    times: Values = counts.reshape(samples, items).astype(np.float64)
     return times
 
 
-def _bounds(drawn: Values, level: float) -> tuple[float, float]:
-    """The interval that holds the share `level` of the drawn values, as much left out below as above."""
-    lower, upper = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+def _bounds(values: Values, level: float) -> tuple[float, float]:
+    """The interval that holds the share `level` of values, with as many below it as above."""
+    lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(lower), float(upper)

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, get_type_hints
+from dataclasses import field
+from typing import Annotated, Any, ClassVar, Literal
 
-from linker.encoders.options import (
-    BneOptions,
-    DanOptions,
-    FewShotOptions,
-    TransformerOptions,
-    WordsOptions,
-)
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from linker import registry
+from linker.encoders.base import Changes, SparseEncoder, merged
 from linker.encoders.tfidf import TfidfOptions
+from linker.encoders.word_training import WordsOptions
 from linker.errors import LinkerError, shorten
-from linker.ranges import (
+from linker.fields import (
     BatchSize,
     Count,
     Decay,
     Epochs,
     LearningRate,
-    Range,
+    OptionGroup,
     Share,
     Temperature,
     Weight,
-    check,
-    choices,
+    replaced,
 )
 from linker.ranker.options import RerankOptions, TrainingOptions
 from linker.text.mentions import TextOptions
@@ -36,325 +35,329 @@ from linker.text.normalize import NormalizeOptions
 
 
 @dataclass(frozen=True, slots=True)
-class AlignOptions:
-    """Self-alignment: synonyms of the dictionary are drawn together before the list-wise phase (after SapBERT, Liu et al. 2021)."""
+class AlignOptions(OptionGroup):
+    """Self-alignment before the list-wise phase (after SapBERT, Liu et al. 2021).
 
-    epochs: Epochs = (
-        1  # passes over the synonyms, of which each is paired once; 0 leaves the phase out
-    )
-    batch_size: Annotated[int, Range(2, 65_536)] = (
-        128  # pairs; the other pairs of a batch are the negatives
-    )
-    learning_rate: LearningRate = 2e-5
+    It moves the vectors of a concept's synonyms towards each other.
+    """
+
+    group: ClassVar[str] = "align"
+
+    # passes over the synonyms, of which each is paired once; 0 leaves the phase out
+    epochs: Epochs = 1
+    # pairs; the other pairs of a batch are the negatives
+    batch_size: Annotated[int, Field(ge=2, le=65_536)] = 128
+    learning_rate: LearningRate = 2e-5  # at its highest
     temperature: Temperature = 0.05  # of InfoNCE: cosines are divided by it
     hard_negatives: bool = True  # pairs with similar vectors share a batch
-    warmup: Share = (
-        0.05  # share of the steps with a rising learning rate; it falls linearly afterwards
-    )
-
-    def __post_init__(self) -> None:
-        check("align", self)
+    # share of the steps with a rising learning rate; it falls linearly afterwards
+    warmup: Share = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class GroundOptions:
-    """Grounding of a name encoder: names of a class drawn together, and held to the vectors they started from.
+class GroundOptions(OptionGroup):
+    """Grounding of a name encoder: names of a class are moved towards each other.
 
-    The losses of the DAN (Fivez et al. 2021a, eq. 3-5), the higher-level DAN (2021b, eq. 2-6), the few-shot encoder (2021c, eq. 2-4) and
-    BNE (Phan et al. 2019, eq. 3-6). f is the encoder, u_n the pretrained vector of a name, u_c the mean of those of its class.
+    Other losses anchor each name to the vectors that it started from. The losses are those of the
+    DAN (Fivez et al. 2021a, eq. 3-5), the higher-level DAN (2021b, eq. 2-6), the few-shot encoder
+    (2021c, eq. 2-4) and BNE (Phan et al. 2019, eq. 3-6). f is the encoder, u_n the pretrained
+    vector of a name, u_c the mean of those of its class.
     """
 
-    classes: Literal["concepts", "level", "parts"] = (
-        "concepts"  # what names are drawn together by: see `level` and `parts`
-    )
-    level: Annotated[int, Range(1, 100)] = (
-        4  # level: concepts so many steps below the root, by the longest way; names below are trained on
-    )
-    parts: Annotated[int, Range(2, 1_000_000_000)] = (
-        21  # parts: the largest children of the root, at most so many
-    )
-    root: str = (
-        ""  # id of the concept that levels and parts are below; empty: the root of the hierarchy
-    )
-    shots: Count = (
-        0  # names of each class that are trained on, and as many others that are judged by; 0: all
-    )
-    loss: Literal["contrast", "triplet", "logistic"] = (
-        "contrast"  # L_syn: InfoNCE in a batch, Fivez's triplets, or BNE's pairs
-    )
-    temperature: Temperature = (
-        0.05  # contrast and logistic: dot products (contrast: cosines) are divided by it; 1 in BNE
-    )
+    group: ClassVar[str] = "ground"
+    renamed: ClassVar[Mapping[str, str]] = {"stop_by": "monitor"}
+
+    # what a class is: a concept, or what `level` and `parts` say
+    classes: Literal["concepts", "level", "parts"] = "concepts"
+    # level: concepts so many steps below the root, by the longest way; names below are trained on
+    level: Annotated[int, Field(ge=1, le=100)] = 4
+    # parts: the largest children of the root, at most so many
+    parts: Annotated[int, Field(ge=2, le=1_000_000_000)] = 21
+    # id of the concept that levels and parts are below; empty: the root of the hierarchy
+    root: str = ""
+    # names of each class that are trained on, and as many others to validate on; 0: all
+    shots: Count = 0
+    # L_syn: InfoNCE in a batch, Fivez's triplets, or BNE's pairs
+    loss: Literal["contrast", "triplet", "logistic"] = "contrast"
+    # contrast and logistic: dot products (contrast: cosines) are divided by it; 1 in BNE
+    temperature: Temperature = 0.05
     epochs: Epochs = 6  # passes over the names, at most; 0 leaves the phase out
-    patience: Count = 2  # epochs without a better one before it stops; 1 in 2021a, 10 in 2021b and c; 0 never stops
-    stop_by: Literal["map", "loss"] = (
-        "map"  # what the best epoch is told by: mAP of held-out names, or the loss on them
-    )
-    held_out: Count = 1000  # names, of as many classes where there are, that are not trained on but judged by; fewer of few names; 0: none
-    triplets: Annotated[int, Range(0, 1000)] = (
-        2  # of each name in an epoch, or pairs; 0: one for each other name of its class, as in 2021a
-    )
-    negatives: Annotated[int, Range(1, 1_000_000_000)] = (
-        200  # nearest names, those of other classes among which one is drawn from
-    )
-    pool: Count = 10_000  # names, drawn anew each epoch, that negatives come from, the nearest in proportion; 0: all, as in the papers
-    weighting: Literal["inverse", "wu"] = (
-        "inverse"  # how likely: 1 / (1 - cosine) (published code), or 1 / density (Wu et al. 2017)
-    )
-    margin: Annotated[float, Range(0, 2)] = (
-        0.1  # by which the cosine distance of a negative must exceed that of a positive
-    )
-    synonym_dropout: Annotated[float, Range(0, 0.999)] = (
-        0.5  # share of a class's names that its prototype leaves out in a step
-    )
+    # epochs without a better one before it stops; 1 in 2021a, 10 in 2021b and c; 0 never stops
+    patience: Count = 2
+    # what chooses the best epoch: mAP of held-out names, or the loss on them
+    monitor: Literal["map", "loss"] = "map"
+    # names to validate on, of as many classes where there are, that are not trained on; fewer of
+    # few names; 0: none
+    held_out: Count = 1000
+    # of each name in an epoch, or pairs; 0: one for each other name of its class, as in 2021a
+    triplets: Annotated[int, Field(ge=0, le=1000)] = 2
+    # nearest names of other classes, among which one is sampled
+    negatives: Annotated[int, Field(ge=1, le=1_000_000_000)] = 200
+    # names, sampled anew each epoch, that negatives come from, the nearest in proportion; 0: all,
+    # as in the papers
+    pool: Count = 10_000
+    # how likely a negative is: 1 / (1 - cosine) (published code), or 1 / density (Wu et al. 2017)
+    weighting: Literal["inverse", "wu"] = "inverse"
+    # by which the cosine distance of a negative must exceed that of a positive
+    margin: Annotated[float, Field(ge=0, le=2)] = 0.1
+    # share of a class's names that its prototype leaves out in a step
+    synonym_dropout: Annotated[float, Field(ge=0, le=0.999)] = 0.5
     prototype_names: Count = 4  # of a class in a step, at most; 0: no limit, as in the paper
-    target: Literal["projected", "plain"] = (
-        "projected"  # what a prototype is drawn to: CCA(u_c) (paper), or u_c (published code)
-    )
+    # what a prototype is moved to: CCA(u_c) (paper), or u_c (published code)
+    target: Literal["projected", "plain"] = "projected"
     triplet_weight: Weight = 1.0  # of L_syn
-    prototype_weight: Weight = 5.0  # of L_proto, the mean f of a class's names to its target; 1 in 2021a, whose L_syn is smaller
+    # of L_proto, the mean f of a class's names to its target; 1 in 2021a, whose L_syn is smaller
+    prototype_weight: Weight = 5.0
     context_weight: Weight = 0.0  # of L_cont or L_ctx, f(n) to u_n; 1 in 2021b and BNE
     concept_weight: Weight = 0.0  # of L_def, f(n) to u_c; 1 in BNE
-    between_weight: Weight = (
-        0.0  # of L_ground, f(n) to half way between u_c and u_n, of length 1; 1 in 2021b and c
-    )
+    # of L_ground, f(n) to half way between u_c and u_n, of length 1; 1 in 2021b and c
+    between_weight: Weight = 0.0
     weight_decay: Decay = 0.0  # as L2 in the gradient; 0 in the papers
     batch_size: BatchSize = 256  # triplets or pairs; 64 in 2021a, 2021b and BNE, 16 in 2021c
     learning_rate: LearningRate = 3e-3  # 1e-3 in the papers
     clip: Weight = 0.0  # largest norm of the gradient; 0: no clipping; 5 in BNE
-    warmup: Share = 0.05  # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant, as in the papers
+    # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant,
+    # as in the papers
+    warmup: Share = 0.05
 
     def __post_init__(self) -> None:
-        check("ground", self)
         if self.batch_size < 2 and self.loss != "triplet":
             raise LinkerError(f"ground.batch_size is {self.batch_size}; expected: 2 or more")
         if self.classes != "concepts" and not (self.triplets or self.shots):
             raise LinkerError(
-                "ground.triplets is 0, all pairs, which are too many of large classes; expected: 1 or more, or ground.shots"
+                "ground.triplets is 0, all pairs, which are too many of large classes; "
+                "expected: 1 or more, or ground.shots"
             )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class LinkerOptions:
-    """All choices of a linker; `--set group.field=value` and `--config` address them by these names."""
+    """All choices of a linker; `--set group.field=value` and `--config` use these names."""
 
     normalize: NormalizeOptions = field(default_factory=NormalizeOptions)
     text: TextOptions = field(default_factory=TextOptions)
     sparse: TfidfOptions = field(default_factory=TfidfOptions)
-    transformer: TransformerOptions = field(default_factory=TransformerOptions)
+    encoder: Any = (
+        None  # of the dense encoder, an instance of its `Options`; None where it has none
+    )
     words: WordsOptions = field(default_factory=WordsOptions)
-    dan: DanOptions = field(default_factory=DanOptions)
-    fewshot: FewShotOptions = field(default_factory=FewShotOptions)
-    bne: BneOptions = field(default_factory=BneOptions)
     align: AlignOptions = field(default_factory=AlignOptions)
     ground: GroundOptions = field(default_factory=GroundOptions)
     training: TrainingOptions = field(default_factory=TrainingOptions)
     rerank: RerankOptions = field(default_factory=RerankOptions)
 
 
-_KINDS = {int: "a whole number", float: "a number", str: "text"}
+_GROUPS = tuple(LinkerOptions.__dataclass_fields__)
 
-_BIOSYN = LinkerOptions(
-    NORMALIZE["biosyn"],
-    TextOptions(permuted=False, compounds=False, training_composites="join"),
-    TfidfOptions("char", 1, 2, sublinear=False),
-    TransformerOptions(pooling="cls", normalize=False),
-    align=AlignOptions(epochs=0),
-    training=TrainingOptions(
-        loss="marginal",
-        score_scale=1,
-        relevance_temperature=1,
-        epochs=10,
-        patience=0,
-        batch_size=16,
-        optimizer="adam",
-        learning_rate=1e-5,
-        weight_decay=0.01,
-        warmup=0,
-        clip=0,
-        precision="fp32",
-        frequency_weight=0,
-        keep_best=False,
-    ),
-)
-_BCNH = dataclasses.replace(
-    _BIOSYN.training, loss="listwise", hypernym_norm=True, batch_size=10, keep_unjudged=True
-)
+_BIOSYN: Changes = {
+    "normalize": dataclasses.asdict(NORMALIZE["biosyn"]),
+    "text": {"permuted": False, "compounds": False, "training_composites": "join"},
+    "sparse": {"analyzer": "char", "ngram_min": 1, "ngram_max": 2, "sublinear": False},
+    "transformer": {"pooling": "cls", "normalize": False},
+    "align": {"epochs": 0},
+    "training": {
+        "loss": "marginal",
+        "score_scale": 1,
+        "relevance_temperature": 1,
+        "epochs": 10,
+        "patience": 0,
+        "batch_size": 16,
+        "optimizer": "adam",
+        "learning_rate": 1e-5,
+        "weight_decay": 0.01,
+        "warmup": 0,
+        "clip": 0,
+        "precision": "fp32",
+        "frequency_weight": 0,
+        "keep_best": False,
+    },
+}
+_BCNH: Changes = {
+    "training": {"loss": "listwise", "hypernym_norm": True, "batch_size": 10, "keep_unjudged": True}
+}
 
-# What the papers on encoders made of words share: triplets of all names, Adam at a constant rate, no annotated mentions.
-_FIVEZ = dataclasses.replace(
-    LinkerOptions(),
-    words=WordsOptions(dim=300, max_n=6, buckets=200_000),
-    align=AlignOptions(epochs=0),
-    ground=GroundOptions(
-        loss="triplet",
-        epochs=100,
-        patience=1,
-        triplets=0,
-        pool=0,
-        prototype_names=0,
-        prototype_weight=1,
-        batch_size=64,
-        learning_rate=1e-3,
-        warmup=0,
-    ),
-    training=TrainingOptions(epochs=0),
-)
-_HIGHER = dataclasses.replace(
-    _FIVEZ.ground,
-    classes="level",
-    epochs=200,
-    patience=10,
-    triplets=1,
-    prototype_weight=0,
-    context_weight=1,
-    between_weight=1,
-)
-_SHOTS = dataclasses.replace(
-    _FIVEZ.ground,
-    classes="parts",
-    shots=15,
-    epochs=200,
-    patience=10,
-    stop_by="loss",
-    negatives=1000,
-    prototype_weight=0,
-    between_weight=1,
-    batch_size=16,
-)
-_BNE = GroundOptions(
-    loss="logistic",
-    temperature=1,
-    epochs=100,
-    triplets=1,
-    prototype_weight=0,
-    context_weight=1,
-    concept_weight=1,
-    batch_size=64,
-    learning_rate=1e-3,
-    clip=5,
-    warmup=0,
-)
-
-PRESETS: Mapping[str, LinkerOptions] = {
-    "default": LinkerOptions(),
+PRESETS: Mapping[str, Changes] = {
+    "default": {},
     "paper-biosyn": _BIOSYN,
-    "paper-bcnh": dataclasses.replace(_BIOSYN, training=_BCNH),
-    "paper-dan": dataclasses.replace(_FIVEZ, dan=DanOptions(hidden=38_400)),
-    "paper-dan-higher": dataclasses.replace(
-        _FIVEZ, dan=DanOptions(cca=False, hidden=76_800), ground=_HIGHER
-    ),
-    "paper-fewshot": dataclasses.replace(
-        _FIVEZ, fewshot=FewShotOptions(base="words", hidden=9600), ground=_SHOTS
-    ),
-    "paper-bne": dataclasses.replace(
-        _FIVEZ,
-        words=WordsOptions(subwords=False),
-        bne=BneOptions(hidden=200, dropout=0.5, normalize=False),
-        ground=_BNE,
-    ),
-    "paper-bne-words": dataclasses.replace(
-        _FIVEZ,
-        bne=BneOptions(characters=False, hidden=4800, dropout=0.5),
-        ground=dataclasses.replace(
-            _FIVEZ.ground, prototype_weight=0, context_weight=1, concept_weight=1
-        ),
-    ),
+    "paper-bcnh": merged(_BIOSYN, _BCNH),
 }
-
-# The defaults of encoders made of words. λ is large here, and would take long to grow; a word that one name has tells its concept from
-# all others, so that no word is too rare.
-_DAN = dataclasses.replace(
-    LinkerOptions(),
-    words=WordsOptions(min_count=1),
-    align=AlignOptions(epochs=0),
-    training=TrainingOptions(epochs=10, batch_size=64, learning_rate=1e-3, sparse_weight=8),
-)
-_HELD = dataclasses.replace(_DAN.ground, prototype_weight=0, context_weight=1, concept_weight=1)
-# A list tells the synonyms of a concept from all others, those of its own large class too.
-_LARGE = dataclasses.replace(
-    _DAN, training=dataclasses.replace(_DAN.training, dictionary_queries=0)
-)
-_OF_ENCODERS: Mapping[str, LinkerOptions] = {
-    "dan": _DAN,
-    "dan-higher": dataclasses.replace(
-        _LARGE,
-        ground=dataclasses.replace(
-            _HELD,
-            classes="level",
-            triplets=1,
-            epochs=30,
-            patience=10,
-            concept_weight=0,
-            between_weight=1,
-        ),
-    ),
-    "fewshot": dataclasses.replace(
-        _LARGE, ground=dataclasses.replace(_SHOTS, epochs=30, patience=5, batch_size=64)
-    ),
-    "bne": dataclasses.replace(_DAN, ground=dataclasses.replace(_HELD, epochs=8, clip=5)),
-    "bne-words": dataclasses.replace(
-        _DAN, bne=BneOptions(characters=False), ground=dataclasses.replace(_HELD, epochs=8, clip=5)
-    ),
-}
+"""The presets that any encoder may have, as what they change; encoders bring further ones."""
 
 
-def preset(name: str, encoder: str = "") -> LinkerOptions:
-    """The options of a preset; `default` means the defaults of the encoder.
+def presets() -> dict[str, str]:
+    """All presets, and the encoder that each is meant for; empty for `default`."""
+    table = registry.encoders()
+    owners = {
+        name: next((group for group in changes if group in table), "")
+        for name, changes in PRESETS.items()
+    }
+    for encoder in table:
+        with contextlib.suppress(LinkerError):  # what it needs is not installed
+            for name in getattr(registry.load(encoder), "presets", {}):
+                if name.startswith("paper-"):
+                    paper = name.removeprefix("paper-")
+                    owners.setdefault(name, paper if paper in table else encoder)
+    return owners
+
+
+def preset_encoder(name: str) -> str:
+    """The encoder that a preset is meant for; empty for `default`.
 
     Raises:
         LinkerError: there is no such preset.
     """
-    if name not in PRESETS:
-        raise LinkerError(f"there is no preset {name!r}; choose one of: {', '.join(PRESETS)}")
-    return _OF_ENCODERS.get(encoder, PRESETS[name]) if name == "default" else PRESETS[name]
+    encoder = name.removeprefix("paper-")
+    if encoder != name and encoder in registry.encoders():  # the other classes need no look
+        return encoder
+    if name == "default":
+        return ""
+    known = presets()
+    if name not in known:
+        raise LinkerError(f"there is no preset {name!r}; choose one of: {', '.join(known)}")
+    return known[name]
 
 
-def changed(options: LinkerOptions, values: Mapping[str, Mapping[str, Any]]) -> LinkerOptions:
+def preset(name: str, encoder: str = "") -> LinkerOptions:
+    """The options of a preset for an encoder.
+
+    Args:
+        name: of the preset; `default` means the defaults of the encoder.
+        encoder: its name in the registry; empty: the one that the preset is meant for.
+
+    Raises:
+        LinkerError: there is no such preset, it is for another encoder, or the encoder cannot be
+            loaded.
+    """
+    if not encoder and name in PRESETS:
+        encoder = _available(preset_encoder(name)) or "tfidf"
+    owner = "" if name in PRESETS else preset_encoder(name)
+    if encoder and owner and registry.options_group(encoder) != registry.options_group(owner):
+        raise LinkerError(f"the preset {name} is for the encoder {owner}, not {encoder}")
+    encoder = encoder or owner
+    kind = registry.load(encoder)
+    named = getattr(kind, "presets", {}).get(encoder if name == "default" else name)
+    changes = named.changes if named else PRESETS.get(name, {})
+    return changed(for_encoder(LinkerOptions(), kind), changes, encoder)
+
+
+def _available(encoder: str) -> str:
+    """The encoder, or nothing where what it needs is not installed."""
+    with contextlib.suppress(LinkerError):
+        registry.load(encoder)
+        return encoder
+    return ""
+
+
+def for_encoder(options: LinkerOptions, kind: Any) -> LinkerOptions:
+    """The options with those of an encoder of this class: its defaults where there are none.
+
+    Raises:
+        LinkerError: there are those of another class.
+    """
+    wanted = getattr(kind, "Options", None)
+    if wanted is None:
+        return dataclasses.replace(options, encoder=None)
+    if options.encoder is None:
+        return dataclasses.replace(options, encoder=wanted())
+    if not isinstance(options.encoder, wanted):
+        raise LinkerError(
+            f"the options of the encoder are {type(options.encoder).__name__}, "
+            f"and {kind.__name__} has {wanted.__name__}; start from its preset"
+        )
+    return options
+
+
+def changed(
+    options: LinkerOptions, values: Mapping[str, Mapping[str, Any]], encoder: str = ""
+) -> LinkerOptions:
     """Replace single options.
 
     Args:
         options: the options to start from.
-        values: group -> field -> value; a text is read as the field's type ("true", "3", "char_wb").
+        values: group -> field -> value; a text is read as the type of the field ("true", "3").
+            A group that is called as an encoder, or `encoder`, is that of the encoder's options;
+            those of other encoders are passed over.
+        encoder: the encoder that the options are for; empty: the one whose options are there, or
+            else the first one that a group is called as.
 
     Raises:
-        LinkerError: there is no such group or field, or the value does not fit; the message lists what there is.
+        LinkerError: there is no such group or field, or the value does not fit; the message lists
+            what there is.
     """
     for group, fields in values.items():
-        record = (
-            getattr(options, group, None) if group in LinkerOptions.__dataclass_fields__ else None
-        )
-        if record is None or not isinstance(fields, Mapping):
+        is_own = group in _GROUPS and group != "encoder"
+        if not isinstance(fields, Mapping) or not (
+            is_own or group == "encoder" or group in registry.encoders()
+        ):
             raise LinkerError(
-                f"there is no option group {shorten(str(group))!r}; choose one of: {', '.join(LinkerOptions.__dataclass_fields__)}"
+                f"there is no option group {shorten(str(group))!r}; "
+                f"choose one of: {', '.join(_GROUPS)}, or the name of an encoder"
             )
-        hints = get_type_hints(type(record))
-        if unknown := [name for name in fields if name not in hints]:
-            raise LinkerError(
-                f"there is no option {group}.{shorten(unknown[0])}; {group} has: {', '.join(hints)}"
-            )
-        read = {
-            name: _read(f"{group}.{name}", value, hints[name]) for name, value in fields.items()
-        }
-        options = dataclasses.replace(options, **{group: dataclasses.replace(record, **read)})
+        if is_own:
+            record = replaced(getattr(options, group), group, fields)
+            options = dataclasses.replace(options, **{group: record})
+        elif _is_of(group, options, encoder):
+            record = _encoder_options(group, options, encoder)
+            options = dataclasses.replace(options, encoder=replaced(record, group, fields))
     return options
 
 
-def _read(option: str, value: Any, kind: Any) -> Any:
-    """A value as the type of its field. Whether it is one that the field may have, its record checks."""
+def _is_of(group: str, options: LinkerOptions, encoder: str) -> bool:
+    """Tell whether a group, an encoder's, is that of the encoder that the options are for."""
+    if group == "encoder":
+        return True
+    if encoder:
+        return registry.options_group(group) == registry.options_group(encoder)
+    if options.encoder is None:
+        return True
     try:
-        text = str(value)
-    except ValueError:  # a hexadecimal number of more digits than Python writes in decimal
+        return getattr(registry.load(group), "Options", None) is type(options.encoder)
+    except LinkerError:  # what the other encoder needs is not installed
+        return False
+
+
+def _encoder_options(group: str, options: LinkerOptions, encoder: str) -> Any:
+    """The options of the encoder that are to be changed."""
+    name = encoder or ("" if group == "encoder" else group)
+    if options.encoder is not None:
+        return options.encoder
+    if not name:
         raise LinkerError(
-            f"{option} is a number of thousands of digits, which no option may be"
-        ) from None
-    some = choices(kind)
-    for choice in some:
-        if value == choice or text.lower() == str(choice).lower():
-            return choice
-    if some:
-        return value
-    try:
-        return kind(text)  # so that 2.5 is no whole number
-    except ValueError:
-        raise LinkerError(f"{option} is {shorten(repr(value))}; expected: {_KINDS[kind]}") from None
+            "the options encoder are of no encoder yet; call the group as the encoder, such as dan"
+        )
+    record = for_encoder(options, registry.load(name)).encoder
+    if record is None:
+        raise LinkerError(f"the encoder {name} has no options of its own")
+    return record
+
+
+def restored(values: Mapping[str, Any], encoder: str) -> LinkerOptions:
+    """The options of a saved model.
+
+    Args:
+        values: group -> field -> value, as `dataclasses.asdict` gave them. Earlier releases wrote a
+            group for each encoder.
+        encoder: of the model.
+    """
+    options = for_encoder(LinkerOptions(), registry.load(encoder))
+    current = {}
+    for group, fields in values.items():
+        former = getattr(getattr(options, group, None), "renamed", {})
+        if group != "encoder" or options.encoder is not None:
+            current[group] = {former.get(name, name): value for name, value in fields.items()}
+    return changed(options, current, encoder)
+
+
+def reads(group: str, encoder: str, options: LinkerOptions) -> bool:
+    """Tell whether anything reads a group of options where this encoder is trained."""
+    kind = registry.load(encoder)
+    is_dense = not issubclass(kind, SparseEncoder)
+    if group in ("align", "training", "rerank"):
+        return is_dense
+    if group == "ground":
+        return hasattr(kind, "prototypes")
+    if group == "words":
+        return bool(is_dense and kind.needs_words(options.encoder))
+    if group == "encoder" or group in registry.encoders():
+        return options.encoder is not None and _is_of(group, options, encoder)
+    return True

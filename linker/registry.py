@@ -1,4 +1,4 @@
-"""Names of plug-ins and where their classes are, imported on use. Entry points `linker.encoders` add third-party ones."""
+"""Encoders by name. A class is imported on use; entry points `linker.encoders` add further ones."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ ENCODERS = {
     "tfidf": "linker.encoders.tfidf:TfidfEncoder",
     "transformer": "linker.encoders.transformer:TransformerEncoder",
     "dan": "linker.encoders.dan:DanEncoder",
-    "dan-higher": "linker.encoders.dan:DanHigherEncoder",
+    "dan-higher": "linker.encoders.dan:DanEncoder",
     "fewshot": "linker.encoders.fewshot:FewShotEncoder",
     "bne": "linker.encoders.bne:BneEncoder",
-    "bne-words": "linker.encoders.bne:BneWordsEncoder",
+    "bne-words": "linker.encoders.bne:BneEncoder",
 }
 
 
@@ -27,11 +27,14 @@ def encoders() -> dict[str, str]:
         point.name: point.value
         for point in importlib.metadata.entry_points(group="linker.encoders")
     }
-    return others | ENCODERS
+    return ENCODERS | {name: place for name, place in others.items() if name not in ENCODERS}
 
 
 def best() -> tuple[str, str]:
-    """The encoder to take where none is asked for, of those that need neither a download nor an hour, and why (figures: docs/names.md)."""
+    """The encoder to take where none is asked for, and why.
+
+    It is the best of those that need neither a download nor an hour (figures: docs/names.md).
+    """
     missing = [
         package
         for package in ("torch", "accelerate", "gensim")
@@ -39,8 +42,10 @@ def best() -> tuple[str, str]:
     ]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
-        why = f"sparse; dan may be more accurate, but {' and '.join(missing)} {verb} not installed: {install_hint('dense')}"
-        return "tfidf", why
+        return "tfidf", (
+            f"sparse; dan may be more accurate, but {' and '.join(missing)} {verb} not installed: "
+            f"{install_hint('dense')}"
+        )
     return "dan", "needs no download; --encoder tfidf takes seconds"
 
 
@@ -67,3 +72,21 @@ def load(name: str) -> Any:
         raise LinkerError(
             f"encoder {name!r} needs {error.name}, which is not installed: {remedy}"
         ) from error
+
+
+def options_group(name: str) -> str:
+    """What the options of an encoder are called: the first name that its class has.
+
+    "dan-higher" is of the class of "dan", and so are its options. Nothing is imported.
+    """
+    table = encoders()
+    return next((first for first, place in table.items() if place == table.get(name)), name)
+
+
+def describe(name: str) -> str:
+    """One line on an encoder: of the preset of that name, or else of its class."""
+    kind = load(name)
+    presets = getattr(kind, "presets", {})
+    if name in presets:
+        return str(presets[name].description)
+    return (kind.__doc__ or "").strip().partition("\n")[0]

@@ -1,4 +1,7 @@
-"""The records that cross the edges of the package. On the hot path columns and arrays are used instead."""
+"""The records that readers make, linkers return and writers take.
+
+Inside the package, where speed matters, columns and arrays are used instead.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ Status = Literal["current", "obsolete", "merged"]
 Operator = Literal["one_of", "all_of"]
 NAME_KINDS: tuple[NameKind, ...] = get_args(NameKind)
 GAP = 1_000_000
-"""Characters of a document that may be missing between its passages: files drop chapters and tables, and a long book has so many."""
+"""Characters of a document that may be missing between its passages.
+
+Files leave out chapters and tables, and a long book has so many characters.
+"""
 Span = tuple[int, int]  # [start, end) in characters of the document's text
 
 
@@ -34,42 +40,40 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """A concept of one dictionary file. `names` holds all names, the preferred one first."""
+    """A concept as one dictionary file has it; also an obsolete or merged one (`status`)."""
 
     id: str  # CURIE
     name: str  # the preferred name
-    names: tuple[Name, ...] = ()
-    parents: tuple[str, ...] = ()
-    alt_ids: tuple[str, ...] = ()
+    names: tuple[Name, ...] = ()  # all names, the preferred one first
+    parents: tuple[str, ...] = ()  # ids
+    alt_ids: tuple[str, ...] = ()  # further ids of the same concept
     definition: str = ""
     types: tuple[str, ...] = ()  # semantic types: UMLS TUIs, CTD slim terms, OBO subsets
     namespace: str = ""  # prefix of the CURIE
     status: Status = "current"
-    replaced_by: tuple[str, ...] = ()
-    xrefs: tuple[str, ...] = ()
-    line: int | None = field(
-        default=None, compare=False
-    )  # where its record starts in the file, for messages
+    replaced_by: tuple[str, ...] = ()  # ids of the current concepts, where the status is another
+    xrefs: tuple[str, ...] = ()  # references to other vocabularies
+    line: int | None = field(default=None, compare=False)  # of its record in the file, from 1
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where concepts of a dictionary came from."""
+    """A file or folder that concepts of a dictionary were read from."""
 
     file: str  # name without its folder
-    format: str
+    format: str  # a name of `readers.dictionaries.FORMATS`
     namespace: str  # the most frequent CURIE prefix
     release: str  # as the file states it; empty where it does not
-    sha256: str
-    concepts: int
+    sha256: str  # checksum of the file, or of the files of the folder
+    concepts: int  # how many were taken from it
 
 
 @dataclass(frozen=True, slots=True)
 class GoldGroup:
-    """The annotated ids of one part of a mention, as CURIEs, before any alternative id is mapped."""
+    """The ids that one part of a mention was annotated with."""
 
-    ids: tuple[str, ...]
-    operator: Operator = "one_of"
+    ids: tuple[str, ...]  # CURIEs as annotated; they may be alternative or old ids
+    operator: Operator = "one_of"  # whether any of the ids is right, or all are needed
 
 
 Gold = tuple[GoldGroup, ...]
@@ -78,22 +82,24 @@ Gold = tuple[GoldGroup, ...]
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name in a text. Identity is (document_id, spans, type), so overlapping and nested mentions survive."""
+    """A name in a text, to be linked.
+
+    Mentions of a document are told apart by their spans and type, so that they may overlap.
+    """
 
     text: str
     spans: tuple[Span, ...] = ()  # several for a discontinuous mention
     gold: Gold | None = None  # None: not annotated; (): annotated as having no concept
-    type: str = ""
+    type: str = ""  # what is named, as the file says it: "Disease"
     document_id: str | None = None
-    annotation_id: str = ""
-    metadata: Mapping[str, str] = field(
-        default_factory=_metadata, hash=False
-    )  # kept for writing back
+    annotation_id: str = ""  # of this mention in its document
+    # what else the file says of the mention, kept for writing it back
+    metadata: Mapping[str, str] = field(default_factory=_metadata, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch of a document's text that starts at character `offset` of the document."""
+    """A part of a document's text, such as its title, which starts at character `offset`."""
 
     text: str
     offset: int = 0
@@ -101,7 +107,10 @@ class Passage:
 
 
 def parse_spans(pairs: Any) -> tuple[Span, ...]:
-    """Take spans out of an object of JSON: [[start, end], ...], or nothing.
+    """Check the spans in a JSON object.
+
+    Args:
+        pairs: [[start, end], ...], or null for no spans.
 
     Raises:
         ValueError: it is neither.
@@ -115,10 +124,15 @@ def parse_spans(pairs: Any) -> tuple[Span, ...]:
 
 
 def check_offsets(passages: Sequence[Passage], what: str = "passage") -> None:
-    """Check that passages (`what`, for the message) stand where their document can be.
+    """Check where passages begin.
+
+    Args:
+        passages: the passages of one document.
+        what: what the message calls a passage.
 
     Raises:
-        ValueError: one begins before character 0, or more than `GAP` characters behind all their text.
+        ValueError: one begins before character 0, or more than `GAP` characters behind the text of
+            all passages.
     """
     most = sum(len(passage.text) for passage in passages) + GAP
     for number, passage in enumerate(passages, 1):
@@ -130,17 +144,20 @@ def check_offsets(passages: Sequence[Passage], what: str = "passage") -> None:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation line or element, kept as read: `arguments` are (role, id) pairs."""
+    """A relation between mentions or concepts of a document, kept as it was read."""
 
     type: str
-    arguments: tuple[tuple[str, str], ...]
+    arguments: tuple[tuple[str, str], ...]  # (role, id) pairs
     id: str = ""
     metadata: Mapping[str, str] = field(default_factory=_metadata, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text with its mentions. What a reader does not understand is kept in `metadata` and written back."""
+    """A text with its mentions.
+
+    What else a file says of it is kept in `metadata` and written back.
+    """
 
     id: str
     passages: tuple[Passage, ...] = ()
@@ -153,7 +170,7 @@ class Document:
         """The whole text; gaps between passages are filled with spaces, so that offsets hold.
 
         Raises:
-            ValueError: an offset is none, see `check_offsets`.
+            ValueError: a passage begins where it cannot, see `check_offsets`.
         """
         check_offsets(self.passages)
         text = io.StringIO()
@@ -166,35 +183,62 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """What a long run is doing, told as it begins and from time to time while it goes on."""
+    """What a long run is doing: a message for progress displays.
 
-    what: str  # a phase of the training, or what is being done
-    share: float | None = 0.0  # of it that is done; 0: it begins; None: nobody knows
-    at: str = ""  # where it is
-    epochs: int = 0  # of a phase, at most: its steps tell where it is
+    It is sent when an activity begins, and from time to time while it lasts.
+    """
+
+    what: str  # name of the activity: "encoding names", or a phase of the training
+    share: float | None = 0.0  # done so far, 0 to 1; 0 says that it begins, None that nobody knows
+    at: str = ""  # how far it is, in words: "100 of 400"
+    epochs: int = 0  # the most that a phase of the training takes; 0 for any other activity
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A mention, or one coordinated part of it, as it is looked up in a dictionary.
+
+    Two are equal where the same is looked up, whatever mentions they are of.
+    """
+
+    mention: Mention = field(compare=False)
+    text: str = field(compare=False)  # of the mention or the part
+    expanded: str | None = field(compare=False)  # text with its short forms expanded, where changed
+    normalized: str  # the form by which names are compared
+    context: str = ""  # the words around the mention, which a second stage reads
+
+    @classmethod
+    def of(cls, normalized: str, context: str = "") -> Lookup:
+        """Look up a normalised name that is no mention of a text."""
+        return cls(Mention(normalized), normalized, None, normalized, context)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A concept offered for a part of a mention, with the name that brought it."""
+    """A concept that a part of a mention may mean, with the name by which it was found."""
 
     concept_id: str
     name: str  # preferred name
-    matched_name: str  # name with the best score
-    score: float  # of dense linkers the dense score + λ · the sparse one + what frequency adds - what a second stage takes
+    matched_name: str  # the name of the concept with the best score
+    score: float
+    """What candidates are ordered by.
+
+    For a dense linker this is the dense score, plus λ times the sparse one, plus the bonus of
+    frequent names, minus what a second stage takes from candidates that lose.
+    """
     sparse_score: float | None = None
     dense_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A mention, or one coordinated part of a composite mention, with its candidates, best first."""
+    """A mention, or one part of a composite mention, with its candidates."""
 
     text: str
     expanded: str | None = None  # text with its short forms expanded, where that changed it
     spans: tuple[Span, ...] = ()
-    candidates: tuple[Candidate, ...] = ()
-    nil: bool = False  # no concept is returned
+    candidates: tuple[Candidate, ...] = ()  # the best first
+    nil: bool = False  # whether no concept is returned
 
     @property
     def best(self) -> Candidate | None:
@@ -204,7 +248,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What was found for a mention: one part, or several for a composite mention."""
+    """The answer for a mention."""
 
     mention: Mention
-    parts: tuple[Part, ...]
+    parts: tuple[Part, ...]  # one, or several for a composite mention

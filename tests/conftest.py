@@ -15,6 +15,14 @@ signal.signal(
 )  # a shell's background job ignores it, and so would the commands that it starts
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The user's cache folder, which tests and the commands that they run write to; not the real one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder := tmp_path_factory.mktemp("cache")))
+        yield folder
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     """The folder of real files; tests that use it are marked `data`."""

@@ -94,7 +94,7 @@ def test_format_gold() -> None:
 
 ids = st.from_regex(r"[A-Z]{1,4}:[0-9]{1,7}", fullmatch=True).map(curie)
 groups = ids.map(one) | st.lists(ids, min_size=2, max_size=3, unique=True).map(
-    lambda some: both(*some)
+    lambda texts: both(*texts)
 )
 
 

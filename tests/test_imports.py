@@ -63,6 +63,23 @@ def test_help_is_quick() -> None:
     assert min(times) < 2
 
 
+def test_the_command_line_sets_the_environment_and_the_library_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("torch")
+    name = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+    library = "import linker.encoders.trainable as _, os"
+    command = (
+        "import atexit, os, sys; from linker.cli import main; sys.argv = ['linker', '--version']; "
+        f"atexit.register(lambda: print(os.environ[{name!r}])); main()"
+    )
+    monkeypatch.delenv(name, raising=False)
+    assert run("-c", f"{library}; print(os.environ.get({name!r}))") == "None\n"
+    assert run("-c", command).endswith("\n64\n")
+    monkeypatch.setenv(name, "7")
+    assert run("-c", command).endswith("\n7\n")
+
+
 @pytest.mark.parametrize("name", linker.__all__)
 def test_every_public_name_resolves(name: str) -> None:
     assert getattr(linker, name) is not None

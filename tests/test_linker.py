@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,13 +20,15 @@ from linker import (
     LinkerOptions,
     Mention,
     Prediction,
+    Request,
     persistence,
 )
+from linker.candidates.agreement import Group
 from linker.ids import parse_gold
 from linker.options import PRESETS, changed, preset
 from linker.readers import mentions
 from linker.training.supervision import collect
-from linker.types import GoldGroup, Passage
+from linker.types import GoldGroup, Lookup, Passage
 
 
 @pytest.fixture(scope="module")
@@ -146,9 +150,9 @@ def test_the_mentions_of_a_document_agree(tmp_path: Path) -> None:
         lone.parts[0].best.score,
     )  # beta disease scores 1
     assert [c.concept_id for c in beta.parts[0].candidates] == ["X:2", "X:1"]
-    asked = [[("weak spine", ""), ("beta disease", "")], [("weak spine", "")]]
-    (named, _), (alone,) = model.names(asked, 2)
-    texts = lambda found: [model.generator.table.texts[row] for row in found[0]]  # noqa: E731
+    spine_, beta_ = Lookup.of("weak spine"), Lookup.of("beta disease")
+    (named, _), (alone,) = model.rank([Group([spine_, beta_], 2), Group([spine_], 2)], "names")
+    texts = lambda ranked: [model.generator.table.texts[row] for row in ranked.names]  # noqa: E731
     assert (texts(named), texts(alone)) == (
         ["weak spine 2", "weak spine 1"],
         ["weak spine 1", "weak spine 2"],
@@ -239,7 +243,7 @@ def test_a_k_beyond_the_dictionary_is_the_whole_of_it(model: Linker) -> None:
         assert len(every[0].parts[0].candidates) > 50
     normal = model.normalize("leukaemia")
     rows = [
-        next(model.names([[(normal, "")]], k))[0][0].tolist()
+        next(model.rank([Group([Lookup.of(normal)], k)], "names"))[0].names.tolist()
         for k in (len(model.generator.table), 10**20)
     ]
     assert rows[0] == rows[1]
@@ -309,6 +313,64 @@ def test_neither_batches_nor_the_cache_change_an_answer(
 def test_another_k_is_not_answered_from_the_cache(model: Linker) -> None:
     sizes = [len(next(iter(model.link(["anaemia"], k=k))).parts[0].candidates) for k in (1, 3, 1)]
     assert sizes == [1, 3, 1]
+
+
+@pytest.fixture(scope="module")
+def agreeing(dictionary: Dictionary) -> Linker:
+    """A linker whose documents agree."""
+    return Linker.train(
+        dictionary, options=changed(LinkerOptions(), {"text": {"document_weight": 0.3}})
+    )
+
+
+@pytest.mark.parametrize("kind", ["model", "agreeing"])
+def test_requests_in_a_batch_are_answered_like_each_alone(
+    kind: str, items: list[Mention | Document], request: pytest.FixtureRequest
+) -> None:
+    linker: Linker = request.getfixturevalue(kind)
+    wanted = itertools.cycle([(1, None), (5, 0.5), (30, None), (2, 0.0), (5, 2.0)])
+    requests = [Request(item, *one) for item, one in zip(items, wanted, strict=False)]
+    answers = linker.answer(requests)
+    assert len(answers) == len(items)
+    for one, answer in zip(requests, answers, strict=True):
+        fresh = Linker(linker.dictionary, linker.ranker, linker.options, linker.seen, {})
+        alone = list(fresh.link_items([one.item], k=one.k, threshold=one.threshold))
+        assert [answer] == alone
+    assert linker.answer([]) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [({"k": 0}, "k is 0; expected: 1 or more"), ({"threshold": float("nan")}, "not a number")],
+)
+def test_a_request_that_cannot_be_answered(wrong: dict[str, float], message: str) -> None:
+    with pytest.raises(LinkerError, match=message):
+        Request("cancer", **wrong)  # type: ignore[arg-type]
+
+
+def link_in_threads(linker: Linker, items: list[Mention | Document]) -> None:
+    """Eight threads link the same and other items with a linker that is new; each as one would."""
+    new = lambda: Linker(  # noqa: E731
+        linker.dictionary, linker.ranker, linker.options, linker.seen, {}, linker.encoder
+    )
+    shares = [[*items[i % 4 :: 4], *items[:3]] for i in range(8)]
+    expected = [list(new().link(share, k=3, batch_size=2)) for share in shares]
+    shared, ready = new(), threading.Barrier(8)
+
+    def work(share: list[Mention | Document]) -> list[Prediction]:
+        ready.wait()
+        return list(shared.link(share, k=3, batch_size=2))
+
+    with ThreadPoolExecutor(8) as threads:
+        for _ in range(3):
+            assert list(threads.map(work, shares)) == expected
+
+
+def test_many_threads_link_like_one(
+    model: Linker, agreeing: Linker, items: list[Mention | Document]
+) -> None:
+    for linker in (model, agreeing):
+        link_in_threads(linker, items)
 
 
 # ------------------------------------------------------------------------------------------------------------ training
@@ -398,7 +460,7 @@ def test_corrections_reach_mentions_training_names_and_seen(dictionary: Dictiona
 
 def test_an_unknown_encoder_is_named(dictionary: Dictionary) -> None:
     with pytest.raises(
-        LinkerError, match=r"there is no encoder 'nonsense'; choose one of: .*tfidf"
+        LinkerError, match=r"--encoder nonsense: there is no such encoder; choose one of: .*tfidf"
     ):
         Linker.train(dictionary, encoder="nonsense")
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 pytest.importorskip("gensim")
 
-from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention
+from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, Prediction
 from linker.encoders.words import WordVectors
 from linker.options import changed, preset
 from linker.readers import mentions as readers
@@ -109,6 +112,35 @@ def test_it_links(model: Linker) -> None:
     assert all(np.isfinite(score) for _, score in answers(model))
 
 
+def test_many_threads_link_like_one(model: Linker) -> None:
+    """Also where the encoder is in training mode, in which its dropout would be seen."""
+    texts = [model.dictionary.preferred_name(row) for row in range(24)]
+    shares = [[*texts[i % 4 :: 4], *texts[:3]] for i in range(8)]
+    new = lambda: Linker(  # noqa: E731
+        model.dictionary, model.ranker, model.options, model.seen, {}, model.encoder
+    )
+    expected = [[*new().link(share, k=3)] for share in shares]
+    encoder: Any = model.generator.encoder  # type: ignore[attr-defined]
+    shared, ready = new(), threading.Barrier(8)
+
+    def work(share: list[str]) -> list[Prediction]:
+        ready.wait()
+        return list(shared.link(share, k=3, batch_size=1))
+
+    encoder.train()
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            linked = list(threads.map(work, shares))
+        assert encoder.training
+    finally:
+        encoder.eval()
+    for some, others in zip(linked, expected, strict=True):
+        for one, other in zip(some, others, strict=True):
+            a, b = one.parts[0].candidates, other.parts[0].candidates
+            assert [c.concept_id for c in a] == [c.concept_id for c in b]
+            assert [c.score for c in a] == pytest.approx([c.score for c in b], abs=1e-4)
+
+
 def test_loading_gives_the_same(model: Linker, tmp_path: Path) -> None:
     model.save(tmp_path / "m")
     loaded = Linker.load(tmp_path / "m")
@@ -182,7 +214,7 @@ def test_more_mentions_go_on_from_the_same_grounding(
     few = changed(options, {"training": {"epochs": 0}})
     mentions = [Mention("rare29999 cancer", gold=(GoldGroup(("MESH:D001943",)),))]
     first = Linker.train(
-        dictionary, encoder="dan", options=few, words=words, work=RunSettings(tmp_path)
+        dictionary, encoder="dan", options=few, words=words, settings=RunSettings(tmp_path)
     )
     again = Linker.train(
         dictionary,
@@ -190,7 +222,7 @@ def test_more_mentions_go_on_from_the_same_grounding(
         options=few,
         words=words,
         mentions=mentions,
-        work=RunSettings(tmp_path, resume=True),
+        settings=RunSettings(tmp_path, resume=True),
     )
     assert again.history == first.history
     assert "rare29999" in again.generator.encoder.words.row  # type: ignore[attr-defined]
@@ -203,7 +235,7 @@ def test_a_checkpoint_of_grounding_does_not_bring_its_weight_of_characters(
     for weight in (8, 2):
         few = changed(options, {"training": {"epochs": 0, "sparse_weight": weight}})
         model = Linker.train(
-            dictionary, encoder="dan", options=few, work=RunSettings(tmp_path, resume=True)
+            dictionary, encoder="dan", options=few, settings=RunSettings(tmp_path, resume=True)
         )
         assert model.generator.sparse_weight == pytest.approx(weight / 20)  # type: ignore[attr-defined]
 
@@ -220,10 +252,13 @@ def test_an_interrupted_training_goes_on(
 
     with pytest.raises(Stop):
         Linker.train(
-            dictionary, encoder="dan", options=options, work=RunSettings(tmp_path, on_event=stop)
+            dictionary,
+            encoder="dan",
+            options=options,
+            settings=RunSettings(tmp_path, on_event=stop),
         )
     again = Linker.train(
-        dictionary, encoder="dan", options=options, work=RunSettings(tmp_path, resume=True)
+        dictionary, encoder="dan", options=options, settings=RunSettings(tmp_path, resume=True)
     )
     assert answers(again) == answers(model)
     words = WordVectors(["cancer"], np.ones((1, 16), np.float32))
@@ -232,7 +267,7 @@ def test_an_interrupted_training_goes_on(
             dictionary,
             encoder="dan",
             options=changed(options, {"dan": {"cca": False}}),
-            work=RunSettings(tmp_path, resume=True),
+            settings=RunSettings(tmp_path, resume=True),
             words=words,
         )
 

@@ -20,12 +20,13 @@ pytest.importorskip("accelerate")
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, files, persistence  # noqa: E402
+from linker.candidates.agreement import Group  # noqa: E402
 from linker.evaluation import protocols  # noqa: E402
 from linker.linker import Seen  # noqa: E402
-from linker.options import PRESETS, changed  # noqa: E402
+from linker.options import changed, preset  # noqa: E402
 from linker.readers import mentions as readers  # noqa: E402
 from linker.training.settings import RunSettings  # noqa: E402
-from linker.types import Candidate, Document, GoldGroup, Passage  # noqa: E402
+from linker.types import Candidate, Document, GoldGroup, Lookup, Passage  # noqa: E402
 
 QUERIES = [
     "breast cancers",
@@ -249,23 +250,21 @@ def test_the_history_tells_of_each_epoch(model: Linker, mentions: list[Mention])
 def test_mentions_become_names_but_no_candidates(
     few: Dictionary, own: list[Mention], options: LinkerOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from linker import dense as training
+    from linker.training import pipeline
 
-    materials: list[Any] = []
-    fit = training.fit
+    trained_on: list[Any] = []
+    fit = pipeline.train
     monkeypatch.setattr(
-        training,
-        "fit",
-        lambda encoder, material, *others: (
-            materials.append(material) or fit(encoder, material, *others)
-        ),
+        pipeline,
+        "train",
+        lambda plan, data, *others: trained_on.append(data) or fit(plan, data, *others),
     )
     linker = train(few, options, own)
     texts = list(linker.generator.table.texts)
     forms = [linker.normalize(mention.text) for mention in own]
-    (material,) = materials
-    assert texts == [*material.table.texts, *forms]
-    assert [query.text for query in material.queries] == forms
+    (data,) = trained_on
+    assert texts == [*data.table.texts, *forms]
+    assert [query.text for query in data.queries] == forms
     assert "chondrodystrophy" in {c.matched_name for c in found(linker, ["chondrodystrophy"])[0]}
     assert linker.seen == Seen(
         frozenset(forms), frozenset(i for m in own for group in m.gold or () for i in group.ids)
@@ -325,15 +324,17 @@ def test_untrained(few: Dictionary, options: LinkerOptions, tiny_bert: Path) -> 
     assert (linker.history, linker.best_epoch, weights(linker)["λ"]) == ([], 0, [0.5 / 20])
 
 
-@pytest.mark.parametrize("preset", ["paper-biosyn", "paper-bcnh"])
+@pytest.mark.parametrize("paper", ["paper-biosyn", "paper-bcnh"])
 def test_the_presets_of_the_papers(
-    sample: Path, mentions: list[Mention], tiny_bert: Path, preset: str
+    sample: Path, mentions: list[Mention], tiny_bert: Path, paper: str
 ) -> None:
     values = {
         "transformer": {"model": str(tiny_bert)},
         "training": {"epochs": 1, "device": "cpu", "learning_rate": 1e-4},
     }
-    linker = train(Dictionary.read(sample), changed(PRESETS[preset], values), mentions[:8])
+    linker = train(
+        Dictionary.read(sample), changed(preset(paper, "transformer"), values), mentions[:8]
+    )
     assert linker.history[0].keys() - {"norm_loss", "list_loss"} == {
         "phase",
         "epoch",
@@ -341,7 +342,7 @@ def test_the_presets_of_the_papers(
         "gold_share",
         "sparse_weight",
     }
-    assert ("norm_loss" in linker.history[0]) == (preset == "paper-bcnh")
+    assert ("norm_loss" in linker.history[0]) == (paper == "paper-bcnh")
     assert linker.best_epoch == 1
 
 
@@ -413,7 +414,8 @@ def test_the_norm_loss_refuses_unit_vectors(dictionary: Dictionary, options: Lin
 def test_without_a_hierarchy_the_norm_loss_is_off(
     few: Dictionary, options: LinkerOptions, caplog: pytest.LogCaptureFixture
 ) -> None:
-    linker = train(few, changed(options, {"training": {"hypernym_norm": True, "epochs": 1}}))
+    norm = {"training": {"hypernym_norm": True, "epochs": 1}, "encoder": {"normalize": False}}
+    linker = train(few, changed(options, norm))
     assert any(
         "no hierarchy: the norm loss is switched off" in record.getMessage()
         for record in caplog.records
@@ -447,8 +449,8 @@ def test_resuming(
     whole = changed(options, {"align": {"epochs": 1}})
     work = RunSettings(tmp_path / "c")
     with pytest.raises(Stop):
-        train(few, whole, own, work=stopping(work, event))
-    again = train(few, whole, own, work=dataclasses.replace(work, resume=True))
+        train(few, whole, own, settings=stopping(work, event))
+    again = train(few, whole, own, settings=dataclasses.replace(work, resume=True))
     alone = train(few, whole, own)
     assert weights(again) == weights(alone)
     assert again.history == alone.history
@@ -464,7 +466,7 @@ def test_resuming_with_something_else_is_refused(
 ) -> None:
     work = RunSettings(tmp_path / "c")
     with pytest.raises(Stop):
-        train(few, options, own, work=stopping(work, 3))
+        train(few, options, own, settings=stopping(work, 3))
     work = dataclasses.replace(work, resume=True)
     for group, field, value, then in [
         ("training", "top_k", 10, "8"),
@@ -475,15 +477,15 @@ def test_resuming_with_something_else_is_refused(
         with pytest.raises(
             LinkerError, match=rf"another training: .*{group}\.{field} \(then {then}, now"
         ):
-            train(few, changed(options, {group: {field: value}}), own, work=work)
+            train(few, changed(options, {group: {field: value}}), own, settings=work)
     with pytest.raises(LinkerError, match=r"another training: .*\bnames \("):
-        train(dictionary, options, own, work=work)
+        train(dictionary, options, own, settings=work)
     with pytest.raises(LinkerError, match=r"another training: .*\bmentions \("):
-        train(few, options, own[1:], work=work)
+        train(few, options, own[1:], settings=work)
     with pytest.raises(LinkerError, match=r"another training: indexed \("):
-        train(few, options, own, work=work, extend=False)
+        train(few, options, own, settings=work, extend=False)
     with pytest.raises(LinkerError, match=r"another training: indexed \("):
-        train(few, options, [*own, own[0]], work=work)  # counts twice
+        train(few, options, [*own, own[0]], settings=work)  # counts twice
 
 
 @pytest.mark.parametrize(
@@ -592,7 +594,7 @@ def test_the_folder_holds_no_code_no_paths_and_can_be_read(saved: Path, tiny_ber
         for told in (str(tiny_bert), str(tiny_bert.parent.name), str(saved.parent)):
             assert told.encode() not in path.read_bytes(), path
     assert (
-        json.loads((saved / "config.json").read_text())["options"]["transformer"]["model"]
+        json.loads((saved / "config.json").read_text())["options"]["encoder"]["model"]
         == "tiny-bert"
     )
     lines = [json.loads(line) for line in (saved / "training.jsonl").read_text().splitlines()]
@@ -643,14 +645,10 @@ def broken_encoder(folder: Path) -> None:
     [
         (
             vectors(lambda v: v[:-1]),
-            r"the dense vectors do not fit the names \(they are float32 \(\d+, 32\), expected: float32 \(\d+, 32\)",
+            r"the dense vectors do not fit the names \(they are float16 \(\d+, 32\), expected: \(\d+, 32\)",
         ),
         (vectors(lambda v: v[:, :16]), "the dense vectors do not fit the names"),
         (vectors(lambda v: v.astype(np.float64)), "the dense vectors do not fit the names"),
-        (
-            vectors(lambda v: v * np.float32("nan")),
-            r"the dense vectors do not fit the names \(they are not finite",
-        ),
         (
             lambda folder: (folder / "dense_names" / "vectors.npy").unlink(),
             "the dense vectors do not fit the names",
@@ -691,6 +689,18 @@ def test_damaged_folders_with_a_true_manifest_are_refused(
         return
     with pytest.raises(LinkerError, match=message):
         Linker.load(folder)
+
+
+def test_vectors_that_are_not_finite_are_refused_by_the_first_link(
+    saved: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(saved, folder)
+    vectors(lambda v: v * np.float32("nan"))(folder)
+    resign(folder)
+    linker = Linker.load(folder)
+    with pytest.raises(LinkerError, match="the vectors of the names are not finite; the model is"):
+        list(linker.link(["AIDS"]))
 
 
 def test_a_changed_file_is_named(saved: Path, tmp_path: Path) -> None:
@@ -744,7 +754,7 @@ def test_a_second_stage_reads_the_sentence(
     assert phases == [("rank", 1), ("rank-rerank", 1), ("rank-rerank", 2)]
     assert reranking.best_epoch == 1
     read: list[str] = []
-    encoder: Any = reranking.reranker.encoder  # type: ignore[union-attr]
+    encoder: Any = reranking.ranker.encoder  # type: ignore[attr-defined]
     original = encoder.encode
     monkeypatch.setattr(
         encoder, "encode", lambda texts, **others: read.extend(texts) or original(texts, **others)
@@ -766,9 +776,9 @@ def test_a_second_stage_reads_no_concept_that_may_not_be_answered(
     reranking: Linker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = np.arange(len(reranking.dictionary)) % 2 == 0
-    some, read = reranking._with(reranking.generator.among(wanted)), []
+    some, read = reranking._behind(reranking.generator.among(wanted)), []
     monkeypatch.setattr(
-        some.reranker, "read", lambda query, context, concept, entry: read.append(concept) or "text"
+        some.ranker, "read", lambda query, context, concept, entry: read.append(concept) or "text"
     )
     found = {
         c.concept_id for c in next(iter(some.link(["breast cancer"], k=4))).parts[0].candidates
@@ -819,8 +829,11 @@ def test_parts_of_a_composite_share_their_context(reranking: Linker) -> None:
     prediction = next(iter(reranking.link([document], k=2)))
     assert [part.text for part in prediction.parts] == ["breast cancer", "ovarian cancer"]
     around = "family with breast and ovarian cancer was seen"
-    (alone,) = reranking._rank([[(part.text, around) for part in prediction.parts]], 2)
-    assert [part.candidates for part in prediction.parts] == alone
+    alone = Group([Lookup.of(part.text, around) for part in prediction.parts], 2)
+    (ranked,) = reranking.rank([alone], "concepts")
+    assert [[c.concept_id for c in part.candidates] for part in prediction.parts] == [
+        [reranking.dictionary.ids[row] for row in one.concepts] for one in ranked
+    ]
 
 
 def test_a_model_of_before_the_second_stage(saved: Path, model: Linker, tmp_path: Path) -> None:
@@ -847,8 +860,8 @@ def test_a_second_stage_goes_on_after_an_interruption(
 
     whole = train(few, two_stages, own)
     with pytest.raises(Stop):
-        train(few, two_stages, own, work=RunSettings(tmp_path, on_event=stop))
-    resumed = train(few, two_stages, own, work=RunSettings(tmp_path, resume=True))
+        train(few, two_stages, own, settings=RunSettings(tmp_path, on_event=stop))
+    resumed = train(few, two_stages, own, settings=RunSettings(tmp_path, resume=True))
     assert resumed.history == whole.history
     assert found(resumed) == found(whole)
 
@@ -865,7 +878,7 @@ def test_a_second_stage_needs_mentions_and_a_dense_encoder(
     for mentions in ([], both):
         with pytest.raises(LinkerError, match="learns from annotated mentions of one concept"):
             train(
-                few, two_stages, mentions, work=RunSettings(on_event=pytest.fail)
+                few, two_stages, mentions, settings=RunSettings(on_event=pytest.fail)
             )  # before any training
     with pytest.raises(LinkerError, match=r"rerank\.max_length is 96, set it to 64 or less"):
         train(few, changed(two_stages, {"rerank": {"max_length": 96}}), own)

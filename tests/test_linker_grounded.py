@@ -12,7 +12,7 @@ pytest.importorskip("accelerate")
 pytest.importorskip("gensim")
 
 from linker import Dictionary, Linker, Mention
-from linker.options import PRESETS, changed, preset
+from linker.options import changed, preset
 from linker.readers import mentions as readers
 
 QUICK = {
@@ -88,7 +88,7 @@ def test_without_mentions_no_lists_undo_large_classes(name: str, sample: Path) -
 )
 def test_the_papers_settings_train(paper: str, sample: Path) -> None:
     options = changed(
-        PRESETS[paper],
+        preset(paper),
         {**QUICK, "ground": {"epochs": 1, "level": 1, "parts": 5}, "training": {"device": "cpu"}},
     )
     model = Linker.train(

@@ -23,7 +23,7 @@ def resolve(identifier: str) -> frozenset[str]:
 
 
 def gold(text: str) -> Gold:
-    """Read `a|b+c/d`: | between groups, + between ids that are all needed, / between ids of which one is."""
+    """Read `a|b+c/d`: `|` parts groups, `+` ids that are all needed, `/` ids of which one is."""
     groups = [(part, "+" if "+" in part else "/") for part in text.split("|") if part]
     return tuple(
         GoldGroup(tuple(part.split(sign)), "all_of" if sign == "+" else "one_of")
@@ -32,7 +32,7 @@ def gold(text: str) -> Gold:
 
 
 def strict(parts: str, right: str) -> int | None:
-    """Judge `bac,d`: the ranked concepts of each part, parts between commas; no part for the empty text."""
+    """The rank of `bac,d`: concepts of each part, parts between commas; no part in "" at all."""
     return strict_rank(
         [list(part) for part in parts.split(",")] if parts else [], gold(right), resolve
     )
@@ -147,8 +147,8 @@ def right_at(parts: list[str], groups: Gold, k: int) -> bool:
         return False
 
     def fits(part: str, group: GoldGroup) -> bool:
-        found = [bool(resolve(i) & set(part[:k])) for i in group.ids]
-        return all(found) if group.operator == "all_of" else any(found)
+        satisfied = [bool(resolve(i) & set(part[:k])) for i in group.ids]
+        return all(satisfied) if group.operator == "all_of" else any(satisfied)
 
     return any(all(map(fits, parts, order)) for order in itertools.permutations(groups))
 

@@ -57,6 +57,19 @@ def test_interval_is_that_of_the_normal_distribution_for_many_values() -> None:
     assert narrow[1:] == pytest.approx((0.5 - 0.6745 * 0.025, 0.5 + 0.6745 * 0.025), abs=0.004)
 
 
+@pytest.mark.parametrize("count", [2, 3, 400])
+def test_interval_the_slow_way(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """The sampling that the published intervals come from, whatever is held at once."""
+    values = np.random.default_rng(count).random(count)
+    generator = np.random.default_rng(3)
+    means = [values[generator.integers(count, size=count)].mean() for _ in range(500)]
+    expected = (values.mean(), *np.quantile(means, [0.05, 0.95]))
+    for cells in (1, 1000, 500_000):
+        monkeypatch.setattr(metrics, "_CELLS", cells)
+        found = mean_interval(values, samples=500, level=0.9, seed=3)
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.integers(0, 5))
 @settings(deadline=None, max_examples=30)
 def test_interval_lies_within_the_values(values: list[float], seed: int) -> None:
@@ -94,7 +107,7 @@ B = [[0.4, 0.3, 0.6], [0.7, 0.05, 0.1]]
 
 def test_difference_the_slow_way() -> None:
     exact = np.quantile([a - b for a, b in all_draws(A, B)], [0.1, 0.9])
-    difference, lower, upper = paired_difference(A, B, draws=40_000, level=0.8)
+    difference, lower, upper = paired_difference(A, B, samples=40_000, level=0.8)
     assert difference == pytest.approx(
         (0.9 + 0.1 + 0.5 + 0.8 + 0.35 + 0.2) / 6 - (0.4 + 0.3 + 0.6 + 0.7 + 0.05 + 0.1) / 6
     )
@@ -103,7 +116,7 @@ def test_difference_the_slow_way() -> None:
 
 def test_interval_of_runs_the_slow_way() -> None:
     exact = np.quantile([mean for (mean,) in all_draws(A)], [0.1, 0.9])
-    mean, lower, upper = run_interval(A, draws=40_000, level=0.8)
+    mean, lower, upper = run_interval(A, samples=40_000, level=0.8)
     assert mean == pytest.approx((0.9 + 0.1 + 0.5 + 0.8 + 0.35 + 0.2) / 6)
     assert (lower, upper) == pytest.approx(exact, abs=0.01)
 
@@ -153,7 +166,7 @@ def test_the_difference_is_found_as_often_as_it_should_be() -> None:
     found = 0
     for seed in range(200):
         a, b = generator.random((1, 150)) < 0.7, generator.random((1, 150)) < 0.6
-        _, lower, upper = paired_difference(a, b, draws=400, level=0.9, seed=seed)
+        _, lower, upper = paired_difference(a, b, samples=400, level=0.9, seed=seed)
         found += lower <= 0.1 <= upper
     assert 165 <= found <= 195
 
@@ -165,9 +178,9 @@ def test_memory_is_bounded_whatever_the_draws(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(
         metrics,
         "_times",
-        lambda g, things, draws: (held.append(things * draws), times(g, things, draws))[1],
+        lambda g, items, samples: (held.append(items * samples), times(g, items, samples))[1],
     )
-    drawn = metrics._drawn_means([np.ones((2, 100)), np.zeros((3, 100))], 7, 0)
+    drawn = metrics._sampled_means([np.ones((2, 100)), np.zeros((3, 100))], 7, 0)
     assert drawn.tolist() == [[1.0] * 7, [0.0] * 7]
     assert max(held) == 200
 

@@ -5,15 +5,29 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from linker import registry
 from linker.encoders.tfidf import TfidfOptions
 from linker.errors import LinkerError
-from linker.options import PRESETS, LinkerOptions, TextOptions, changed, preset
+from linker.options import (
+    PRESETS,
+    GroundOptions,
+    LinkerOptions,
+    TextOptions,
+    changed,
+    for_encoder,
+    preset,
+    preset_encoder,
+    presets,
+    reads,
+    restored,
+)
 from linker.text.normalize import NormalizeOptions
 
 PLAIN = LinkerOptions(
@@ -23,7 +37,7 @@ PLAIN = LinkerOptions(
 
 def test_presets() -> None:
     assert preset("default") == LinkerOptions()
-    biosyn = preset("paper-biosyn")
+    biosyn = preset("paper-biosyn", "tfidf")
     assert biosyn.sparse == TfidfOptions("char", 1, 2, sublinear=False)
     assert biosyn.text.training_composites == "join"
     assert biosyn.normalize == NormalizeOptions(
@@ -56,13 +70,19 @@ def test_options_of_a_group_are_checked_together() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [*PRESETS.values(), LinkerOptions(sparse=TfidfOptions("char_wb", 3, 6, sublinear=True))],
+    [
+        *(preset(name, "tfidf") for name in PRESETS),
+        LinkerOptions(sparse=TfidfOptions("char_wb", 3, 6, sublinear=True)),
+    ],
 )
 def test_saved_options_come_back(options: LinkerOptions) -> None:
-    assert changed(LinkerOptions(), json.loads(json.dumps(dataclasses.asdict(options)))) == options
+    assert restored(json.loads(json.dumps(dataclasses.asdict(options))), "tfidf") == options
 
 
-GROUPS = "normalize, text, sparse, transformer, words, dan, fewshot, bne, align, ground, training, rerank"
+GROUPS = (
+    "normalize, text, sparse, encoder, words, align, ground, training, rerank, "
+    "or the name of an encoder"
+)
 
 
 @pytest.mark.parametrize(
@@ -114,10 +134,6 @@ GROUPS = "normalize, text, sparse, transformer, words, dan, fewshot, bne, align,
             {"words": {"buckets": 3_000_000, "dim": 300}},
             "words.buckets is 3000000; expected: 2000000 or less where words.dim is 300",
         ),
-        (
-            {"bne": {"hidden": 2001}},
-            "bne.hidden is 2001; expected: 1 to 2000, or bne.characters=false",
-        ),
         ({"align": {"warmup": -1}}, "align.warmup is -1.0; expected: 0 or more"),
         ({"align": {"warmup": "nan"}}, "align.warmup is nan; expected: 0 or more"),
         ({"align": {"warmup": "inf"}}, "align.warmup is inf; expected: 0 to 1"),
@@ -146,11 +162,169 @@ def test_wrong_options_say_what_is_right(
         changed(PLAIN, values)
 
 
-def test_defaults_of_an_encoder() -> None:
-    assert preset("default") == preset("default", "transformer") == LinkerOptions()
+# --------------------------------------------------------------------------------------------------- the options of an encoder
+
+
+@pytest.fixture
+def torch() -> None:
+    """Skip where dense encoders cannot be imported."""
+    for package in ("torch", "transformers"):
+        pytest.importorskip(package)
+
+
+def test_defaults_of_an_encoder(torch: None) -> None:
     dan = preset("default", "dan")
     assert (dan.align.epochs, dan.words.min_count) == (0, 1)
+    assert dan.encoder == registry.load("dan").Options()
     assert preset("paper-dan", "dan") == preset("paper-dan")
+    assert preset("default", "bne-words").encoder.characters is False
+    transformer = registry.load("transformer").Options()
+    assert preset("default", "transformer") == LinkerOptions(encoder=transformer)
+
+
+def test_presets_know_their_encoder(torch: None) -> None:
+    assert presets() == {
+        "default": "",
+        "paper-biosyn": "transformer",
+        "paper-bcnh": "transformer",
+        "paper-dan": "dan",
+        "paper-dan-higher": "dan-higher",
+        "paper-fewshot": "fewshot",
+        "paper-bne": "bne",
+        "paper-bne-words": "bne-words",
+    }
+    assert {name: preset_encoder(name) for name in presets()} == presets()
+    with pytest.raises(
+        LinkerError, match=r"^the preset paper-dan is for the encoder dan, not transformer$"
+    ):
+        preset("paper-dan", "transformer")
+
+
+def test_a_preset_of_a_paper_sets_the_options_of_its_encoder_alone(torch: None) -> None:
+    assert preset("paper-biosyn").encoder == registry.load("transformer").Options(
+        pooling="cls", normalize=False
+    )
+    assert preset("paper-biosyn", "tfidf").encoder is None
+    assert preset("paper-biosyn", "dan").encoder == registry.load("dan").Options()
+
+
+@pytest.mark.parametrize("group", ["dan", "dan-higher", "encoder"])
+def test_every_name_of_an_encoder_and_the_word_encoder_mean_its_options(
+    torch: None, group: str
+) -> None:
+    for name in ("dan", "dan-higher"):
+        options = changed(preset("default", name), {group: {"hidden": "7"}}, name)
+        assert options.encoder == registry.load("dan").Options(hidden=7)
+
+
+def test_options_of_other_encoders_are_passed_over(torch: None) -> None:
+    tables = {"bne": {"hidden": 7}, "tfidf": {"x": 1}, "dan": {"hidden": 8}}
+    for name in ("dan", ""):
+        options = changed(preset("default", "dan"), tables, name)
+        assert options.encoder == registry.load("dan").Options(hidden=8)
+    del tables["tfidf"]
+    assert changed(LinkerOptions(), tables, "tfidf") == LinkerOptions()
+
+
+def test_the_first_group_of_an_encoder_chooses_it(torch: None) -> None:
+    assert changed(LinkerOptions(), {"dan": {"hidden": 8}}).encoder.hidden == 8
+    with pytest.raises(LinkerError, match=r"^the encoder tfidf has no options of its own$"):
+        changed(LinkerOptions(), {"tfidf": {"x": 1}})
+    with pytest.raises(LinkerError, match=r"^the options encoder are of no encoder yet; "):
+        changed(LinkerOptions(), {"encoder": {"x": 1}})
+
+
+def test_wrong_options_of_an_encoder(torch: None) -> None:
+    bne = preset("default", "bne")
+    with pytest.raises(
+        LinkerError, match=r"^bne.hidden is 2001; expected: 1 to 2000, or bne.characters=false$"
+    ):
+        changed(bne, {"encoder": {"hidden": 2001}})
+    with pytest.raises(LinkerError, match=r"^there is no option bne.depth; bne has: characters, "):
+        changed(bne, {"bne": {"depth": 1}})
+
+
+def test_an_encoder_refuses_the_options_of_another(torch: None) -> None:
+    dan = preset("default", "dan")
+    kinds = {name: registry.load(name) for name in ("tfidf", "dan", "bne")}
+    assert for_encoder(dan, kinds["dan"]) is dan
+    assert for_encoder(dan, kinds["tfidf"]).encoder is None
+    assert for_encoder(LinkerOptions(), kinds["bne"]).encoder == kinds["bne"].Options()
+    with pytest.raises(
+        LinkerError,
+        match=r"^the options of the encoder are DanOptions, and BneEncoder has BneOptions; ",
+    ):
+        for_encoder(dan, kinds["bne"])
+
+
+@pytest.mark.parametrize("encoder", ["dan", "dan-higher", "transformer", "bne-words", "tfidf"])
+def test_options_of_a_model_of_an_earlier_release(torch: None, encoder: str) -> None:
+    """They had a group for each encoder, all of them, and the best epoch was told by `stop_by`."""
+    groups = {
+        "transformer": {"model": "", "pooling": "cls", "normalize": False, "max_length": 25},
+        "dan": {"cca": False, "hidden": 8, "dropout": 0.5, "normalize": True},
+        "fewshot": {"base": "words", "hidden": 9, "dropout": 0.5, "normalize": True},
+        "bne": {"characters": False, "hidden": 7, "tanh": True},
+        "ground": {"stop_by": "loss", "epochs": 3},
+        "sparse": {"analyzer": "char", "ngram_min": 1, "ngram_max": 2, "sublinear": False},
+    }
+    options = restored(groups, encoder)  # without a warning
+    assert (options.ground.monitor, options.ground.epochs) == ("loss", 3)
+    assert options.sparse == PLAIN.sparse
+    kind = registry.load(encoder)
+    if encoder == "tfidf":
+        assert options.encoder is None
+    else:
+        assert options.encoder == kind.Options(**groups[registry.options_group(encoder)])
+    assert restored(json.loads(json.dumps(dataclasses.asdict(options))), encoder) == options
+
+
+def test_options_of_an_encoder_without_any_are_passed_over() -> None:
+    """As of a model whose encoder was renamed in config.json: it links by characters then."""
+    assert restored({"encoder": {"hidden": 3}, "training": {}}, "tfidf") == LinkerOptions()
+    assert restored({"encoder": None}, "tfidf") == LinkerOptions()
+
+
+@pytest.mark.parametrize(
+    ("encoder", "unread"),
+    [
+        ("tfidf", {"encoder", "dan", "transformer", "words", "align", "ground", "training"}),
+        ("transformer", {"dan", "dan-higher", "bne", "words", "ground"}),
+        ("dan-higher", {"transformer", "fewshot", "bne-words"}),
+        ("bne", {"transformer", "dan"}),
+    ],
+)
+def test_which_options_are_read(torch: None, encoder: str, unread: set[str]) -> None:
+    options = preset("default", encoder)
+    groups = {"normalize", "sparse", "encoder", "words", "align", "ground", "training", "none"}
+    groups |= {*registry.ENCODERS} - {"tfidf"}
+    assert {group for group in unread if reads(group, encoder, options)} == set()
+    own = {
+        name for name in groups if registry.options_group(name) == registry.options_group(encoder)
+    }
+    rest = {"normalize", "sparse", "none"} | own
+    assert {group for group in rest if not reads(group, encoder, options)} == set()
+
+
+def test_a_former_name_of_an_option_works_for_one_release() -> None:
+    now = "^ground.stop_by is now ground.monitor; the next release drops the old name$"
+    with pytest.warns(FutureWarning, match=now):
+        assert GroundOptions(stop_by="loss") == GroundOptions(monitor="loss")  # type: ignore[call-arg]
+    with pytest.warns(FutureWarning, match=now):
+        assert changed(PLAIN, {"ground": {"stop_by": "LOSS"}}).ground.monitor == "loss"
+
+
+def test_a_field_that_is_not_there_is_a_mistake_of_the_program() -> None:
+    with pytest.raises(TypeError, match="TfidfOptions has no field depth"):
+        TfidfOptions(depth=3)  # type: ignore[call-arg]
+
+
+def test_a_group_is_still_a_frozen_dataclass() -> None:
+    group = GroundOptions(root="D1")
+    assert dataclasses.replace(group, root="") == GroundOptions() != group
+    assert hash(group) == hash(GroundOptions(**dataclasses.asdict(group)))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        group.root = "D2"  # type: ignore[misc]
 
 
 # ------------------------------------------------------------------------------------------------------ every numeric option
@@ -178,10 +352,17 @@ def test_every_number_has_a_range_and_a_value_in_it(attack: Any) -> None:
         "rerank.words",
         "training.sparse_weight",
     } <= set(ranges)
-    for options in PRESETS.values():
+    for name, encoder in presets().items():
+        options = preset(name, encoder)
         for option, limits in ranges.items():
             group, _, field = option.partition(".")
-            assert limits.holds(getattr(getattr(options, group), field)), option
+            if group in registry.ENCODERS:
+                if group != registry.options_group(encoder):
+                    continue
+                group = "encoder"
+            value = getattr(getattr(options, group), field)
+            assert limits.get("ge", limits.get("gt")) <= value <= limits["le"], option
+            assert value > limits.get("gt", -math.inf), option
 
 
 def test_what_nobody_means_is_refused_everywhere_by_the_name_of_the_option(attack: Any) -> None:
@@ -226,7 +407,7 @@ def test_the_upper_end_of_a_range_trains_a_tiny_dictionary(attack: Any, option: 
     assert (
         attack.trained(
             option,
-            str(attack.numeric()[option].most),
+            str(attack.numeric()[option]["le"]),
             "tfidf" if option[0] == "s" or option[:4] == "text" else "dan",
         )
         is None

@@ -409,21 +409,21 @@ def test_a_link_inside_a_model_is_foreign(tmp_path: Path) -> None:
 @given(st.lists(st.floats(-70_000, 70_000, width=32)))
 def test_numbers_in_half_precision(numbers: list[float]) -> None:
     values = np.array(numbers, np.float32)
-    half = persistence.halved(values)
+    half = persistence.to_fp16(values)
     assert half.dtype == np.float32
     if np.abs(values).max(initial=0) < 65_504:  # the largest number of half precision
         assert np.abs(half - values).max(initial=0) <= max(
             2**-25, np.abs(values).max(initial=0) * 2**-11
         )
-        assert persistence.narrow(half).dtype == np.float16
+        assert persistence.to_storage(half).dtype == np.float16
     for kept in (half, values):
-        assert persistence.widened(persistence.narrow(kept)).tolist() == kept.tolist()
+        assert persistence.from_storage(persistence.to_storage(kept)).tolist() == kept.tolist()
 
 
 def test_a_number_too_large_for_half_precision_leaves_all_as_they_are() -> None:
     values = np.array([0.1, 1e6], np.float32)
-    assert persistence.halved(values) is values
-    assert persistence.narrow(values) is values
+    assert persistence.to_fp16(values) is values
+    assert persistence.to_storage(values) is values
 
 
 def halves(folder: Path, meanwhile: Callable[[], None]) -> tuple[int, int]:

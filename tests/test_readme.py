@@ -1,52 +1,21 @@
-"""The pages quote the results and show commands that exist."""
+"""README.md: its links lead somewhere, and it is short."""
 
 from __future__ import annotations
 
 import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
-import click
 import pytest
 
-from linker.cli.commands import cli
-
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "dictionaries/README.md")
 
 
-def commands() -> list[str]:
-    """Every line of the pages' code blocks that runs linker, without its comment, pipes and redirections."""
-    blocks = "\n".join(
-        "\n".join(
-            re.findall(r"```\w*\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
-        )
-        for page in PAGES
-    )
-    lines = (
-        re.sub(r"\s*(>|#|\s\|).*", "", line[line.index("linker ") :])
-        for line in blocks.splitlines()
-        if re.match(r"(.*\| )?linker [a-z]", line)
-    )
-    return sorted(set(lines))
+@pytest.mark.parametrize("page", ["README.md", "dictionaries/README.md", "benchmarks/README.md"])
+def test_links_lead_to_files_of_the_repository(page: str) -> None:
+    source = (ROOT / page).read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!\w+:)([^)#\s]+)", source)
+    assert not [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
 
 
-@pytest.mark.parametrize("line", commands())
-def test_commands_of_the_pages_are_understood(line: str) -> None:
-    command: click.Command = cli
-    words = shlex.split(line)[1:]
-    while isinstance(command, click.Group):
-        command = command.commands[words.pop(0)]
-    command.make_context("linker", words)
-
-
-def test_there_are_commands_to_check() -> None:
-    assert len(commands()) >= 20
-
-
-def test_figures_of_the_readme_are_those_of_the_benchmarks() -> None:
-    script = [sys.executable, str(ROOT / "benchmarks" / "readme.py"), "--check"]
-    done = subprocess.run(script, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 140

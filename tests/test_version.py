@@ -28,12 +28,12 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(
         importlib.metadata,
         "entry_points",
-        lambda group: found(tmp_path) if group == "console_scripts" else [],
+        lambda group: entry_points(tmp_path) if group == "console_scripts" else [],
     )
     return tmp_path
 
 
-def found(site: Path) -> list[importlib.metadata.EntryPoint]:
+def entry_points(site: Path) -> list[importlib.metadata.EntryPoint]:
     return [
         point
         for distribution in importlib.metadata.distributions(path=[str(site)])

@@ -1,73 +1,133 @@
-"""The frame of all candidate generators: from scored names to ranked names and concepts, with ties decided."""
+"""What ranks names and concepts, and the frame of all candidate generators, which decides ties."""
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.dictionary import NameTable
+from linker.candidates.index import Floats, Hits, Integers
+from linker.dictionary import Dictionary, NameTable
+from linker.types import Lookup
 
-_OVERFETCH = 10  # names fetched for each concept asked for (MEDIC has 7 a concept); widened where they give too few
+_OVERFETCH = 10  # names fetched for each concept asked for (MEDIC has 7 a concept)
 _WIDEN = 4
 _CELLS = 500_000  # hits that are held at once, 4 MB
 
-Integers = NDArray[np.int32]
-Floats = NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Hits:
-    """Rows that were found for each query, in one array: those of query i are `rows[indptr[i]:indptr[i + 1]]`.
-
-    `sparse` and `dense` are the parts of the scores, each the plain dot product, where the generator has such a part.
-    """
-
-    indptr: NDArray[np.int64]
-    rows: Integers
-    scores: Floats
-    sparse: Floats | None = None
-    dense: Floats | None = None
+Unit = Literal["names", "concepts"]
+"""What is ranked and counted: distinct names, or concepts, each by its best name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One query's ranking, best first, all (found,): concept rows, the rows of `Dictionary.names` that matched best, their scores.
+    """The ranking of one lookup, best first; all arrays have one number for each answer.
 
-    `sparse` and `dense` are the parts of the scores, as in `Hits`.
+    `names` are rows of the name table, `concepts` rows of the dictionary, `entries` rows of
+    `Dictionary.names`. Where names are ranked, `concepts` holds the first concept of each by id,
+    and `entries` one way to write it. `sparse` and `dense` are the parts of the scores, as in
+    `Hits`.
     """
 
+    names: Integers
     concepts: Integers
     entries: Integers
     scores: Floats
     sparse: Floats | None = None
     dense: Floats | None = None
 
-    def __getitem__(self, part: slice) -> Ranked:
-        sparse, dense = _at(self.sparse, part), _at(self.dense, part)
-        return Ranked(self.concepts[part], self.entries[part], self.scores[part], sparse, dense)
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __getitem__(self, places: slice | NDArray[np.int64]) -> Ranked:
+        parts = self.sparse, self.dense
+        return Ranked(
+            self.names[places],
+            self.concepts[places],
+            self.entries[places],
+            self.scores[places],
+            *(None if part is None else part[places] for part in parts),
+        )
+
+    def reordered(self, order: NDArray[np.int64], scores: NDArray[Any]) -> Ranked:
+        """Some answers in another order, with other scores."""
+        return dataclasses.replace(self[order], scores=np.asarray(scores, np.float32))
 
 
-class Generator(ABC):
-    """Ranks the names or the concepts of a dictionary for normalised names.
+class Ranker(ABC):
+    """Ranks the names or the concepts of a dictionary for lookups.
+
+    Attributes:
+        words: how many words on either side of a mention it reads; None where it reads none.
+    """
+
+    words: int | None = None
+
+    @property
+    @abstractmethod
+    def generator(self) -> Generator:
+        """The first stage: itself, where there is no other."""
+
+    @abstractmethod
+    def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
+        """Rank the k best names or concepts of each lookup; fewer where there are no more."""
+
+    @abstractmethod
+    def behind(self, generator: Generator, dictionary: Dictionary) -> Ranker:
+        """This ranker with another first stage, over the names of this dictionary."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write what it ranks with into a folder that is being saved."""
+
+    @property
+    def table(self) -> NameTable:
+        """The normalised names of the dictionary."""
+        return self.generator.table
+
+    def meanings(self, ranked: Ranked, unit: Unit) -> list[list[int]]:
+        """The rows of the concepts that each answer stands for: one, or all those of a name."""
+        if unit == "concepts":
+            return [[concept] for concept in ranked.concepts.tolist()]
+        return [self.table.concepts_of(row).tolist() for row in ranked.names.tolist()]
+
+
+class Generator(Ranker):
+    """Ranks by the scores of names, and decides ties.
+
+    Equal scores of names are ordered by the id of the first concept, then by row; those of concepts
+    by the rank of the matched name, then by id.
 
     Args:
         table: the normalised names of the dictionary.
         id_rank: (concepts,) the place of each concept in the order of ids.
-        entry_rank: (names of the dictionary,) how names rank where scores are equal; then by id.
+        entry_rank: (names of the dictionary,) how names rank where scores are equal.
     """
 
     def __init__(self, table: NameTable, id_rank: Integers, entry_rank: Integers) -> None:
-        self.table, self._id_rank, self._entry_rank = table, id_rank, entry_rank
+        self._table, self._id_rank, self._entry_rank = table, id_rank, entry_rank
         self._name_rank = np.zeros(len(table), np.int32)  # of a name's first concept
         named = np.diff(table.indptr) > 0
         self._name_rank[named] = np.minimum.reduceat(
             id_rank[table.concepts], table.indptr[:-1][named]
         )
+
+    @property
+    def table(self) -> NameTable:
+        return self._table
+
+    @property
+    def generator(self) -> Generator:
+        return self
+
+    def behind(self, generator: Generator, dictionary: Dictionary) -> Ranker:
+        return generator
 
     @abstractmethod
     def score(self, queries: Sequence[str], k: int) -> Hits:
@@ -75,39 +135,33 @@ class Generator(ABC):
 
     @abstractmethod
     def among(self, concepts: NDArray[np.bool_]) -> Generator:
-        """The generator that ranks some concepts only, given which ones (concepts of the dictionary,), with the scores of this one."""
+        """The generator that ranks some concepts only, with the scores of this one.
 
-    @abstractmethod
-    def save(self, folder: Path) -> None:
-        """Write what it ranks with into a folder that is being saved."""
+        Args:
+            concepts: which ones, (concepts of the dictionary,).
+        """
 
-    def names(self, queries: Sequence[str], k: int) -> list[tuple[Integers, Floats]]:
-        """Rank the k best names of each query: rows of the name table and scores; equal scores by id of the first concept, then row."""
-        result: dict[int, tuple[Integers, Floats]] = {}
-        for todo, hits in self._widening(queries, k + 1):
-            for i, a, b in _ranges(todo, hits):
-                rows, scores = hits.rows[a:b], hits.scores[a:b]
-                order = np.lexsort((rows, self._name_rank[rows], -scores))[:k]
-                result[i] = rows[order], scores[order]
-        return [result[i] for i in range(len(queries))]
-
-    def concepts(self, queries: Sequence[str], k: int) -> list[Ranked]:
-        """Rank the k best concepts of each query, each by its best name; equal scores by rank of the name, then by id."""
-        k = min(k, len(self._id_rank))  # a larger one is more than arrays can count to
-        result: dict[int, Ranked] = {}
-        for todo, hits in self._widening(queries, _OVERFETCH * k, concepts=k):
-            indptr, ranked = self._group(hits)
-            for j, i in enumerate(todo):
-                result[i] = ranked[indptr[j] : min(indptr[j] + k, indptr[j + 1])]
-        return [result[i] for i in range(len(queries))]
+    def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
+        queries = list(dict.fromkeys(lookup.normalized for lookup in lookups))
+        ranked: dict[str, Ranked] = {}
+        if unit == "names":
+            group, fetch, concepts = self._by_name, k + 1, 0
+        else:
+            k = min(k, len(self._id_rank))  # a larger one is more than arrays can count to
+            group, fetch, concepts = self._by_concept, _OVERFETCH * k, k
+        for todo, hits in self._widening(queries, fetch, concepts):
+            indptr, best = group(hits)
+            for i, a, b in zip(todo, indptr[:-1].tolist(), indptr[1:].tolist(), strict=True):
+                ranked[queries[i]] = best[a : min(a + k, b)]
+        return [ranked[lookup.normalized] for lookup in lookups]
 
     def _widening(
         self, queries: Sequence[str], fetch: int, concepts: int = 0
     ) -> Iterator[tuple[list[int], Hits]]:
-        """Yield query numbers with their hits, again with more hits for those whose list was cut where it could still change.
+        """Yield query numbers with their hits, again with more hits where a cut list may change.
 
-        A list may be cut between equal scores, or, where `concepts` are counted, before it names so many. A query is yielded again
-        then, and the later hits hold the earlier ones.
+        A list may be cut between equal scores, or, where `concepts` are counted, before it names so
+        many. A query is yielded again then, and the later hits hold the earlier ones.
         """
         todo = list(range(len(queries)))
         while todo:
@@ -126,29 +180,46 @@ class Generator(ABC):
             todo = still_open
             fetch *= _WIDEN
 
-    def _is_open(self, hits: Hits, found: slice, concepts: int) -> bool:
-        """Whether names beyond a full list could change its first `concepts` concepts (0: its names but the last)."""
-        scores = hits.scores[found]
-        surely = hits.rows[found][scores > scores.min()]
+    def _is_open(self, hits: Hits, full: slice, concepts: int) -> bool:
+        """Whether names beyond a full list could change its first concepts.
+
+        Args:
+            hits: of all queries.
+            full: the range of the list.
+            concepts: how many are wanted; 0: all names but the last.
+        """
+        scores = hits.scores[full]
+        surely = hits.rows[full][scores > scores.min()]
         if not concepts:
             return len(surely) < len(scores) - 1
-        above = [
-            self.table.concepts[self.table.indptr[r] : self.table.indptr[r + 1]] for r in surely
-        ]
+        above = [self.table.concepts_of(row) for row in surely]
         return not above or len(np.unique(np.concatenate(above))) < concepts
 
-    def _group(self, hits: Hits) -> tuple[NDArray[np.int64], Ranked]:
-        """Turn hits on names into concepts, each once with its best name, ordered within each query."""
+    def _by_name(self, hits: Hits) -> tuple[NDArray[np.int64], Ranked]:
+        """Order hits within each query; where each query's begin, and all of them."""
+        order = np.lexsort((hits.rows, self._name_rank[hits.rows], -hits.scores, hits.queries))
+        rows = hits.rows[order]
+        return hits.indptr, Ranked(
+            rows,
+            self._by_id[self._name_rank[rows]],
+            self.table.entries[self.table.indptr[rows]],
+            hits.scores[order],
+            *(None if part is None else part[order] for part in (hits.sparse, hits.dense)),
+        )
+
+    @cached_property
+    def _by_id(self) -> Integers:
+        """The rows of the concepts in the order of ids."""
+        return np.argsort(self._id_rank).astype(np.int32)
+
+    def _by_concept(self, hits: Hits) -> tuple[NDArray[np.int64], Ranked]:
+        """As `_by_name`, with each concept once, by its best name."""
         starts = self.table.indptr[hits.rows]
         counts = self.table.indptr[hits.rows + 1] - starts
         hit = np.repeat(np.arange(len(hits.rows)), counts)
         pick = (starts - np.cumsum(counts) + counts)[hit] + np.arange(len(hit))
-        concepts, entries, scores = (
-            self.table.concepts[pick],
-            self.table.entries[pick],
-            hits.scores[hit],
-        )
-        query = np.repeat(np.arange(len(hits.indptr) - 1), np.diff(hits.indptr))[hit]
+        concepts, entries = self.table.concepts[pick], self.table.entries[pick]
+        scores, query = hits.scores[hit], hits.queries[hit]
         ranks = self._entry_rank[entries]
         order = np.lexsort((entries, ranks, -scores, concepts, query))
         new = np.ones(len(order), bool)
@@ -157,13 +228,13 @@ class Generator(ABC):
         first = first[
             np.lexsort((self._id_rank[concepts[first]], ranks[first], -scores[first], query[first]))
         ]
-        indptr = np.searchsorted(query[first], np.arange(len(hits.indptr)))
-        sparse, dense = _at(hits.sparse, hit[first]), _at(hits.dense, hit[first])
-        return indptr, Ranked(concepts[first], entries[first], scores[first], sparse, dense)
-
-
-def _at(scores: Floats | None, places: slice | NDArray[np.int64]) -> Floats | None:
-    return None if scores is None else scores[places]
+        return np.searchsorted(query[first], np.arange(len(hits.indptr))), Ranked(
+            hits.rows[hit[first]],
+            concepts[first],
+            entries[first],
+            scores[first],
+            *(None if part is None else part[hit[first]] for part in (hits.sparse, hits.dense)),
+        )
 
 
 def _ranges(todo: Sequence[int], hits: Hits) -> Iterator[tuple[int, int, int]]:

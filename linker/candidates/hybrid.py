@@ -1,9 +1,13 @@
-"""Exact top-k of the hybrid score, z = dense + λ · sparse (BioSyn, Sung et al. 2020, eq. 1-4; BCNH, Yan et al. 2021, eq. 1-3)."""
+"""Exact top-k of the hybrid score, z = dense + λ · sparse.
+
+It is that of BioSyn (Sung et al. 2020, eq. 1-4) and BCNH (Yan et al. 2021, eq. 1-3).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -11,8 +15,18 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from linker import persistence
-from linker.candidates import dense
-from linker.candidates.base import Floats, Generator, Hits, Integers
+from linker.candidates.base import Generator
+from linker.candidates.index import (
+    QUERIES,
+    Adjust,
+    ExactIndex,
+    Floats,
+    Hits,
+    Integers,
+    VectorIndex,
+    is_finite,
+    joined,
+)
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary
 from linker.encoders.base import Encoder, SparseEncoder
@@ -21,16 +35,20 @@ from linker.errors import LinkerError
 _WEIGHTS = 8_000_000  # sparse weights of queries that are held at once, zeros included, 32 MB
 _LARGEST = 1e30  # of λ, so that float32 holds the scores
 
+ENCODING = Lock()
+"""Held by the thread that encodes: encoders keep state, and one at a time uses all cores."""
+
 
 class HybridGenerator(Generator):
-    """Ranks names by the dense dot product plus λ times the sparse one, plus what each name has of its own.
+    """Ranks names by the dense dot product plus λ times the sparse one, plus a bias of each name.
 
     Args:
         sparse: the names, and how their characters score.
         encoder: makes the dense vectors of queries.
-        vectors: float32 (names, dim), what the encoder makes of the names.
+        vectors: what the encoder makes of the names, (names, dim), or an index of these vectors.
         sparse_weight: λ; may be 0 or negative.
         bias: float32 (names,), added to the score of each name; none where None.
+        rows: the rows of the names in `vectors`, rising; None: the names are all of them.
 
     Raises:
         ValueError: the vectors do not fit the names or the encoder, or a number is not finite.
@@ -40,25 +58,33 @@ class HybridGenerator(Generator):
         self,
         sparse: SparseGenerator,
         encoder: Encoder,
-        vectors: Floats,
+        vectors: NDArray[Any] | VectorIndex,
         sparse_weight: float,
         bias: Floats | None = None,
+        rows: NDArray[np.int64] | None = None,
     ) -> None:
         super().__init__(sparse.table, sparse._id_rank, sparse._entry_rank)
-        self.bias = np.zeros(len(sparse.table), np.float32) if bias is None else np.asarray(bias)
-        _check(vectors, (len(sparse.table), encoder.dim))
-        _check(self.bias, (len(sparse.table),))
+        count = len(sparse.table)
+        self.dense = vectors if isinstance(vectors, VectorIndex) else ExactIndex(vectors)
+        self.bias = np.zeros(count, np.float32) if bias is None else np.asarray(bias)
+        shape = len(self.dense) if rows is None else len(rows), self.dense.vectors.shape[1]
+        if shape != (count, encoder.dim):
+            dtype = self.dense.vectors.dtype
+            raise ValueError(f"they are {dtype} {shape}, expected: {(count, encoder.dim)}")
+        if self.bias.dtype != np.float32 or self.bias.shape != (count,):
+            raise ValueError(f"they are {self.bias.dtype} {self.bias.shape}, expected: {(count,)}")
+        if not is_finite(self.bias):
+            raise ValueError("they are not finite")
         if not abs(sparse_weight) < _LARGEST:
             raise ValueError(f"sparse_weight is {sparse_weight}, expected: a finite number")
-        self.sparse, self.encoder, self.vectors = (
-            sparse,
-            encoder,
-            np.asarray(vectors),
-        )  # plain, since slices of a memmap are slow
+        self.sparse, self.encoder, self.rows = sparse, encoder, rows
         self.sparse_weight = float(sparse_weight)
-        self._nameless = (
-            np.diff(sparse.table.indptr) == 0
-        )  # the empty name, which stands for no concept
+        self._nameless = np.diff(sparse.table.indptr) == 0  # the empty name stands for no concept
+
+    @property
+    def vectors(self) -> NDArray[Any]:
+        """The vectors of the names as they are stored, float32 or float16 (names, dim)."""
+        return self.dense.vectors if self.rows is None else self.dense.vectors[self.rows]
 
     @classmethod
     def index(
@@ -74,59 +100,97 @@ class HybridGenerator(Generator):
     def score(self, queries: Sequence[str], k: int) -> Hits:
         vectors, weights = _encode(self.encoder, queries), self.sparse.encoder.encode(queries)
         query, rows = self._best(vectors, weights, k)
-        some = np.array([text != "" for text in queries], bool)[
-            query
-        ]  # an empty query finds nothing
-        query, rows = query[some], rows[some]
-        near, alike = (
-            dense.products(vectors, self.vectors, query, rows),
-            self.sparse.products(weights, query, rows),
-        )
+        has_text = np.array([text != "" for text in queries], bool)[query]
+        query, rows = query[has_text], rows[has_text]  # an empty query finds nothing
+        near = self.dense.products(vectors, query, rows if self.rows is None else self.rows[rows])
+        alike = self.sparse.products(weights, query, rows)
+        scores = near + self.sparse_weight * alike + self.bias[rows]
         indptr = np.searchsorted(query, np.arange(len(queries) + 1))
-        return Hits(indptr, rows, near + self.sparse_weight * alike + self.bias[rows], alike, near)
+        return Hits(indptr, rows, scores, alike, near)
 
     def among(self, concepts: NDArray[np.bool_]) -> HybridGenerator:
-        rows = self.table.naming(concepts)
+        names = self.table.naming(concepts)
         return HybridGenerator(
             self.sparse.among(concepts),
             self.encoder,
-            self.vectors[rows],
+            self.dense,
             self.sparse_weight,
-            self.bias[rows],
+            self.bias[names],
+            names if self.rows is None else self.rows[names],
         )
 
-    def _best(self, vectors: Floats, weights: csr_matrix, k: int) -> tuple[Integers, Integers]:
-        """The queries and rows of the hits, in the order of queries."""
-        found = [(np.empty(0, np.int32), np.empty(0, np.int32))]
-        step = max(1, min(dense.QUERIES, _WEIGHTS // max(1, weights.shape[1])))
-        for i in range(0, len(vectors), step):
-            score = self._scorer(vectors[i : i + step], weights[i : i + step])
-            query, rows, _ = dense.best(score, len(vectors[i : i + step]), len(self.table), k)
-            found.append((query + np.int32(i), rows))
-        query, rows = (np.concatenate(column) for column in zip(*found, strict=True))
-        return query, rows
+    def weighted(self, factor: float) -> HybridGenerator:
+        """The generator with another λ, so many times what it is."""
+        weight = factor * self.sparse_weight
+        return HybridGenerator(self.sparse, self.encoder, self.dense, weight, self.bias, self.rows)
 
-    def _scorer(self, vectors: Floats, weights: csr_matrix) -> dense.Score:
-        """How blocks of names score; the sparse names meet queries with their zeros, so that frequent terms are as fast as rare ones."""
+    def _best(
+        self, vectors: Floats, weights: csr_matrix, k: int
+    ) -> tuple[NDArray[np.int64], Integers]:
+        """The queries and the rows of the hits, in the order of queries."""
+        if not isinstance(self.dense, ExactIndex):
+            return self._likely(vectors, weights, k)
+        step = max(1, min(QUERIES, _WEIGHTS // max(1, weights.shape[1])))
+        batches = [slice(i, i + step) for i in range(0, len(vectors), step)]
+        hits = joined(
+            [
+                self.dense.search_batch(vectors[i], k, self.rows, self._adjust(weights[i]))
+                for i in batches
+            ]
+        )
+        return hits.queries, self._names(hits)
+
+    def _likely(
+        self, vectors: Floats, weights: csr_matrix, k: int
+    ) -> tuple[NDArray[np.int64], Integers]:
+        """As `_best`, by an index that cannot adjust scores: it knows nothing of λ · sparse.
+
+        The k best by their vectors and the k best by their characters are scored together, and the
+        k best of these are taken. A name that is the best by the sum alone may be missed.
+        """
+        near = self.dense.search(vectors, k, self.rows)
+        alike = self.sparse.search(weights, k)
+        query = np.concatenate([near.queries, alike.queries])
+        rows = np.concatenate([self._names(near), alike.rows])
+        query, rows = np.unique([query, rows], axis=1)
+        query, rows = query[~self._nameless[rows]], rows[~self._nameless[rows]]
+        scores = self.dense.products(
+            vectors, query, rows if self.rows is None else self.rows[rows]
+        ) + (self.sparse_weight * self.sparse.products(weights, query, rows) + self.bias[rows])
+        order = np.lexsort((-scores, query))
+        query, rows = query[order], rows[order]
+        is_best = np.arange(len(query)) - np.searchsorted(query, query) < k
+        return query[is_best], rows[is_best].astype(np.int32)
+
+    def _names(self, hits: Hits) -> Integers:
+        """The rows of the name table that the rows of an index's hits stand for."""
+        if self.rows is None:
+            return hits.rows
+        return np.searchsorted(self.rows, hits.rows).astype(np.int32)
+
+    def _adjust(self, weights: csr_matrix) -> Adjust:
+        """What adds λ · sparse and the bias to blocks of dense scores, given the queries' weights.
+
+        The sparse names meet queries with their zeros, so that frequent terms are as fast as rare
+        ones.
+        """
         weighted = (self.sparse_weight * weights).T.toarray(order="C")
         sparse = self.sparse.by_name
 
-        def score(names: slice) -> Floats:
-            block: Floats = self.vectors[names] @ vectors.T
+        def adjust(names: slice, block: Floats) -> None:
             if self.sparse_weight:
-                block += (
-                    sparse if names.stop - names.start == len(self.table) else sparse[names]
-                ) @ weighted  # a slice is a copy
+                is_whole = len(block) == len(self.table)  # a slice is a copy
+                block += (sparse if is_whole else sparse[names]) @ weighted
             block += self.bias[names, None]
             block[self._nameless[names]] = -np.inf
-            return block
 
-        return score
+        return adjust
 
     def save(self, folder: Path) -> None:
         self.sparse.save(folder)
         persistence.save_arrays(
-            folder / "dense_names", {"vectors": persistence.narrow(self.vectors), "bias": self.bias}
+            folder / "dense_names",
+            {"vectors": persistence.to_storage(self.vectors), "bias": self.bias},
         )
         self.encoder.save(folder / "dense")
         persistence.save_json(folder / "hybrid.json", {"sparse_weight": self.sparse_weight})
@@ -139,7 +203,7 @@ class HybridGenerator(Generator):
         sparse_encoder: type[SparseEncoder],
         dense_encoder: type[Encoder],
     ) -> HybridGenerator:
-        """Read what `save` wrote; the arrays stay memory-mapped, but for vectors in half precision.
+        """Read what `save` wrote; the arrays stay memory-mapped.
 
         Raises:
             LinkerError: an array or a number does not fit the others.
@@ -151,13 +215,8 @@ class HybridGenerator(Generator):
         )
         try:
             encoder = dense_encoder.load(folder / "dense")
-            return cls(
-                sparse,
-                encoder,
-                persistence.widened(arrays["vectors"]),
-                numbers["sparse_weight"],
-                arrays["bias"],
-            )
+            vectors, bias = arrays["vectors"], arrays["bias"]
+            return cls(sparse, encoder, vectors, numbers["sparse_weight"], bias)
         except (KeyError, ValueError, IndexError, TypeError) as error:
             raise LinkerError(
                 f"{folder}: the dense vectors do not fit the names ({error}); train again"
@@ -165,21 +224,11 @@ class HybridGenerator(Generator):
 
 
 def _encode(encoder: Encoder, names: Sequence[str]) -> Floats:
-    vectors = encoder.encode(names)
-    if not _is_finite(vectors):
+    with ENCODING:
+        vectors = encoder.encode(names)
+    if not is_finite(vectors):
         raise LinkerError(
-            "the dense encoder makes vectors that are not finite; its weights are damaged, train again"
+            "the dense encoder makes vectors that are not finite; "
+            "its weights are damaged, train again"
         )
     return vectors
-
-
-def _is_finite(vectors: Floats) -> bool:
-    """Whether all numbers are finite, without an array of answers."""
-    return bool(np.isfinite([vectors.min(initial=0), vectors.max(initial=0)]).all())
-
-
-def _check(values: NDArray[Any], shape: tuple[int, ...]) -> None:
-    if values.dtype != np.float32 or values.shape != shape:
-        raise ValueError(f"they are {values.dtype} {values.shape}, expected: float32 {shape}")
-    if not _is_finite(values):
-        raise ValueError("they are not finite")

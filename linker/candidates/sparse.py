@@ -14,7 +14,8 @@ from scipy.sparse import csr_matrix
 from sparse_dot_topn import sp_matmul_topn
 
 from linker import persistence
-from linker.candidates.base import Floats, Generator, Hits, Integers
+from linker.candidates.base import Generator
+from linker.candidates.index import Floats, Hits, Integers
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder
 from linker.errors import LinkerError
@@ -57,15 +58,13 @@ class SparseGenerator(Generator):
         )
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
-        found = sp_matmul_topn(
-            self.encoder.encode(queries), self._postings, k, n_threads=self._threads
-        )
-        return Hits(
-            found.indptr.astype(np.int64),
-            found.indices.astype(np.int32),
-            found.data,
-            sparse=found.data,
-        )
+        return self.search(self.encoder.encode(queries), k)
+
+    def search(self, weights: csr_matrix, k: int) -> Hits:
+        """Find the k best names of each query, given the encoded queries (queries, terms)."""
+        best = sp_matmul_topn(weights, self._postings, k, n_threads=self._threads)
+        rows = best.indices.astype(np.int32)
+        return Hits(best.indptr.astype(np.int64), rows, best.data, sparse=best.data)
 
     def among(self, concepts: NDArray[np.bool_]) -> SparseGenerator:
         postings = csr_matrix(self.by_name[self.table.naming(concepts)].T)
@@ -80,7 +79,7 @@ class SparseGenerator(Generator):
 
     @cached_property
     def by_name(self) -> csr_matrix:
-        """The vectors of the names, csr_matrix (names, terms), made of the postings when first asked for."""
+        """The vectors of the names, csr_matrix (names, terms), made when first asked for."""
         return csr_matrix(self._postings.T)
 
     def similarity(self, queries: Sequence[str], rows: Integers) -> Floats:

@@ -1,4 +1,7 @@
-"""The command line: parse, call one public function, print. What is heavy is imported where it is used, so that --help is quick."""
+"""The command line: parse, call one public function, print.
+
+What is heavy is imported where it is used, so that --help is quick.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,28 @@ TYPE_CHECKING = False  # as in linker
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+_ENVIRONMENT = {
+    # oneDNN, which torch computes with on a CPU, keeps a compiled kernel for each size of a batch,
+    # 1,024 of them if not told otherwise; batches of names have so many sizes that this takes 1 GB.
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
+}
+"""Settings of libraries that read them from the environment at their first use."""
+
 
 def main() -> NoReturn:
-    """Run the command line; the exit codes are those of FACES: 0 done, 1 failed, 2 wrong command line, 130 interrupted."""
-    interruptible = (
-        signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )  # not where a shell runs it in the background
+    """Run the command line.
+
+    The exit codes are 0 done, 1 failed, 2 wrong command line, 130 interrupted.
+    """
+    # a shell that runs this in the background ignores the signal
+    interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if interruptible:
         signal.signal(signal.SIGINT, _leave)
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit(143)
-    )  # as an exception, so that half-written files are removed
-    _occupy()
+    # as an exception, so that half-written files are removed
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    _open_closed_streams()
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     from linker.cli import commands
 
     commands.prepare()
@@ -32,26 +45,27 @@ def main() -> NoReturn:
         code = commands.run()
     finally:
         if interruptible:
-            signal.signal(
-                signal.SIGINT, signal.SIG_IGN
-            )  # the work is done: Python would show a traceback out of its last steps
+            # the work is done; Python would show a traceback of its last steps
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(code)
 
 
 def _leave(*_: Any) -> NoReturn:
-    """End at once: nothing is begun yet, and an exception would come out of some import as a traceback."""
+    """End at once: no work has begun, and an exception would be a traceback out of some import."""
     os.write(2, b"linker: interrupted\n")
     os._exit(130)
 
 
-def _occupy() -> None:
-    """Put /dev/null where standard input, output or errors are closed, so that no file that is opened later gets their number.
+def _open_closed_streams() -> None:
+    """Put /dev/null where standard input, output or errors are closed.
 
-    Messages go nowhere then; reading and writing data fails as it does on what is closed.
+    Otherwise the next file that is opened would get their number. Messages are lost then; reading
+    and writing data fails as it does on a closed stream.
     """
     for name, access in (("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)):
         if getattr(sys, name) is None:
-            raw = open(os.open(os.devnull, access), "rb" if name == "stdin" else "wb", buffering=0)  # noqa: SIM115 - until the end
-            setattr(
-                sys, name, io.TextIOWrapper(raw, write_through=True)
-            )  # nothing is left that Python would try to write at the end
+            mode = "rb" if name == "stdin" else "wb"
+            null = os.open(os.devnull, access)
+            raw = open(null, mode, buffering=0)  # noqa: SIM115 - open until the end
+            # written through, so that Python has nothing left that it would try to write at the end
+            setattr(sys, name, io.TextIOWrapper(raw, write_through=True))

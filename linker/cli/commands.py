@@ -1,4 +1,4 @@
-"""The group of commands, and what becomes of their failures."""
+"""The group of commands, and how their failures are reported."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from linker.cli.encoders import encoders
 from linker.cli.evaluate import evaluate
 from linker.cli.link import link
 from linker.cli.train import train
+from linker.cli.verify import verify
 from linker.cli.words import words
 from linker.errors import LinkerError, shown
 from linker.version import VERSION
@@ -26,9 +27,8 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (
-            BrokenPipeError
-        ):  # the reader of our output has seen enough, which click would make exit code 1
+        except BrokenPipeError:
+            # the reader of our output has seen enough; click would make this exit code 1
             with contextlib.suppress(OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             return 0
@@ -40,7 +40,8 @@ class _Commands(click.Group):
 )
 @click.version_option(VERSION, prog_name="linker")
 def cli() -> None:
-    """Map names of diseases and other concepts, as people write them, to the identifiers of a dictionary.
+    """Map names of diseases and other concepts, as people write them, to the identifiers of a
+    dictionary.
 
     \b
     linker train --dict CTD_diseases.tsv.gz      makes ./linker-model
@@ -48,7 +49,7 @@ def cli() -> None:
     """
 
 
-for _command in (train, link, evaluate, dictionary, encoders, words):
+for _command in (train, link, evaluate, dictionary, encoders, words, verify):
     cli.add_command(_command)
 
 
@@ -63,7 +64,10 @@ def prepare() -> None:
 
 
 def run() -> int:
-    """Run the command line of `sys.argv`, and return its exit code; a failure becomes one sentence on stderr."""
+    """Run the command line of `sys.argv` and return its exit code.
+
+    A failure becomes one sentence on stderr.
+    """
     try:
         result: Any = cli.main(prog_name="linker", standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -82,7 +86,8 @@ def run() -> int:
         if isinstance(error, MemoryError):
             return _say("out of memory; link fewer names, or take a machine with more", 1)
         return _say(
-            f"a bug in linker: {type(error).__name__}: {error}; run again with --debug and report what it prints",
+            f"a bug in linker: {type(error).__name__}: {error}; "
+            "run again with --debug and report what it prints",
             1,
         )
 

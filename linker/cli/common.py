@@ -20,14 +20,9 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 DEFAULT_MODEL = "linker-model"
-DICTIONARY_FORMATS = (
-    "medic",
-    "obo",
-    "rrf",
-    "biosyn",
-    "table",
-)  # as in linker.readers, which --help need not import
-MOST = 1_000_000  # of what a command shows, or holds at once
+# as in linker.readers, which --help need not import
+DICTIONARY_FORMATS = ("medic", "obo", "rrf", "biosyn", "table")
+MOST = 1_000_000  # the largest number that an option takes for candidates or mentions
 MENTION_FORMATS = ("txt", "tsv", "jsonl", "pubtator", "bioc", "concept")
 
 
@@ -66,7 +61,7 @@ def _quiet(context: click.Context, _: click.Parameter, value: bool) -> None:
 
 
 def silence() -> None:
-    """Let nobody say less than an error."""
+    """Log nothing but errors."""
     for name in ("", "linker"):
         logging.getLogger(name).setLevel(logging.ERROR)
 
@@ -108,7 +103,7 @@ def on_error_option(command: _Command) -> _Command:
 
 
 def handler(on_error: str) -> OnError:
-    """What readers call for a bad record."""
+    """Return what readers call for a bad record."""
     return Skip() if on_error == "skip" else stop
 
 
@@ -141,7 +136,7 @@ def _lists(command: _Command, options: dict[str, str]) -> _Command:
 
 
 def namespaces_option(command: _Command) -> _Command:
-    """Add --namespaces, of what may be answered."""
+    """Add --namespaces, which restricts what a model answers with."""
     return _lists(
         command, {"--namespaces": "Answer with concepts of these id prefixes only, e.g. MESH,OMIM."}
     )
@@ -181,7 +176,13 @@ def is_saved(path: str) -> bool:
 
 
 def read_dictionary(paths: tuple[str, ...], on_error: OnError, **options: Any) -> Dictionary:
-    """Read dictionary files with the values of `dictionary_options`; one saved folder (of a dictionary or model) is loaded."""
+    """Read dictionary files, or load one saved folder of a dictionary or model.
+
+    Args:
+        paths: the files, or the folder.
+        on_error: what to do with a bad record.
+        options: the values of `dictionary_options`.
+    """
     from linker import persistence
     from linker.dictionary import Dictionary
 
@@ -191,7 +192,8 @@ def read_dictionary(paths: tuple[str, ...], on_error: OnError, **options: Any) -
                 f"--{name.replace('_', '-')}" for name, value in options.items() if value
             )
             raise LinkerError(
-                f"{paths[0]}: is a saved dictionary; {names} can be chosen only where its files are read, leave it out"
+                f"{paths[0]}: is a saved dictionary; "
+                f"{names} can be chosen only where its files are read, leave it out"
             )
         model = (Path(paths[0]) / "dictionary").is_dir()
         kind, part = ("model", "dictionary") if model else ("dictionary", "")
@@ -213,7 +215,12 @@ def stdout() -> Iterator[TextIO]:
 
 
 def writing(output: str, inputs: Iterable[str]) -> contextlib.AbstractContextManager[TextIO]:
-    """The file to write to: `output`, or standard output, whose own name serves too (what stands in a file behind it must stay).
+    """Open the file to write to.
+
+    Args:
+        output: its path; "-" and /dev/stdout are standard output, which is never replaced by
+            another file.
+        inputs: paths that the command reads.
 
     Raises:
         LinkerError: it is one of the inputs.

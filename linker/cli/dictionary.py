@@ -42,9 +42,9 @@ def stats(paths: tuple[str, ...], as_json: bool, on_error: str, **options: Any) 
             click.echo(json.dumps(figures, indent=1, ensure_ascii=False))
             return
         for source in figures.pop("sources"):
-            click.echo(
-                f"{source['file']}  {source['format']}  {source['release'] or 'release not stated'}  {source['concepts']:,} concepts"
-            )
+            release = source["release"] or "release not stated"
+            count = f"{source['concepts']:,} concepts"
+            click.echo(f"{source['file']}  {source['format']}  {release}  {count}")
         for name, value in figures.items():
             click.echo(f"{name.replace('_', ' '):36}{_shown(value)}")
 
@@ -107,7 +107,8 @@ def convert(
 @common.on_error_option
 @common.logs
 def diff(old: str, new: str, on_error: str) -> None:
-    """Print which concepts, names, parents and ids came, went or moved from OLD to NEW, one change a line."""
+    """Print which concepts, names, parents and ids came, went or moved from OLD to NEW, one change
+    a line."""
     from linker.dictionary import inspection
     from linker.outputs.tsv import row_writer
 
@@ -144,11 +145,11 @@ def search(path: str, text: str, limit: int, on_error: str) -> None:
     """Show the concepts with this id (also an old one), or with a name that holds this text."""
     from linker.dictionary import inspection
 
-    found = common.read_dictionary((path,), common.handler(on_error))
-    rows = list(itertools.islice(inspection.search(found, text), limit + 1))
+    dictionary = common.read_dictionary((path,), common.handler(on_error))
+    rows = list(itertools.islice(inspection.search(dictionary, text), limit + 1))
     with common.stdout():
         for row in rows[:limit]:
-            concept = found.concept(row)
+            concept = dictionary.concept(row)
             click.echo(f"{concept.id}\t{concept.name}")
             lists = {
                 "also": [n.text for n in concept.names[1:]],

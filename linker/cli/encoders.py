@@ -17,7 +17,7 @@ def encoders() -> None:
     with common.stdout() as file:
         for name in sorted(registry.encoders()):
             try:
-                line = (registry.load(name).__doc__ or "").strip().splitlines()[0]
+                line = registry.describe(name)
             except LinkerError as error:
                 line = f"({error})"
             file.write(f"{name:14}{line}\n")

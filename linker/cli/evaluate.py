@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from linker.cli import common
-from linker.errors import LinkerError, shown
+from linker.errors import LinkerError, OnError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from linker.evaluation.protocols import Outcome
+    from linker.evaluation.run import Evaluation
     from linker.linker import Linker
 
 
@@ -40,10 +37,10 @@ def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple
     type=click.Choice(["strict", "biosyn"]),
     default="strict",
     show_default=True,
-    help="How to judge.",
+    help="How to evaluate.",
 )
 @click.option(
-    "--type", "mention_type", metavar="T", help="Judge mentions of this type only, e.g. Disease."
+    "--type", "mention_type", metavar="T", help="Evaluate mentions of this type only, e.g. Disease."
 )
 @click.option(
     "-k",
@@ -60,7 +57,7 @@ def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple
 @click.option(
     "--predictions",
     metavar="PATH",
-    help="Judge these predictions (our JSONL, BioSyn's JSON) instead of a model's.",
+    help="Evaluate these predictions (our JSONL, BioSyn's JSON) instead of a model's.",
 )
 @click.option("-o", "--output", metavar="DIR", help="Folder for metrics.json and outcomes.tsv.")
 @common.on_error_option
@@ -80,117 +77,85 @@ def evaluate(
     output: str | None,
     on_error: str,
 ) -> None:
-    """Judge a model on annotated MENTIONS.
+    """Evaluate a model on annotated MENTIONS.
 
-    strict: the model as deployed; k counts concepts, composites need all their ids, and a mention without a concept is right only when
-    nothing is returned. biosyn: as in papers; k counts names, any shared id is right, composites are split by their gold ids.
-    MRR looks at the first 20 candidates, or at as many as the largest k. With --predictions a model is only consulted (for old ids,
-    seen mentions, kinds of error) when --model is named.
+    strict: the model as deployed; k counts concepts, composites need all their ids, and a mention
+    without a concept is right only when nothing is returned. biosyn: as in papers; k counts names,
+    any shared id is right, composites are split by their gold ids. MRR looks at the first 20
+    candidates, or at as many as the largest k. With --predictions a model is only consulted (for
+    old ids, seen mentions, kinds of error) when --model is named.
     """
-    from linker import files
-    from linker.evaluation import breakdown, protocols, report
-    from linker.evaluation import predictions as theirs
+    from linker.evaluation import report, run
     from linker.linker import Linker
     from linker.readers import mentions as readers
 
-    if threshold is not None and (protocol != "strict" or predictions):
-        raise click.UsageError("--threshold is for a model under --protocol strict; leave it out")
-    if namespaces and predictions:
-        raise click.UsageError("--namespaces is for a model, not for --predictions; leave it out")
+    _check(context.params)
     handle = common.handler(on_error)
-    if output:
-        with files.writing(output):  # before the work, not after it
-            Path(output).mkdir(parents=True, exist_ok=True)
+    if output:  # before the work, not after it
+        _make_folder(output)
     items = list(readers.read(mentions, mentions_format, type=mention_type, on_error=handle))
     named = context.get_parameter_source("model") != click.core.ParameterSource.DEFAULT
     linker = Linker.load(model).restricted(namespaces) if named or not predictions else None
-    judged = [mention for mention, _ in readers.flatten(items)]
-    unknown = ""
-    if predictions:
-        resolve = (
-            linker.dictionary.resolve if linker else lambda identifier: frozenset((identifier,))
-        )
-        outcomes = list(theirs.outcomes(predictions, judged, protocol, resolve, max(ks)))
-    else:
-        assert linker is not None  # noqa: S101 - loaded above where there are no predictions
-        unknown = breakdown.unknown(linker, judged)
-        depth = max(20, *ks)  # MRR looks this far, whatever the k that are shown
-        strict = protocols.strict(linker, items, depth, threshold)
-        outcomes = list(strict if protocol == "strict" else protocols.biosyn(linker, items, depth))
-    if not outcomes:
+    evaluation = run.evaluate(items, linker, protocol, ks, path=predictions, threshold=threshold)
+    if not evaluation.outcomes:
         raise LinkerError(f"{mentions}: holds no annotated mentions; give a file with gold ids")
-    record = {"protocol": protocol} | report.summary(outcomes, ks, linker)
-    record |= {
-        "left_out": len(judged) - len(outcomes),
-        "mentions": shown(mentions),
-        "predictions": predictions and shown(predictions),
-    }
-    record |= {"namespaces": namespaces or None}
-    record |= {"ties": None if predictions else report.TIES[protocol]}
-    record |= {
-        "model": _model(model, linker),
-        "dictionary": linker.describe_dictionary() if linker else None,
-    }
+    record = evaluation.record | _about(context.params, linker)
     with common.stdout() as file:
         file.write(report.table(record) + "\n")
-    if unknown:
-        common.say(unknown)
+    _say_limits(evaluation, linker, handle)
+    if output:
+        folder = Path(output)
+        run.write(folder, record, evaluation.outcomes, linker)
+        common.say(f"wrote {folder / 'metrics.json'} and {folder / 'outcomes.tsv'}")
+
+
+def _check(options: dict[str, Any]) -> None:
+    predictions = options["predictions"]
+    if options["threshold"] is not None and (options["protocol"] != "strict" or predictions):
+        raise click.UsageError("--threshold is for a model under --protocol strict; leave it out")
+    if options["namespaces"] and predictions:
+        raise click.UsageError("--namespaces is for a model, not for --predictions; leave it out")
+
+
+def _make_folder(path: str) -> None:
+    from linker import files
+
+    with files.writing(path):
+        Path(path).mkdir(parents=True, exist_ok=True)
+
+
+def _about(options: dict[str, Any], linker: Linker | None) -> dict[str, Any]:
+    """What was evaluated, and with which options, for metrics.json."""
+    from linker.evaluation import report
+
+    predictions = options["predictions"]
+    model = linker and {
+        "folder": shown(options["model"]),
+        "encoder": linker.encoder,
+        "options": dataclasses.asdict(linker.options),
+    }
+    return {
+        "mentions": shown(options["mentions"]),
+        "predictions": predictions and shown(predictions),
+        "namespaces": options["namespaces"] or None,
+        "ties": None if predictions else report.TIES[options["protocol"]],
+        "model": model,
+        "dictionary": linker and linker.describe_dictionary(),
+    }
+
+
+def _say_limits(evaluation: Evaluation, linker: Linker | None, on_error: OnError) -> None:
+    """Say what the figures do not tell."""
+    if evaluation.warning:
+        common.say(evaluation.warning)
     if not linker:
         common.say(
-            "without --model old ids are not resolved, and seen mentions and kinds of errors are not told apart"
+            "without --model old ids are not resolved, "
+            "and seen mentions and kinds of errors are not told apart"
         )
-    common.say_skipped(handle)
-    if record["left_out"]:
+    common.say_skipped(on_error)
+    if left_out := evaluation.record["left_out"]:
         common.say(
-            f"{record['left_out']:,} of {len(judged):,} mentions were left out: without annotated concept"
+            f"{left_out:,} of {evaluation.mentions:,} mentions were left out: "
+            "without annotated concept"
         )
-    if output:
-        _write(Path(output), record, outcomes, linker)
-
-
-def _model(folder: str, linker: Linker | None) -> dict[str, Any] | None:
-    return (
-        {
-            "folder": shown(folder),
-            "encoder": linker.encoder,
-            "options": dataclasses.asdict(linker.options),
-        }
-        if linker
-        else None
-    )
-
-
-def _write(
-    folder: Path, record: dict[str, Any], outcomes: Sequence[Outcome], linker: Linker | None
-) -> None:
-    from linker import files
-    from linker.evaluation import breakdown
-    from linker.ids import format_gold
-    from linker.outputs.tsv import row_writer
-
-    with files.write_aside(folder / "metrics.json") as file:
-        file.write(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-    with files.write_aside(folder / "outcomes.tsv") as file:
-        write_row = row_writer(file)
-        write_row(("document_id", "mention", "gold", "rank", "concept_id", "matched_name", "error"))
-        for outcome in outcomes:
-            ids = "|".join(part.concept_id if part else "-1" for part in outcome.parts)
-            names = "|".join(part.matched_name if part else "" for part in outcome.parts)
-            error = (
-                breakdown.error(outcome, linker.dictionary, linker.normalize)
-                if linker and outcome.rank != 1
-                else ""
-            )
-            mention = outcome.mention
-            write_row(
-                (
-                    mention.document_id or "",
-                    mention.text,
-                    format_gold(outcome.gold),
-                    str(outcome.rank or ""),
-                    ids,
-                    names,
-                    error,
-                )
-            )
-    common.say(f"wrote {folder / 'metrics.json'} and {folder / 'outcomes.tsv'}")

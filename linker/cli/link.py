@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import sys
 from collections.abc import Iterable, Iterator
@@ -75,39 +74,37 @@ def link(
     namespaces: tuple[str, ...],
     on_error: str,
 ) -> None:
-    """Link the mentions of INPUT ("-": standard input, one mention a line unless --input-format says otherwise)."""
+    """Link the mentions of INPUT ("-": standard input, one mention a line unless --input-format
+    says otherwise).
+    """
     from linker import outputs
     from linker.linker import Linker
     from linker.readers import mentions as readers
 
     handle = common.handler(on_error)
     linker = Linker.load(model).restricted(namespaces)
-    writer = importlib.import_module(outputs.FORMATS[form])
     kind = readers.detect(source) if input_format == "auto" else input_format
     items = readers.read(source, kind, on_error=handle)
-    wanted = (
-        readers.of_type(mention_type) if mention_type else None
-    )  # documents keep their other mentions
+    # documents keep their other mentions
+    wanted = readers.of_type(mention_type) if mention_type else None
     shown = output == "-" and sys.stdout.isatty()
     if source == "-" and sys.stdin.isatty():
         batch_size = 1
-    found = linker.link_items(items, k=k, threshold=threshold, batch_size=batch_size, wanted=wanted)
-    linked = _progress(
-        found if mention_type is None else _some(found, source, mention_type),
-        hidden=shown or common.is_quiet(),
-    )
     if batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
+    linked = linker.link_items(
+        items, k=k, threshold=threshold, batch_size=batch_size, wanted=wanted
+    )
+    if mention_type:
+        linked = _checked(linked, source, mention_type)
+    linked = _progress(linked, hidden=shown or common.is_quiet())
     with common.writing(output, [source]) as file:
-        if form == "tsv":  # of which the columns cannot wait for the first mention with a document
-            writer.write(linked, file, documents=kind not in ("txt", "tsv"))
-        else:
-            writer.write(linked, file)
+        outputs.writer(form)(linked, file, documents=kind not in ("txt", "tsv"))
     common.say_skipped(handle)
 
 
-def _some(items: Iterable[Linked], source: str, mention_type: str) -> Iterator[Linked]:
-    """Complain at the end where no mention was of the type."""
+def _checked(items: Iterable[Linked], source: str, mention_type: str) -> Iterator[Linked]:
+    """Pass items on, and raise an error at the end if none has a mention of the type."""
     from linker.readers.mentions import no_mentions
 
     count, types = 0, set()
@@ -120,7 +117,7 @@ def _some(items: Iterable[Linked], source: str, mention_type: str) -> Iterator[L
 
 
 def _progress(items: Iterable[Linked], *, hidden: bool) -> Iterator[Linked]:
-    """Count mentions on a terminal, unless the output itself is shown there."""
+    """Count mentions on a terminal; `hidden`: not, since the output itself is shown there."""
     from tqdm import tqdm
 
     count = 0
@@ -131,5 +128,6 @@ def _progress(items: Iterable[Linked], *, hidden: bool) -> Iterator[Linked]:
             count += len(predictions)
     if not count:
         common.say(
-            "the documents have no marked mentions; linker links mentions that are marked, it does not find them"
+            "the documents have no marked mentions; "
+            "linker links mentions that are marked, it does not find them"
         )

@@ -1,4 +1,4 @@
-"""How a training shows what it does: a line for each epoch and each minute, or on a terminal a bar."""
+"""The progress of a training: a line for each epoch and each minute, or a bar on a terminal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LABELS = {
 
 @contextlib.contextmanager
 def shown(checkpoints: Path) -> Iterator[Progress]:
-    """Show the progress of a training; where it is interrupted, say how to go on."""
+    """Show the progress of a training; if it is interrupted, say how to go on."""
     progress = Progress()
     try:
         yield progress
@@ -54,15 +54,14 @@ def shown(checkpoints: Path) -> Iterator[Progress]:
 
 
 class Progress:
-    """Says how each epoch came out, once; and how far it is, on a terminal by a bar, elsewhere by a line a minute."""
+    """Reports each epoch once, and how far it is: a bar on a terminal, else a line a minute."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._spoke = clock, clock()
-        self._began: dict[str, float] = {}  # when each part did
+        self._began: dict[str, float] = {}  # the time when each part began
         self._phase, self._epochs = "", 0
-        self._first = self._done = (
-            0  # steps of the phase: those before this run, and those until now
-        )
+        self._first = 0  # steps of the phase that an earlier run did
+        self._done = 0  # steps of the phase until now
         self._steps = 0  # of an epoch
         self._bar: Any = None
         self._said: set[tuple[str, int]] = set()
@@ -72,20 +71,19 @@ class Progress:
             self._step(event)
             return
         epoch = event["phase"], event["epoch"]
-        if epoch not in self._said:  # that of an alignment comes again with the refit
+        if epoch not in self._said:  # the epochs of an alignment come again with the refit
             self._said.add(epoch)
             numbers = [
                 f"{_LABELS.get(name, name)} {value:.4f}"
                 for name, value in event.items()
                 if name not in ("phase", "epoch")
             ]
-            self._say(
-                f"{epoch[0]}, epoch {epoch[1]} of {self._epochs}: {', '.join(numbers + self._times())}"
-            )
+            numbers += self._times()
+            self._say(f"{epoch[0]}, epoch {epoch[1]} of {self._epochs}: {', '.join(numbers)}")
         self.close()
 
     def on_activity(self, part: Activity) -> None:
-        """Take note of a part that begins; say how far one is that has no steps, once a minute."""
+        """Note the start of a part; once a minute, report one that has no steps."""
         if part.epochs:
             self._phase, self._epochs, self._first, self._done = part.what, part.epochs, 0, 0
         if part.share == 0:
@@ -96,20 +94,19 @@ class Progress:
             self._say(", ".join([part.what, part.at, f"{_duration(so_far)} so far", *left]))
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None
 
     def _step(self, step: Any) -> None:
         done = (step.epoch - 1) * step.steps + step.step
-        self._first, self._done, self._steps = (
-            self._first if self._done else done - 1,
-            done,
-            step.steps,
-        )
+        if not self._done:
+            self._first = done - 1
+        self._done, self._steps = done, step.steps
         if self._is_time() and not common.has_bars():
-            place = f"{self._phase}, epoch {step.epoch} of {self._epochs}, step {step.step:,} of {step.steps:,}"
+            epoch = f"{self._phase}, epoch {step.epoch} of {self._epochs}"
+            place = f"{epoch}, step {step.step:,} of {step.steps:,}"
             self._say(f"{place}: {', '.join([f'loss {step.loss:.4f}', *self._times()])}")
         if self._bar is None:
             from tqdm import tqdm
@@ -125,7 +122,7 @@ class Progress:
         self._bar.update()
 
     def _times(self) -> list[str]:
-        """How long the phase has taken, and what it still may: less, where it ends because nothing gets better."""
+        """How long the phase has taken, and how long it still may; it may also end early."""
         if not self._done:
             return []
         so_far, total = self._clock() - self._began[self._phase], self._epochs * self._steps

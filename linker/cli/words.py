@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,8 +14,9 @@ import click
 from linker.cli import common, progress, settings
 
 if TYPE_CHECKING:
+    from linker.cli.training_options import EncoderChoice
     from linker.dictionary import Dictionary
-    from linker.encoders.options import WordsOptions
+    from linker.encoders.word_training import WordsOptions
     from linker.encoders.words import WordVectors
     from linker.errors import OnError
 
@@ -25,7 +30,9 @@ _output_option = click.option(
 
 @click.group()
 def words() -> None:
-    """Word vectors, for the encoders that start from words: linker train --encoder dan --words DIR."""
+    """Word vectors, for the encoders that start from words: linker train --encoder dan --words
+    DIR.
+    """
 
 
 @words.command()
@@ -52,27 +59,28 @@ def train(
 ) -> None:
     """Train word vectors on text files, one document a line, plain or .gz.
 
-    The names of a dictionary are text too. With --set words.tokens=names or =concepts its names, or names and concepts, that stand in the
-    texts get vectors of their own.
+    The names of a dictionary are text too. With --set words.tokens=names or =concepts its names, or
+    names and concepts, that stand in the texts get vectors of their own.
     """
     from linker import persistence
 
     if others_set := [change for change in changes if not change.strip().startswith("words.")]:
         raise click.UsageError(
-            f"--set {others_set[0]}: only the options of word vectors (words.FIELD) mean something here"
+            f"--set {others_set[0]}: "
+            "only the options of word vectors (words.FIELD) mean something here"
         )
     options = settings.read("default", None, [], changes).words
     if options.tokens != "words" and not dicts:
         raise click.UsageError(
-            f"--set words.tokens={options.tokens} finds names of a dictionary in the texts; name it with --dict"
+            f"--set words.tokens={options.tokens} finds names of a dictionary in the texts; "
+            "name it with --dict"
         )
     persistence.check_replaceable(output)
     handle = common.handler(on_error)
     dictionary = common.read_dictionary(dicts, handle, **others) if dicts else None
-    made = trained(texts, dictionary, options, handle)
+    vectors = trained(texts, dictionary, options, handle)
     common.say_skipped(handle)
-    made.save(output)
-    common.say(f"words: {output} ({len(made.words):,} words, {made.dim} components)")
+    _save(vectors, output)
 
 
 @words.command()
@@ -96,7 +104,9 @@ def convert(
     output: str,
     **others: object,
 ) -> None:
-    """Turn a word2vec file (text or binary) or a fastText .bin into a folder that is memory-mapped."""
+    """Turn a word2vec file (text or binary) or a fastText .bin into a folder that is
+    memory-mapped.
+    """
     from linker import persistence
     from linker.encoders.words import FREQUENT, WordVectors
 
@@ -106,18 +116,23 @@ def convert(
     dictionary = (
         common.read_dictionary(dicts, common.handler(on_error), **others) if dicts else None
     )
-    made = WordVectors.read(file)
+    vectors = WordVectors.read(file)
     if dictionary is not None:
-        made = made.pruned(dictionary.names, FREQUENT if frequent is None else frequent)
-    made.save(output)
-    common.say(f"words: {output} ({len(made.words):,} words, {made.dim} components)")
+        vectors = vectors.pruned(dictionary.names, FREQUENT if frequent is None else frequent)
+    _save(vectors, output)
+
+
+def _save(vectors: WordVectors, folder: str) -> None:
+    vectors.save(folder)
+    common.say(f"words: {folder} ({len(vectors.words):,} words, {vectors.dim} components)")
 
 
 def trained(
     texts: Iterable[str], dictionary: Dictionary | None, options: WordsOptions, on_error: OnError
 ) -> WordVectors:
-    """Train on text files, and on the names of a dictionary where there is one."""
-    from linker.encoders.words import WordVectors, dictionary_names, marked, read_texts, tokens
+    """Train word vectors on text files, and on the names of a dictionary if there is one."""
+    from linker.encoders.word_training import dictionary_names, marked, read_texts
+    from linker.encoders.words import WordVectors, tokens
 
     shown = progress.Progress()
     sentences = [
@@ -128,8 +143,8 @@ def trained(
     if dictionary is not None:
         names = dictionary_names(dictionary)
         if options.tokens != "words":
-            told = _counted(sentences, "finding names of the dictionary in the texts", shown)
-            sentences = list(marked(told, names, options.tokens))
+            counted = _counted(sentences, "finding names of the dictionary in the texts", shown)
+            sentences = list(marked(counted, names, options.tokens))
         sentences += map(tokens, names)
     common.say(f"training word vectors on {len(sentences):,} lines")
     return WordVectors.train(sentences, options, shown.on_activity)
@@ -138,7 +153,7 @@ def trained(
 def _counted(
     sentences: Iterable[list[str]], what: str, shown: progress.Progress
 ) -> Iterator[list[str]]:
-    """Pass sentences on, and say what is done with them, and each minute how many there were."""
+    """Pass sentences on; say what is done with them, and each minute how many there were."""
     from linker.types import Activity
 
     common.say(what)
@@ -147,3 +162,32 @@ def _counted(
         if number % 1000 == 0:
             shown.on_activity(Activity(what, None, f"{number:,} lines"))
         yield words
+
+
+def for_training(
+    encoder: EncoderChoice,
+    dictionary: Dictionary,
+    options: WordsOptions,
+    checkpoints: Path,
+    on_error: OnError,
+) -> WordVectors:
+    """Read the word vectors of --words, or train some on --text.
+
+    Trained ones are kept among the checkpoints, so that --resume finds them.
+    """
+    from linker import files
+    from linker.encoders.words import WordVectors
+    from linker.training.folder import WORDS
+
+    if encoder.words:
+        return WordVectors.read(encoder.words)
+    kept = checkpoints / WORDS
+    sources = [source.sha256 for source in dictionary.sources]
+    texts = [files.fingerprint(path) for path in encoder.texts]
+    provenance = json.dumps([dataclasses.asdict(options), texts, sources])
+    if kept.exists() and WordVectors.provenance_of(kept) == provenance:
+        return WordVectors.read(kept)
+    vectors = trained(encoder.texts, dictionary, options, on_error)
+    if os.environ.get("RANK", "0") == "0":
+        vectors.save(kept, provenance)
+    return vectors

@@ -1,6 +1,6 @@
 """Dictionaries: concepts with their names, ids and hierarchy, in columns."""
 
-from linker.dictionary.core import Dictionary
+from linker.dictionary.dictionary import Dictionary
 from linker.dictionary.names import NameTable
 
 __all__ = ["Dictionary", "NameTable"]

@@ -1,4 +1,8 @@
-"""Names and the classes they belong to: concepts, what stands above them on a level of a taxonomy, or the largest parts of a hierarchy."""
+"""Names with the classes that they belong to, as metric learning sees them.
+
+A class is a concept, an ancestor on one level of a taxonomy, or one of the largest parts of a
+hierarchy.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,6 @@ from linker.dictionary import NameTable
 from linker.dictionary.hierarchy import Hierarchy
 from linker.errors import LinkerError
 
-_HELD_OUT, _SHOTS = (
-    5,
-    10,
-)  # keep these random draws apart from those of training.sampling and ranker.ground
 _AT_ONCE = 1000  # names that are compared with others at once
 
 Rows = NDArray[np.int64]
@@ -26,14 +26,11 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Classes:
-    """Names, each of one class: `texts` and `labels` (n,), of 0 to `count` - 1. A text of several classes stands once for each.
+    """Names, each of one class. A text that belongs to several classes stands once for each."""
 
-    `ids` are those of the classes, (count,) where they are known.
-    """
-
-    texts: Sequence[str]
-    labels: Rows
-    ids: Sequence[str] = ()
+    texts: Sequence[str]  # (names,)
+    labels: Rows  # (names,) the class of each name, from 0 to `count` - 1
+    ids: Sequence[str] = ()  # (count,) of the classes, where they are known
 
     @property
     def count(self) -> int:
@@ -44,27 +41,30 @@ class Classes:
         return len(self.texts)
 
     def __getitem__(self, rows: Rows) -> Classes:
-        """Some names, with the labels that they have."""
+        """Some names, given by their rows, with the labels that they have."""
         return Classes([self.texts[row] for row in rows], self.labels[rows], self.ids)
 
     def relabelled(self, rows: Rows) -> Classes:
-        """Some names, with labels from 0 on."""
-        labels, own = np.unique(self.labels[rows], return_inverse=True)
+        """Some names, with their classes numbered anew from 0, so that none is empty."""
+        kept, labels = np.unique(self.labels[rows], return_inverse=True)
         return Classes(
             [self.texts[row] for row in rows],
-            own.astype(np.int64),
-            [self.ids[i] for i in labels] if self.ids else (),
+            labels.astype(np.int64),
+            [self.ids[label] for label in kept] if self.ids else (),
         )
 
     @cached_property
     def members(self) -> tuple[Rows, Rows]:
-        """The names class by class, and where each class begins: (n,) and (count + 1,)."""
+        """The rows of the names, class after class, and where each class begins.
+
+        Their shapes are (names,) and (count + 1,).
+        """
         return np.argsort(self.labels, kind="stable"), np.searchsorted(
             np.sort(self.labels), np.arange(self.count + 1)
         )
 
     def of(self, labels: Rows) -> list[Rows]:
-        """The names of each of some classes; none of a class that there is not."""
+        """The rows of the names of each of some classes; none for a class that is not there."""
         order, start = self.members
         count = len(start) - 1
         return [
@@ -74,43 +74,57 @@ class Classes:
 
     @cached_property
     def spelling(self) -> Rows:
-        """A number for each name, the same for equal texts, (n,)."""
+        """The number of each name's text, (names,): names with equal texts have the same."""
         return _codes(self.texts)
 
     @property
     def sizes(self) -> Rows:
-        """How many names each class has, (count,)."""
+        """The number of names of each class, (count,)."""
         return np.bincount(self.labels, minlength=self.count)
 
     @cached_property
     def _labels_of(self) -> Rows:
-        """All classes of each spelling, filled up with -1: (spellings, most classes of one)."""
+        """All classes of each text, by its number: (texts, most classes of one).
+
+        The rows of texts with fewer classes are filled up with -1.
+        """
         order = np.argsort(self.spelling, kind="stable")
-        count = np.bincount(self.spelling)
-        found = np.full((len(count), int(count.max(initial=0))), -1, np.int64)
-        found[np.arange(found.shape[1]) < count[:, None]] = self.labels[order]
-        return found
+        counts = np.bincount(self.spelling)
+        labels = np.full((len(counts), int(counts.max(initial=0))), -1, np.int64)
+        labels[np.arange(labels.shape[1]) < counts[:, None]] = self.labels[order]
+        return labels
 
     def alike(self, names: Rows, others: Rows) -> NDArray[np.bool_]:
-        """Whether each of some names (n,) shares a class with each of its others (n, k), also by a second class of one of them: (n, k)."""
+        """Whether names share a class with others, by any of the classes of their texts.
+
+        Args:
+            names: rows (n,).
+            others: rows (n, k), to be compared with each of the names.
+
+        Returns:
+            (n, k), true where the two share a class.
+        """
         labels = self._labels_of
         if labels.shape[1] == 1:
-            shared: NDArray[np.bool_] = self.labels[names, None] == self.labels[others]
-            return shared
-        made = np.empty(others.shape, bool)
+            equal: NDArray[np.bool_] = self.labels[names, None] == self.labels[others]
+            return equal
+        shared = np.empty(others.shape, bool)
         for i in range(0, len(names), _AT_ONCE):
             part = slice(i, i + _AT_ONCE)
-            own, theirs = labels[self.spelling[names[part]]], labels[self.spelling[others[part]]]
-            made[part] = (
-                (own[:, None, :, None] == theirs[:, :, None]) & (own >= 0)[:, None, :, None]
-            ).any((2, 3))
-        return made
+            left, right = labels[self.spelling[names[part]]], labels[self.spelling[others[part]]]
+            left, right = left[:, None, :, None], right[:, :, None]
+            shared[part] = ((left == right) & (left >= 0)).any((2, 3))
+        return shared
 
 
 def of_concepts(table: NameTable, ids: Sequence[str] = ()) -> Classes:
-    """The names of one concept. Of names that are the same words in another order the first is taken: to a bag of words they are one.
+    """The names that stand for one concept only; the concepts are the classes.
+
+    Of names that are the same words in another order the first is taken: to a bag of words they
+    are one.
 
     Args:
+        table: the names of a dictionary.
         ids: of the concepts, by row.
     """
     single = np.flatnonzero(np.diff(table.indptr) == 1)
@@ -121,37 +135,35 @@ def of_concepts(table: NameTable, ids: Sequence[str] = ()) -> Classes:
     return Classes(
         [table.texts[int(row)] for row in rows],
         labels.astype(np.int64),
-        [ids[c] for c in concepts] if ids else (),
+        [ids[concept] for concept in concepts] if ids else (),
     )
 
 
 def of_groups(table: NameTable, groups: csr_matrix, ids: Sequence[str] = ()) -> Classes:
-    """The names of the concepts of each group; of names of a group that are the same words in another order the first.
+    """The names of the concepts of each group; the groups are the classes.
+
+    Of names of one group that are the same words in another order the first is taken.
 
     Args:
-        groups: (concepts, concepts), 1 where the column is a group of the row.
-        ids: of the concepts, by row; without them the columns are the ids.
+        table: the names of a dictionary.
+        groups: sparse matrix (concepts, concepts) with 1 at (concept, group).
+        ids: of the concepts, by row; without them the ids of the classes are the groups' rows.
     """
-    shape = len(table), groups.shape[0]
-    member = (
-        csr_matrix(
-            (np.ones(len(table.concepts), np.int32), table.concepts, table.indptr), shape=shape
-        )
-        @ groups
-    )
-    rows, group = (part.astype(np.int64) for part in csr_matrix(member).nonzero())
+    shape, values = (len(table), groups.shape[0]), np.ones(len(table.concepts), np.int32)
+    members = csr_matrix((values, table.concepts, table.indptr), shape=shape) @ groups
+    rows, group = (part.astype(np.int64) for part in csr_matrix(members).nonzero())
     kept = np.array([table.texts[int(row)] != "" for row in rows], bool)
     rows, group = rows[kept], group[kept]
     order = np.lexsort((group, rows))
     rows, group = rows[order], group[order]
     kinds = group * (len(table) + 1) + bags(table.texts)[rows]
     first = np.sort(np.unique(kinds, return_index=True)[1])
-    made = Classes(
+    names = Classes(
         [table.texts[int(row)] for row in rows[first]],
         group[first],
         ids or [str(row) for row in range(groups.shape[0])],
     )
-    return made.relabelled(np.arange(len(made)))
+    return names.relabelled(np.arange(len(names)))
 
 
 def of_level(
@@ -161,32 +173,36 @@ def of_level(
     root: int | None = None,
     ids: Sequence[str] = (),
 ) -> Classes:
-    """The names of the concepts below a level of the taxonomy, each in the classes above it (Fivez et al. 2021b, section 4.2).
+    """The names of the concepts below a level of a taxonomy (Fivez et al. 2021b, section 4.2).
+
+    The concepts of the level are the classes; a name is in those above its concepts.
 
     Args:
+        table: the names of a dictionary.
+        hierarchy: of its concepts.
         level: counted from `root`, whose children are level 1; see `Hierarchy.levels`.
+        root: the row of a concept; None is the root of the hierarchy.
         ids: of the concepts, by row.
 
     Raises:
-        LinkerError: the hierarchy does not reach below the level, or all of it stands under one concept of the level.
+        LinkerError: fewer than two concepts of the level have names below them.
     """
-    made = of_groups(table, hierarchy.levels(level, root)[-1], ids)
-    if made.count < 2:
-        deep = (
+    names = of_groups(table, hierarchy.levels(level, root)[-1], ids)
+    if names.count < 2:
+        usable = (
             k
             for k in range(level - 1, 0, -1)
             if of_groups(table, hierarchy.levels(k, root)[-1], ids).count > 1
         )
-        remedy = (
-            f"set ground.level={k}, the deepest that has, or take"
-            if (k := next(deep, 0))
-            else "take"
-        )
+        remedy = "take"
+        if k := next(usable, 0):
+            remedy = f"set ground.level={k}, the deepest that has, or take"
         raise LinkerError(
-            f"the hierarchy has {_counted(made.count, 'concept')} on level {level} with names below; expected: two or more; "
-            f"{remedy} another ground.root, or a dictionary with more of a hierarchy (--hierarchy)"
+            f"the hierarchy has {_counted(names.count, 'concept')} on level {level} with names "
+            f"below; expected: two or more; {remedy} another ground.root, or a dictionary with "
+            "more of a hierarchy (--hierarchy)"
         )
-    return made
+    return names
 
 
 def of_parts(
@@ -196,13 +212,18 @@ def of_parts(
     root: int | None = None,
     ids: Sequence[str] = (),
 ) -> Classes:
-    """The names of the largest parts of a hierarchy: of a child of the root and of all below it (Fivez et al. 2021c, section 2.3).
+    """The names of the largest parts of a hierarchy (Fivez et al. 2021c, section 2.3).
 
-    A child that is the parent of another one is no part. Names of several parts are left out, once the largest are chosen.
+    A part is a child of the root with all concepts below it, unless the child is also the parent
+    of another one. The parts are the classes. First the largest are chosen, then the names that
+    belong to several of them are left out.
 
     Args:
-        most: parts.
-        root: None: the root of the hierarchy; of several roots these are the parts.
+        table: the names of a dictionary.
+        hierarchy: of its concepts.
+        most: how many parts are chosen at most.
+        root: the row of a concept; None is the root of the hierarchy. Where there are several
+            roots, they are the parts.
         ids: of the concepts, by row.
 
     Raises:
@@ -213,19 +234,17 @@ def of_parts(
     children = hierarchy.roots if root is None else hierarchy.children([root])[0]
     above = {parent for parents in hierarchy.parents(children) for parent in parents.tolist()}
     parts = [child for child in children.tolist() if child not in above]
-    groups = hierarchy.under(parts)
-    names = of_groups(table, groups, ids)
+    names = of_groups(table, hierarchy.under(parts), ids)
     largest = np.argsort(-names.sizes, kind="stable")[:most]
     names = names[np.flatnonzero(np.isin(names.labels, largest))]
-    names = (
-        names.relabelled(np.flatnonzero(np.bincount(names.spelling)[names.spelling] == 1))
-        if len(names)
-        else names
-    )
+    if len(names):
+        is_single = np.bincount(names.spelling)[names.spelling] == 1
+        names = names.relabelled(np.flatnonzero(is_single))
     if names.count < 2:
         raise LinkerError(
-            f"the hierarchy has {_counted(names.count, 'part')} below its root with names of their own; expected: two or more; "
-            "give a dictionary with a hierarchy (--hierarchy), or another ground.root"
+            f"the hierarchy has {_counted(names.count, 'part')} below its root with names of "
+            "their own; expected: two or more; give a dictionary with a hierarchy (--hierarchy), "
+            "or another ground.root"
         )
     return names
 
@@ -234,58 +253,24 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
-def held_out(names: Classes, most: int, seed: int) -> NDArray[np.bool_]:
-    """Draw a name from each of at most so many classes of three names or more, so that two are left: (n,).
-
-    Half of such classes give one at most; where that is few, up to a tenth of their names. A name of several classes is out of all of
-    them, which may leave these with fewer.
-    """
-    random = np.random.default_rng((seed, _HELD_OUT))
-    eligible = np.flatnonzero(names.sizes >= 3)
-    drawn = random.permutation(eligible)[: min(most, len(eligible) // 2)]
-    order, start = names.members
-    chosen = [order[start[drawn] + random.integers(names.sizes[drawn])]]
-    more = np.minimum(most // max(1, len(drawn)), names.sizes[drawn] // 10) - 1
-    chosen += [
-        random.permutation(rows)[:count]
-        for rows, count in zip(names.of(drawn), more.tolist(), strict=True)
-        if count > 0
-    ]
-    return np.isin(names.spelling, names.spelling[np.concatenate(chosen)])
-
-
-def shots(names: Classes, each: int, seed: int) -> tuple[Classes, Classes]:
-    """Draw so many names of each class to train on, and as many others to judge by (Fivez et al. 2021c, section 3.2).
-
-    A class that has not enough gives half of its names to either.
+def retrieval(asked: Classes, ranked: Classes) -> tuple[list[str], list[str], list[Rows]]:
+    """What a search for names of the same class is to find.
 
     Args:
-        names: two or more of each class.
+        asked: the names that are searched for.
+        ranked: the names that are searched in.
 
     Returns:
-        Those to train on and those to judge by; labels are those of `names`.
-    """
-    random = np.random.default_rng((seed, _SHOTS))
-    drawn = [random.permutation(rows) for rows in names.of(np.arange(names.count))]
-    counts = [min(each, len(rows) // 2) for rows in drawn]
-    train = [rows[:count] for rows, count in zip(drawn, counts, strict=True)]
-    judged = [rows[count : 2 * count] for rows, count in zip(drawn, counts, strict=True)]
-    return names[np.concatenate(train)], names[np.concatenate(judged)]
-
-
-def retrieval(asked: Classes, ranked: Classes) -> tuple[list[str], list[str], list[Rows]]:
-    """What each name is to find among others: the names that share a class with it.
-
-    Returns:
-        The distinct texts of both, and for each text of the first the rows among the second that are right.
+        The distinct texts that are searched for, the distinct texts that are searched in, and for
+        each of the former the rows of the latter that share a class with it.
     """
     right: dict[str, list[Rows]] = {}
-    for text, own in zip(asked.texts, ranked.of(asked.labels), strict=True):
-        right.setdefault(text, []).append(ranked.spelling[own])
+    for text, members in zip(asked.texts, ranked.of(asked.labels), strict=True):
+        right.setdefault(text, []).append(ranked.spelling[members])
     return (
         list(right),
         list(dict.fromkeys(ranked.texts)),
-        [np.unique(np.concatenate(some)) for some in right.values()],
+        [np.unique(np.concatenate(rows)) for rows in right.values()],
     )
 
 

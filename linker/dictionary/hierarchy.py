@@ -1,4 +1,7 @@
-"""Parents, ancestors, depth, levels and distances over concept rows; safe where a hierarchy has cycles."""
+"""The hierarchy of concepts: parents, ancestors, depth, levels and distances.
+
+Concepts are known by their rows. A hierarchy may have cycles.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
+from linker.dictionary.columns import Lists
+
 Rows = NDArray[np.int32]
 
 
@@ -17,7 +22,7 @@ class Hierarchy:
     """A directed graph of `is a` edges between n concepts.
 
     Args:
-        edges: csr_matrix (n, n); entry (child, parent) is 1.
+        edges: sparse matrix (n, n) with 1 at (child, parent).
     """
 
     def __init__(self, edges: csr_matrix) -> None:
@@ -26,7 +31,12 @@ class Hierarchy:
 
     @classmethod
     def of(cls, size: int, pairs: Iterable[tuple[int, int]]) -> Hierarchy:
-        """Make a hierarchy of (child row, parent row) pairs; repeats and self-loops are dropped."""
+        """Make a hierarchy of edges; repeats and self-loops are dropped.
+
+        Args:
+            size: how many concepts there are.
+            pairs: (row of the child, row of the parent).
+        """
         distinct = sorted({(child, parent) for child, parent in pairs if child != parent})
         child, parent = (
             np.array(column, np.int32)
@@ -52,30 +62,28 @@ class Hierarchy:
         return _neighbours(self._down, rows)
 
     def steps(self, rows: Sequence[int] | Rows) -> csr_matrix:
-        """The least number of steps up from each row to each of its ancestors.
+        """The minimum number of steps up from each concept to each of its ancestors.
 
         Returns:
-            csr_matrix (len(rows), n) of int32; no entry where the column is no ancestor of the row. A concept on a cycle is not
-            its own ancestor.
+            sparse matrix (len(rows), n) of int32: entry (i, j) is the number of steps from
+            `rows[i]` to concept j, without an entry where j is no ancestor. A concept on a cycle
+            is not its own ancestor.
         """
         rows = np.asarray(rows, np.int32)
         frontier = self._up[rows].astype(np.int32)
-        found = frontier.copy()
+        steps = frontier.copy()
         step = 1
         while frontier.nnz:
             step += 1
             frontier = (frontier @ self._up).astype(bool).astype(np.int32)
-            frontier -= frontier.multiply(found.astype(bool))
+            frontier -= frontier.multiply(steps.astype(bool))
             frontier = csr_matrix(frontier)
             frontier.eliminate_zeros()
-            found = csr_matrix(found + frontier * step)
-        own = csr_matrix(
-            (np.ones(len(rows), np.int32), (np.arange(len(rows)), rows)), shape=found.shape
-        )
-        found = csr_matrix(found - found.multiply(own))
-        found.eliminate_zeros()
-        found.sort_indices()
-        return found
+            steps = csr_matrix(steps + frontier * step)
+        steps = csr_matrix(steps - steps.multiply(_marks(rows, self.size)))
+        steps.eliminate_zeros()
+        steps.sort_indices()
+        return steps
 
     def ancestors(self, rows: Sequence[int] | Rows) -> list[Rows]:
         """All ancestors of each row, without the row itself, in row order."""
@@ -83,24 +91,32 @@ class Hierarchy:
 
     def _above(self, row: int) -> Rows:
         indptr, indices = self._up.indptr, self._up.indices
-        found, waiting = {row}, [row]
+        above, waiting = {row}, [row]
         while waiting:
             child = waiting.pop()
-            new = [p for p in indices[indptr[child] : indptr[child + 1]].tolist() if p not in found]
-            found.update(new)
+            new = [p for p in indices[indptr[child] : indptr[child + 1]].tolist() if p not in above]
+            above.update(new)
             waiting += new
-        return np.array(sorted(found - {row}), np.int32)
+        return np.array(sorted(above - {row}), np.int32)
 
     def under(self, rows: Sequence[int]) -> csr_matrix:
-        """Group all concepts under some: csr_matrix (n, n) of int8, 1 where the column is one of `rows` and the row is it or below it."""
-        own = np.asarray(rows, np.int64)
-        found = reached = csr_matrix((np.ones(len(own), np.int8), (own, own)), shape=self._up.shape)
-        while reached.nnz:
-            reached = csr_matrix((self._up @ reached).astype(bool).astype(np.int8))
-            reached = csr_matrix(reached - reached.multiply(found))
-            reached.eliminate_zeros()
-            found = csr_matrix(found + reached)
-        return found
+        """Group concepts by those of some concepts that they are, or stand below.
+
+        Returns:
+            sparse matrix (n, n) of int8 with 1 at (concept, group): the group is one of `rows`, and
+            the concept is the same or below it.
+        """
+        groups = np.asarray(rows, np.int64)
+        frontier = csr_matrix(
+            (np.ones(len(groups), np.int8), (groups, groups)), shape=self._up.shape
+        )
+        members = frontier
+        while frontier.nnz:
+            frontier = csr_matrix((self._up @ frontier).astype(bool).astype(np.int8))
+            frontier = csr_matrix(frontier - frontier.multiply(members))
+            frontier.eliminate_zeros()
+            members = csr_matrix(members + frontier)
+        return members
 
     @cached_property
     def roots(self) -> Rows:
@@ -111,12 +127,18 @@ class Hierarchy:
 
     @cached_property
     def top(self) -> frozenset[int]:
-        """The row of the root, which is everything's ancestor and says nothing as a hypernym; empty where there are several roots."""
+        """The row of the root; empty where there are several roots.
+
+        The root is an ancestor of all concepts, so that it says nothing as a hypernym.
+        """
         return frozenset(self.roots.tolist() if len(self.roots) == 1 else ())
 
     @cached_property
     def depth(self) -> Rows:
-        """The least number of steps from a row without parents, (n,); -1 for rows that only a cycle reaches."""
+        """The minimum number of steps from a concept without parents to each concept, (n,).
+
+        It is -1 for concepts that are below no such concept, but on or below a cycle.
+        """
         depth = np.where(np.diff(self._up.indptr) == 0, 0, -1).astype(np.int32)
         frontier = np.flatnonzero(depth == 0)
         level = 0
@@ -128,20 +150,21 @@ class Hierarchy:
         return depth
 
     def levels(self, depth: int, root: int | None = None) -> list[csr_matrix]:
-        """Group the concepts below `depth` consecutive levels of a taxonomy under each of these levels (Fivez et al. 2021b, section 4.1).
+        """Group concepts by their ancestors on each level of a taxonomy (Fivez et al. 2021b, 4.1).
 
-        The level of a concept is the most steps from the root to it, so that edges which pass a level by are shortcuts; these, and
-        edges of cycles, do not count. A concept stands under all that it reaches: on one level under several, or under none.
-        Concepts of these levels that nothing below is reached from (dead ends) group nothing.
+        Grouped are the concepts below the `depth` highest levels. The level of a concept is the
+        maximum number of steps from the root to it. An edge that skips a level is a shortcut and
+        does not count, nor does an edge of a cycle. So a concept may have several ancestors on one
+        level, or none, and an ancestor that no grouped concept reaches groups nothing.
 
         Args:
             depth: how many levels.
-            root: where levels are counted from; the first level holds its children. None: the root of the hierarchy; of several roots
-                the first level holds them.
+            root: where levels are counted from; the first level holds its children. None is the
+                root of the hierarchy; where there are several roots, they are the first level.
 
         Returns:
-            For each level, the highest first, csr_matrix (n, n) of int8: (row, group) is 1 where `row` is below all the levels and
-            `group` above it on this one.
+            For each level, the highest first, a sparse matrix (n, n) of int8 with 1 at
+            (concept, group): the group is on this level, and above the concept.
         """
         up, level = self._acyclic, np.full(self.size, -1, np.int32)
         if root is None and len(self.roots) == 1:
@@ -167,18 +190,34 @@ class Hierarchy:
         )
 
     def _below(self, up: csr_matrix, level: Rows, k: int, depth: int) -> csr_matrix:
-        """Which concepts below level `depth` reach which ones of level k, all edges leading to the next level."""
-        own = np.flatnonzero(level == k)
-        reached = csr_matrix((np.ones(len(own), np.int8), (own, own)), shape=up.shape)
-        found = csr_matrix(up.shape, dtype=np.int8)
-        while reached.nnz:
+        """The concepts below level `depth` that reach each concept of level k.
+
+        Args:
+            up: the edges, each from one level to the next higher one.
+            level: of each concept.
+            k: the level of the groups.
+            depth: the lowest level of groups.
+        """
+        groups = np.flatnonzero(level == k)
+        frontier = csr_matrix((np.ones(len(groups), np.int8), (groups, groups)), shape=up.shape)
+        members = csr_matrix(up.shape, dtype=np.int8)
+        while frontier.nnz:
             k += 1
-            reached = csr_matrix((up @ reached).astype(bool).astype(np.int8))
-            found = found + reached if k > depth else found
-        return csr_matrix(found)
+            frontier = csr_matrix((up @ frontier).astype(bool).astype(np.int8))
+            members = members + frontier if k > depth else members
+        return csr_matrix(members)
 
     def distance(self, a: ArrayLike, b: ArrayLike) -> Rows:
-        """The least number of edges from a[i] up to a common ancestor (or either of them) and down to b[i]; -1 without one."""
+        """The minimum number of edges between concepts, up from one and down to the other.
+
+        Args:
+            a: rows of concepts.
+            b: as many rows.
+
+        Returns:
+            The distance of a[i] and b[i] for each i, by way of a common ancestor or of one of the
+            two; -1 where there is none.
+        """
         left, right = (
             self._with_self(np.atleast_1d(np.asarray(rows, np.int32))) for rows in (a, b)
         )
@@ -187,18 +226,14 @@ class Hierarchy:
             x, y = left[[i]], right[[i]]
             _, p, q = np.intersect1d(x.indices, y.indices, assume_unique=True, return_indices=True)
             if len(p):
-                distances[i] = (
-                    x.data[p] + y.data[q]
-                ).min() - 2  # each side counts one step for the concept itself
+                distances[i] = (x.data[p] + y.data[q]).min() - 2  # `_with_self` adds 1 to each
         return distances
 
     def _with_self(self, rows: Rows) -> csr_matrix:
+        """The steps up, each plus 1, and from each concept to itself 1 (0 would be no entry)."""
         steps = self.steps(rows)
         steps.data += 1
-        own = csr_matrix(
-            (np.ones(len(rows), np.int32), (np.arange(len(rows)), rows)), shape=steps.shape
-        )
-        return csr_matrix(steps + own)
+        return csr_matrix(steps + _marks(rows, self.size))
 
     def is_ancestor(self, a: int, b: int) -> bool:
         """Whether row `a` is an ancestor of row `b`."""
@@ -206,27 +241,32 @@ class Hierarchy:
 
     def cycles(self) -> list[Rows]:
         """The groups of rows that reach one another; empty for a proper hierarchy."""
-        _, labels = connected_components(self._up, directed=True, connection="strong")
-        order = np.argsort(labels, kind="stable")
-        _, starts, counts = np.unique(labels[order], return_index=True, return_counts=True)
+        _, part = connected_components(self._up, directed=True, connection="strong")
+        order = np.argsort(part, kind="stable")
+        _, starts, counts = np.unique(part[order], return_index=True, return_counts=True)
         return [
             order[s : s + c].astype(np.int32) for s, c in zip(starts, counts, strict=True) if c > 1
         ]
 
-    def arrays(self) -> dict[str, NDArray[np.int32]]:
-        """The arrays to save."""
-        return {
-            "parents.indptr": self._up.indptr.astype(np.int32),
-            "parents.indices": self._up.indices.astype(np.int32),
-        }
+    @property
+    def lists(self) -> Lists:
+        """The rows of the parents of each concept, as a dictionary keeps them."""
+        return Lists(self._up.indptr.astype(np.int32), self._up.indices.astype(np.int32))
 
     @classmethod
-    def from_arrays(cls, indptr: NDArray[np.int32], indices: NDArray[np.int32]) -> Hierarchy:
-        """The hierarchy saved by `arrays`."""
+    def from_lists(cls, parents: Lists) -> Hierarchy:
+        """The hierarchy that `lists` keeps."""
+        indptr, indices = parents.indptr, parents.indices
         size = len(indptr) - 1
         edges = csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(size, size))
         edges.check_format(full_check=True)  # compiled code trusts it
         return cls(edges)
+
+
+def _marks(rows: Rows, size: int) -> csr_matrix:
+    """A sparse matrix (len(rows), size) with 1 at (i, rows[i])."""
+    values = np.ones(len(rows), np.int32)
+    return csr_matrix((values, (np.arange(len(rows)), rows)), shape=(len(rows), size))
 
 
 def _neighbours(matrix: csr_matrix, rows: Sequence[int] | Rows) -> list[Rows]:

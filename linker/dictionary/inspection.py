@@ -1,8 +1,7 @@
-"""Questions that curators ask of dictionaries: figures, a search, and what changed between two releases."""
+"""What curators ask of dictionaries: figures, a search, and the changes between two releases."""
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -12,6 +11,7 @@ import numpy as np
 
 from linker import ids
 from linker.dictionary import Dictionary
+from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
 from linker.text.normalize import normalize
 from linker.types import NAME_KINDS
 
@@ -19,11 +19,10 @@ from linker.types import NAME_KINDS
 def stats(dictionary: Dictionary) -> dict[str, Any]:
     """Count what a dictionary holds; names are compared once normalised."""
     table, hierarchy = dictionary.table(normalize), dictionary.hierarchy
-    parents = np.diff(dictionary.columns["parents.indptr"])
-    old = Counter(dictionary.columns["old.status"].tolist())
-    shared = (np.diff(dictionary.columns["old.indptr"]) > 1) & (
-        dictionary.columns["old.status"] == 0
-    )
+    parents, concepts = dictionary.columns.parents.sizes, np.diff(table.indptr)
+    old = dictionary.columns.old
+    statuses = Counter(old.status.tolist())
+    shared = (old.concepts.sizes > 1) & (old.status == ALTERNATIVE)
     kinds = Counter(NAME_KINDS[kind] for kind in dictionary.name_kind.tolist())
     return {
         "sources": [asdict(source) for source in dictionary.sources],
@@ -31,12 +30,12 @@ def stats(dictionary: Dictionary) -> dict[str, Any]:
         "namespaces": dict(Counter(map(ids.namespace, dictionary.ids)).most_common()),
         "names": len(dictionary.names),
         "names_by_kind": dict(kinds.most_common()),
-        "distinct_names": int((np.diff(table.indptr) > 0).sum()),
-        "ambiguous_names": int((np.diff(table.indptr) > 1).sum()),
-        "alternative_ids": old[0],
+        "distinct_names": int((concepts > 0).sum()),
+        "ambiguous_names": int((concepts > 1).sum()),
+        "alternative_ids": statuses[ALTERNATIVE],
         "alternative_ids_shared_by_concepts": int(shared.sum()),
-        "obsolete_ids": old[1],
-        "merged_ids": old[2],
+        "obsolete_ids": statuses[OBSOLETE],
+        "merged_ids": statuses[MERGED],
         "parent_edges": hierarchy.edges,
         "concepts_with_several_parents": int((parents > 1).sum()),
         "roots": [dictionary.ids[r] for r in hierarchy.roots[:10]],
@@ -46,7 +45,12 @@ def stats(dictionary: Dictionary) -> dict[str, Any]:
 
 
 def search(dictionary: Dictionary, text: str) -> Iterator[int]:
-    """Find concepts by id (also old or alternative) or by a name that holds the text; whole names first. Yields rows."""
+    """Find concepts by their id, also an old one, or by a name that holds a text.
+
+    Yields:
+        The rows of concepts: those with the id, those that have the text as a name, and those that
+        have it as part of a name.
+    """
     yielded = set(dictionary.rows(ids.curie(text)))
     yield from sorted(yielded)
     wanted = normalize(text)
@@ -61,16 +65,21 @@ def search(dictionary: Dictionary, text: str) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One difference between two releases: `what` is e.g. "concept added", `details` the names or ids."""
+    """One difference between two releases."""
 
-    what: str
+    what: str  # for example "concept added"
     concept_id: str
-    name: str
-    details: tuple[str, ...] = ()
+    name: str  # the preferred name of the concept
+    details: tuple[str, ...] = ()  # the names or ids that were added or removed
 
 
 def diff(old: Dictionary, new: Dictionary) -> Iterator[Change]:
-    """Compare two releases: concepts that came, went or moved to another id, and names and parents that came or went."""
+    """Compare two releases of a dictionary.
+
+    Yields:
+        Concepts that were removed or moved to another id, concepts that were added, and what
+        changed in the others: names, parents and alternative ids.
+    """
     before, after = ({identifier: row for row, identifier in enumerate(d.ids)} for d in (old, new))
     for identifier, row in before.items():
         if identifier not in after:
@@ -95,12 +104,11 @@ def _changes(old: Dictionary, before: int, new: Dictionary, after: int) -> Itera
     if old.preferred_name(before) != name:
         yield Change("preferred name changed", identifier, name, (old.preferred_name(before),))
     parts = {"names": _names, "parents": _parents, "alternative ids": _alternatives}
-    for (what, part), (verb, sign) in itertools.product(
-        parts.items(), (("removed", -1), ("added", 1))
-    ):
-        gone, come = (part(old, before), part(new, after))[::sign]
-        if changed := sorted(set(come) - set(gone)):
-            yield Change(f"{what} {verb}", identifier, name, tuple(changed))
+    for what, part in parts.items():
+        was, now = set(part(old, before)), set(part(new, after))
+        for verb, changed in (("removed", was - now), ("added", now - was)):
+            if changed:
+                yield Change(f"{what} {verb}", identifier, name, tuple(sorted(changed)))
 
 
 def _names(dictionary: Dictionary, row: int) -> list[str]:

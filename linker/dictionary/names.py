@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,25 +13,66 @@ from numpy.typing import NDArray
 from linker import persistence
 from linker.persistence import Strings
 
+logger = logging.getLogger(__name__)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NameTable:
-    """Distinct normalised names in rows; an ambiguous name is one row with several concepts.
+    """Distinct normalised names in rows; an ambiguous name is one row with several concepts."""
 
-    `concepts[indptr[i]:indptr[i + 1]]` are the concept rows of name i, and `entries` beside them the rows of `Dictionary.names`
-    that hold the name as written.
-    """
+    texts: Strings  # (names,) in normal form
+    indptr: NDArray[np.int64]  # (names + 1,) where the concepts of each name begin
+    concepts: NDArray[np.int32]  # rows of concepts, name after name
+    entries: NDArray[np.int32]  # beside each concept the row of `Dictionary.names` as written
 
-    texts: Strings
-    indptr: NDArray[np.int64]
-    concepts: NDArray[np.int32]
-    entries: NDArray[np.int32]
+    @classmethod
+    def of(
+        cls, forms: Iterable[str], concepts: NDArray[np.int32], ranks: NDArray[np.int32]
+    ) -> NameTable:
+        """Join the names that have one normal form.
+
+        A name of which nothing is left in normal form stands for no concept, and a warning says so.
+
+        Args:
+            forms: the normal form of each name of a dictionary.
+            concepts: the row of the concept of each name.
+            ranks: which of several names of one concept and form is its entry: the lowest.
+        """
+        row_of: dict[str, int] = {}
+        rows = np.array([row_of.setdefault(form, len(row_of)) for form in forms], np.int64)
+        empty = row_of.get("", -1)
+        if empty >= 0:
+            count = int((rows == empty).sum())
+            logger.warning("%d names are empty once normalised and cannot be found", count)
+        order = np.argsort(ranks, kind="stable")
+        size = int(concepts.max(initial=0)) + 1
+        pairs, first = np.unique((rows * size + concepts)[order], return_index=True)
+        name, concept = np.divmod(pairs, size)
+        kept = name != empty
+        return cls(
+            Strings.of(row_of),
+            np.searchsorted(name[kept], np.arange(len(row_of) + 1)),
+            concept[kept].astype(np.int32),
+            order[first[kept]].astype(np.int32),
+        )
 
     def __len__(self) -> int:
         return len(self.texts)
 
+    def concepts_of(self, row: int) -> NDArray[np.int32]:
+        """The rows of the concepts that a name stands for."""
+        return self.concepts[self.indptr[row] : self.indptr[row + 1]]
+
     def check(self, concepts: int, names: int) -> None:
-        """Raise ValueError where the rows do not fit together, or stand for a concept or name beyond these numbers."""
+        """Check a table that comes from outside.
+
+        Args:
+            concepts: how many concepts the dictionary has.
+            names: how many names the dictionary has.
+
+        Raises:
+            ValueError: the arrays do not fit together, or name rows that are not there.
+        """
         self.texts.check()
         persistence.check_lists(self.indptr, self.concepts, len(self), concepts)
         persistence.check_lists(self.indptr, self.entries, len(self), names)
@@ -38,19 +80,23 @@ class NameTable:
             raise ValueError("no name stands for a concept")
 
     def naming(self, concepts: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The rows of the names of some concepts, given which ones (concepts of the dictionary,)."""
-        kept = np.concatenate([[0], np.cumsum(concepts[self.concepts])])
-        return np.flatnonzero(np.diff(kept[self.indptr]))
+        """The rows of the names that stand for some concepts, given whether each is one of them."""
+        ends = np.concatenate([[0], np.cumsum(concepts[self.concepts])])
+        return np.flatnonzero(np.diff(ends[self.indptr]))
 
     def among(self, concepts: NDArray[np.bool_]) -> NameTable:
-        """The table of the names of some concepts, as `naming` orders them, without the other concepts of these names."""
+        """The table of some concepts and their names, without the other concepts of these names.
+
+        Args:
+            concepts: whether each concept of the dictionary is kept. The names stand in the order
+                of `naming`.
+        """
         kept = concepts[self.concepts]
         rows, ends = self.naming(concepts), np.concatenate([[0], np.cumsum(kept)])
         texts = list(self.texts)
-        indptr = np.concatenate([[0], np.cumsum(np.diff(ends[self.indptr])[rows])])
         return NameTable(
             Strings.of(texts[row] for row in rows.tolist()),
-            indptr,
+            np.concatenate([[0], np.cumsum(np.diff(ends[self.indptr])[rows])]),
             self.concepts[kept],
             self.entries[kept],
         )

@@ -3,13 +3,48 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
+
+if TYPE_CHECKING:
+    from linker.dictionary import NameTable
+    from linker.encoders.words import WordVectors
+
+Changes = Mapping[str, Mapping[str, Any]]
+"""Options that differ from the defaults: group -> field -> value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """Settings of an encoder under a name."""
+
+    description: str  # one line, for `linker encoders`
+    changes: Changes  # the group `encoder` is the encoder's own
+
+
+def merged(*changes: Changes) -> Changes:
+    """Several changes as one; of two values of a field the last counts."""
+    groups = {group: None for one in changes for group in one}
+    return {
+        group: {name: value for one in changes for name, value in one.get(group, {}).items()}
+        for group in groups
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderContext:
+    """What an encoder is made from."""
+
+    options: Any  # the encoder's: an instance of its `Options`, or None where it has none
+    table: NameTable  # the distinct names of the dictionary, without the annotated mentions
+    words: WordVectors | None  # for encoders that need them
+    seed: int  # of the weights
 
 
 class SparseEncoder(ABC):
@@ -34,15 +69,38 @@ class SparseEncoder(ABC):
 
 
 class Encoder(ABC):
-    """Maps normalised names to dense vectors whose dot product is the dense score."""
+    """Maps normalised names to dense vectors whose dot product is the dense score.
 
-    group: ClassVar[str] = ""  # of `LinkerOptions`, that its options are; none where it has none
-    grounded: ClassVar[bool] = False  # whether a grounding phase trains it
-    made_of: str = ""  # what tells what it stands on from other things, so that no checkpoint is taken for another's
+    Attributes:
+        Options: the frozen dataclass of its options; None where it has none.
+        presets: settings by name. The one that is called as the encoder is in the registry holds
+            its defaults; `paper-NAME` holds those of a paper.
+        options: those that it was made with.
+        provenance: a fingerprint of what it was made from beside the names and the word vectors,
+            such as a pretrained model; a checkpoint of another one is not resumed.
+    """
+
+    Options: ClassVar[Any] = None
+    presets: ClassVar[Mapping[str, Preset]] = {}
+    options: Any = None
+    provenance: str = ""
+
+    @classmethod
+    def create(cls, context: EncoderContext) -> Encoder:
+        """Make a new encoder, which a training may change."""
+        raise NotImplementedError(f"{cls.__name__} has no `create`, which training calls")
+
+    @classmethod  # noqa: B027 - most encoders have nothing to find out
+    def check(cls, options: Any) -> None:
+        """Find out, before any data is read, whether `create` can work with these options.
+
+        Raises:
+            LinkerError: it cannot.
+        """
 
     @classmethod
     def needs_words(cls, options: Any) -> bool:
-        """Whether it is made of word vectors, with these options."""
+        """Tell whether an encoder with these options is made of word vectors."""
         return False
 
     @property
@@ -64,3 +122,14 @@ class Encoder(ABC):
     @abstractmethod
     def load(cls, folder: Path) -> Encoder:
         """Read a saved encoder."""
+
+
+PROBE = ("a", "name")  # names whose vectors tell what an encoder makes
+
+
+def is_unit(encoder: Encoder) -> bool:
+    """Whether the vectors of an encoder have length 1: by its options, else by some names."""
+    normalizes = getattr(getattr(encoder, "options", None), "normalize", None)
+    if isinstance(normalizes, bool):  # a name without known words has length 0
+        return normalizes
+    return np.allclose(np.linalg.norm(encoder.encode(PROBE), axis=1), 1, atol=1e-2)

@@ -1,41 +1,75 @@
-"""The Biomedical Name Encoder: characters and words read by recurrent networks (BNE, Phan et al. 2019)."""
+"""The Biomedical Name Encoder: recurrent networks read characters and words (Phan et al. 2019)."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 from torch.nn import functional
 
-from linker.dictionary import NameTable
 from linker.dictionary.classes import Classes, Floats
-from linker.encoders.grounded import GroundedEncoder
-from linker.encoders.options import BneOptions
+from linker.encoders.base import Changes, EncoderContext, Preset, merged
+from linker.encoders.grounded import ANCHORED, FIVEZ, OF_WORDS, GroundedEncoder
 from linker.encoders.trainable import Batch, Tokens
 from linker.encoders.words import CONCEPT, WordVectors, tokens
 from linker.errors import LinkerError
+from linker.fields import OptionGroup
 
 _WORDS = "words"
-_PAD, _UNKNOWN, _BEGIN, _END, _FIRST = range(
-    5
-)  # numbers of characters; those of the alphabet begin at _FIRST
+# numbers of characters; those of the alphabet begin at _FIRST
+_PAD, _UNKNOWN, _BEGIN, _END, _FIRST = range(5)
 _ALPHABET = 200  # characters that have a vector of their own, the frequent ones
 _REMEMBERED = 50_000  # words whose vectors are not looked up again
+_MAX_WITH_CHARACTERS = 2000  # units of networks that also read characters: half a gigabyte
+_DEFAULTS: Changes = merged(OF_WORDS, ANCHORED, {"ground": {"epochs": 8, "clip": 5}})
+
+
+@dataclass(frozen=True, slots=True)
+class BneOptions(OptionGroup):
+    """The Biomedical Name Encoder: recurrent networks over characters of words, and over words."""
+
+    group: ClassVar[str] = "bne"
+
+    # words are read letter by letter too; off: bne-words of Fivez et al. 2021a
+    characters: bool = True
+    character_dim: Annotated[int, Field(ge=1, le=1000)] = 50  # components of a character's vector
+    # units of each direction of both networks; 200 in the paper, 4,800 in bne-words there
+    hidden: Annotated[int, Field(ge=1, le=5000)] = 100
+    # share of the components that words and names lose in training; 0.5 in the paper
+    dropout: Annotated[float, Field(ge=0, le=0.999)] = 0.1
+    max_characters: Annotated[int, Field(ge=1, le=10_000)] = 32  # of a word; the rest is not read
+    max_words: Annotated[int, Field(ge=1, le=10_000)] = 32  # of a name; the rest is not read
+    # g(c), q(s): means of word vectors (option 2); or of concepts and names (option 1)
+    targets: Literal["words", "tokens"] = "words"
+    # the word vectors change too (Wieting et al. 2015, which BNE compares with)
+    train_words: bool = False
+    tanh: bool = False  # on the output, as in the published code
+    normalize: bool = True  # unit vectors, so that the dense score is a cosine; the paper does not
+
+    def __post_init__(self) -> None:
+        if self.characters and self.hidden > _MAX_WITH_CHARACTERS:
+            raise LinkerError(
+                f"bne.hidden is {self.hidden}; expected: 1 to {_MAX_WITH_CHARACTERS}, "
+                "or bne.characters=false"
+            )
 
 
 class BneEncoder(GroundedEncoder):
-    """Dense: characters and words of a name read in order by two recurrent networks (BNE); slower than dan, and knows new words.
+    """Dense: characters and words of a name read in order by two recurrent networks (BNE).
 
-    `h_w = [u_w ⊕ last BiLSTM(characters)]`, `h_s = max BiLSTM(h_w)`, `f(s) = W h_s + b` (Phan et al. 2019, section 3.2). The word vectors
-    u_w are not trained, unless `options.train_words`. Without characters a name of unknown words alone has a vector of zeros. Make one with
-    `create` or `load`.
+    `h_w = [u_w ⊕ last BiLSTM(characters)]`, `h_s = max BiLSTM(h_w)`, `f(s) = W h_s + b` (Phan et
+    al. 2019, section 3.2). The word vectors u_w are not trained, unless `options.train_words`.
+    Without characters a name of unknown words alone has a vector of zeros. Make one with `create`
+    or `load`.
 
     Args:
         words: the word vectors.
@@ -43,7 +77,48 @@ class BneEncoder(GroundedEncoder):
         options: the sizes of the networks, and which of the parts there are.
     """
 
-    group = "bne"
+    Options = BneOptions
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "bne": Preset(
+            "Dense: characters and words of a name read in order by two recurrent networks (BNE); "
+            "slower than dan, and knows new words.",
+            _DEFAULTS,
+        ),
+        "bne-words": Preset(
+            "Dense: bne without characters, which Fivez et al. (2021a) compare dan with.",
+            merged(_DEFAULTS, {"encoder": {"characters": False}}),
+        ),
+        "paper-bne": Preset(
+            "The Biomedical Name Encoder of Phan et al. 2019.",
+            {
+                "words": {"subwords": False},
+                "encoder": {"hidden": 200, "dropout": 0.5, "normalize": False},
+                "align": {"epochs": 0},
+                "ground": {
+                    "loss": "logistic",
+                    "temperature": 1,
+                    "epochs": 100,
+                    "triplets": 1,
+                    "prototype_weight": 0,
+                    "context_weight": 1,
+                    "concept_weight": 1,
+                    "batch_size": 64,
+                    "learning_rate": 1e-3,
+                    "clip": 5,
+                    "warmup": 0,
+                },
+                "training": {"epochs": 0},
+            },
+        ),
+        "paper-bne-words": Preset(
+            "BNE without characters, as Fivez et al. 2021a compare with it.",
+            merged(
+                FIVEZ,
+                ANCHORED,
+                {"encoder": {"characters": False, "hidden": 4800, "dropout": 0.5}},
+            ),
+        ),
+    }
     step = 512  # names at once, also on a CPU
 
     def __init__(self, words: WordVectors, alphabet: str, options: BneOptions) -> None:
@@ -51,9 +126,8 @@ class BneEncoder(GroundedEncoder):
         self.words, self.alphabet, self.options = words, alphabet, options
         self._number = {character: i for i, character in enumerate(alphabet, _FIRST)}
         self._pieces = lru_cache(_REMEMBERED)(words.pieces)
-        self.table = nn.Buffer(
-            torch.from_numpy(np.asarray(words.vectors)), persistent=False
-        )  # saved with the words
+        # saved with the words, not with the weights
+        self.table = nn.Buffer(torch.from_numpy(np.asarray(words.vectors)), persistent=False)
         if options.train_words:
             self.change = nn.Parameter(torch.zeros_like(self.table))
         both = {"batch_first": True, "bidirectional": True}
@@ -69,30 +143,39 @@ class BneEncoder(GroundedEncoder):
         self.out = nn.Linear(2 * options.hidden, words.dim)
 
     @classmethod
-    def create(
-        cls, options: BneOptions, table: NameTable, words: WordVectors | None, seed: int
-    ) -> BneEncoder:
-        """Take the characters of a dictionary's names; the networks are as they were drawn.
+    def create(cls, context: EncoderContext) -> BneEncoder:
+        """Take the characters of a dictionary's names; the networks have random weights.
 
         Raises:
             LinkerError: there are no word vectors.
         """
-        if words is None:
+        if context.words is None:
             raise LinkerError(
                 "the encoder bne is made of word vectors; name some with --words, or train them"
             )
-        return cls.of(table.texts, options, words, seed)
+        return cls.of(context.table.texts, context.options, context.words, context.seed)
 
     @classmethod
     def of(
         cls, names: Iterable[str], options: BneOptions, words: WordVectors, seed: int
     ) -> BneEncoder:
-        """As `create`, of names alone."""
+        """As `create`.
+
+        Args:
+            names: whose characters are known.
+            options: the sizes of the networks, and which of the parts there are.
+            words: the word vectors.
+            seed: of the networks.
+
+        Raises:
+            LinkerError: the options want vectors of concepts, and there are none.
+        """
         if options.targets == "tokens" and not any(
             word.startswith(CONCEPT) for word in words.words
         ):
             raise LinkerError(
-                "bne.targets=tokens wants vectors of names and concepts; train them on text with words.tokens=concepts"
+                "bne.targets=tokens wants vectors of names and concepts; "
+                "train them on text with words.tokens=concepts"
             )
         counted = Counter(
             character for name in names for character in name if not character.isspace()
@@ -113,20 +196,25 @@ class BneEncoder(GroundedEncoder):
         return self.words.dim
 
     def pretrained(self, names: Sequence[str]) -> Floats:
-        """q(s): the mean of a name's word vectors, or the vector of the name itself where the options want it and there is one."""
+        """q(s): the mean of a name's word vectors.
+
+        Or the vector of the name itself, where the options want it and there is one.
+        """
         return (
             self.words.named(names) if self.options.targets == "tokens" else self.words.means(names)
         )
 
     def prototypes(self, names: Classes, projected: bool) -> Floats:
-        """g(c): the mean of q(s), or the vector of the concept itself where the options want it and there is one."""
+        """g(c): the mean of q(s).
+
+        Or the vector of the concept itself, where the options want it and there is one.
+        """
         means = super().prototypes(names, projected)
         if self.options.targets == "tokens":
-            for row, own in enumerate(
-                self.words.of(CONCEPT + names.ids[label]) for label in range(len(means))
-            ):
-                if own is not None:
-                    means[row] = own
+            for label in range(len(means)):
+                vector = self.words.of(CONCEPT + names.ids[label])
+                if vector is not None:
+                    means[label] = vector
         return means
 
     def tokenize(self, names: Sequence[str]) -> list[Tokens]:
@@ -139,7 +227,7 @@ class BneEncoder(GroundedEncoder):
                 place.setdefault(word, len(place))
         pieces = [self._pieces(word) for word in place]
         offsets = np.cumsum([0, *(len(rows) for rows, _ in pieces)])[:-1]
-        made: dict[str, Any] = {
+        arrays: dict[str, Any] = {
             "rows": np.concatenate([np.asarray(rows, np.int64) for rows, _ in pieces]),
             "weights": np.concatenate([np.asarray(weights, np.float32) for _, weights in pieces]),
             "offsets": offsets.astype(np.int64),
@@ -148,15 +236,15 @@ class BneEncoder(GroundedEncoder):
         }
         if self.options.characters:
             spelled = [self._spelled(word) for word in place]
-            made |= {
+            arrays |= {
                 "characters": _padded(spelled),
                 "word_lengths": np.array([len(word) for word in spelled]),
             }
         else:
-            made["known"] = np.array(
+            arrays["known"] = np.array(
                 [[any(len(self._pieces(word)[0]) for word in name)] for name in tokens]
             )
-        return {name: torch.from_numpy(values) for name, values in made.items()}
+        return {name: torch.from_numpy(values) for name, values in arrays.items()}
 
     def _spelled(self, word: str) -> list[int]:
         return [
@@ -197,14 +285,14 @@ class BneEncoder(GroundedEncoder):
         return vectors if self.options.characters else batch["known"] * vectors
 
     def groups(self, learning_rate: float, weight_decay: float) -> list[dict[str, Any]]:
-        """As of any encoder; the change of the word vectors, where they are trained, decays by a tenth (Wieting et al. 2015, in BNE)."""
-        own = [parameter for name, parameter in self.named_parameters() if name != "change"]
-        made = [{"params": own, "lr": learning_rate, "weight_decay": weight_decay}]
+        """As of any encoder, but trained word vectors decay by a tenth (Wieting et al. 2015)."""
+        networks = [parameter for name, parameter in self.named_parameters() if name != "change"]
+        groups = [{"params": networks, "lr": learning_rate, "weight_decay": weight_decay}]
         if self.options.train_words:
-            made.append(
+            groups.append(
                 {"params": [self.change], "lr": learning_rate, "weight_decay": weight_decay / 10}
             )
-        return made
+        return groups
 
     def _write(self, folder: Path) -> object:
         (folder / _WORDS).mkdir()
@@ -218,27 +306,27 @@ class BneEncoder(GroundedEncoder):
         )
 
 
-class BneWordsEncoder(BneEncoder):
-    """Dense: bne without characters, which Fivez et al. (2021a) compare dan with."""
-
-
 def _read(
     network: nn.LSTM, rows: Tensor, lengths: Tensor, pool: Callable[[Tensor, Tensor], Tensor]
 ) -> Tensor:
-    """Let a network read sequences, those of a length together: three times faster on a CPU than packed ones, and exact as well.
+    """Let a network read sequences, those of a length together.
+
+    This is three times faster on a CPU than packed sequences, and exact as well.
 
     Args:
+        network: reads both ways.
         rows: (n, longest, d).
         lengths: (n,).
-        pool: (some, length, 2 hidden), and the last state of either direction, (2, some, hidden) -> (some, out).
+        pool: makes (m, out) of the states of m sequences, (m, length, 2 hidden), and of the last
+            state of either direction, (2, m, hidden).
 
     Returns:
         (n, out).
     """
     places = [(lengths == length).nonzero()[:, 0] for length in sorted({*lengths.tolist()})]
     pooled = []
-    for own in places:
-        states, (last, _) = network(rows[own, : int(lengths[own[0]])])
+    for alike in places:
+        states, (last, _) = network(rows[alike, : int(lengths[alike[0]])])
         pooled.append(pool(states, last))
     return functional.embedding(torch.cat(places).argsort(), torch.cat(pooled))
 
@@ -246,8 +334,8 @@ def _read(
 def _padded(rows: Sequence[Sequence[int]]) -> np.ndarray:
     """Rows of numbers, filled up with 0 to the longest: int64 (len(rows), longest)."""
     lengths = np.array([len(row) for row in rows])
-    made = np.zeros((len(rows), int(lengths.max())), np.int64)
-    made[np.arange(made.shape[1]) < lengths[:, None]] = np.concatenate(
+    padded = np.zeros((len(rows), int(lengths.max())), np.int64)
+    padded[np.arange(padded.shape[1]) < lengths[:, None]] = np.concatenate(
         [np.asarray(row, np.int64) for row in rows]
     )
-    return made
+    return padded

@@ -23,12 +23,14 @@ class Projection:
 
 
 def fit(x: Floats, y: Floats) -> tuple[Projection, Projection]:
-    """Find the projections of two views that correlate best, component by component, with as many components as there are (dim).
+    """Find the projections of two views that correlate best, with as many components as dim.
 
-    The components are scaled as by scikit-learn's `CCA`, which the published code calls: it finds one component after another and takes
-    each out of the data. Its weight vectors have length 1 and are at right angles to the earlier canonical directions a_1, ..., so that
-    they are the columns of Q in the QR decomposition of these, and the scores are those of the closed form divided by the diagonal of R.
-    One decomposition takes the place of hundreds of fits; a test holds it to scikit-learn's values.
+    The components are scaled as by scikit-learn's `CCA`, which the published code calls: it finds
+    one component after another and takes each out of the data. Its weight vectors have length 1
+    and are at right angles to the earlier canonical directions a_1, ..., so that they are the
+    columns of Q in the QR decomposition of these, and the scores are those of the closed form
+    divided by the diagonal of R. One decomposition takes the place of hundreds of fits; a test
+    compares it with scikit-learn's values.
 
     Args:
         x: (n, dim) name vectors.
@@ -56,7 +58,10 @@ def _standardised(
 
 
 def _whitening(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Directions in which the values are uncorrelated with variance 1/n, those without variance left out: (dim, rank)."""
+    """Directions in which the values are uncorrelated with variance 1/n: (dim, rank).
+
+    Directions without variance are left out.
+    """
     variance, axes = np.linalg.eigh(values.T @ values)
     kept = variance > _SMALL * variance[-1]
     whitening: NDArray[np.float64] = axes[:, kept] / np.sqrt(variance[kept])
@@ -66,7 +71,7 @@ def _whitening(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _projection(
     directions: NDArray[np.float64], mean: NDArray[np.float64], scale: NDArray[np.float64]
 ) -> Projection:
-    """Scale the canonical directions as scikit-learn does, and fill up to as many columns as rows with zeros."""
+    """Scale the canonical directions as scikit-learn does; columns of zeros make it square."""
     lengths = np.abs(np.diag(np.linalg.qr(directions, mode="r")))
     weights = np.zeros((len(directions), len(directions)))
     weights[:, : directions.shape[1]] = directions / lengths / scale[:, None]

@@ -1,4 +1,4 @@
-"""A transformer that reads several texts as one and gives them a score: the second stage of ranking."""
+"""A transformer that gives several texts, read as one, a score: the second stage of ranking."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save_file
 from torch import Tensor, nn
 
-from linker.encoders.options import TransformerOptions
 from linker.encoders.trainable import Batch
-from linker.encoders.transformer import TransformerEncoder
+from linker.encoders.transformer import TransformerEncoder, TransformerOptions
 from linker.errors import LinkerError
 
 _HEAD = "head.safetensors"
 
 
 class CrossEncoder(TransformerEncoder):
-    """Makes one number of a text, for `join`ed texts that are to be read together; 0 until it is trained.
+    """Gives texts that were `join`ed, to be read together, one number; 0 until it is trained.
 
-    It starts from a `TransformerEncoder`, and is trained, batched and saved as one: its "vectors" have one component.
+    It starts from a `TransformerEncoder`, and is trained, batched and saved as one: its "vectors"
+    have one component.
     """
 
     cached = 0  # texts hardly ever come again
@@ -36,7 +36,12 @@ class CrossEncoder(TransformerEncoder):
 
     @classmethod
     def of(cls, encoder: TransformerEncoder, max_length: int) -> CrossEncoder:
-        """Start from a copy of an encoder of names; `max_length` is in tokens, of all texts together."""
+        """Start from a copy of an encoder of names.
+
+        Args:
+            encoder: the encoder of names.
+            max_length: of all texts together, in tokens.
+        """
         return cls(
             copy.deepcopy(encoder.model),
             copy.deepcopy(encoder.tokenizer),
@@ -48,7 +53,10 @@ class CrossEncoder(TransformerEncoder):
         return 1
 
     def join(self, *texts: str) -> str:
-        """One text out of several, the important ones first: what is too long is cut at the end. Empty ones are left out."""
+        """Make one text out of several, the important ones first; empty ones are left out.
+
+        What is too long is cut at the end.
+        """
         return f" {self.tokenizer.sep_token or '|'} ".join(filter(None, texts))
 
     def forward(self, batch: Batch) -> Tensor:

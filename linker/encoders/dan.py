@@ -1,28 +1,40 @@
-"""The Deep Averaging Network: a name is the mean of its word vectors, projected, through one hidden layer (Fivez et al. 2021a)."""
+"""The Deep Averaging Network: the mean of a name's word vectors, through one hidden layer.
+
+Fivez et al. 2021a, and 2021b for higher levels.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import logging
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 from torch.nn import functional
 
-from linker.dictionary import NameTable
 from linker.dictionary.classes import Classes, Floats, of_concepts
 from linker.encoders import cca
-from linker.encoders.grounded import GroundedEncoder, concept_means
-from linker.encoders.options import DanOptions
+from linker.encoders.base import EncoderContext, Preset, merged
+from linker.encoders.grounded import (
+    ANCHORED,
+    FIVEZ,
+    LARGE_CLASSES,
+    OF_WORDS,
+    GroundedEncoder,
+    concept_means,
+)
 from linker.encoders.trainable import Batch, Tokens
 from linker.encoders.words import WordVectors, unit
 from linker.errors import LinkerError
+from linker.fields import OptionGroup
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +42,13 @@ _WORDS = "words"
 
 
 class Dropout(nn.Module):
-    """Dropout by one random byte a unit, so that the share counts in 256ths; torch's own takes most of a step's time on a CPU."""
+    """Dropout by one random byte a unit, so that the share counts in 256ths.
+
+    torch's own takes most of a step's time on a CPU.
+
+    Args:
+        share: of the units that are set to 0 in training.
+    """
 
     def __init__(self, share: float) -> None:
         super().__init__()
@@ -47,27 +65,71 @@ class Dropout(nn.Module):
         return values * kept.to(values.dtype).mul_(1 / (1 - self.share))
 
 
-class DanEncoder(GroundedEncoder):
-    """Dense: the mean of a name's word vectors through one hidden layer (DAN), small and fast; trained by conceptual grounding.
+@dataclass(frozen=True, slots=True)
+class DanOptions(OptionGroup):
+    """The Deep Averaging Network: the mean of a name's word vectors, through one hidden layer."""
 
-    `f(n) = enc(CCA(u_n))`, u_n the mean of the word vectors, brought to length 1 (Fivez et al. 2021a, eq. 1 and section 3.2). The word
-    vectors and the projection are not trained. A name without any known word or n-gram has a vector of zeros.
-    Make one with `create` or `load`.
+    group: ClassVar[str] = "dan"
+
+    # project the mean by canonical correlation analysis of names with their concepts
+    cca: bool = True
+    # units of the hidden layer, 38,400 in the paper; 0: no network, the mean is the vector
+    hidden: Annotated[int, Field(ge=0, le=100_000)] = 2400
+    # share of the hidden units in training, counted in 256ths
+    dropout: Annotated[float, Field(ge=0, le=0.998)] = 0.5
+    normalize: bool = True  # unit vectors, so that the dense score is a cosine
+
+
+class DanEncoder(GroundedEncoder):
+    """Dense: the mean of a name's word vectors through one hidden layer (DAN), small and fast.
+
+    `f(n) = enc(CCA(u_n))`, u_n the mean of the word vectors, brought to length 1 (Fivez et al.
+    2021a, eq. 1 and section 3.2). The word vectors and the projection are not trained. A name
+    without any known word or n-gram has a vector of zeros. Make one with `create` or `load`.
 
     Args:
         words: the word vectors.
         options: which of the parts there are.
     """
 
-    group = "dan"
+    Options = DanOptions
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "dan": Preset(
+            "Dense: the mean of a name's word vectors through one hidden layer (DAN), small and "
+            "fast; trained by conceptual grounding.",
+            OF_WORDS,
+        ),
+        "dan-higher": Preset(
+            "Dense: dan, trained to bring together what stands under the same concept some levels "
+            "up the hierarchy (Fivez et al. 2021b).",
+            merged(
+                OF_WORDS,
+                LARGE_CLASSES,
+                ANCHORED,
+                {"ground": {"classes": "level", "triplets": 1, "epochs": 30, "patience": 10}},
+                {"ground": {"concept_weight": 0, "between_weight": 1}},
+            ),
+        ),
+        "paper-dan": Preset(
+            "The DAN of Fivez et al. 2021a.", merged(FIVEZ, {"encoder": {"hidden": 38_400}})
+        ),
+        "paper-dan-higher": Preset(
+            "The higher-level DAN of Fivez et al. 2021b.",
+            merged(
+                FIVEZ,
+                {"encoder": {"cca": False, "hidden": 76_800}},
+                {"ground": {"classes": "level", "epochs": 200, "patience": 10, "triplets": 1}},
+                {"ground": {"prototype_weight": 0, "context_weight": 1, "between_weight": 1}},
+            ),
+        ),
+    }
     step = 2048  # names at once, also on a CPU
 
     def __init__(self, words: WordVectors, options: DanOptions) -> None:
         super().__init__()
         self.words, self.options, dim = words, options, words.dim
-        self.table = nn.Buffer(
-            torch.from_numpy(np.asarray(words.vectors)), persistent=False
-        )  # saved with the words
+        # saved with the words, not with the weights
+        self.table = nn.Buffer(torch.from_numpy(np.asarray(words.vectors)), persistent=False)
         if options.cca:
             self.cca_mean, self.cca_weights = nn.Buffer(torch.zeros(dim)), nn.Buffer(torch.eye(dim))
         if options.hidden:
@@ -78,55 +140,61 @@ class DanEncoder(GroundedEncoder):
         self.concept_projection: cca.Projection | None = None  # of the concepts, for training
 
     @classmethod
-    def create(
-        cls, options: DanOptions, table: NameTable, words: WordVectors | None, seed: int
-    ) -> DanEncoder:
-        """Fit the projection to the names of a dictionary; the network is as it was drawn.
-
-        Args:
-            words: the word vectors.
-            seed: of the network.
+    def create(cls, context: EncoderContext) -> DanEncoder:
+        """Fit the projection to the names of a dictionary; the network has random weights.
 
         Raises:
             LinkerError: there are no word vectors.
         """
-        if words is None:
+        if context.words is None:
             raise LinkerError(
                 "the encoder dan is made of word vectors; name some with --words, or train them"
             )
-        return cls.of(of_concepts(table), options, words, seed)
+        names = of_concepts(context.table)
+        return cls.of(names, context.options, context.words, context.seed)
 
     @classmethod
     def of(cls, names: Classes, options: DanOptions, words: WordVectors, seed: int) -> DanEncoder:
-        """Fit the projection to the names of some classes; the network is as it was drawn.
+        """Fit the projection to the names of some classes; the network has random weights.
 
         A projection that there are too few names for is left out, with a warning.
+
+        Args:
+            names: the names and their classes.
+            options: which of the parts there are.
+            words: the word vectors.
+            seed: of the network.
 
         Raises:
             LinkerError: no name has a word with a vector.
         """
-        own = unit(words.means(names.texts))
-        known = own.any(axis=1)
-        x = own[known]
+        means = unit(words.means(names.texts))
+        known = means.any(axis=1)
+        x = means[known]
         if not len(x):
             raise LinkerError(
-                f"none of the {len(own):,} names of the dictionary has a word with a vector; take other word vectors"
+                f"none of the {len(means):,} names of the dictionary has a word with a vector; "
+                "take other word vectors"
             )
         if not known.all():
             logger.warning(
                 "%d of %d names have no word with a vector; this encoder cannot find them",
                 np.sum(~known),
-                len(own),
+                len(means),
             )
         if options.cca and len(x) <= words.dim:
-            few = "%d distinct names of one concept have known words, too few for a projection of %d components, which is left out"
-            logger.warning(few, len(x), words.dim)
+            logger.warning(
+                "%d distinct names of one concept have known words, too few for a projection of "
+                "%d components, which is left out",
+                len(x),
+                words.dim,
+            )
             options = dataclasses.replace(options, cca=False)
         torch.manual_seed(seed)
         encoder = cls(words, options)
         if options.cca:
             of_names, encoder.concept_projection = cca.fit(
-                x, concept_means(own, names.labels)[names.labels[known]]
+                x, concept_means(means, names.labels)[names.labels[known]]
             )
             encoder.cca_mean.copy_(torch.from_numpy(of_names.mean))
             encoder.cca_weights.copy_(torch.from_numpy(of_names.weights))
@@ -149,16 +217,16 @@ class DanEncoder(GroundedEncoder):
 
     def collate(self, tokens: Sequence[Tokens]) -> Batch:
         rows, weights = array("i"), array("f")
-        for some, their in tokens:
-            rows.extend(some)
-            weights.extend(their)
-        offsets = [0, *accumulate(len(some) for some, _ in tokens)][:-1]
-        made = {
+        for name_rows, name_weights in tokens:
+            rows.extend(name_rows)
+            weights.extend(name_weights)
+        offsets = [0, *accumulate(len(name_rows) for name_rows, _ in tokens)][:-1]
+        arrays = {
             "rows": np.asarray(rows, np.int64),
             "offsets": np.asarray(offsets, np.int64),
             "weights": np.asarray(weights, np.float32),
         }
-        return {name: torch.from_numpy(values) for name, values in made.items()}
+        return {name: torch.from_numpy(values) for name, values in arrays.items()}
 
     def forward(self, batch: Batch) -> Tensor:
         rows, offsets, weights = batch["rows"], batch["offsets"], batch["weights"]
@@ -178,13 +246,17 @@ class DanEncoder(GroundedEncoder):
         return unit(self.words.means(names))
 
     def prototypes(self, names: Classes, projected: bool) -> Floats:
-        """As for any grounded encoder; projected: CCA(u_c) (Fivez et al. 2021a, eq. 4), else u_c, as in the published code."""
+        """As for any grounded encoder; projected: CCA(u_c) (Fivez et al. 2021a, eq. 4).
+
+        Else it is u_c, as in the published code.
+        """
         means = super().prototypes(names, projected)
         if not (projected and self.options.cca):
             return means
         if self.concept_projection is None:
             raise ValueError(
-                "an encoder that was loaded has no projection of concepts; make a new one to train it"
+                "an encoder that was loaded has no projection of concepts; "
+                "make a new one to train it"
             )
         return self.concept_projection(means)
 
@@ -196,7 +268,3 @@ class DanEncoder(GroundedEncoder):
     @classmethod
     def _read(cls, folder: Path, saved: Any) -> DanEncoder:
         return cls(WordVectors.open(folder / _WORDS), DanOptions(**saved))
-
-
-class DanHigherEncoder(DanEncoder):
-    """Dense: dan, trained to bring together what stands under the same concept some levels up the hierarchy (Fivez et al. 2021b)."""

@@ -1,37 +1,81 @@
-"""The few-shot encoder: a small network that moves pretrained vectors of names a little (Fivez et al. 2021c); stacks upon others."""
+"""The few-shot encoder: a small network on top of another encoder (Fivez et al. 2021c)."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 from torch.nn import functional
 
 from linker import files, persistence, registry
-from linker.dictionary import NameTable
 from linker.dictionary.classes import Floats
-from linker.encoders.base import Encoder, SparseEncoder
-from linker.encoders.dan import DanEncoder, Dropout
-from linker.encoders.grounded import GroundedEncoder
-from linker.encoders.options import DanOptions, FewShotOptions, TransformerOptions
+from linker.encoders.base import (
+    Changes,
+    Encoder,
+    EncoderContext,
+    Preset,
+    SparseEncoder,
+    merged,
+)
+from linker.encoders.dan import DanEncoder, DanOptions, Dropout
+from linker.encoders.grounded import FIVEZ, LARGE_CLASSES, OF_WORDS, GroundedEncoder
 from linker.encoders.trainable import Batch, Tokens, checksum
-from linker.encoders.words import WordVectors, unit
+from linker.encoders.words import unit
 from linker.errors import LinkerError
+from linker.fields import OptionGroup, Units
 
 _BASE = "base"
 _OF_WORDS = ("cca", "words")
 
 
-class FewShotEncoder(GroundedEncoder):
-    """Dense: any encoder's vectors, moved by a network that a few names of each large class train; may stand on another one.
+_SHOTS: Changes = {
+    "ground": {
+        "classes": "parts",
+        "shots": 15,
+        "epochs": 200,
+        "patience": 10,
+        "monitor": "loss",
+        "negatives": 1000,
+        "prototype_weight": 0,
+        "between_weight": 1,
+        "batch_size": 16,
+    }
+}
 
-    `f(n) = (enc(u_n) + u_n) / 2`, u_n the vector of the encoder below, brought to length 1 (Fivez et al. 2021c, eq. 1). That encoder is
-    not trained. Make one with `create` or `load`.
+
+@dataclass(frozen=True, slots=True)
+class FewShotOptions(OptionGroup):
+    """The few-shot encoder: a network that moves the vectors of another encoder."""
+
+    group: ClassVar[str] = "fewshot"
+
+    # cca: mean word vectors, projected; words: as they are; transformer[:PATH_OR_HUB_ID];
+    # or the folder of a dense model
+    base: str = "cca"
+    hidden: Units = 2400  # units of the hidden layer; 9,600 in the paper
+    # share of the hidden units in training, counted in 256ths
+    dropout: Annotated[float, Field(ge=0, le=0.998)] = 0.5
+    normalize: bool = True  # unit vectors, so that the dense score is a cosine
+
+    def __post_init__(self) -> None:
+        if not self.base:
+            raise LinkerError(
+                "fewshot.base is empty; expected: cca, words, transformer, or the folder of a model"
+            )
+
+
+class FewShotEncoder(GroundedEncoder):
+    """Dense: any encoder's vectors, moved by a network that a few names of each large class train.
+
+    `f(n) = (enc(u_n) + u_n) / 2`, u_n the vector of the encoder below, brought to length 1 (Fivez
+    et al. 2021c, eq. 1). That encoder is not trained. Make one with `create` or `load`.
 
     Args:
         base: the encoder below.
@@ -39,13 +83,30 @@ class FewShotEncoder(GroundedEncoder):
         options: of the network.
     """
 
-    group = "fewshot"
+    Options = FewShotOptions
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "fewshot": Preset(
+            "Dense: any encoder's vectors, moved by a network that a few names of each large class "
+            "train; may stand on another one.",
+            merged(
+                OF_WORDS,
+                LARGE_CLASSES,
+                {"ground": FIVEZ["ground"]},
+                _SHOTS,
+                {"ground": {"epochs": 30, "patience": 5, "batch_size": 64}},
+            ),
+        ),
+        "paper-fewshot": Preset(
+            "The few-shot encoder of Fivez et al. 2021c.",
+            merged(FIVEZ, _SHOTS, {"encoder": {"base": "words", "hidden": 9600}}),
+        ),
+    }
     step = 2048  # names at once, also on a CPU
     cached = 20_000  # names whose vectors are kept, 1 to 3 KB each
 
     def __init__(self, base: Encoder, kind: str, options: FewShotOptions) -> None:
         super().__init__()
-        self._below = (base,)  # in a tuple, so that its weights are none of this one's
+        self._below = (base,)  # in a tuple, so that its weights are not trained with these
         self.kind, self.options = kind, options
         dim, hidden = base.dim, options.hidden
         self.layers = nn.Sequential(
@@ -53,23 +114,19 @@ class FewShotEncoder(GroundedEncoder):
         )
 
     @classmethod
-    def create(
-        cls, options: FewShotOptions, table: NameTable, words: WordVectors | None, seed: int
-    ) -> FewShotEncoder:
-        """Put a network, as it was drawn, on an encoder.
-
-        Args:
-            table: the names that `cca` is fitted to.
-            words: word vectors, where `options.base` is `cca` or `words`.
-            seed: of the network.
+    def create(cls, context: EncoderContext) -> FewShotEncoder:
+        """Put a network of random weights on an encoder.
 
         Raises:
-            LinkerError: there are no word vectors, no such encoder, or no such model, or its encoder is not dense.
+            LinkerError: there are no word vectors, no such encoder, or no such model, or its
+                encoder is not dense.
         """
-        base, kind, label, made_of = _base(options.base, table, words, seed)
-        torch.manual_seed(seed)
-        encoder = cls(base, kind, dataclasses.replace(options, base=label))
-        encoder.made_of = made_of
+        base = _base(context)
+        torch.manual_seed(context.seed)
+        encoder = cls(
+            base.encoder, base.kind, dataclasses.replace(context.options, base=base.label)
+        )
+        encoder.provenance = base.provenance
         return encoder
 
     @classmethod
@@ -82,7 +139,7 @@ class FewShotEncoder(GroundedEncoder):
         return self._below[0]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> FewShotEncoder:
-        """What `to` does, to the encoder below as well."""
+        """Do what `to` does to the encoder below as well."""
         if isinstance(self.base, nn.Module):
             self.base._apply(fn, recurse)  # type: ignore[no-untyped-call]
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
@@ -116,44 +173,53 @@ class FewShotEncoder(GroundedEncoder):
         return cls(base, saved["base"], FewShotOptions(**saved["options"]))
 
 
-def _base(
-    asked: str, table: NameTable, words: WordVectors | None, seed: int
-) -> tuple[Encoder, str, str, str]:
-    """The encoder below, its name in the registry, what to remember it by, which tells nothing of this machine, and its checksum."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Base:
+    """The encoder below."""
+
+    encoder: Encoder
+    kind: str  # its name in the registry
+    label: str  # what to remember it by, which holds no path of this machine
+    provenance: str  # fingerprint of its weights; empty for word vectors, which have their own
+
+
+def _base(context: EncoderContext) -> _Base:
+    """Make or load the encoder that the options ask for."""
+    asked = context.options.base
     if asked in _OF_WORDS:
-        if words is None:
+        if context.words is None:
             raise LinkerError(
-                "the encoder fewshot stands on word vectors here; name some with --words, or set fewshot.base"
+                "the encoder fewshot stands on word vectors here; "
+                "name some with --words, or set fewshot.base"
             )
-        return (
-            DanEncoder.create(DanOptions(cca=asked == "cca", hidden=0), table, words, seed).eval(),
-            "dan",
-            asked,
-            "",
-        )  # words have theirs
+        means = dataclasses.replace(context, options=DanOptions(cca=asked == "cca", hidden=0))
+        return _Base(DanEncoder.create(means).eval(), "dan", asked, "")
     kind, _, model = asked.partition(":")
     if kind == "transformer":
-        from linker.encoders.transformer import TransformerEncoder  # which takes seconds to import
+        # which takes seconds to import
+        from linker.encoders.transformer import TransformerEncoder, TransformerOptions
 
-        base = TransformerEncoder.create(TransformerOptions(model=model)).eval()
-        return base, kind, f"{kind}:{base.options.model}".removesuffix(":"), checksum(base)
+        encoder = TransformerEncoder.pretrained(TransformerOptions(model=model)).eval()
+        label = f"{kind}:{encoder.options.model}".removesuffix(":")
+        return _Base(encoder, kind, label, checksum(encoder))
     if not Path(asked).is_dir():
         raise LinkerError(
-            f"fewshot.base is {asked!r}; expected: cca, words, transformer, transformer:ID, or the folder of a model"
+            f"fewshot.base is {asked!r}; "
+            "expected: cca, words, transformer, transformer:ID, or the folder of a model"
         )
-    below, encoder, made_of = persistence.load(asked, "model", _of_model)
-    return below, encoder, Path(asked).resolve().name, made_of
+    return persistence.load(
+        asked, "model", lambda folder, config: _of_model(folder, config, Path(asked).resolve().name)
+    )
 
 
-def _of_model(folder: Path, config: Mapping[str, Any]) -> tuple[Encoder, str, str]:
-    """The dense encoder of a model, its name in the registry, and its checksum."""
-    kind = registry.load(config["encoder"])
+def _of_model(folder: Path, config: Mapping[str, Any], label: str) -> _Base:
+    """The dense encoder of a model."""
+    name = config["encoder"]
+    kind = registry.load(name)
     if issubclass(kind, SparseEncoder):
         raise LinkerError(
-            f"{folder}: is a model of the encoder {config['encoder']}, which is sparse; expected: one of a dense encoder"
+            f"{folder}: is a model of the encoder {name}, which is sparse; "
+            "expected: one of a dense encoder"
         )
-    return (
-        kind.load(folder / "dense"),
-        config["encoder"],
-        files.sha256(folder / persistence.MANIFEST),
-    )
+    provenance = files.sha256(folder / persistence.MANIFEST)
+    return _Base(kind.load(folder / "dense"), name, label, provenance)

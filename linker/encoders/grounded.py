@@ -1,4 +1,4 @@
-"""What encoders that are trained from pretrained vectors of names share: the vectors that the grounding phase holds them to."""
+"""What encoders share that start from pretrained vectors of names, and are anchored to them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from safetensors.torch import load, save_file
 
 from linker import persistence
 from linker.dictionary.classes import Classes, Floats, Rows
+from linker.encoders.base import Changes
 from linker.encoders.trainable import TrainableEncoder, pick_device
 from linker.errors import LinkerError
 
@@ -22,32 +23,69 @@ if TYPE_CHECKING:
 
 _WEIGHTS = "weights.safetensors"
 
+# The defaults of encoders that are made of words. λ is large here, and would take long to grow; a
+# word that one name has tells its concept from all others, so that no word is too rare.
+OF_WORDS: Changes = {
+    "words": {"min_count": 1},
+    "align": {"epochs": 0},
+    "training": {"epochs": 10, "batch_size": 64, "learning_rate": 1e-3, "sparse_weight": 8},
+}
+# Names stay near the vectors of the name and of the concept that they start from.
+ANCHORED: Changes = {"ground": {"prototype_weight": 0, "context_weight": 1, "concept_weight": 1}}
+# A list tells the synonyms of a concept from all others, those of its own large class too.
+LARGE_CLASSES: Changes = {"training": {"dictionary_queries": 0}}
+# What the papers on encoders made of words share: triplets of all names, Adam at a constant rate,
+# no annotated mentions.
+FIVEZ: Changes = {
+    "words": {"dim": 300, "max_n": 6, "buckets": 200_000},
+    "align": {"epochs": 0},
+    "ground": {
+        "loss": "triplet",
+        "epochs": 100,
+        "patience": 1,
+        "triplets": 0,
+        "pool": 0,
+        "prototype_names": 0,
+        "prototype_weight": 1,
+        "batch_size": 64,
+        "learning_rate": 1e-3,
+        "warmup": 0,
+    },
+    "training": {"epochs": 0},
+}
+
 
 class GroundedEncoder(TrainableEncoder):
-    """An encoder with pretrained vectors of names beside its own (see `ranker.ground`)."""
-
-    grounded = True
+    """An encoder that knows the pretrained vectors of names, so that grounding can train it."""
 
     @abstractmethod
     def pretrained(self, names: Sequence[str]) -> Floats:
         """The vector u_n of each name before any training, float32 (len(names), dim)."""
 
     def prototypes(self, names: Classes, projected: bool) -> Floats:
-        """The vector u_c of each class, the mean of its names' pretrained ones (Fivez et al. 2021a, eq. 2): float32 (classes, dim).
+        """The vector u_c of each class, the mean of its names' (Fivez et al. 2021a, eq. 2).
 
         Args:
             names: of the classes, each of which has one or more.
             projected: as the encoder's own projection makes it, where it has one.
+
+        Returns:
+            float32 (classes, dim).
         """
         return concept_means(self.pretrained(names.texts), names.labels)
 
     def groups(self, learning_rate: float, weight_decay: float) -> list[dict[str, Any]]:
-        """What is trained, as the groups of an optimizer."""
+        """The parameters to train, as the groups of an optimizer.
+
+        Args:
+            learning_rate: of all of them.
+            weight_decay: likewise.
+        """
         return [{"params": [*self.parameters()], "lr": learning_rate, "weight_decay": weight_decay}]
 
     @abstractmethod
     def _write(self, folder: Path) -> object:
-        """Write what the encoder stands on, and give back what `_read` needs beside it, for a JSON file."""
+        """Write all but the weights; return what `_read` needs beside it, for a JSON file."""
 
     @classmethod
     @abstractmethod
@@ -75,19 +113,21 @@ class GroundedEncoder(TrainableEncoder):
         """
         try:
             encoder = cls._read(folder, persistence.load_json(folder / "options.json"))
-            weights = load(
-                (folder / _WEIGHTS).read_bytes()
-            )  # by its path safetensors takes UTF-8 names only
-            for name, own in encoder.state_dict().items():
-                if (shape := weights[name].shape) != own.shape:
-                    other = f"{name} is {'×'.join(map(str, shape))}, expected: {'×'.join(map(str, own.shape))}"
+            # the bytes, since safetensors opens paths in UTF-8 only
+            weights = load((folder / _WEIGHTS).read_bytes())
+            for name, tensor in encoder.state_dict().items():
+                if weights[name].shape != tensor.shape:
+                    actual, expected = (
+                        "×".join(map(str, one.shape)) for one in (weights[name], tensor)
+                    )
                     raise LinkerError(
-                        f"{folder}: its weights have other dimensions than what they stand on ({other}); train again"
+                        f"{folder}: its weights have other dimensions than what they stand on "
+                        f"({name} is {actual}, expected: {expected}); train again"
                     )
             encoder.load_state_dict(weights)
         except (SafetensorError, OSError, RuntimeError, TypeError, LookupError) as error:
             raise LinkerError(
-                f"{folder}: holds no encoder {cls.group} as linker writes it ({error}); train again"
+                f"{folder}: holds no {cls.__name__} as linker writes it ({error}); train again"
             ) from None
         if not all(torch.isfinite(tensor).all() for tensor in encoder.state_dict().values()):
             raise LinkerError(f"{folder / _WEIGHTS}: its weights are not finite; train again")
@@ -95,7 +135,15 @@ class GroundedEncoder(TrainableEncoder):
 
 
 def concept_means(vectors: Floats, labels: Rows) -> Floats:
-    """The mean of the vectors of each class: float32 (classes, dim). A name without a vector, all zeros, does not count."""
+    """The mean of the vectors of each class; a name without a vector, all zeros, does not count.
+
+    Args:
+        vectors: (names, dim).
+        labels: (names,) the class of each name.
+
+    Returns:
+        float32 (classes, dim).
+    """
     sums = np.zeros((int(labels.max(initial=-1)) + 1, vectors.shape[1]), np.float64)
     np.add.at(sums, labels, vectors)
     counts = np.bincount(labels[vectors.any(axis=1)], minlength=len(sums))

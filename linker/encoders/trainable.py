@@ -1,11 +1,10 @@
-"""What dense encoders with weights share: from names to batches to vectors, with and without gradients."""
+"""What dense encoders with weights share: names become batches, and batches become vectors."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import logging
-import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -23,9 +22,6 @@ from linker.errors import LinkerError
 
 logger = logging.getLogger(__name__)
 
-# oneDNN keeps 1,024 kernels, one for each size of a batch, and batches of names have many: up to 1 GB. It reads this at its first use.
-os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
-
 _GPU_STEP = 512  # names that are embedded at once on a GPU, which fewer do not fill
 
 Tokens = Sequence[Any]  # one name as its pieces; its length is what padding costs
@@ -39,18 +35,20 @@ def pick_device(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
     Raises:
         LinkerError: a GPU is asked for, and there is none that torch can use.
     """
-    found = torch.cuda.is_available()
-    if choice == "cuda" and not found:
+    has_gpu = torch.cuda.is_available()
+    if choice == "cuda" and not has_gpu:
         raise LinkerError(
-            "the device is cuda, but torch finds no GPU; take auto or cpu, or install a torch that was built for your GPU"
+            "the device is cuda, but torch finds no GPU; take auto or cpu, "
+            "or install a torch that was built for your GPU"
         )
-    return torch.device("cuda" if found and choice != "cpu" else "cpu")
+    return torch.device("cuda" if has_gpu and choice != "cpu" else "cpu")
 
 
-def pays(device: torch.device) -> bool:
-    """Tell whether bf16 is faster than fp32: where it is computed natively (elsewhere autocast is slower, on AVX-512 threefold).
+def bf16_is_fast(device: torch.device) -> bool:
+    """Tell whether bf16 is faster than fp32: where the processor computes it natively.
 
-    On CPUs that is AMX or AVX512-BF16; a torch too old to know the processor's abilities counts as without.
+    Elsewhere autocast is slower, on AVX-512 threefold. Among CPUs those with AMX or AVX512-BF16
+    do; where torch is too old to know the processor's abilities, it counts as one without.
     """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
@@ -60,33 +58,32 @@ def pays(device: torch.device) -> bool:
     return bool(abilities.get("amx_bf16") or abilities.get("avx512_bf16"))
 
 
-def settle(device: torch.device, precision: Precision) -> Precision:
-    """What auto means: bf16 where it pays, else fp32."""
+def resolve_precision(device: torch.device, precision: Precision) -> Precision:
+    """What auto means on a device: bf16 where it is fast, else fp32."""
     if precision == "auto":
-        return "bf16" if pays(device) else "fp32"
+        return "bf16" if bf16_is_fast(device) else "fp32"
     return precision
 
 
 def autocast(device: torch.device, precision: Precision) -> torch.autocast:
     """Compute in this precision within a `with` block. fp32 also undoes an outer autocast."""
-    return torch.autocast(
-        device.type, dtype=torch.bfloat16, enabled=settle(device, precision) == "bf16"
-    )
+    is_bf16 = resolve_precision(device, precision) == "bf16"
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=is_bf16)
 
 
 class TrainableEncoder(Encoder, nn.Module):
-    """An encoder whose vectors can be differentiated: `tokenize`, `collate` and `forward` make vectors of names.
+    """An encoder that gradients can train: `tokenize`, `collate` and `forward` make the vectors.
 
     Attributes:
+        step: names at once on a CPU, whose caches hold no more: with MiniLM 256 are a quarter
+            slower, and 320 with gradients by half.
+        cached: names whose tokens are kept, about 100 bytes each, since every epoch encodes the
+            same dictionary.
         precision: of `embed` and `encode`; what they return is float32 in any case.
     """
 
-    step: ClassVar[int] = (
-        64  # names at once on a CPU, whose caches hold no more: with MiniLM 256 are a quarter slower, and 320 with gradients by half
-    )
-    cached: ClassVar[int] = (
-        200_000  # names whose tokens are kept, about 100 bytes each: every epoch encodes the same dictionary
-    )
+    step: ClassVar[int] = 64
+    cached: ClassVar[int] = 200_000
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,9 +119,8 @@ class TrainableEncoder(Encoder, nn.Module):
                 self._run(tokens, order[i : i + step]).float() for i in range(0, len(order), step)
             ]
         rows = np.argsort(order)[places]  # where each name is among the pieces
-        return functional.embedding(
-            torch.from_numpy(rows).to(self.device), torch.cat(pieces)
-        )  # adds up gradients in a fixed order
+        # `embedding` adds up gradients in a fixed order
+        return functional.embedding(torch.from_numpy(rows).to(self.device), torch.cat(pieces))
 
     def encode(
         self,
@@ -133,16 +129,21 @@ class TrainableEncoder(Encoder, nn.Module):
         batch_size: int = 256,
         progress: bool | Callable[[int, int], object] = False,
     ) -> NDArray[np.float32]:
-        """Encode names to float32 (len(names), dim), without dropout and gradients, each distinct name once.
+        """Encode each distinct name once, without dropout and gradients.
 
         Args:
-            names: as many as wanted; only the result and the tokens of all of them are held.
-            batch_size: names at once, at most: a CPU takes fewer, and where the memory of the GPU does not hold a batch,
-                that batch and those after it are halved.
-            progress: whether to show a bar; or what is told, from time to time, how many distinct names are encoded, and of how many.
+            names: as many as wanted; memory holds the result and the tokens of all of them.
+            batch_size: names at once, at most: a CPU takes fewer, and where the memory of the GPU
+                does not hold a batch, that batch and those after it are halved.
+            progress: whether to show a bar; or a function that is told, from time to time, how
+                many distinct names are encoded, and of how many.
+
+        Returns:
+            float32 (len(names), dim).
 
         Raises:
-            LinkerError: the batch size is below 1, or not even one name fits into the memory of the GPU.
+            LinkerError: the batch size is below 1, or not even one name fits into the memory of
+                the GPU.
         """
         if batch_size < 1:
             raise LinkerError(f"batch_size is {batch_size}; expected: 1 or more")
@@ -152,21 +153,17 @@ class TrainableEncoder(Encoder, nn.Module):
         vectors = np.empty((len(distinct), self.dim), np.float32)
         todo = _longest_first(tokens)  # so that memory trouble shows at once
         tell = progress if callable(progress) else None
-        with (
-            self._evaluating(),
-            tqdm(
-                total=len(distinct), unit=" names", leave=False, disable=progress is not True
-            ) as bar,
-        ):
+        bar = tqdm(total=len(distinct), unit=" names", leave=False, disable=progress is not True)
+        with self._evaluating(), bar:
             while len(todo):
                 if tell:
                     tell(len(distinct) - len(todo), len(distinct))
                 rows = todo[:batch_size]
-                found = self._attempt(tokens, rows)
-                if found is None:
+                encoded = self._attempt(tokens, rows)
+                if encoded is None:
                     batch_size = _half(len(rows))
                     continue
-                vectors[rows] = found
+                vectors[rows] = encoded
                 todo = todo[len(rows) :]
                 bar.update(len(rows))
         return vectors if len(distinct) == len(names) else vectors[places]
@@ -186,7 +183,7 @@ class TrainableEncoder(Encoder, nn.Module):
     def _attempt(
         self, tokens: Sequence[Tokens], rows: NDArray[np.int64]
     ) -> NDArray[np.float32] | None:
-        """The vectors of some names; None where the memory of the GPU does not hold what that takes."""
+        """The vectors of a batch; None where the memory of the GPU is too small for it."""
         try:
             vectors: NDArray[np.float32] = self._run(tokens, rows).float().cpu().numpy()
         except torch.OutOfMemoryError:
@@ -208,7 +205,7 @@ class TrainableEncoder(Encoder, nn.Module):
 
 
 def checksum(module: nn.Module) -> str:
-    """What tells the weights of now from others."""
+    """A fingerprint of the weights of a module."""
     digest = hashlib.sha256()
     for tensor in module.state_dict().values():
         digest.update(tensor.detach().cpu().flatten().view(torch.uint8).numpy())
@@ -219,7 +216,8 @@ def _half(size: int) -> int:
     """Half of a batch that was too large for the GPU."""
     if size == 1:
         raise LinkerError(
-            "the memory of the GPU does not hold the encoding of one name; free some of it, or take --device cpu"
+            "the memory of the GPU does not hold the encoding of one name; "
+            "free some of it, or take --device cpu"
         )
     torch.cuda.empty_cache()
     logger.warning("CUDA out of memory with %d names at once; going on with %d", size, size // 2)

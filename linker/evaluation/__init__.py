@@ -1,1 +1,1 @@
-"""Judging predictions: protocols, breakdowns, tasks and reports."""
+"""Evaluating models and predictions: protocols, breakdowns, tasks and reports."""

@@ -1,4 +1,4 @@
-"""Where a model is right and wrong: seen and unseen mentions and concepts apart, and errors by what went wrong."""
+"""Where a model is right and wrong: on seen and unseen mentions and concepts, by kind of error."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ ERRORS = {
 
 
 def groups(linker: Linker, outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
-    """Part the outcomes by whether the normalised mention, and all its concepts, were in the training mentions."""
+    """Group outcomes by whether training had seen them.
+
+    A mention is seen if its normal form was a training mention; its concepts are seen if all of
+    them were annotated there. Each outcome is in one group by mention and in one by concept.
+    """
     seen, resolve = linker.seen, linker.dictionary.resolve
 
     def seen_mention(outcome: Outcome) -> bool:
@@ -47,7 +51,10 @@ def groups(linker: Linker, outcomes: Sequence[Outcome]) -> dict[str, list[Outcom
 
 
 def unknown(linker: Linker, mentions: Iterable[Mention]) -> str:
-    """Tell how many annotated ids a linker can never answer with, and which types of mentions have no others; empty where there are none.
+    """Tell how many annotated ids a linker can never answer with, and which types have no others.
+
+    Returns:
+        A sentence; empty if it can answer with all ids.
 
     Raises:
         LinkerError: it can answer with none of them.
@@ -60,24 +67,25 @@ def unknown(linker: Linker, mentions: Iterable[Mention]) -> str:
             known = ids.setdefault(identifier, not linkable.isdisjoint(dictionary.rows(identifier)))
             types[mention.type] = types.get(mention.type, False) or known
     missing = [identifier for identifier, known in ids.items() if not known]
-    prefixes = f"{counted(map(namespace, missing))}; it has {counted(namespace(dictionary.ids[row]) for row in linkable)}"
+    known_prefixes = counted(namespace(dictionary.ids[row]) for row in linkable)
+    prefixes = f"{counted(map(namespace, missing))}; it has {known_prefixes}"
     if missing and len(missing) == len(ids):
         raise LinkerError(
-            f"the model has none of the {len(ids):,} annotated ids ({prefixes}); name a model that has them, or other --namespaces"
+            f"the model has none of the {len(ids):,} annotated ids ({prefixes}); "
+            "name a model that has them, or other --namespaces"
         )
+    if not missing:
+        return ""
     foreign = [name for name, known in types.items() if name and not known]
     hint = f", and none of type {', '.join(foreign)}: choose others with --type" if foreign else ""
-    return (
-        f"the model does not have {len(missing):,} of the {len(ids):,} annotated ids ({prefixes}){hint}"
-        if missing
-        else ""
-    )
+    count = f"{len(missing):,} of the {len(ids):,} annotated ids"
+    return f"the model does not have {count} ({prefixes}){hint}"
 
 
 def error(outcome: Outcome, dictionary: Dictionary, normalize: Callable[[str], str]) -> str:
     """What went wrong with a mention whose first candidates are wrong: a key of `ERRORS`."""
-    found = [part for part in outcome.parts if part]
-    if not found:
+    candidates = [part for part in outcome.parts if part]
+    if not candidates:
         return "no_candidate"
     if not outcome.gold:
         return "concept_not_expected"
@@ -85,13 +93,11 @@ def error(outcome: Outcome, dictionary: Dictionary, normalize: Callable[[str], s
     rows = {row for i in right for row in dictionary.rows(i)}
     if not rows:
         return "concept_not_in_dictionary"
-    sizes = {
-        len(outcome.gold),
-        sum(len(group.ids) for group in outcome.gold),
-    }  # the ids of A+B may stand in one part or apart
-    if len(outcome.parts) not in sizes and any(part.concept_id in right for part in found):
+    # the ids of A+B may be in one part or in two
+    sizes = {len(outcome.gold), sum(len(group.ids) for group in outcome.gold)}
+    if len(outcome.parts) not in sizes and any(best.concept_id in right for best in candidates):
         return "wrong_split"
-    wrong = next((part for part in found if part.concept_id not in right), None)
+    wrong = next((best for best in candidates if best.concept_id not in right), None)
     if wrong is None:
         return "incomplete"
     names = {normalize(dictionary.names[int(n)]) for row in rows for n in dictionary.name_rows(row)}
@@ -108,21 +114,12 @@ def error(outcome: Outcome, dictionary: Dictionary, normalize: Callable[[str], s
 
 
 def _relation(row: int, right: set[int], dictionary: Dictionary) -> str:
-    """How a concept stands to the right ones in the hierarchy; empty where it does not."""
-    hierarchy = dictionary.hierarchy
-    above, parents = (
-        set(hierarchy.ancestors([row])[0].tolist()),
-        set(hierarchy.parents([row])[0].tolist()),
-    )
-    above_right = {
-        a for ancestors in hierarchy.ancestors(sorted(right)) for a in ancestors.tolist()
-    }
-    if row in above_right:
+    """How a concept is related to the right ones in the hierarchy; empty if it is not."""
+    hierarchy, rows = dictionary.hierarchy, sorted(right)
+    if any(row in ancestors for ancestors in hierarchy.ancestors(rows)):
         return "hypernym"
-    if right & above:
+    if not right.isdisjoint(hierarchy.ancestors([row])[0].tolist()):
         return "hyponym"
-    return (
-        "sibling"
-        if any(parents & set(p.tolist()) for p in hierarchy.parents(sorted(right)))
-        else ""
-    )
+    parents = set(hierarchy.parents([row])[0].tolist())
+    shares = any(not parents.isdisjoint(of_one.tolist()) for of_one in hierarchy.parents(rows))
+    return "sibling" if shares else ""

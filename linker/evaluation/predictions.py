@@ -1,4 +1,4 @@
-"""Somebody's predictions, judged like ours: our JSONL, and the `predictions_eval.json` that BioSyn writes."""
+"""Predictions in a file, evaluated like a model: our JSONL, BioSyn's `predictions_eval.json`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from linker import files, matching
 from linker.errors import InputError, LinkerError
-from linker.evaluation.protocols import Outcome, judge
+from linker.evaluation.protocols import Outcome, outcome_of
 from linker.ids import namespace, parse_gold
 from linker.matching import Resolve
 from linker.outputs import jsonl
@@ -25,14 +25,15 @@ def outcomes(
     resolve: Resolve,
     depth: int = 20,
 ) -> Iterator[Outcome]:
-    """Judge a file of predictions for annotated mentions.
+    """Evaluate a file of predictions for annotated mentions.
 
     Args:
-        path: our JSONL, in the order of `mentions`, or BioSyn's JSON, which carries its own gold ids.
+        path: our JSONL, in the order of the mentions, or BioSyn's JSON, which has gold ids of its
+            own.
         mentions: the annotated mentions that the predictions are for.
-        protocol: "strict" or "biosyn"; BioSyn's file ranks names and is judged by "biosyn" only.
+        protocol: "strict" or "biosyn"; only "biosyn" for BioSyn's file, which ranks names.
         resolve: maps an annotated id to current ids.
-        depth: the largest k that will be asked for; a warning says where no prediction is as long.
+        depth: the largest k of interest; a warning says if no prediction has as many candidates.
 
     Raises:
         LinkerError: the file is in neither form, or is for other mentions.
@@ -41,7 +42,8 @@ def outcomes(
         yield from _ours(path, mentions, protocol, resolve, depth)
     elif protocol != "biosyn":
         raise LinkerError(
-            f"{path}: is not our JSONL; BioSyn's predictions rank names, judge them with --protocol biosyn"
+            f"{path}: is not our JSONL; "
+            "BioSyn's predictions rank names, judge them with --protocol biosyn"
         )
     else:
         yield from _biosyn(path, mentions, resolve)
@@ -64,20 +66,19 @@ def _ours(
     for number, mention in enumerate(mentions, 1):
         prediction = next(predictions, None)
         if prediction is None or prediction.mention.text != mention.text:
-            found = "nothing" if prediction is None else prediction.mention.text
+            there = "nothing" if prediction is None else prediction.mention.text
             raise InputError(
                 path,
                 "is for other mentions",
                 line=number,
-                value=found,
+                value=there,
                 expected=repr(mention.text),
                 remedy=remedy,
             )
         deepest = max([deepest, *(len(part.candidates) for part in prediction.parts)])
-        if mention.gold or (
-            mention.gold is not None and protocol == "strict"
-        ):  # biosyn leaves out mentions without a concept
-            yield judge(prediction, mention, protocol, resolve)
+        # biosyn leaves out mentions without a concept
+        if mention.gold or (mention.gold is not None and protocol == "strict"):
+            yield outcome_of(prediction, mention, protocol, resolve)
     if next(predictions, None) is not None:
         raise InputError(path, "has more predictions than there are mentions", remedy=remedy)
     if deepest < depth:
@@ -94,7 +95,7 @@ def _biosyn(
 ) -> Iterator[Outcome]:
     try:
         queries: list[dict[str, Any]] = files.parse_json(files.read_text(path))["queries"]
-        read = [_query(query["mentions"]) for query in queries]
+        predictions = [_query(query["mentions"]) for query in queries]
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         expected = 'our JSONL, or BioSyn\'s {"queries": [{"mentions": [...]}]}'
         raise InputError(
@@ -103,15 +104,15 @@ def _biosyn(
             expected=expected,
             remedy="check --predictions",
         ) from None
-    theirs, ours = (Counter(map(_gold_key, side)) for side in ((m for m, _ in read), mentions))
-    if theirs != ours:
-        gold = next(iter((theirs - ours) + (ours - theirs)))
-        problem = (
-            f"its {theirs.total()} mentions are not the {ours.total()} given: the gold ids differ"
-        )
+    predicted = Counter(_gold_key(mention) for mention, _ in predictions)
+    given = Counter(map(_gold_key, mentions))
+    if predicted != given:
+        gold = next(iter((predicted - given) + (given - predicted)))
+        counts = f"its {predicted.total()} mentions are not the {given.total()} given"
+        problem = f"{counts}: the gold ids differ"
         raise InputError(path, problem, value=gold, remedy="give the mentions that were predicted")
-    for mention, parts in read:
-        ids = [[found for _, found in part] for part in parts]
+    for mention, parts in predictions:
+        ids = [[of_name for _, of_name in part] for part in parts]
         best = tuple(
             Candidate(min(part[0][1], default=""), part[0][0], part[0][0], 0.0) if part else None
             for part in parts
@@ -120,7 +121,7 @@ def _biosyn(
 
 
 def _gold_key(mention: Mention) -> str:
-    """The annotated ids of a mention, without those of OMIM where there are others: BioSyn leaves these out."""
+    """The gold ids of a mention, as in BioSyn's file: those of OMIM only if there are no others."""
     ids = [i for group in mention.gold or () for i in group.ids]
     return "|".join([i for i in ids if namespace(i) != "OMIM"] or ids)
 
@@ -128,7 +129,7 @@ def _gold_key(mention: Mention) -> str:
 def _query(
     mentions: list[dict[str, Any]],
 ) -> tuple[Mention, list[list[tuple[str, frozenset[str]]]]]:
-    """The mention with its gold, and for each of its parts the ranked names with their ids."""
+    """Read a mention with its gold ids, and for each part the ranked names with their ids."""
     gold = parse_gold(mentions[0]["golden_cui"])
     parts = [
         [(_name(candidate), _concept_ids(candidate["cui"])) for candidate in m["candidates"]]

@@ -1,35 +1,36 @@
-"""The two ways to judge: `strict`, the model as deployed, and `biosyn`, as published figures are made."""
+"""The two protocols: `strict` evaluates a model as deployed, `biosyn` as the papers do."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from linker import matching
+from linker.candidates.agreement import Group
 from linker.errors import LinkerError
 from linker.linker import Linker
 from linker.matching import Resolve
 from linker.text.biosyn import biosyn_parts
 from linker.text.mentions import grouped
-from linker.types import Candidate, Document, Gold, Mention, Prediction
+from linker.types import Candidate, Document, Gold, Lookup, Mention, Prediction
 
 PROTOCOLS = ("strict", "biosyn")
 _BATCH = 1024
-_Judged = tuple[
-    Mention, list[tuple[str, str]]
-]  # a mention, and what is looked up for it: each name with its context
+_Annotated = tuple[Mention, list[Lookup]]
+"""A mention, and what is looked up for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one annotated mention came out.
+    """The result for one annotated mention.
 
-    `rank` is the least k at which it is right, 0 for never; `parts` are the best candidates, None for a part without.
+    A mention is right at k if its first k candidates hold what the protocol wants of it.
     """
 
     mention: Mention
-    rank: int
-    parts: tuple[Candidate | None, ...]
+    rank: int  # the smallest k at which it is right; 0 for never
+    parts: tuple[Candidate | None, ...]  # the best candidate of each part; None for one without
 
     @property
     def gold(self) -> Gold:
@@ -40,34 +41,55 @@ class Outcome:
 def strict(
     linker: Linker, items: Iterable[Mention | Document], k: int, threshold: float | None = None
 ) -> Iterator[Outcome]:
-    """Judge the model as deployed: it sees texts, never gold ids; k counts concepts. Mentions that are not annotated are left out."""
+    """Evaluate the model as deployed: it sees texts, never gold ids, and k counts concepts.
+
+    Mentions that are not annotated are left out.
+
+    Args:
+        linker: the model.
+        items: mentions with their gold ids, or documents that hold them.
+        k: the number of candidates to look at.
+        threshold: leave out candidates with a lower score.
+    """
     for prediction in linker.link(items, k=k, threshold=threshold):
         if prediction.mention.gold is not None:
-            yield judge(prediction, prediction.mention, "strict", linker.dictionary.resolve)
+            yield outcome_of(prediction, prediction.mention, "strict", linker.dictionary.resolve)
 
 
 def biosyn(linker: Linker, items: Iterable[Mention | Document], k: int) -> Iterator[Outcome]:
-    """Judge as BioSyn does: composites are split by their gold ids, k counts names, and any shared id is right.
+    """Evaluate as BioSyn does: k counts names, and any id in common with the gold is right.
 
-    Mentions without a concept are left out, as there. A mention that holds a `|` was split before (`.concept` files).
+    Composite mentions are split with the help of their gold ids; one that holds a `|` was split
+    before (`.concept` files). Mentions without a concept are left out.
+
+    Args:
+        linker: the model.
+        items: mentions with their gold ids, or documents that hold them.
+        k: the number of names to look at.
     """
-    batch: list[list[_Judged]] = []  # of each document, and each other mention alone
+    batch: list[list[_Annotated]] = []  # a list for each document, and for each loose mention
     for document, mentions, definitions in grouped(items, linker.options.text):
         around = linker.contexts(document, mentions)
-        judged = [
-            (m, [(query, context) for query in biosyn_queries(linker, m, definitions)])
+        annotated = [
+            (m, [Lookup(m, q, None, q, context) for q in biosyn_queries(linker, m, definitions)])
             for m, context in zip(mentions, around, strict=True)
             if m.gold
         ]
-        batch += [judged] if document else [[one] for one in judged]
+        batch += [annotated] if document else [[mention] for mention in annotated]
         if sum(map(len, batch)) >= _BATCH:
-            yield from _judge_names(linker, batch, k)
+            yield from _outcomes(linker, batch, k)
             batch = []
-    yield from _judge_names(linker, batch, k)
+    yield from _outcomes(linker, batch, k)
 
 
 def biosyn_queries(linker: Linker, mention: Mention, definitions: Mapping[str, str]) -> list[str]:
-    """The names that are looked up for a mention by the protocol `biosyn`: one, or one for each part."""
+    """The names that the protocol `biosyn` looks up for a mention, one for each part.
+
+    Args:
+        linker: the model, whose normal form the names have.
+        mention: the mention with its gold ids.
+        definitions: the short forms of its document, each with its long form.
+    """
     pieces = mention.text.split("|")
     ids = [i for group in mention.gold or () for i in group.ids]
     return [
@@ -76,36 +98,45 @@ def biosyn_queries(linker: Linker, mention: Mention, definitions: Mapping[str, s
     ]
 
 
-def _judge_names(linker: Linker, batch: Sequence[Sequence[_Judged]], k: int) -> Iterator[Outcome]:
+def _outcomes(linker: Linker, batch: Sequence[Sequence[_Annotated]], k: int) -> Iterator[Outcome]:
+    """Rank names for the mentions of each document, and find the first that is right."""
     table, dictionary = linker.generator.table, linker.dictionary
-    groups = [[query for _, parts in judged for query in parts] for judged in batch]
-    for judged, ranked in zip(batch, linker.names(groups, k), strict=True):
-        found = iter(ranked)
-        for mention, parts in judged:
+    groups = [Group([lookup for _, parts in document for lookup in parts], k) for document in batch]
+    for document, ranked in zip(batch, linker.rank(groups, "names"), strict=True):
+        rankings = iter(ranked)
+        for mention, parts in document:
             ids: list[list[frozenset[str]]] = []
             best: list[Candidate | None] = []
-            for _ in parts:
-                rows, scores = next(found)
-                concepts = [
-                    table.concepts[table.indptr[r] : table.indptr[r + 1]].tolist() for r in rows
-                ]
-                ids.append([frozenset(dictionary.ids[c] for c in row) for row in concepts])
+            for names in itertools.islice(rankings, len(parts)):
+                ids.append(
+                    [
+                        frozenset(dictionary.ids[c] for c in table.concepts_of(row))
+                        for row in names.names.tolist()
+                    ]
+                )
                 best.append(None)
-                if concepts:
-                    first = min(concepts[0], key=dictionary.id_rank.__getitem__)
-                    name = table.texts[int(rows[0])]
+                if len(names):
+                    first = int(names.concepts[0])
                     best[-1] = Candidate(
                         dictionary.ids[first],
                         dictionary.preferred_name(first),
-                        name,
-                        float(scores[0]),
+                        table.texts[int(names.names[0])],
+                        float(names.scores[0]),
                     )
             rank = matching.biosyn_rank(ids, mention.gold or (), dictionary.resolve)
             yield Outcome(mention, rank or 0, tuple(best))
 
 
-def judge(prediction: Prediction, mention: Mention, protocol: str, resolve: Resolve) -> Outcome:
-    """Judge a prediction against an annotated mention; its candidates count one a concept in both protocols.
+def outcome_of(
+    prediction: Prediction, mention: Mention, protocol: str, resolve: Resolve
+) -> Outcome:
+    """Compare a prediction with an annotated mention; k counts concepts in both protocols.
+
+    Args:
+        prediction: the candidates of each part.
+        mention: the mention with its gold ids.
+        protocol: a name of `PROTOCOLS`.
+        resolve: maps an annotated id to current ids.
 
     Raises:
         LinkerError: there is no such protocol.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from tabulate import tabulate
 
 from linker import metrics
 from linker.evaluation import breakdown
@@ -12,7 +14,10 @@ from linker.evaluation.protocols import Outcome
 from linker.linker import Linker
 
 TIES = {  # by protocol
-    "strict": "score descending, then kind of the matched name (training, preferred, exact, others), then concept id",
+    "strict": (
+        "score descending, then kind of the matched name (training, preferred, exact, others), "
+        "then concept id"
+    ),
     "biosyn": "score descending, then id of the name's first concept",
 }
 
@@ -20,7 +25,11 @@ TIES = {  # by protocol
 def summary(
     outcomes: Sequence[Outcome], ks: Sequence[int], linker: Linker | None = None
 ) -> dict[str, Any]:
-    """Acc@k and MRR with 95% bootstrap intervals; with a linker also seen and unseen apart, and errors by kind."""
+    """Acc@k and MRR with 95% bootstrap intervals.
+
+    With a linker also the figures of seen and of unseen mentions and concepts, and the number of
+    errors of each kind.
+    """
     record = figures(outcomes, ks)
     if linker is None:
         return record
@@ -42,57 +51,42 @@ def figures(
 ) -> dict[str, Any]:
     """The number of mentions, Acc@k and MRR of some outcomes."""
     ranks = [outcome.rank for outcome in outcomes]
-    values = {"mrr": metrics.reciprocal_ranks(ranks)} | {str(k): metrics.hits(ranks, k) for k in ks}
-    means = {
-        name: metrics.mean_interval(column, samples=2000 if intervals else 1)
-        for name, column in values.items()
-    }
-    rounded = {
-        name: [round(v, 5) if v == v else None for v in triple] for name, triple in means.items()
-    }
-    mrr = rounded.pop("mrr")
-    record = {
+    hits = {str(k): metrics.hits(ranks, k) for k in ks}
+    reciprocal = metrics.reciprocal_ranks(ranks)
+    record: dict[str, Any] = {
         "n": len(ranks),
-        "acc": {name: triple[0] for name, triple in rounded.items()},
-        "mrr": mrr[0],
+        "acc": {k: _mean(values) for k, values in hits.items()},
+        "mrr": _mean(reciprocal),
     }
     if intervals:
-        record |= {
-            "acc_interval": {name: triple[1:] for name, triple in rounded.items()},
-            "mrr_interval": mrr[1:],
-        }
+        record["acc_interval"] = {k: _interval(values) for k, values in hits.items()}
+        record["mrr_interval"] = _interval(reciprocal)
     return record
+
+
+def _mean(values: metrics.Values) -> float | None:
+    return round(float(values.mean()), 5) if len(values) else None
+
+
+def _interval(values: metrics.Values) -> list[float | None]:
+    _, lower, upper = metrics.mean_interval(values)
+    return [round(lower, 5), round(upper, 5)] if len(values) else [None, None]
 
 
 def table(record: Mapping[str, Any]) -> str:
     """A summary as aligned text."""
     ks = list(record["acc"])
-    head = ["", "n", *(f"Acc@{k}" for k in ks), "MRR"]
-    rows = [
-        head,
-        *(
-            _row(name, group)
-            for name, group in (("all", record), *record.get("groups", {}).items())
-        ),
-    ]
+    groups = {"all": record, **record.get("groups", {})}
+    rows = [_row(name, group) for name, group in groups.items()]
     if "acc_interval" in record:
         bounds = (*(record["acc_interval"][k] for k in ks), record["mrr_interval"])
-        rows.insert(
-            2,
-            [
-                "95% interval",
-                "",
-                *(
-                    "-".join(f"{v:.3f}" for v in pair) if None not in pair else ""
-                    for pair in bounds
-                ),
-            ],
-        )
-    lines = list(_aligned(rows))
+        cells = ("" if None in pair else "-".join(f"{v:.3f}" for v in pair) for pair in bounds)
+        rows.insert(1, ["95% interval", "", *cells])
+    text = _aligned(["", "n", *(f"Acc@{k}" for k in ks), "MRR"], *rows)
     if errors := record.get("errors"):
         wrong = [[name, str(count), breakdown.ERRORS[name]] for name, count in errors.items()]
-        lines += ["", *_aligned([["error at 1", "n", "what was returned instead"], *wrong])]
-    return "\n".join(lines)
+        text += "\n\n" + _aligned(["error at 1", "n", "what was returned instead"], *wrong)
+    return text
 
 
 def _row(name: str, figures: Mapping[str, Any]) -> list[str]:
@@ -104,10 +98,5 @@ def _row(name: str, figures: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _aligned(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    rows = list(rows)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
+def _aligned(*rows: Sequence[str]) -> str:
+    return tabulate(rows, tablefmt="plain", disable_numparse=True)

@@ -7,6 +7,7 @@ import errno
 import gzip
 import hashlib
 import io
+import itertools
 import json
 import os
 import re
@@ -18,9 +19,10 @@ from typing import IO, Any, BinaryIO, TextIO, cast
 
 from linker.errors import InputError, LinkerError, OnError, stop
 from linker.files import replacing
+from linker.files.streams import OpenFile as OpenFile
 
 LINE_LIMIT = 100_000  # characters; a longer line of names or mentions is a damaged file, not data
-_LONG_LINE = 64  # MB; lines that hold a whole document or object may be as long, unless $LINKER_LINE_LIMIT says otherwise
+_LONG_LINE = 64  # MB of a line that holds a document or object, unless $LINKER_LINE_LIMIT is set
 _WHOLE = 8  # a file that is read whole may be as long as so many such lines
 _MB = 1_000_000
 _BLOCK = 1 << 16  # bytes read at a time where nothing is kept
@@ -30,16 +32,50 @@ _BINARY = {b"%PDF": "PDF", b"PK\x03\x04": "zip archive (or a spreadsheet or docu
 _BOM = b"\xef\xbb\xbf"
 
 Pathlike = str | os.PathLike[str]
+Readable = Pathlike | IO[bytes] | IO[str]
+
+
+def as_path(file: Readable) -> Pathlike:
+    """Return what stands for a file wherever a path is taken: its path, or an `OpenFile`."""
+    return file if isinstance(file, str | os.PathLike) else OpenFile(file)
+
+
+@contextlib.contextmanager
+def peeking(file: Readable) -> Iterator[Pathlike]:
+    """Look into a file before it is read: an open one is set back to where it stood.
+
+    Raises:
+        LinkerError: the open file can be read only once.
+    """
+    path = as_path(file)
+    yield path
+    if isinstance(path, OpenFile) and path is not file:
+        path.rewind()
+
+
+def is_folder(path: Pathlike) -> bool:
+    """Whether a path is a folder, which standard input ("-") and open files never are."""
+    return not isinstance(path, OpenFile) and str(path) != "-" and Path(path).is_dir()
+
+
+def _open_stored(path: Pathlike) -> io.BufferedReader:
+    """Open the bytes of a file as stored."""
+    if isinstance(path, OpenFile):
+        return path.open()
+    return os.fdopen(os.dup(0), "rb") if str(path) == "-" else open(path, "rb")
 
 
 def open_binary(path: Pathlike) -> BinaryIO:
-    """Open a plain or gzip file (told by content, not by name) for reading bytes; "-" is standard input.
+    """Open a file for reading bytes, plain or gzip, which is recognised by the content.
+
+    Args:
+        path: the file, or "-" for standard input.
 
     Raises:
         LinkerError: the file is absent, a folder, or not readable.
     """
     try:
-        file = os.fdopen(os.dup(0), "rb") if str(path) == "-" else open(path, "rb")  # noqa: SIM115 - closed by the caller
+        file = _open_stored(path)
     except FileNotFoundError:
         raise LinkerError(f"{path}: there is no such file; check the path") from None
     except OSError as error:
@@ -73,27 +109,39 @@ class _ClosingGzip(gzip.GzipFile):
 
 
 def line_limit() -> int:
-    """The bytes that a line of a document or an object may have: 64 MB, or as many MB as $LINKER_LINE_LIMIT says.
+    """The bytes that a line may have which holds a whole document or object.
+
+    They are 64 MB, or as many MB as the environment variable LINKER_LINE_LIMIT says.
 
     Raises:
         LinkerError: the variable is no whole number from 1.
     """
-    told = os.environ.get("LINKER_LINE_LIMIT") or str(_LONG_LINE)
-    if not re.fullmatch("0*[1-9][0-9]{0,5}", told):
+    limit = os.environ.get("LINKER_LINE_LIMIT") or str(_LONG_LINE)
+    if not re.fullmatch("0*[1-9][0-9]{0,5}", limit):
         raise LinkerError(
-            f"LINKER_LINE_LIMIT={told}: expected a whole number of MB from 1, such as {_LONG_LINE}"
+            f"LINKER_LINE_LIMIT={limit}: expected a whole number of MB from 1, such as {_LONG_LINE}"
         )
-    return int(told) * _MB
+    return int(limit) * _MB
 
 
 def too_large(path: Pathlike, what: str, limit: int, line: int | None = None) -> InputError:
-    """The error for a part of a file (`what`) that has more than `limit` bytes."""
-    remedy = "check that the file is what it should be; if it is, set the environment variable LINKER_LINE_LIMIT (in MB) higher"
+    """The error for a part of a file that has too many bytes.
+
+    Args:
+        path: the file.
+        what: the part, with its article.
+        limit: the most bytes that it may have.
+        line: where it is.
+    """
+    remedy = (
+        "check that the file is what it should be; "
+        "if it is, set the environment variable LINKER_LINE_LIMIT (in MB) higher"
+    )
     return InputError(path, f"{what} has more than {limit // _MB:,} MB", line=line, remedy=remedy)
 
 
 def check_whole(path: Pathlike, size: int) -> None:
-    """Check the bytes of a file that is read whole.
+    """Check the size of a file that is read whole, in bytes.
 
     Raises:
         InputError: it is longer than eight lines may be (`line_limit`).
@@ -105,19 +153,24 @@ def check_whole(path: Pathlike, size: int) -> None:
 def read_lines(
     path: Pathlike, *, limit: int | None = LINE_LIMIT, on_error: OnError = stop
 ) -> Iterator[tuple[int, str]]:
-    """Yield (1-based number, text without its line end) of a UTF-8 file, plain or gzip, with or without a BOM.
+    """Yield the lines of a UTF-8 file, plain or gzip, with or without a BOM.
 
     Args:
         path: the file, or "-" for standard input.
-        limit: longest line in characters; None for formats that hold a whole document in a line, which `line_limit` bounds.
-        on_error: what to do with a line that has a NUL byte, is not UTF-8, or is too long; returns to go on behind its end.
+        limit: the most characters of a line; None for formats that hold a whole document in a line,
+            which `line_limit` bounds.
+        on_error: what to do with a line that has a NUL byte, is not UTF-8, or is too long; returns
+            to skip it.
+
+    Yields:
+        The number of each line, from 1, and its text without the line end.
 
     Raises:
-        InputError: the file is a PDF, an archive, UTF-16 or a broken gzip, it cannot be read, or what `on_error` raises.
+        InputError: the file is a PDF, an archive, UTF-16 or a broken gzip, it cannot be read, or
+            a line is bad and `on_error` raises.
     """
-    size = (
-        line_limit() + 1 if limit is None else 4 * limit + 16
-    )  # a character takes at most four bytes
+    # a character takes at most four bytes
+    size = line_limit() + 1 if limit is None else 4 * limit + 16
     with open_binary(path) as file:
         number = 0
         while True:
@@ -141,7 +194,7 @@ def read_lines(
 
 
 def _text(path: Pathlike, number: int, raw: bytes, limit: int | None, is_cut: bool) -> str:
-    """The text of a line, which was cut where it has too many bytes."""
+    """The text of a line; `is_cut` where the line has more bytes than were read."""
     if is_cut and limit is None:
         raise too_large(path, "the line", line_limit(), number)
     text = _decode(path, number, _without_last_character(raw) if is_cut else raw).rstrip("\r\n")
@@ -158,14 +211,19 @@ def _text(path: Pathlike, number: int, raw: bytes, limit: int | None, is_cut: bo
 
 
 def _without_last_character(raw: bytes) -> bytes:
-    """Shorten a line that was cut at a number of bytes, which may have halved its last character."""
+    """Drop the last character of a line, of which only the first bytes may have been read."""
     length = next((n for n in range(1, 5) if raw[-n] & 0xC0 != 0x80), 0)
     return raw[: len(raw) - length]
 
 
 @contextlib.contextmanager
 def reading(path: Pathlike, line: int | None = None) -> Iterator[None]:
-    """Turn a failed read of `path`, behind `line`, into a message: damaged gzip data, or what the system says."""
+    """Turn a failed read into a message: broken gzip data, or what the system says.
+
+    Args:
+        path: the file.
+        line: the last line that was read, where lines are read.
+    """
     where = "" if line is None else f" after line {line}"
     try:
         yield
@@ -256,18 +314,14 @@ def check_unicode(value: Any) -> None:
 def head(
     path: Pathlike, lines: int = 200, *, limit: int | None = LINE_LIMIT, on_error: OnError = stop
 ) -> list[str]:
-    """The first lines of a text file, for recognising its format; `limit` and `on_error` as in `read_lines`."""
-    return [
-        text
-        for _, (_, text) in zip(
-            range(lines), read_lines(path, limit=limit, on_error=on_error), strict=False
-        )
-    ]
+    """The first lines of a text file, by which its format is recognised; see `read_lines`."""
+    numbered = read_lines(path, limit=limit, on_error=on_error)
+    return [text for _, text in itertools.islice(numbered, lines)]
 
 
 def sha256(path: Pathlike) -> str:
     """Hexadecimal SHA-256 of a file's bytes as stored."""
-    with open(path, "rb") as file:
+    with _open_stored(path) as file:
         digest = hashlib.sha256()
         while block := file.read(1 << 20):
             digest.update(block)
@@ -277,34 +331,30 @@ def sha256(path: Pathlike) -> str:
 def sha256_of_folder(path: Pathlike) -> str:
     """One SHA-256 for the names and checksums of a folder's files."""
     members = sorted(file for file in Path(path).iterdir() if file.is_file())
-    return hashlib.sha256(
-        "".join(f"{file.name} {sha256(file)}\n" for file in members).encode()
-    ).hexdigest()
+    listed = "".join(f"{file.name} {sha256(file)}\n" for file in members)
+    return hashlib.sha256(listed.encode()).hexdigest()
 
 
 def utf8_path(folder: Path) -> contextlib.AbstractContextManager[Path]:
-    """A path of a folder that libraries can take which know no other names than UTF-8 (safetensors, tokenizers)."""
+    """A path of a folder that is UTF-8, which safetensors and tokenizers need."""
     try:
         str(folder).encode()
     except UnicodeEncodeError:
-        return replacing.pinned(folder)  # where this has no other name, there are no such folders
+        return replacing.pinned(folder)  # of Linux; other systems have no such names
     return contextlib.nullcontext(folder)
 
 
 @contextlib.contextmanager
 def writing(path: Pathlike) -> Iterator[None]:
-    """Turn a failed write under `path` (full disk, no permission) into a message; what stood there is untouched."""
+    """Turn a failed write to `path` (full disk, no permission) into a message."""
     try:
         yield
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise
         reason = error.strerror or str(error)
-        space = (
-            "free space or "
-            if error.errno in (None, errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-            else ""
-        )  # None: a short write
+        is_full = error.errno in (None, errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # None: cut short
+        space = "free space or " if is_full else ""
         raise LinkerError(
             f"{path}: cannot be written: {reason}; {space}name another output with -o"
         ) from error
@@ -312,13 +362,16 @@ def writing(path: Pathlike) -> Iterator[None]:
 
 @contextlib.contextmanager
 def write_aside(path: Pathlike) -> Iterator[TextIO]:
-    """Write UTF-8 text beside `path` and rename it at the end, so that a killed run leaves the old file; `.gz` compresses."""
+    """Write a UTF-8 text file so that it is complete or, after a failure, what it was before.
+
+    The text is written to a file beside `path`, which is renamed at the end. A name that ends in
+    `.gz` compresses.
+    """
     named, path = path, Path(path)
     if path.is_dir():
         raise LinkerError(f"{named}: is a folder; name a file with -o")
-    if (
-        path.exists() and not path.is_file()
-    ):  # a device or pipe: /dev/null must not be replaced, and /dev/fd/63 has no other path
+    # a device or a pipe is written to: /dev/null must not be replaced, /dev/fd/63 cannot be
+    if path.exists() and not path.is_file():
         with writing(named), open(path, "w", encoding="utf-8", newline="\n") as text:
             yield text
         return
@@ -344,14 +397,18 @@ def write_aside(path: Pathlike) -> Iterator[TextIO]:
 
 @contextlib.contextmanager
 def write_folder(path: Pathlike) -> Iterator[Path]:
-    """Fill a temporary folder beside `path`, sync it, and put it in place at the end, instead of one that stands there."""
+    """Write a folder so that it is complete or, after a failure, what it was before.
+
+    Yields:
+        A temporary folder beside `path` to fill, which takes the place of `path` at the end.
+    """
     named, path = path, Path(path).resolve()  # a link stays, and its target is replaced
     with writing(named):
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing.aside(path, folder=True) as new:
             yield new
             mask = _umask()
-            for file in (*new.rglob("*"), new):  # libraries write some with rights of their own
+            for file in (*new.rglob("*"), new):  # which libraries may have made private
                 file.chmod((0o777 if file.is_dir() else 0o666) & ~mask)
                 _sync(file)
             replacing.put(new, path)
@@ -370,3 +427,8 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def fingerprint(path: Pathlike) -> str:
+    """The sha256 of a file, or of the files of a folder."""
+    return sha256_of_folder(path) if Path(path).is_dir() else sha256(path)

@@ -1,8 +1,9 @@
-"""Putting a finished file or folder in the place of an old one, and removing what killed runs left of it.
+"""Replacing a file or folder by a finished new one, and removing what killed runs left.
 
-What is being written stands beside its target, as `.NAME.XXXXXXXX.tmp`, and is locked until its process ends. One of these without a
-lock was left by a killed run: the next run that writes to the same target removes it. The target changes in one step where the system can
-exchange two names. Elsewhere the old folder stands as `.NAME.XXXXXXXX.old` between two renames; whoever next finds the target missing
+The new one is written beside its target, as `.NAME.XXXXXXXX.tmp`, and is locked until its process
+ends. Without a lock it was left by a killed run, and the next run that writes to the same target
+removes it. Where the system can exchange two names, the target is replaced in one step. Elsewhere
+the old folder is `.NAME.XXXXXXXX.old` between two renames, and whoever finds the target missing
 puts it back.
 """
 
@@ -24,21 +25,26 @@ except ImportError:  # Windows: nothing is locked, and nothing of killed runs is
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
 _DESCRIPTORS = Path("/proc/self/fd")  # Linux names what a process has open there
-_OPEN = (
-    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-)  # a pipe of that name must not be waited for
+# a pipe of that name must not be waited for
+_OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 @contextlib.contextmanager
 def aside(path: Path, *, folder: bool) -> Iterator[Path]:
-    """Make an empty file or folder beside `path`, locked; what stands under its name at the end is removed.
+    """Make an empty file or folder beside `path`, locked, to be filled and given to `put`.
+
+    What has its name at the end is removed: it, where `put` was not reached, else the old `path`.
+
+    Args:
+        path: what is to be replaced.
+        folder: whether to make a folder.
 
     Raises:
         OSError: nothing can be made there.
     """
     clean(path)
     while True:
-        new = _made(path, folder)
+        new = _make(path, folder)
         with _locking(new, wait=True):
             if not new.exists():  # another run's `clean` came before the lock
                 continue
@@ -49,7 +55,7 @@ def aside(path: Path, *, folder: bool) -> Iterator[Path]:
             return
 
 
-def _made(path: Path, folder: bool) -> Path:
+def _make(path: Path, folder: bool) -> Path:
     if folder:
         return Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
@@ -58,10 +64,12 @@ def _made(path: Path, folder: bool) -> Path:
 
 
 def put(new: Path, path: Path) -> None:
-    """Give the file or folder `new` the name `path`; what stood there has the name `new` afterwards, or is gone.
+    """Give the file or folder `new` the name `path`.
+
+    What had this name before has the name `new` afterwards, or is removed.
 
     Raises:
-        OSError: it cannot be done; what stood there still does.
+        OSError: it cannot be done; `path` is what it was.
     """
     if not path.is_dir():
         os.replace(new, path)
@@ -71,7 +79,11 @@ def put(new: Path, path: Path) -> None:
 
 
 def _renamed(new: Path, path: Path) -> bool:
-    """Replace a folder by two renames; False where a reader put the old one back between them, which it does where there are no locks."""
+    """Replace a folder by two renames.
+
+    Returns:
+        False where a reader put the old folder back between them, as happens without locks.
+    """
     old = new.with_suffix(".old")
     with _locking(path, wait=True):
         os.replace(path, old)
@@ -90,36 +102,51 @@ def _renamed(new: Path, path: Path) -> bool:
 def _exchange(one: Path, other: Path) -> bool:
     """Exchange two names in one step; False where the system or the file system cannot."""
     rename = getattr(ctypes.CDLL(None), "renameat2", None) if os.name == "posix" else None
-    return (
-        rename is not None
-        and rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE)
-        == 0
-    )
+    if rename is None:
+        return False
+    names = (_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other))
+    return bool(rename(*names, _RENAME_EXCHANGE) == 0)
 
 
 def clean(path: Path) -> None:
-    """Remove what killed runs left beside `path`, or put it back where `path` is missing; what a running process writes stays."""
-    for left in _left(path, "tmp|old"):
-        _settle(left, path)
+    """Remove what killed runs left beside `path`, or put it back where `path` is missing.
+
+    What a running process writes is not touched.
+    """
+    for left in _leftovers(path, "tmp|old"):
+        _clear(left, path)
 
 
 def restore(path: Path) -> None:
     """Put a folder back that a killed run moved away and did not replace."""
     if not path.exists():
-        for left in _left(path, "old"):
-            _settle(left, path)
+        for left in _leftovers(path, "old"):
+            _clear(left, path)
 
 
-def _left(path: Path, suffixes: str) -> list[Path]:
-    pattern = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.({suffixes})")
+def leftover_pattern(target: str, suffixes: str = "tmp|old") -> re.Pattern[str]:
+    """Make the pattern of the names that a killed run can leave beside a target.
+
+    Args:
+        target: a regular expression of the target's name.
+        suffixes: `tmp` for new files and folders, `old` for replaced ones, or both with a `|`.
+    """
+    return re.compile(rf"\.{target}\.[a-z0-9_]{{8}}\.({suffixes})")
+
+
+def _leftovers(path: Path, suffixes: str) -> list[Path]:
+    pattern = leftover_pattern(re.escape(path.name), suffixes)
     try:
         return [path.with_name(name) for name in os.listdir(path.parent) if pattern.fullmatch(name)]
     except OSError:  # the folder is not there, or cannot be listed
         return []
 
 
-def _settle(left: Path, path: Path) -> None:
-    """Rename an old folder back where its target is missing; else remove the leftover, unless a process has locked it."""
+def _clear(left: Path, path: Path) -> None:
+    """Remove a leftover, unless a process has locked it.
+
+    An old folder gets its name back where `path` is missing.
+    """
     with contextlib.suppress(OSError), _locking(left, wait=left.suffix == ".old") as is_locked:
         if left.suffix == ".old" and not path.exists():
             os.replace(left, path)
@@ -129,7 +156,16 @@ def _settle(left: Path, path: Path) -> None:
 
 @contextlib.contextmanager
 def _locking(path: Path, *, wait: bool) -> Iterator[bool]:
-    """Lock a file or folder for the time of a `with`; False where another process has locked it, or there are no locks, or no such file."""
+    """Lock a file or folder for the time of a `with`.
+
+    Args:
+        path: the file or folder.
+        wait: whether to wait until another process unlocks it.
+
+    Yields:
+        Whether it is locked: not where another process has locked it, where the system has no
+        locks, or where there is no such file.
+    """
     if fcntl is None:
         yield False
         return
@@ -147,7 +183,10 @@ def _locking(path: Path, *, wait: bool) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def pinned(folder: Path) -> Iterator[Path]:
-    """Open a folder, and yield a name that stays its own when another folder is put in its place (on Linux; elsewhere `folder`).
+    """Open a folder, so that it can be read to the end though another one takes its place.
+
+    Yields:
+        A name that stays that of the opened folder; on other systems than Linux, `folder`.
 
     Raises:
         OSError: it is not there, is no folder, or cannot be read.
@@ -163,12 +202,12 @@ def pinned(folder: Path) -> Iterator[Path]:
 
 
 def state(folder: Path) -> tuple[int, ...] | None:
-    """What changes when another folder is put in the place of this one; None where there is none."""
+    """Numbers that differ when another folder takes the place of this one; None without one."""
     try:
-        found = folder.stat()
+        status = folder.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_mtime_ns
 
 
 def _remove(path: Path) -> None:

@@ -1,15 +1,16 @@
-"""Writers of predictions, one format a file.
-
-Each has `write(items, file)`: items are pairs of a document and the predictions for its mentions, or of None and the
-predictions for loose mentions; they are written as they come, in bounded memory.
-"""
+"""Writers of predictions, one format a file; each writes items as they come, in bounded memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import importlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol, TextIO, cast
 
 from linker.errors import LinkerError
 from linker.types import Candidate, Document, Mention, Part, Prediction
+
+Item = tuple[Document | None, Sequence[Prediction]]
+"""A document with the predictions for its mentions; None with predictions for loose mentions."""
 
 FORMATS = {
     "tsv": "linker.outputs.tsv",
@@ -18,6 +19,35 @@ FORMATS = {
     "bioc": "linker.outputs.bioc",
 }
 """The module of each format."""
+
+
+class Writer(Protocol):
+    """The function `write` of each format.
+
+    Args:
+        items: what to write, in this order.
+        file: where to write.
+        documents: whether the mentions are of documents, which a table says in columns of its
+            header; None to go by the first item. Formats without a header do not need it.
+    """
+
+    def __call__(
+        self, items: Iterable[Item], file: TextIO, *, documents: bool | None = None
+    ) -> None: ...
+
+
+def writer(format: str) -> Writer:
+    """The writer of a format.
+
+    Raises:
+        LinkerError: there is no such format.
+    """
+    if format not in FORMATS:
+        raise LinkerError(
+            f"{format!r} is not a format of predictions; choose one of {', '.join(FORMATS)}"
+        )
+    return cast(Writer, importlib.import_module(FORMATS[format]).write)
+
 
 BREAKS = str.maketrans("\t\r\n\0", "    ")  # what cannot stand inside a column
 
@@ -28,7 +58,7 @@ def best(part: Part) -> Candidate | None:
 
 
 def joined_ids(prediction: Prediction) -> str:
-    """Join the ids of the parts with `|`, with -1 for a part without a concept; a lone -1 where no part has one."""
+    """Join the ids of the parts with `|`; -1 is a part, or a whole mention, without a concept."""
     ids = [candidate.concept_id if (candidate := best(part)) else "-1" for part in prediction.parts]
     return "|".join(ids) if set(ids) - {"-1"} else "-1"
 
@@ -36,13 +66,12 @@ def joined_ids(prediction: Prediction) -> str:
 def paired(
     document: Document, predictions: Sequence[Prediction]
 ) -> Iterator[tuple[Mention, Prediction | None]]:
-    """Yield the mentions of a document, each with its prediction where there is one, then predictions for further mentions."""
-    found = {
-        id(prediction.mention): prediction for prediction in predictions
-    }  # mentions may be equal without being one
+    """Yield each mention of a document with its prediction or None, then further predictions."""
+    # by identity: two mentions of a document may be equal
+    left = {id(prediction.mention): prediction for prediction in predictions}
     for mention in document.mentions:
-        yield mention, found.pop(id(mention), None)
-    yield from ((prediction.mention, prediction) for prediction in found.values())
+        yield mention, left.pop(id(mention), None)
+    yield from ((prediction.mention, prediction) for prediction in left.values())
 
 
 def with_text(document: Document | None, format: str) -> Document:
@@ -53,10 +82,12 @@ def with_text(document: Document | None, format: str) -> Document:
     """
     if document is None:
         raise LinkerError(
-            f"the format {format} holds documents, and the input has loose mentions; choose tsv or jsonl"
+            f"the format {format} holds documents, and the input has loose mentions; "
+            "choose tsv or jsonl"
         )
     if document.mentions and not document.passages:
         raise LinkerError(
-            f"the format {format} holds texts, and document {document.id} has none; choose tsv or jsonl"
+            f"the format {format} holds texts, and document {document.id} has none; "
+            "choose tsv or jsonl"
         )
     return document

@@ -14,22 +14,22 @@ from bioc.biocxml.encoder import encode_document
 from lxml import etree  # type: ignore[import-untyped]
 
 from linker.ids import format_gold
-from linker.outputs import best, joined_ids, paired, with_text
+from linker.outputs import Item, best, joined_ids, paired, with_text
 from linker.types import Document, Mention, Passage, Prediction, Relation
 
-_FORBIDDEN = re.compile(
-    "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-)  # characters that XML cannot hold
+# characters that XML cannot hold
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _RESERVED = ("bioc:", "pubtator:", "concept:")  # metadata that are not infons
 
 
-def write(items: Iterable[tuple[Document | None, Sequence[Prediction]]], file: TextIO) -> None:
+def write(items: Iterable[Item], file: TextIO, *, documents: bool | None = None) -> None:
     """Write a BioC collection: each document as read, with two infons on each predicted mention.
 
-    `identifier` has the best id of each part, joined by `|` (-1: no concept), `score` their scores with 4 decimals
-    (`-` for a part without a concept; absent where no part has one). Sentences, relations and other infons stand as
-    they were read. The collection's own fields are those of the first document. A character that XML cannot hold
-    becomes a blank.
+    `identifier` has the best id of each part, joined by `|` (-1: no concept). `score` has their
+    scores with 4 decimals (`-` for a part without a concept), and is absent if no part has one.
+    Sentences, relations and other infons stand as they were read. The collection's own fields are
+    those of the first document. A character that XML cannot hold becomes a blank.
+    For `items`, `file` and `documents` see `linker.outputs.Writer`.
 
     Raises:
         LinkerError: an item has no document, or a document no text.

@@ -9,13 +9,17 @@ from typing import Any, TextIO
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, parse_json, read_lines
-from linker.types import Candidate, Document, Mention, Part, Prediction, Span, parse_spans
+from linker.outputs import Item
+from linker.types import Candidate, Mention, Part, Prediction, Span, parse_spans
 
 SCHEMA = 1
 
 
-def write(items: Iterable[tuple[Document | None, Sequence[Prediction]]], file: TextIO) -> None:
-    """Write one object a line, in the order of the mentions."""
+def write(items: Iterable[Item], file: TextIO, *, documents: bool | None = None) -> None:
+    """Write one object a line, in the order of the mentions.
+
+    For `items`, `file` and `documents` see `linker.outputs.Writer`.
+    """
     for _, predictions in items:
         for prediction in predictions:
             file.write(json.dumps(to_json(prediction), ensure_ascii=False) + "\n")

@@ -7,18 +7,19 @@ from typing import TextIO
 
 from linker.errors import LinkerError
 from linker.ids import format_gold
-from linker.outputs import BREAKS, joined_ids, paired, with_text
+from linker.outputs import BREAKS, Item, joined_ids, paired, with_text
 from linker.types import Document, Mention, Prediction, Relation
 
 _LINE_BREAKS = str.maketrans("\r\n\0", "   ")  # what cannot stand in a text
 
 
-def write(items: Iterable[tuple[Document | None, Sequence[Prediction]]], file: TextIO) -> None:
-    """Write each document with the best id of each part of a mention, joined by `|`; no concept is -1.
+def write(items: Iterable[Item], file: TextIO, *, documents: bool | None = None) -> None:
+    """Write each document, each mention with the best id of each part, joined by `|`.
 
-    A seventh column has the texts of the parts where there are several. Mentions without a prediction, relations and
-    lines that were not understood stand as they were read. Line breaks and NUL in a text, and bars in an id, become
-    blanks; a discontinuous mention is written as the stretch of text that covers it.
+    The id of no concept is -1. If a mention has several parts, a seventh column has their texts. Mentions without a prediction,
+    relations and lines that were not understood stand as they were read. Line breaks and NUL in a
+    text, and bars in an id, become blanks; a discontinuous mention is written as the stretch of
+    text that covers it. For `items`, `file` and `documents` see `linker.outputs.Writer`.
 
     Raises:
         LinkerError: an item has no document, or a document no text, or a mention no span.
@@ -44,7 +45,7 @@ def _lines(document: Document, predictions: Sequence[Prediction]) -> Iterator[st
 
 
 def _text_lines(document: Document, owner: str, text: str) -> Iterator[str]:
-    """The first passage, and the rest behind the one character that the format puts between them."""
+    """The first passage and the rest; the format puts one character between them."""
     passages = document.passages
     kinds = [passage.metadata.get("type") for passage in passages]
     first, second = "at" if kinds in (["abstract"], ["abstract", "title"]) else "ta"
@@ -61,7 +62,8 @@ def _annotation(
 ) -> list[str]:
     if not mention.spans:
         raise LinkerError(
-            f"document {owner}: the mention {mention.text!r} has no span, which pubtator needs; choose bioc or jsonl"
+            f"document {owner}: the mention {mention.text!r} has no span, which pubtator needs; "
+            "choose bioc or jsonl"
         )
     start, end = min(start for start, _ in mention.spans), max(end for _, end in mention.spans)
     name = mention.text if len(mention.spans) == 1 else text[start:end]

@@ -1,7 +1,8 @@
 """Tab-separated predictions: one row a candidate.
 
-All our tables follow one rule, the one of Python's dialect excel-tab and of pandas: a field that holds a double quote is put into
-double quotes, and the quotes inside are doubled. Tabs, line ends and NUL become blanks, so that lines can be cut at their tabs.
+All our tables are quoted like Python's dialect excel-tab and pandas: a field that holds a double
+quote is put into double quotes, and the quotes inside are doubled. Tabs, line ends and NUL become
+blanks, so that lines can be cut at their tabs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TextIO
 
-from linker.outputs import BREAKS, best
+from linker.outputs import BREAKS, Item, best
 from linker.types import Document, Prediction
 
 COLUMNS = ("mention", "part", "concept_id", "name", "score", "matched_name", "rank")
@@ -19,7 +20,7 @@ DOCUMENT_COLUMNS = ("document_id", "spans")
 
 
 def row_writer(file: TextIO) -> Callable[[Iterable[str]], None]:
-    """Make what writes a row of fields to a table."""
+    """Return a function that writes a row of fields to a table."""
     writer = csv.writer(file, "excel-tab", lineterminator="\n")
 
     def write_row(fields: Iterable[str]) -> None:
@@ -28,22 +29,17 @@ def row_writer(file: TextIO) -> Callable[[Iterable[str]], None]:
     return write_row
 
 
-def write(
-    items: Iterable[tuple[Document | None, Sequence[Prediction]]],
-    file: TextIO,
-    *,
-    documents: bool | None = None,
-) -> None:
+def write(items: Iterable[Item], file: TextIO, *, documents: bool | None = None) -> None:
     """Write a header, and a row for each candidate of each part of each mention, best first.
 
-    A part without a concept has one row, of which the columns from `concept_id` to `rank` are empty. Scores have 4
-    decimals.
+    A part without a concept has one row, of which the columns from `concept_id` to `rank` are
+    empty. Scores have 4 decimals.
 
     Args:
-        items: documents with their predictions, as in all formats.
+        items: documents with their predictions.
         file: where to write.
-        documents: whether there are the columns `document_id` and `spans` (`0-5;9-12`); where None, they are there when the first
-            item is a document or a mention with a document id.
+        documents: whether there are the columns `document_id` and `spans` (`0-5;9-12`); None for
+            such columns if the first item is a document, or a mention with a document id.
     """
     items = iter(items)
     first = next(items, None)

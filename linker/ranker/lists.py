@@ -1,4 +1,8 @@
-"""Training lists: candidates of each query, sparse and dense ones, with their relevance; and hypernym names for the norm loss."""
+"""Candidate lists to train a ranker on, and the names of hypernyms for the norm loss.
+
+The list of a query holds its best names by characters (sparse) and by the encoder (dense), each
+with its relevance.
+"""
 
 from __future__ import annotations
 
@@ -9,52 +13,44 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.candidates.base import Floats, Integers
+from linker.candidates.index import Floats, Integers
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.hierarchy import Hierarchy
-from linker.errors import LinkerError
 from linker.matching import SYNONYM, relevance
 from linker.ranker.options import TrainingOptions
-
-_HYPERNYMS, _QUERIES = 1, 2  # keep the two random draws of an epoch apart
+from linker.types import Lookup
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A normalised name, and the ids of the concepts that are right for it (see `matching.accepted`)."""
+    """A name to be linked, and what it should be linked to."""
 
-    text: str
-    right: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """The queries that annotated mentions gave, and what became of the other mentions."""
-
-    queries: list[Query]
-    duplicates: int  # mentions whose text and ids came before
-    empty: int  # mentions without text once normalised, or without a concept
-    unknown: list[Query]  # mentions of which the dictionary knows no id
+    text: str  # normalized
+    right: frozenset[str]  # ids of the right concepts (see `matching.accepted`)
 
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """The candidates of n queries, K places each; a shorter list ends in masked places."""
+    """The candidates of n queries, at most K each; shorter lists end in masked places."""
 
     rows: Integers  # (n, K) rows of the name table; -1 where masked
     sparse: Floats  # (n, K) sparse scores; 0 where masked
-    relevance: NDArray[np.int8]  # (n, K) 2 synonym, 1 hypernym, 0 neither or masked
+    relevance: NDArray[np.int8]  # (n, K) 2 synonym, 1 hypernym, 0 neither, or masked
     mask: NDArray[np.bool_]  # (n, K) True where there is a candidate
 
+    def __getitem__(self, rows: NDArray[np.int64]) -> Lists:
+        """Select lists, in the order of `rows`."""
+        return Lists(self.rows[rows], self.sparse[rows], self.relevance[rows], self.mask[rows])
+
     @property
-    def judged(self) -> NDArray[np.bool_]:
-        """Which lists hold a synonym or a hypernym, (n,)."""
+    def has_relevant(self) -> NDArray[np.bool_]:
+        """Whether each list holds a synonym or a hypernym, (n,)."""
         return np.asarray((self.relevance > 0).any(axis=1))
 
     @property
     def with_gold(self) -> NDArray[np.bool_]:
-        """Which lists hold a synonym, (n,)."""
+        """Whether each list holds a synonym, (n,)."""
         return np.asarray((self.relevance == SYNONYM).any(axis=1))
 
     @property
@@ -64,22 +60,28 @@ class Lists:
 
 
 @dataclass(frozen=True, slots=True)
-class Above:
-    """The hypernyms of a query: their ids, and the rows of those of their names that are not right themselves."""
+class Hypernyms:
+    """The concepts above the right ones of a query."""
 
     ids: frozenset[str]
-    names: Integers
+    names: Integers  # rows of their names, without those that are names of a right concept, too
 
 
 class ListMaker:
-    """Makes the candidate lists of every epoch for the same queries. The sparse ranking is computed once, here.
+    """Makes the candidate lists of the same queries for every epoch.
+
+    The sparse candidates are ranked once, when it is created; the dense ones are given to `make`.
 
     Args:
         queries: what is trained on.
-        dictionary: the ids and the hierarchy.
-        sparse: ranks and scores the normalised names of the training dictionary, without the mentions.
-        options: `top_k`, `dense_ratio`, `height`, `max_hypernyms` and `seed` are used.
-        exclude_own: keep the name that equals a query out of its list, for queries that are names of the dictionary.
+        dictionary: gives ids and the hierarchy.
+        sparse: ranks and scores the names of the dictionary, without those of mentions.
+        options: of them `top_k`, `dense_ratio`, `height` and `max_hypernyms` are used.
+        exclude_own: whether to leave the name that equals a query out of its list, where queries
+            are names of the dictionary.
+
+    Attributes:
+        dense_wanted: how many dense names of each query are always enough to fill its list.
     """
 
     def __init__(
@@ -91,120 +93,79 @@ class ListMaker:
         *,
         exclude_own: bool = False,
     ) -> None:
-        self.queries, self._options, self._generator, table = (
-            tuple(queries),
-            options,
-            sparse,
-            sparse.table,
-        )
-        self.dense_wanted = (
-            options.top_k + exclude_own
-        )  # dense names of a query that are always enough to fill its list
+        self.queries, self._options, self._sparse = tuple(queries), options, sparse
+        table = sparse.table
+        self.dense_wanted = options.top_k + exclude_own
         self._texts = [query.text for query in queries]
-        self._own = _rows_of(self._texts, table) if exclude_own else [-1] * len(queries)
-        self._ids = _ids_of(table, dictionary)
-        self._above = hypernyms_of(queries, table, dictionary, options.height)
-        wanted = options.top_k - int(
-            options.top_k * options.dense_ratio
-        )  # rounded as in the published code
-        ranked = sparse.names(self._texts, wanted + exclude_own)
-        found = zip(self._own, (rows.tolist() for rows, _ in ranked), strict=True)
-        self._sparse = [[row for row in rows if row != own][:wanted] for own, rows in found]
+        self._excluded = _rows_of(self._texts, table) if exclude_own else [-1] * len(queries)
+        self._ids = ids_of(table, dictionary)
+        self._hypernyms = hypernyms_of(queries, table, dictionary, options.height)
+        # rounded as in the published code
+        sparse_count = options.top_k - int(options.top_k * options.dense_ratio)
+        lookups = [Lookup.of(text) for text in self._texts]
+        rankings = sparse.rank(lookups, sparse_count + exclude_own, "names")
+        self._sparse_rows = [
+            [row for row in ranked.names.tolist() if row != excluded][:sparse_count]
+            for excluded, ranked in zip(self._excluded, rankings, strict=True)
+        ]
 
     def make(self, dense_rows: Integers) -> Lists:
-        """Fill the lists: the best sparse names first, then the best dense ones that are not there yet (Sung et al. 2020).
+        """Fill the lists: the best sparse names, then the best dense ones that are not among them.
+
+        As in BioSyn (Sung et al. 2020).
 
         Args:
-            dense_rows: (queries, m) rows of the name table, best first, -1 where there are no more; m is `dense_wanted` or more,
-                or the number of names where there are fewer.
+            dense_rows: (queries, m) rows of the name table, best first; -1 where there are no
+                more. m is `dense_wanted` or more, or the number of all names if that is smaller.
 
         Raises:
             ValueError: the shape is another.
         """
-        size = len(self.queries), self._options.top_k
-        if len(dense_rows) != size[0] or dense_rows.shape[1] < min(
-            self.dense_wanted, len(self._generator.table)
-        ):
+        count, width = len(self.queries), self._options.top_k
+        enough = min(self.dense_wanted, len(self._sparse.table))
+        if len(dense_rows) != count or dense_rows.shape[1] < enough:
             raise ValueError(
-                f"dense rows are {dense_rows.shape}; expected: {size[0]} by {self.dense_wanted} or more"
+                f"dense rows are {dense_rows.shape}; "
+                f"expected: {count} by {self.dense_wanted} or more"
             )
-        rows, grades = np.full(size, -1, np.int32), np.zeros(size, np.int8)
+        rows, grades = np.full((count, width), -1, np.int32), np.zeros((count, width), np.int8)
         for i, dense in enumerate(dense_rows.tolist()):
-            chosen = dict.fromkeys((*self._sparse[i], *dense))
-            chosen.pop(self._own[i], None)
-            chosen.pop(-1, None)
-            kept = list(chosen)[: size[1]]
-            rows[i, : len(kept)] = kept
-            right, above = self.queries[i].right, self._above[i].ids
-            grades[i, : len(kept)] = [relevance(self._ids(row), right, above) for row in kept]
-        return Lists(rows, self._generator.similarity(self._texts, rows), grades, rows >= 0)
+            names = dict.fromkeys((*self._sparse_rows[i], *dense))
+            names.pop(self._excluded[i], None)
+            names.pop(-1, None)
+            candidates = list(names)[:width]
+            rows[i, : len(candidates)] = candidates
+            right, above = self.queries[i].right, self._hypernyms[i].ids
+            grades[i, : len(candidates)] = [
+                relevance(self._ids(row), right, above) for row in candidates
+            ]
+        return Lists(rows, self._sparse.similarity(self._texts, rows), grades, rows >= 0)
 
-    def hypernym_names(self, epoch: int) -> Integers:
-        """Draw names of each query's hypernyms, without replacement; the same for the same seed and epoch.
+    def hypernym_names(self, random: np.random.Generator) -> Integers:
+        """Sample names of each query's hypernyms, without replacement.
+
+        Args:
+            random: the source of all samples.
 
         Returns:
             (queries, max_hypernyms) rows of the name table; -1 where there are no more.
         """
-        random = np.random.default_rng((self._options.seed, epoch, _HYPERNYMS))
         rows = np.full((len(self.queries), self._options.max_hypernyms), -1, np.int32)
-        for i, above in enumerate(self._above):
-            drawn = random.permutation(above.names)[: rows.shape[1]]
-            rows[i, : len(drawn)] = drawn
+        for i, hypernyms in enumerate(self._hypernyms):
+            names = random.permutation(hypernyms.names)[: rows.shape[1]]
+            rows[i, : len(names)] = names
         return rows
 
 
-def mention_queries(queries: Iterable[Query], dictionary: Dictionary) -> Counted:
-    """Sort the queries of annotated mentions: each distinct one once, in order.
-
-    Args:
-        queries: of all mentions.
-        dictionary: mentions of which it knows no id are left out, and listed.
-    """
-    known: list[Query] = []
-    unknown: list[Query] = []
-    empty = 0
-    for query in queries:
-        if not query.text or not query.right:
-            empty += 1
-        else:
-            (known if any(map(dictionary.rows, query.right)) else unknown).append(query)
-    distinct = list(dict.fromkeys(known))
-    return Counted(distinct, len(known) - len(distinct), empty, unknown)
-
-
-def with_synonyms(table: NameTable) -> Integers:
-    """The rows of names whose concept has another name."""
-    several = np.bincount(table.concepts) >= 2
-    return np.unique(_name_of_each(table)[several[table.concepts]])
-
-
-def dictionary_queries(
-    table: NameTable, dictionary: Dictionary, n: int, seed: int, epoch: int
-) -> list[Query]:
-    """Draw n distinct names of concepts that have other names too; all where there are fewer. The same for the same seed and epoch.
-
-    Raises:
-        LinkerError: no concept has two names.
-    """
-    rows = with_synonyms(table)
-    if not len(rows):
-        raise LinkerError(
-            "no concept of the dictionary has two names to train on; give annotated mentions, or a dictionary with synonyms"
-        )
-    drawn = np.random.default_rng((seed, epoch, _QUERIES)).permutation(rows)[:n].tolist()
-    ids = _ids_of(table, dictionary)
-    return [Query(table.texts[row], frozenset(ids(row))) for row in drawn]
-
-
 def _rows_of(texts: Iterable[str], table: NameTable) -> list[int]:
-    """The row of each text in the table; -1 where it is no name."""
-    wanted = dict.fromkeys(texts, -1)
-    wanted.update((text, row) for row, text in enumerate(table.texts) if text in wanted)
-    return [wanted[text] for text in texts]
+    """Find the row of each text in the table; -1 where it is no name."""
+    row_of = dict.fromkeys(texts, -1)
+    row_of.update((text, row) for row, text in enumerate(table.texts) if text in row_of)
+    return [row_of[text] for text in texts]
 
 
-def _ids_of(table: NameTable, dictionary: Dictionary) -> Callable[[int], tuple[str, ...]]:
-    """The ids of the concepts of a name row; remembered, since lists share their names."""
+def ids_of(table: NameTable, dictionary: Dictionary) -> Callable[[int], tuple[str, ...]]:
+    """Give a function from the row of a name to the ids of its concepts; it caches them."""
 
     @cache
     def ids(row: int) -> tuple[str, ...]:
@@ -216,45 +177,45 @@ def _ids_of(table: NameTable, dictionary: Dictionary) -> Callable[[int], tuple[s
     return ids
 
 
-def _name_of_each(table: NameTable) -> NDArray[np.int64]:
-    """The name row of each entry of `table.concepts`."""
+def name_of_each(table: NameTable) -> NDArray[np.int64]:
+    """Give the row of the name that each entry of `table.concepts` belongs to."""
     return np.repeat(np.arange(len(table)), np.diff(table.indptr))
 
 
 def hypernyms_of(
     queries: Sequence[Query], table: NameTable, dictionary: Dictionary, height: int
-) -> list[Above]:
-    """The hypernyms of each query, up to `height` steps above it; queries with the same right ids share them."""
-    ids = _ids_of(table, dictionary)
+) -> list[Hypernyms]:
+    """Find the hypernyms of each query. Queries with the same right ids share an object.
+
+    Args:
+        queries: what is trained on.
+        table: the normalized names of the dictionary.
+        dictionary: gives ids and the hierarchy.
+        height: how many steps above a right concept a hypernym is at most.
+    """
+    ids = ids_of(table, dictionary)
     order = np.argsort(table.concepts, kind="stable")
-    names = _name_of_each(table)[order].astype(np.int32)
+    names = name_of_each(table)[order].astype(np.int32)
     starts = np.searchsorted(table.concepts[order], np.arange(len(dictionary) + 1)).tolist()
 
     @cache
-    def above(right: frozenset[str]) -> Above:
+    def hypernyms(right: frozenset[str]) -> Hypernyms:
         concepts = {row for identifier in right for row in dictionary.rows(identifier)}
-        higher = _ancestors(dictionary.hierarchy, concepts, height) - dictionary.hierarchy.top
-        rows = sorted(
-            {
-                row
-                for concept in higher
-                for row in names[starts[concept] : starts[concept + 1]].tolist()
-            }
-        )
+        above = _ancestors(dictionary.hierarchy, concepts, height) - dictionary.hierarchy.top
+        spans = [names[starts[concept] : starts[concept + 1]].tolist() for concept in above]
+        rows = sorted({row for span in spans for row in span})
         wrong = [row for row in rows if relevance(ids(row), right) != SYNONYM]
-        return Above(
-            frozenset(dictionary.ids[concept] for concept in higher), np.array(wrong, np.int32)
-        )
+        above_ids = frozenset(dictionary.ids[concept] for concept in above)
+        return Hypernyms(above_ids, np.array(wrong, np.int32))
 
-    return [above(query.right) for query in queries]
+    return [hypernyms(query.right) for query in queries]
 
 
 def _ancestors(hierarchy: Hierarchy, concepts: set[int], height: int) -> set[int]:
-    """The concepts up to `height` steps above some concepts, without these."""
-    found, layer = set(concepts), concepts
+    """Find the concepts up to `height` steps above `concepts`, without these."""
+    reached, layer = set(concepts), concepts
     for _ in range(height):
-        layer = {
-            parent for parents in hierarchy.parents(sorted(layer)) for parent in parents.tolist()
-        } - found
-        found |= layer
-    return found - concepts
+        parents = [row for rows in hierarchy.parents(sorted(layer)) for row in rows.tolist()]
+        layer = set(parents) - reached
+        reached |= layer
+    return reached - concepts

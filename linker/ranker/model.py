@@ -1,22 +1,26 @@
-"""The list-wise ranker: an encoder, λ, and the scores that they give a list."""
+"""The list-wise ranker: it scores candidates by an encoder and, weighted by λ, by characters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from linker.encoders.base import Encoder
 from linker.encoders.trainable import TrainableEncoder
-from linker.ranker.options import TrainingOptions
-
-PROBE = ("a", "name")  # names whose vectors tell what an encoder makes
 
 
 class ListwiseRanker(nn.Module):
-    """An encoder and λ: scores z = scale · v_m · v_e + λ · sparse (BioSyn eq. 1-4, BCNH eq. 1-3)."""
+    """The trained weights: those of an encoder, and λ.
+
+    The score of a candidate e of a mention m is `z = scale · (v_m · v_e) + λ · sparse(m, e)`
+    (BioSyn eq. 1-4, BCNH eq. 1-3).
+
+    Args:
+        encoder: gives the vectors v.
+        scale: multiplies the dot products.
+        sparse_weight: λ at the start.
+    """
 
     def __init__(self, encoder: TrainableEncoder, scale: float, sparse_weight: float) -> None:
         super().__init__()
@@ -28,33 +32,35 @@ class ListwiseRanker(nn.Module):
         return self.encoder.embed(names)
 
     def scores(self, mentions: Tensor, candidates: Tensor, sparse: Tensor) -> Tensor:
-        """Score the candidates (B, K, d) of mentions (B, d), given their sparse scores (B, K): z, (B, K)."""
-        return (
-            self.scale * torch.einsum("bd,bkd->bk", mentions, candidates)
-            + self.sparse_weight * sparse
-        )
+        """Score the candidates of mentions.
 
+        Args:
+            mentions: v_m, (B, d).
+            candidates: v_e, (B, K, d).
+            sparse: the sparse scores, (B, K).
 
-def is_unit(encoder: Encoder) -> bool:
-    """Whether the vectors of an encoder have the length 1: as its options say, else as those of some names have."""
-    says = getattr(getattr(encoder, "options", None), "normalize", None)
-    if isinstance(says, bool):  # a name without known words has the length 0
-        return says
-    return np.allclose(np.linalg.norm(encoder.encode(PROBE), axis=1), 1, atol=1e-2)
-
-
-def scale_of(encoder: Encoder, options: TrainingOptions) -> float:
-    """What the dense score of training is multiplied by, and scores are divided by when linking."""
-    return options.score_scale or (20.0 if is_unit(encoder) else 1.0)
+        Returns:
+            z, (B, K).
+        """
+        dense = self.scale * torch.einsum("bd,bkd->bk", mentions, candidates)
+        return dense + self.sparse_weight * sparse
 
 
 def spread(vectors: Tensor, *masks: Tensor) -> list[Tensor]:
-    """Put the vectors of names, in order, into the places where masks (B, K) are True; zeros elsewhere: (B, K, d) for each mask."""
-    spread, start = [], 0
+    """Put a sequence of vectors into the places where masks are True, and zeros elsewhere.
+
+    Args:
+        vectors: (n, d), for the places of the first mask in row order, then of the next one.
+        masks: bool (B, K), each with its own K.
+
+    Returns:
+        (B, K, d) for each mask.
+    """
+    padded, start = [], 0
     for mask in masks:
         places = mask.nonzero(as_tuple=True)
         count = len(places[0])
         empty = vectors.new_zeros(*mask.shape, vectors.shape[-1])
-        spread.append(empty.index_put(places, vectors[start : start + count]))
+        padded.append(empty.index_put(places, vectors[start : start + count]))
         start += count
-    return spread
+    return padded

@@ -1,178 +1,152 @@
-"""The second stage: a cross-encoder reads a mention, a candidate and the words around together, and reorders the first candidates.
+"""The second stage: a cross-encoder reads a mention, a candidate and the words around it together.
 
-Its lists are made once, of the concepts that the trained first stage ranks highest, and its loss is the list-wise one (BCNH eq. 4-6).
+It reorders the first candidates. Its training lists are made once, of the concepts that the trained
+first stage ranks highest, and its loss is the list-wise one (BCNH eq. 4-6).
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linker import persistence
-from linker.candidates.base import Floats, Integers, Ranked
-from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.base import Generator, Ranked, Ranker, Unit
+from linker.candidates.hybrid import ENCODING
 from linker.dictionary import Dictionary
 from linker.encoders.cross import CrossEncoder
 from linker.errors import LinkerError
 from linker.ranker.lists import Query
 from linker.ranker.options import RerankOptions
+from linker.types import Lookup
 
-logger = logging.getLogger(__name__)
-
-_CONTEXTS = (
-    5  # keeps the random draws of an epoch apart from those of ranker.lists and training.sampling
-)
-_SAME = 0.9999  # sparse score of names with the same n-grams
+_FOLDER = "rerank"  # of a model's folder
 _FETCH = 2  # names fetched for each name asked for
 _NAMES = 10  # names fetched for each concept that is read (MEDIC has 7 a concept)
 
 Contexts = Mapping[Query, Sequence[str]]
-"""What stands around the mentions of a query, one text for each mention; empty where nothing is known."""
+"""What stands around the mentions of a query, one text for each; empty where nothing is known."""
 
-Asked = Sequence[tuple[str, str]]
-"""Normalised names, each with what stands around it."""
-
-_Found = Sequence[
-    tuple[int, int]
-]  # concept rows, each with the row of `Dictionary.names` that matched best
+_Found = Sequence[tuple[int, int]]
+"""Concept rows, each with the row of `Dictionary.names` that matched best."""
 
 
-class Reranker:
-    """Ranks as its generator does, then takes from the score of the first concepts what they read worse than the best of them.
+class Reranker(Ranker):
+    """A ranker behind a ranker: it reads the first concepts again, and reorders the ranking.
+
+    A concept loses what it reads worse than the best of those that are read, and one that is not
+    read loses as much as the worst of these.
 
     Args:
         generator: the first stage.
         encoder: gives a score to a text of mention, candidate and context.
         dictionary: of the generator.
         options: what is read.
-        weight: of the encoder's score, in the units of the generator's scores: `options.weight` divided by the scale of training.
+        weight: of the encoder's score, in the units of the generator's scores: `options.weight`
+            divided by the scale of training.
     """
 
     def __init__(
         self,
-        generator: HybridGenerator,
+        generator: Generator,
         encoder: CrossEncoder,
         dictionary: Dictionary,
         options: RerankOptions,
         weight: float,
     ) -> None:
-        self.generator, self.encoder, self.options, self.weight = (
-            generator,
-            encoder,
-            options,
-            weight,
-        )
-        self._dictionary, self._about = (
-            dictionary,
-            cache(partial(_about, dictionary, options.parents)),
-        )
+        self._generator, self.encoder, self.options = generator, encoder, options
+        self.weight, self.words = weight, options.words
+        self._dictionary = dictionary
+        self._about = cache(partial(_about, dictionary, options.parents))
 
-    def concepts(self, asked: Asked, k: int) -> list[Ranked]:
-        """Rank the k best concepts of each query; equal scores as the first stage orders them."""
-        distinct = list(dict.fromkeys(query for query, _ in asked))
-        first = dict(
-            zip(
-                distinct,
-                self.generator.concepts(distinct, max(k, self.options.candidates)),
-                strict=True,
-            )
-        )
-        ranked = [first[query] for query, _ in asked]
-        found = [
-            list(zip(r.concepts.tolist(), r.entries.tolist(), strict=True))[
-                : self.options.candidates
-            ]
-            for r in ranked
-        ]
-        return [
-            _reordered(r, _losing(r.concepts, lost), k)
-            for r, lost in zip(ranked, self._lost(asked, found), strict=True)
-        ]
+    @property
+    def generator(self) -> Generator:
+        return self._generator
 
-    def names(self, asked: Asked, k: int) -> list[tuple[Integers, Floats]]:
-        """Rank the k best names of each query, those of a concept in their order: rows of the name table and scores."""
-        table, distinct = self.generator.table, list(dict.fromkeys(query for query, _ in asked))
-        fetched = self.generator.names(distinct, max(_FETCH * k, _NAMES * self.options.candidates))
-        first = dict(zip(distinct, fetched, strict=True))
-        hits = [first[query] for query, _ in asked]
-        found: list[_Found] = []
-        for rows, _ in hits:
-            best: dict[int, int] = {}
-            for row in rows:
-                span = slice(table.indptr[row], table.indptr[row + 1])
-                for concept, entry in zip(
-                    table.concepts[span].tolist(), table.entries[span].tolist(), strict=True
-                ):
-                    best.setdefault(concept, entry)
-            found.append(list(best.items())[: self.options.candidates])
+    def behind(self, generator: Generator, dictionary: Dictionary) -> Reranker:
+        return Reranker(generator, self.encoder, dictionary, self.options, self.weight)
+
+    def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
+        read = self.options.candidates
+        depth = max(k, read) if unit == "concepts" else max(_FETCH * k, _NAMES * read)
+        first = self.generator.rank(lookups, depth, unit)
+        heads = [self._head(ranked, unit) for ranked in first]
         result = []
-        for (rows, scores), lost in zip(hits, self._lost(asked, found), strict=True):
-            of_rows = [
-                _losing(table.concepts[table.indptr[row] : table.indptr[row + 1]], lost).min(
-                    initial=np.inf
-                )
-                for row in rows
-            ]
-            scores = scores - np.array(of_rows, np.float32)
-            order = np.argsort(-scores, kind="stable")[:k]
-            result.append((rows[order], scores[order]))
+        for ranked, lost in zip(first, self._lost(lookups, heads), strict=True):
+            worst = max(lost.values(), default=0.0)
+            meanings = self.meanings(ranked, unit)
+            losses = [min(lost.get(row, worst) for row in rows) for rows in meanings]
+            scores = ranked.scores - np.array(losses, np.float32)
+            order = np.argsort(-scores, kind="stable")[:k]  # equal ones as in the first stage
+            result.append(ranked.reordered(order, scores[order]))
         return result
+
+    def _head(self, ranked: Ranked, unit: Unit) -> _Found:
+        """The first concepts of a ranking, each with the name that brought it."""
+        pairs: Iterable[tuple[int, int]]
+        pairs = zip(ranked.concepts.tolist(), ranked.entries.tolist(), strict=True)
+        if unit == "names":
+            table = self.table
+            spans = (slice(*table.indptr[row : row + 2]) for row in ranked.names.tolist())
+            pairs = chain.from_iterable(
+                zip(table.concepts[span].tolist(), table.entries[span].tolist(), strict=True)
+                for span in spans
+            )
+        best: dict[int, int] = {}
+        for concept, entry in pairs:
+            best.setdefault(concept, entry)
+        return list(best.items())[: self.options.candidates]
 
     def read(self, query: str, context: str, concept: int, entry: int) -> str:
         """What the encoder reads of a candidate."""
-        return self.encoder.join(
-            query, f"{self._dictionary.names[entry]} | {self._about(concept)}", context
-        )
+        about = f"{self._dictionary.names[entry]} | {self._about(concept)}"
+        return self.encoder.join(query, about, context)
 
-    def _lost(self, asked: Asked, found: Sequence[_Found]) -> list[dict[int, float]]:
-        """What each found concept of a query loses: the weighted distance of its score to the best, 0 or more."""
+    def _lost(self, lookups: Sequence[Lookup], heads: Sequence[_Found]) -> list[dict[int, float]]:
+        """What each concept that is read loses: its weighted distance to the best, 0 or more."""
         texts = [
-            self.read(*query, *one)
-            for query, some in zip(asked, found, strict=True)
-            for one in some
+            self.read(lookup.normalized, lookup.context, *pair)
+            for lookup, head in zip(lookups, heads, strict=True)
+            for pair in head
         ]
-        scores, start, lost = self.weight * self.encoder.encode(texts)[:, 0], 0, []
+        with ENCODING:
+            scores = self.weight * self.encoder.encode(texts)[:, 0]
         if not np.isfinite(scores).all():
             raise LinkerError(
-                "the second stage gives scores that are not finite; its weights are damaged, train again"
+                "the second stage gives scores that are not finite; "
+                "its weights are damaged, train again"
             )
-        for some in found:
-            mine = scores[start : start + len(some)]
-            lost.append(
-                dict(
-                    zip(
-                        (concept for concept, _ in some),
-                        (mine.max(initial=-np.inf) - mine).tolist(),
-                        strict=True,
-                    )
-                )
-            )
-            start += len(some)
+        lost, start = [], 0
+        for head in heads:
+            part = scores[start : start + len(head)]
+            distances = (part.max(initial=-np.inf) - part).tolist()
+            lost.append(dict(zip((concept for concept, _ in head), distances, strict=True)))
+            start += len(head)
         return lost
 
     def save(self, folder: Path) -> None:
-        """Write the encoder and the weight; the generator is saved with the model."""
-        self.encoder.save(folder)
-        persistence.save_json(folder / "rerank.json", {"weight": self.weight})
+        """Write the first stage, and in a folder of its own the encoder and the weight."""
+        self.generator.save(folder)
+        self.encoder.save(folder / _FOLDER)
+        persistence.save_json(folder / _FOLDER / "rerank.json", {"weight": self.weight})
 
     @classmethod
     def load(
         cls,
         folder: Path,
-        generator: HybridGenerator,
+        generator: Generator,
         dictionary: Dictionary,
         options: RerankOptions,
     ) -> Reranker:
-        """Read what `save` wrote.
+        """Read what `save` wrote, but for the first stage, which is given.
 
         Raises:
             LinkerError: a file is missing, or was changed so that they no longer belong together.
         """
+        folder = folder / _FOLDER
         weight = persistence.load_json(folder / "rerank.json")["weight"]
         if not (isinstance(weight, float) and np.isfinite(weight)):
             raise LinkerError(
@@ -194,18 +168,3 @@ def _about(dictionary: Dictionary, parents: int, concept: int) -> str:
             (dictionary.preferred_name(concept), " , ".join(map(dictionary.preferred_name, above))),
         )
     )
-
-
-def _losing(concepts: Integers, lost: Mapping[int, float]) -> NDArray[np.float32]:
-    """What concepts lose; those that were not read lose as much as the worst that was."""
-    most = max(lost.values(), default=0.0)
-    return np.array([lost.get(concept, most) for concept in concepts.tolist()], np.float32)
-
-
-def _reordered(ranked: Ranked, losing: NDArray[np.float32], k: int) -> Ranked:
-    scores = ranked.scores - losing
-    order = np.argsort(-scores, kind="stable")[:k]
-    sparse, dense = (
-        None if part is None else part[order] for part in (ranked.sparse, ranked.dense)
-    )
-    return Ranked(ranked.concepts[order], ranked.entries[order], scores[order], sparse, dense)

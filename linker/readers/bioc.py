@@ -1,9 +1,12 @@
 """BioC, XML and JSON.
 
-Reserved metadata, for writing the same structure again: `bioc:in` of a mention or relation (the place of its passage,
-and of its sentence behind a point; empty: the document), `bioc:sentences` of a passage (offset, length and infons of
-each), `bioc:source`, `bioc:date`, `bioc:key` and `bioc:infon:…` of a document (what its collection says). All other
-metadata are the infons.
+These metadata are reserved for writing the same structure again; all others are infons:
+
+- `bioc:in` of a mention or relation: the number of its passage, and behind a point that of its
+  sentence; empty for the document;
+- `bioc:sentences` of a passage: offset, length and infons of each sentence;
+- `bioc:source`, `bioc:date`, `bioc:key` and `bioc:infon:…` of a document: the fields of its
+  collection.
 """
 
 from __future__ import annotations
@@ -38,17 +41,21 @@ _IDENTIFIERS = (
     "Identifier",
 )  # infons; the first that is there counts
 _BLOCK = 1 << 16  # bytes read at a time
-_EXPECTED = "BioC: a document with an id, passages with offsets, annotations with an id, a text and locations"
+_EXPECTED = (
+    "BioC: a document with an id, passages with offsets, "
+    "annotations with an id, a text and locations"
+)
 
 _Raw = tuple[str, int | None, dict[str, str], Callable[[], Any]]
-"""A document as messages call it, its line, what its collection says, and a function that parses it to a BioCDocument."""
+"""A document: its name for messages, line, fields of its collection, and what parses it."""
 
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
-    """Yield the documents of a BioC collection; XML (plain or gzip) is read document by document, JSON at once.
+    """Yield the documents of a BioC collection; XML is read document by document, JSON at once.
 
-    Gold ids come from the infon `identifier`, `MESH`, `concept_id` or `Identifier`; without any, a mention is not
-    annotated. External entities of XML are never resolved. A damaged file stops the reading whatever `on_error` says.
+    Gold ids come from the infon `identifier`, `MESH`, `concept_id` or `Identifier`; without any, a
+    mention is not annotated. External entities of XML are never resolved. A damaged file stops the
+    reading whatever `on_error` does.
 
     Raises:
         InputError: the file is not XML or JSON, or not BioC.
@@ -118,14 +125,14 @@ def _xml(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
 
 
 def _elements(path: Pathlike, parser: Any) -> Iterator[_Raw]:
-    """Yield the documents that are complete, and drop those before from memory."""
+    """Yield the documents that are complete; each leaves the memory when the next is asked for."""
     for _, element in parser.read_events():
         parent = element.getparent()
         _check_root(path, element if parent is None else parent)
         infons = {
             f"bioc:infon:{infon.get('key')}": infon.text or "" for infon in parent.findall("infon")
         }
-        told = {
+        fields = {
             f"bioc:{tag}": text
             for tag in ("source", "date", "key")
             if (text := parent.findtext(tag))
@@ -133,7 +140,7 @@ def _elements(path: Pathlike, parser: Any) -> Iterator[_Raw]:
         yield (
             element.findtext("id") or "without id",
             element.sourceline,
-            told | infons,
+            fields | infons,
             partial(_from_xml, element),
         )
         element.clear()
@@ -183,15 +190,15 @@ def _json(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
             expected="BioC JSON",
             remedy="name its format",
         )
-    told = {
+    fields = {
         f"bioc:{key}": str(collection[key])
         for key in ("source", "date", "key")
         if collection.get(key)
     }
     if isinstance(infons := collection.get("infons"), dict):
-        told |= {f"bioc:infon:{key}": value for key, value in _infons(infons).items()}
+        fields |= {f"bioc:infon:{key}": value for key, value in _infons(infons).items()}
     for number, document in enumerate(collection["documents"], 1):
-        yield str(number), None, told, partial(_from_json, document)
+        yield str(number), None, fields, partial(_from_json, document)
 
 
 def _from_json(document: Any) -> Any:
@@ -230,7 +237,7 @@ def _document(
 
 
 def _holders(raw: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what may hold annotations: the document, its passages, their sentences; each with its place."""
+    """Yield the document, its passages and their sentences, each with its place (`bioc:in`)."""
     yield "", raw
     for i, passage in enumerate(raw.passages):
         yield str(i), passage
@@ -252,20 +259,21 @@ def _passage(number: int, raw: Any) -> Passage:
 
 
 def _check_order(passages: Sequence[Passage], what: str) -> None:
-    """Check that offsets are where they can be, and rise from text to text; texts that overlap in part are let pass."""
+    """Check that offsets are possible and rise from text to text; texts may overlap in part."""
     check_offsets(passages, what)
     last = -1
     for number, passage in enumerate(passages, 1):
         if passage.text:
             if passage.offset <= last:
                 raise ValueError(
-                    f"{what} {number} begins at character {passage.offset}, not behind the one before it at {last}"
+                    f"{what} {number} begins at character {passage.offset}, "
+                    f"not behind the one before it at {last}"
                 )
             last = passage.offset
 
 
 def _whole(value: Any) -> int:
-    """A whole number, which JSON files may have as a text."""
+    """Convert to a whole number; JSON files may have it as a text."""
     if isinstance(value, float | bool):
         raise ValueError(f"{value} is not a whole number")
     return int(value)

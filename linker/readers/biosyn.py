@@ -1,11 +1,10 @@
-"""Dictionaries with `id||name` lines, as BioSyn (Sung 2020) reads them, and the MEDIC of 2012 in the same form."""
+"""Dictionaries with `id||name` lines: those of BioSyn (Sung 2020), and the MEDIC of 2012."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
@@ -18,7 +17,7 @@ Ids = tuple[str, ...]
 _LINE = re.compile(r"[^\s|]+(\|[^\s|]+)*\|\|")
 
 
-def recognises(path: Path, head: list[str]) -> bool:
+def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether the first line that is not blank is `id||name` or `id|id||name|name`."""
     return bool(_LINE.match(next((line for line in head if line.strip()), "")))
 
@@ -36,13 +35,16 @@ class _Entry:
 
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
-    """Read `ID[|ID…]||name[|name…]` lines: an id is the concept's, the others are alternative ids.
+    """Read `ID[|ID…]||name[|name…]` lines; one id is the concept's, the others are alternative ids.
 
-    The ids stand in alphabetical order; the concept's is the first that is not of OMIM, as in the later releases of MEDIC.
+    The ids stand in alphabetical order. The concept's id is the first that is not of OMIM, as in
+    the later releases of MEDIC; lines with the same concept's id make one concept.
 
-    Lines with the same such id make one concept. BioSyn's processed dictionaries have one name a line, and write the ids of all
-    its concepts in a row where a name is ambiguous: ids that are those of two or more other lines put together add their
-    names to each of these concepts. The whole file is held in memory.
+    BioSyn's processed dictionaries have one name a line, and for an ambiguous name the ids of all
+    its concepts in a row. So a list of ids that is the lists of two or more other lines put
+    together is no concept: its names are added to each of these concepts.
+
+    The whole file is held in memory.
     """
     lines = _group(path, on_error)
     lengths: dict[str, dict[int, None]] = {}
@@ -50,13 +52,13 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
         lengths.setdefault(ids[0], {})[len(ids)] = None
     entries: dict[str, _Entry] = {}
     ambiguous = []
-    for ids, found in lines.items():
+    for ids, line in lines.items():
         if parts := _pieces(ids, lengths, lines):
-            ambiguous.append((parts, found.names))
+            ambiguous.append((parts, line.names))
             continue
-        entry = entries.setdefault(_primary(ids), found)
-        entry.ids.update(found.ids)
-        entry.names.update(found.names)
+        entry = entries.setdefault(_primary(ids), line)
+        entry.ids.update(line.ids)
+        entry.names.update(line.names)
     for parts, names in ambiguous:
         for ids in parts:
             entries[_primary(ids)].names.update(names)
@@ -65,7 +67,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
 
 
 def _group(path: Pathlike, on_error: OnError) -> dict[Ids, _Entry]:
-    """What the lines of each list of ids hold together."""
+    """Group the lines that have the same list of ids."""
     lines: dict[Ids, _Entry] = {}
     for number, line in read_lines(path, on_error=on_error):
         if not line.strip():
@@ -100,12 +102,18 @@ def _split(path: Pathlike, number: int, line: str) -> tuple[Ids, list[str]]:
 
 
 def _pieces(ids: Ids, lengths: Mapping[str, Iterable[int]], known: Collection[Ids]) -> list[Ids]:
-    """Cut `ids` into shorter lists that are `known` themselves, short ones first; empty where that cannot be done.
+    """Cut a list of ids into shorter lists that are known, the shortest possible first.
 
     Args:
-        lengths: how long the known lists are that begin with an id, rising; looking at these alone takes time in proportion.
+        ids: the list.
+        lengths: for each id, the rising lengths of the known lists that begin with it; to look at
+            no others saves time.
+        known: the lists of all lines.
+
+    Returns:
+        The shorter lists; empty if the list cannot be cut.
     """
-    ends = {len(ids): 0}  # of the first piece from a place on, where the rest can be cut
+    ends = {len(ids): 0}  # place -> end of the first piece, if the ids from there on can be cut
     for start in reversed(range(len(ids))):
         for end in (start + length for length in lengths.get(ids[start], ()) if length < len(ids)):
             if end in ends and ids[start:end] in known:

@@ -37,10 +37,11 @@ def check_mention(path: Pathlike, line: int, text: str) -> str:
 def check_spans(
     path: Pathlike, line: int | None, text: str, spans: Sequence[Span], whole: str, *, owner: str
 ) -> None:
-    """Check that a mention is what the document has at its offsets.
+    """Check that the text of a mention stands in the document at its offsets.
 
-    White space may differ (NCBI Disease has mentions with blanks behind them); the pieces of a discontinuous mention
-    are compared by letters and digits alone, since files join them in several ways.
+    White space may differ (NCBI Disease has mentions with blanks behind them). The pieces of a
+    discontinuous mention are compared by letters and digits alone, since files join them in several
+    ways.
 
     Args:
         path: the file, for the message.
@@ -53,24 +54,22 @@ def check_spans(
     Raises:
         InputError: the texts differ, or a span is empty or lies outside the text.
     """
-    if all(0 <= start < end <= len(whole) for start, end in spans) and sum(
-        end - start for start, end in spans
-    ) <= len(whole):
+    inside = all(0 <= start < end <= len(whole) for start, end in spans)
+    if inside and sum(end - start for start, end in spans) <= len(whole):
         pieces = [whole[start:end] for start, end in spans]
-        if (
-            pieces[0].split() == text.split()
-            if len(pieces) == 1
-            else _letters("".join(pieces)) == _letters(text)
-        ):
+        if len(pieces) == 1 and pieces[0].split() == text.split():
+            return
+        if len(pieces) > 1 and _letters("".join(pieces)) == _letters(text):
             return
     where = shorten(", ".join(f"{start}-{end}" for start, end in spans))
-    found = " … ".join(shorten(whole[start:end]) for start, end in spans)
+    there = " … ".join(shorten(whole[start:end]) for start, end in spans)
     raise InputError(
         path,
-        f"the text of document {owner} at {where} is {found!r}, not the mention",
+        f"the text of document {owner} at {where} is {there!r}, not the mention",
         line=line,
         value=text,
-        expected="offsets in characters from the start of the document, one for the break after the title",
+        expected="offsets in characters from the start of the document, "
+        "one for the break after the title",
         remedy="mend the offsets, or skip such mentions with --on-error skip",
     )
 

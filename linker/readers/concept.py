@@ -1,6 +1,7 @@
 """The `.concept` files of BioSyn: `document||start|end||type||mention||ids`, one mention a line.
 
-The processed files hold normalised mentions: a split composite has `|` in its mention, and `|` or `+` in its ids.
+The processed files hold normalised mentions: a composite mention that was split has `|` in its
+text, and `|` or `+` in its ids.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 
 from linker.errors import InputError, OnError, stop
-from linker.files import Pathlike, read_lines
+from linker.files import Pathlike, is_folder, read_lines
 from linker.ids import parse_gold
 from linker.types import Document, Mention
 
@@ -22,13 +23,13 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
     """Yield a document, without text, for each run of lines of one document id.
 
     Args:
-        path: a folder, of which the `*.concept` files are read in the order of their names, or one such file.
+        path: a `.concept` file, or a folder with such files, read by name.
         on_error: what to do with a bad line.
 
     Raises:
         InputError: the folder holds no such file.
     """
-    for file in concept_files(path) if str(path) != "-" and Path(path).is_dir() else [path]:
+    for file in concept_files(path) if is_folder(path) else [path]:
         for identifier, mentions in groupby(
             _mentions(file, on_error), key=lambda mention: mention.document_id
         ):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Protocol
 
 from linker.errors import InputError, LinkerError, OnError, stop
-from linker.files import Pathlike, head
+from linker.files import Pathlike, Readable, as_path, head, is_folder, peeking
 from linker.readers import biosyn, medic, obo, rrf, table
 from linker.types import Concept
 
@@ -15,7 +14,7 @@ from linker.types import Concept
 class Format(Protocol):
     """What a module of a dictionary format provides."""
 
-    def recognises(self, path: Path, head: list[str]) -> bool: ...
+    def recognises(self, path: Pathlike, head: list[str]) -> bool: ...
 
     def release(self, path: Pathlike) -> str: ...
 
@@ -33,22 +32,30 @@ FORMATS: dict[str, Format] = {
 _LANGUAGES = ("ENG",)
 
 
-def detect(path: Pathlike) -> str:
+def detect(path: Readable) -> str:
     """Recognise the format of a dictionary by its content.
+
+    Args:
+        path: a path, or an open file, as in `linker.readers.mentions.detect`.
 
     Raises:
         InputError: the file is empty, not text, or in no format of `FORMATS`.
     """
+    with peeking(path) as file:
+        return _detect(file)
+
+
+def _detect(path: Pathlike) -> str:
     if str(path) == "-":
         raise LinkerError("a dictionary cannot be read from standard input; name a file")
     unread: list[InputError] = []  # bad lines, which the reader of the format will meet again
-    lines = [] if Path(path).is_dir() else head(path, on_error=unread.append)
+    lines = [] if is_folder(path) else head(path, on_error=unread.append)
     for name, form in FORMATS.items():
-        if form.recognises(Path(path), lines):
+        if form.recognises(path, lines):
             return name
     if unread:
         raise unread[0]
-    if not any(lines) and not Path(path).is_dir():
+    if not any(lines) and not is_folder(path):
         raise InputError(
             path, "the file is empty", expected="a dictionary", remedy="check the path"
         )
@@ -62,25 +69,34 @@ def detect(path: Pathlike) -> str:
 
 
 def read(
-    path: Pathlike,
+    path: Readable,
     format: str,
     *,
     on_error: OnError = stop,
     languages: Sequence[str] = _LANGUAGES,
     sources: Sequence[str] = (),
 ) -> Iterator[Concept]:
-    """Read the concepts of a dictionary in a format of `FORMATS`; `languages` and `sources` filter UMLS names.
+    """Read the concepts of a dictionary.
+
+    Args:
+        path: a path, or an open file, to which an `OpenFile` can give a name for messages; one of
+            the UMLS is MRCONSO alone, and its concepts have neither parents nor types.
+        format: a key of `FORMATS`.
+        on_error: what to do with a bad record.
+        languages: languages of UMLS names to keep.
+        sources: vocabularies of UMLS names to keep; all if empty.
 
     Raises:
         LinkerError: the format is not known, or has no languages and sources to filter by.
         InputError: the file holds no concept, or what `on_error` raises.
     """
-    form = _form(format)
+    path, form = as_path(path), _form(format)
     if form is rrf:
         concepts = rrf.read(path, on_error=on_error, languages=languages, sources=sources)
     elif tuple(languages) != _LANGUAGES or sources:
         raise LinkerError(
-            f"{path}: languages and sources can be chosen of UMLS files only, and this is {format}; leave them out"
+            f"{path}: languages and sources can be chosen of UMLS files only, "
+            f"and this is {format}; leave them out"
         )
     else:
         concepts = form.read(path, on_error=on_error)
@@ -96,9 +112,10 @@ def read(
         )
 
 
-def release(path: Pathlike, format: str) -> str:
+def release(path: Readable, format: str) -> str:
     """The release that the file states; empty where it states none."""
-    return _form(format).release(path)
+    with peeking(path) as file:
+        return _form(format).release(file)
 
 
 def _form(format: str) -> Format:

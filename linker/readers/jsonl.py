@@ -19,8 +19,9 @@ _EXPECTED = '{"mention": "...", "gold": "A|B"}'
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
     """Yield the mention of each line.
 
-    Keys: `mention`; `gold`, `id` or `ids` (a string such as `A|B`, or a list of them, one for each part; absent or
-    null: not annotated); `document_id`; `spans` ([[start, end], ...]); `type`. Other keys are ignored.
+    Keys: `mention`; `gold`, `id`, `ids` or `concept_id` (a string such as `A|B`, or a list with a
+    string for each part; absent or null: not annotated); `document_id`; `spans` ([[start, end],
+    ...]); `type`. Other keys are ignored.
     """
     for number, line in read_lines(path, limit=None, on_error=on_error):
         try:

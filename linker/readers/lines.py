@@ -11,7 +11,10 @@ from linker.types import Mention
 
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
-    """Yield the mention of each line, without gold ids; a blank line is an empty mention, so that output keeps step with input."""
+    """Yield the mention of each line, without gold ids.
+
+    A blank line is an empty mention, so that the output has a row for each line.
+    """
     for number, line in read_lines(path, on_error=on_error):
         try:
             mention = Mention(check_mention(path, number, line) if line.strip() else "")

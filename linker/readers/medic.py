@@ -1,10 +1,9 @@
-"""MEDIC, the disease vocabulary of CTD: tab-separated or CSV, its columns named in a comment (Davis 2012)."""
+"""MEDIC, the disease vocabulary of CTD (Davis 2012): tsv or csv, the columns named in a comment."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 from linker.errors import InputError, OnError, ignore, stop
@@ -25,7 +24,7 @@ _USED = (
 _RELEASE = "Report created:"
 
 
-def recognises(path: Path, head: list[str]) -> bool:
+def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether the first lines hold the comment that names MEDIC's columns."""
     return any(_columns(line) for line in head)
 
@@ -62,7 +61,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
             cells = line.split("\t") if tabs else split_csv(path, number, line, ",")
             if len(cells) != len(columns):
                 raise _wrong_width(path, number, line, len(cells), columns)
-            yield _concept(path, number, *pick(cells))
+            yield _concept(path, number, pick(cells))
         except InputError as error:
             on_error(error)
 
@@ -74,17 +73,9 @@ def _columns(line: str) -> list[str]:
     return names if line.startswith("#") and set(_USED) <= set(names) else []
 
 
-def _concept(
-    path: Pathlike,
-    number: int,
-    identifier: str,
-    name: str,
-    synonyms: str,
-    parents: str,
-    alt_ids: str,
-    definition: str,
-    types: str,
-) -> Concept:
+def _concept(path: Pathlike, number: int, cells: Sequence[str]) -> Concept:
+    """The concept of a line, whose cells are in the order of `_USED`."""
+    identifier, name, synonyms, parents, alt_ids, definition, types = cells
     identifier, name = curie(identifier), name.strip()
     texts = split_list(synonyms)
     if error := fault(path, number, identifier, (name, *texts)):

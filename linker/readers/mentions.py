@@ -9,7 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from linker.errors import InputError, LinkerError, OnError, stop
-from linker.files import Pathlike, open_binary, reading
+from linker.files import (
+    OpenFile,
+    Pathlike,
+    Readable,
+    as_path,
+    is_folder,
+    open_binary,
+    peeking,
+    reading,
+)
 from linker.readers.concept import concept_files
 from linker.types import Document, Mention
 
@@ -43,17 +52,28 @@ _SIGNS = (  # order matters
 )
 
 
-def detect(path: Pathlike) -> str:
-    """Tell the format of a file (plain or gzip) or folder from its first 64 KiB; `txt` for what nothing else claims.
+def detect(path: Readable) -> str:
+    """Tell the format of a file (plain or gzip) from its first 64 KiB, or that of a folder.
 
-    Standard input ("-") and other pipes cannot be looked at before they are read and count as `txt`.
+    What is in no other format is `txt`, and so are standard input ("-") and other pipes, which
+    cannot be looked at before they are read.
+
+    Args:
+        path: a path, or an open file, which is set back to where it stood. One that can be read
+            only once is to be put into an `OpenFile` first, which can then be detected and read.
 
     Raises:
-        LinkerError: the path is not there or cannot be read, or is a folder without `.concept` files.
+        LinkerError: the path is not there or cannot be read, or is a folder without `.concept`
+            files; the open file can be read only once.
     """
-    if str(path) == "-" or Path(path).is_fifo():
+    with peeking(path) as file:
+        return _detect(file)
+
+
+def _detect(path: Pathlike) -> str:
+    if not isinstance(path, OpenFile) and (str(path) == "-" or Path(path).is_fifo()):
         return "txt"
-    if Path(path).is_dir():
+    if is_folder(path):
         concept_files(path)
         return "concept"
     with open_binary(path) as file, reading(path):
@@ -63,22 +83,24 @@ def detect(path: Pathlike) -> str:
 
 
 def read(
-    path: Pathlike, format: str | None = None, *, type: str | None = None, on_error: OnError = stop
+    path: Readable, format: str | None = None, *, type: str | None = None, on_error: OnError = stop
 ) -> Iterator[Document | Mention]:
     """Yield the documents or loose mentions of a file, streaming.
 
     Args:
-        path: a file, plain or gzip, a folder of `.concept` files, or "-" for standard input.
-        format: a key of `FORMATS`; recognised from the content where it is None.
-        type: only mentions of this type, in any case, are kept; "Disease" includes the types of the NCBI Disease corpus. Loose
-            mentions without a type are kept.
+        path: the path of a file, plain or gzip, or of a folder of `.concept` files, or "-" for
+            standard input; or an open file, to which an `OpenFile` can give a name for messages.
+        format: a key of `FORMATS`; None to recognise it from the content.
+        type: keep mentions of this type, in any case, and loose ones without a type; "Disease"
+            includes the types of the NCBI Disease corpus.
         on_error: what to do with a bad record.
 
     Raises:
         InputError: the file is damaged, holds nothing, or holds nothing of that type.
         LinkerError: there is no such file or format.
     """
-    module = FORMATS.get(format or detect(path))
+    path = as_path(path)
+    module = FORMATS.get(format or _detect(path))
     if module is None:
         raise LinkerError(
             f"{format!r} is not a format of mentions; choose one of {', '.join(FORMATS)}"
@@ -100,7 +122,10 @@ def read(
 
 
 def of_type(type: str) -> Callable[[Mention], bool]:
-    """Whether a mention is of a type, in any case; "Disease" includes the types of the NCBI Disease corpus."""
+    """Return whether a mention is of a type, in any case.
+
+    "Disease" includes the types of the NCBI Disease corpus.
+    """
     wanted = _SUBTYPES.get(type.lower(), frozenset({type.lower()}))
     return lambda mention: mention.type.lower() in wanted
 

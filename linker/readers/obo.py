@@ -1,11 +1,10 @@
-"""Ontologies in OBO format 1.2 and 1.4 (DO, HPO, MONDO …), parsed stanza by stanza with obonet."""
+"""Ontologies in OBO format 1.2 and 1.4 (DO, HPO, MONDO), parsed stanza by stanza with obonet."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from linker.errors import InputError, OnError, ignore, stop
@@ -37,7 +36,7 @@ _PLAIN_TAGS = frozenset(
 _BLANKS = {"n": " ", "t": " ", "W": " "}  # escaped white space
 
 
-def recognises(path: Path, head: list[str]) -> bool:
+def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether the first lines hold an OBO header or term."""
     return any(line.startswith(("format-version:", "[Term]")) for line in head)
 
@@ -51,7 +50,8 @@ def release(path: Pathlike) -> str:
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
     """Read the terms of an OBO file, obsolete ones included; subsets become the types.
 
-    A synonym whose type is called an abbreviation, by itself or in the header, has the kind "abbreviation" whatever its scope.
+    A synonym whose type is called an abbreviation, by itself or in the header, has the kind
+    "abbreviation" whatever its scope.
     """
     abbreviations: frozenset[str] = frozenset()
     for stanza in _stanzas(path, on_error):
@@ -69,7 +69,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
 def _stanzas(path: Pathlike, on_error: OnError) -> Iterator[Stanza]:
     """The header, then each stanza from its "[…]" line on; blank lines and comments are left out.
 
-    A stanza with a line that cannot be read is left out whole: the line may be the "[…]" of another.
+    A stanza with a line that cannot be read is left out, since that line may begin another stanza.
     """
     stanza: Stanza = []
     unread: list[InputError] = []  # of this stanza
@@ -110,7 +110,7 @@ def _header(stanza: Stanza) -> dict[str, list[str]]:
 
 
 def _abbreviation_types(header: dict[str, list[str]]) -> frozenset[str]:
-    """The ids of the synonym types whose definition speaks of abbreviations (HPO: HP:0045077 "abbreviation")."""
+    """The ids of the synonym types that are defined as abbreviations, such as HP:0045077 in HPO."""
     return frozenset(
         value.split()[0]
         for value in header.get("synonymtypedef", [])
@@ -168,14 +168,14 @@ def _concept(
 def _synonym(
     path: Pathlike, number: int, value: str, scope: str, abbreviations: frozenset[str]
 ) -> tuple[str, NameKind]:
-    found = _quoted(path, number, value)
-    short = found[3] in abbreviations or "abbreviation" in found[3].lower()
-    return _plain(found[1]), "abbreviation" if short else _KINDS[found[2] or scope]
+    quoted = _quoted(path, number, value)
+    short = quoted[3] in abbreviations or "abbreviation" in quoted[3].lower()
+    return _plain(quoted[1]), "abbreviation" if short else _KINDS[quoted[2] or scope]
 
 
 def _quoted(path: Pathlike, number: int, value: str) -> re.Match[str]:
-    if found := _QUOTED.match(value):
-        return found
+    if quoted := _QUOTED.match(value):
+        return quoted
     expected = 'text in double quotes, such as "fever" EXACT []'
     raise InputError(
         path,

@@ -1,8 +1,10 @@
 """PubTator, in the dialects of the NCBI Disease corpus and of BC5CDR.
 
-Reserved metadata, for writing the same lines again: `pubtator:id` and `pubtator:parts` of a mention (column 6 as
-written, columns 7 and on), `pubtator:columns` of a relation (columns 5 and on), `pubtator:lines` of a document (lines
-that are not understood).
+These metadata are reserved for writing the same lines again:
+
+- `pubtator:id` and `pubtator:parts` of a mention: column 6, and columns 7 and on;
+- `pubtator:columns` of a relation: columns 5 and on;
+- `pubtator:lines` of a document: the lines that are neither.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ _Line = tuple[int, str]
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
     """Yield the documents of a PubTator file, in its order and as often as it holds them.
 
-    Offsets are characters over title, one break and abstract. A document ends at a blank line, or where a text line
-    of another document (or a second title) begins. Id column: absent is not annotated; empty, `-` or `-1` is no concept.
+    Offsets are characters over title, one break and abstract. A document ends at a blank line, or
+    where a text line of another document (or a second title) begins. A mention without the column
+    of ids is not annotated; an empty one, `-` or `-1` says that it has no concept.
     """
     for block in _blocks(path, on_error):
         document = _document(path, block, on_error)
@@ -57,43 +60,19 @@ def _document(path: Pathlike, block: list[_Line], on_error: OnError) -> Document
     number, line = block[0]
     first = _TEXT.fullmatch(line)
     if first is None:
-        expected = "the text of a document first: id|t|title or id|a|abstract"
-        on_error(
-            InputError(
-                path,
-                "the line stands in no document",
-                line=number,
-                value=line,
-                expected=expected,
-                remedy="add the text",
-            )
-        )
+        on_error(_without_text(path, number, line))
         return None
     owner = Document(first[1], _passages(block))
     text = owner.text
     mentions, relations, unknown = [], [], []
     for number, line in block:
+        if _TEXT.fullmatch(line):
+            continue
         columns = line.split("\t")
         try:
-            if _TEXT.fullmatch(line):
-                continue
-            if not line.startswith((f"{owner.id}\t", f"{owner.id}|")):
-                raise _foreign(path, number, line, owner.id)
+            _check_line(path, number, line, owner.id)
             if len(columns) > 1 and _OFFSET.fullmatch(columns[1]):
                 mentions.append(_mention(path, number, columns, text))
-            elif (
-                len(columns) > 4
-                and _OFFSET.fullmatch(columns[2])
-                and re.search("[0-9]", columns[1])
-            ):
-                expected = "id, start, end, mention, type and ids"
-                raise InputError(
-                    path,
-                    "the start of the annotation is not a number",
-                    line=number,
-                    value=line,
-                    expected=expected,
-                )
             elif len(columns) > 3:
                 relations.append(_relation(columns))
             else:
@@ -102,6 +81,34 @@ def _document(path: Pathlike, block: list[_Line], on_error: OnError) -> Document
             on_error(error)
     metadata = {"pubtator:lines": "\n".join(unknown)} if unknown else {}
     return Document(owner.id, owner.passages, tuple(mentions), tuple(relations), metadata)
+
+
+def _without_text(path: Pathlike, number: int, line: str) -> InputError:
+    return InputError(
+        path,
+        "the line stands in no document",
+        line=number,
+        value=line,
+        expected="the text of a document first: id|t|title or id|a|abstract",
+        remedy="add the text",
+    )
+
+
+def _check_line(path: Pathlike, number: int, line: str, owner: str) -> None:
+    """Check that a line is of a document, and no annotation with a damaged start."""
+    if not line.startswith((f"{owner}\t", f"{owner}|")):
+        raise _foreign(path, number, line, owner)
+    columns = line.split("\t")
+    if len(columns) < 5 or _OFFSET.fullmatch(columns[1]) or not _OFFSET.fullmatch(columns[2]):
+        return
+    if re.search("[0-9]", columns[1]):
+        raise InputError(
+            path,
+            "the start of the annotation is not a number",
+            line=number,
+            value=line,
+            expected="id, start, end, mention, type and ids",
+        )
 
 
 def _passages(block: list[_Line]) -> tuple[Passage, ...]:

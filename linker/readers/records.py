@@ -35,14 +35,21 @@ def split_csv(path: Pathlike, number: int, line: str, delimiter: str) -> list[st
 def make_names(
     identifier: str, name: str, synonyms: Mapping[str, NameKind], language: str = ""
 ) -> tuple[Name, ...]:
-    """Make the names of a concept out of its preferred name and its synonyms with their kinds, without repeats."""
+    """Make the names of a concept, without repeats, of its preferred name and its synonyms."""
     kinds: dict[str, NameKind] = {name: "preferred", **synonyms}
     kinds[name] = "preferred"
     return tuple([Name(text, identifier, kind, language) for text, kind in kinds.items()])
 
 
 def fault(path: Pathlike, line: int, identifier: str, names: Iterable[str]) -> InputError | None:
-    """Find what is wrong with the id and the names (the preferred one first) of the record at `line`."""
+    """Return what is wrong with a concept's id or names; None if nothing is.
+
+    Args:
+        path: the file, for the message.
+        line: the line of the record, for the message.
+        identifier: the id.
+        names: the names, the preferred one first.
+    """
     if not identifier or identifier.endswith(":"):
         expected = "an identifier such as MESH:D001260"
         return InputError(

@@ -1,4 +1,7 @@
-"""The UMLS Metathesaurus in Rich Release Format: MRCONSO for names, MRREL for parents, MRSTY for semantic types."""
+"""The UMLS Metathesaurus in Rich Release Format.
+
+MRCONSO has the names, MRREL the parents, MRSTY the semantic types.
+"""
 
 from __future__ import annotations
 
@@ -13,29 +16,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker.errors import InputError, LinkerError, OnError, ignore, stop
-from linker.files import Pathlike, read_lines
+from linker.files import OpenFile, Pathlike, is_folder, read_lines
 from linker.readers.records import fault
 from linker.types import Concept, Name, NameKind
 
 logger = logging.getLogger(__name__)
 
-Pairs = NDArray[
-    np.int64
-]  # a CUI's number in the upper 32 bits, that of its parent or semantic type in the lower ones
+Pairs = NDArray[np.int64]
+"""A CUI's number in the upper 32 bits, that of its parent or semantic type in the lower ones."""
 
 _WIDTHS = {"MRCONSO": 18, "MRREL": 16, "MRSTY": 6}
 _CUI, _LAT, _TS, _STT, _ISPREF, _SAB, _TTY, _STR, _SUPPRESS = 0, 1, 2, 4, 6, 11, 12, 14, 16
-_ABBREVIATIONS = frozenset(
-    {"AB", "ACR", "MTH_ACR"}
-)  # term types: abbreviation, acronym, acronym made by the UMLS
+# term types: abbreviation, acronym, acronym made by the UMLS
+_ABBREVIATIONS = frozenset({"AB", "ACR", "MTH_ACR"})
 _DROPPED = frozenset("OEY")  # obsolete; suppressed by an editor; suppressed by the kind of name
 _LOWER = (1 << 32) - 1
 
 
-def recognises(path: Path, head: list[str]) -> bool:
+def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether `path` is a folder with MRCONSO.RRF, or the first line is one of MRCONSO."""
-    if path.is_dir():
-        return _find(path, "MRCONSO") is not None
+    if is_folder(path):
+        return _find(Path(path), "MRCONSO") is not None
     cells = head[0].split("|") if head else []
     return len(cells) == _WIDTHS["MRCONSO"] + 1 and _is_cui(cells[_CUI])
 
@@ -54,13 +55,15 @@ def read(
 ) -> Iterator[Concept]:
     """Read the concepts of the UMLS, in the order of MRCONSO, which is that of their CUIs.
 
-    MRCONSO is read twice, line by line: once for the CUIs that the filters leave, once for their names; parents and types are held
-    as arrays of integers. Suppressed names and relationships are left out. The parents of a concept are CUI2 of the MRREL rows that
-    have it as CUI1 and REL = PAR: REL is what the second concept is to the first (UMLS Reference Manual, NBK9685, section 3.3.9).
-    Parents that the filters leave out are dropped, and counted in the log.
+    MRCONSO is read twice, line by line: once for the CUIs that the filters leave, once for their
+    names; parents and types are held as arrays of integers. Suppressed names and relationships are
+    left out. The parents of a concept are CUI2 of the MRREL rows that have it as CUI1 and REL =
+    PAR: REL is what the second concept is to the first (UMLS Reference Manual, NBK9685, section
+    3.3.9). Parents that the filters leave out are dropped, and counted in the log.
 
     Args:
-        path: a folder with MRCONSO.RRF, MRREL.RRF and MRSTY.RRF, plain or .gz, or the MRCONSO file with the others beside it.
+        path: a folder with MRCONSO.RRF, MRREL.RRF and MRSTY.RRF, plain or .gz; or the MRCONSO file,
+            with the others beside it.
         on_error: what to do with a bad line of any of the three files.
         languages: values of LAT to keep; empty for all.
         sources: values of SAB to keep, for names and parents; empty for all.
@@ -68,29 +71,25 @@ def read(
     Raises:
         InputError: MRCONSO is not sorted by CUI, or what `on_error` raises.
     """
-    names = _names_file(Path(path))
+    names = _names_file(path)
     kept = _kept_cuis(names, on_error, languages, sources)
-    parents, types = (
-        _parents(names.parent, on_error, kept, sources),
-        _types(names.parent, on_error, kept),
-    )
-    parent_starts, type_starts = (np.searchsorted(pairs, kept << 32) for pairs in (parents, types))
-    parent_ends, type_ends = (
-        np.searchsorted(pairs, (kept + 1) << 32) for pairs in (parents, types)
-    )
+    parents = _by_concept(_parents(names, on_error, kept, sources), kept)
+    types = _by_concept(_types(names, on_error, kept), kept)
     rows = _atoms(names, ignore, languages, sources)  # the first reading has reported bad lines
-    for i, (cui, atoms) in enumerate(groupby(rows, key=lambda cells: cells[_CUI])):
+    for cui, atoms in groupby(rows, key=lambda cells: cells[_CUI]):
         yield _concept(
             f"UMLS:{cui}",
             list(atoms),
-            tuple(
-                f"UMLS:C{pair & _LOWER:07d}"
-                for pair in parents[parent_starts[i] : parent_ends[i]].tolist()
-            ),
-            tuple(
-                f"T{pair & _LOWER:03d}" for pair in types[type_starts[i] : type_ends[i]].tolist()
-            ),
+            tuple(f"UMLS:C{number:07d}" for number in next(parents)),
+            tuple(f"T{number:03d}" for number in next(types)),
         )
+
+
+def _by_concept(pairs: Pairs, kept: NDArray[np.int64]) -> Iterator[list[int]]:
+    """The numbers of the parents or types of each kept CUI."""
+    starts, ends = np.searchsorted(pairs, kept << 32), np.searchsorted(pairs, (kept + 1) << 32)
+    for start, end in zip(starts, ends, strict=True):
+        yield (pairs[start:end] & _LOWER).tolist()
 
 
 def _find(folder: Path, name: str) -> Path | None:
@@ -99,10 +98,10 @@ def _find(folder: Path, name: str) -> Path | None:
     )
 
 
-def _names_file(path: Path) -> Path:
-    if not path.is_dir():
+def _names_file(path: Pathlike) -> Pathlike:
+    if not is_folder(path):
         return path
-    if file := _find(path, "MRCONSO"):
+    if file := _find(Path(path), "MRCONSO"):
         return file
     raise LinkerError(
         f"{path}: the folder has no MRCONSO.RRF; name the folder META of a UMLS release"
@@ -114,9 +113,16 @@ def _is_cui(text: str) -> bool:
 
 
 def _rows(
-    path: Path, kind: str, on_error: OnError, having: str = ""
+    path: Pathlike, kind: str, on_error: OnError, having: str = ""
 ) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each line that holds the text `having`, with its number; the width of every line is checked."""
+    """Check the width of every line, and yield number and cells of those that hold a text.
+
+    Args:
+        path: the file.
+        kind: which of the three it is.
+        on_error: what to do with a bad line.
+        having: the text.
+    """
     width = _WIDTHS[kind]
     for number, line in read_lines(path, on_error=on_error):
         if line.count("|") != width:  # a bar stands behind every cell
@@ -140,13 +146,14 @@ def _rows(
 
 
 def _atoms(
-    path: Path, on_error: OnError, languages: Collection[str], sources: Collection[str]
+    path: Pathlike, on_error: OnError, languages: Collection[str], sources: Collection[str]
 ) -> Iterator[list[str]]:
     """The rows of MRCONSO that the filters leave."""
     last = ""
     for number, cells in _rows(path, "MRCONSO", on_error):
         if cells[_CUI] < last:
-            remedy = f"sort it: LC_ALL=C sort -o {path.name} {path.name}"
+            name = Path(path).name
+            remedy = f"sort it: LC_ALL=C sort -o {name} {name}"
             expected = f"{last} or a later one"
             raise InputError(
                 path,
@@ -171,7 +178,7 @@ def _atoms(
 
 
 def _kept_cuis(
-    path: Path, on_error: OnError, languages: Collection[str], sources: Collection[str]
+    path: Pathlike, on_error: OnError, languages: Collection[str], sources: Collection[str]
 ) -> NDArray[np.int64]:
     """The numbers of the CUIs that keep a name, rising."""
     rows = _atoms(path, on_error, languages, sources)
@@ -182,10 +189,10 @@ def _kept_cuis(
 
 
 def _parents(
-    folder: Path, on_error: OnError, kept: NDArray[np.int64], sources: Collection[str]
+    names: Pathlike, on_error: OnError, kept: NDArray[np.int64], sources: Collection[str]
 ) -> Pairs:
     pairs = array("q")
-    if (path := _beside(folder, "MRREL", "parents")) is not None:
+    if (path := _beside(names, "MRREL", "parents")) is not None:
         for number, cells in _rows(path, "MRREL", on_error, "|PAR|"):
             if (
                 cells[3] == "PAR"
@@ -214,9 +221,9 @@ def _parents(
     return edges[inside]
 
 
-def _types(folder: Path, on_error: OnError, kept: NDArray[np.int64]) -> Pairs:
+def _types(names: Pathlike, on_error: OnError, kept: NDArray[np.int64]) -> Pairs:
     pairs = array("q")
-    if (path := _beside(folder, "MRSTY", "semantic types")) is not None:
+    if (path := _beside(names, "MRSTY", "semantic types")) is not None:
         for number, cells in _rows(path, "MRSTY", on_error):
             if not re.fullmatch("T[0-9]{3}", cells[1]):
                 on_error(
@@ -233,10 +240,12 @@ def _types(folder: Path, on_error: OnError, kept: NDArray[np.int64]) -> Pairs:
     return _of_kept(pairs, kept)
 
 
-def _beside(folder: Path, name: str, what: str) -> Path | None:
-    path = _find(folder, name)
+def _beside(names: Pathlike, name: str, what: str) -> Path | None:
+    """The file of another table in the folder of MRCONSO; an open file stands in none."""
+    place = names if isinstance(names, OpenFile) else Path(names).parent
+    path = _find(place, name) if isinstance(place, Path) else None
     if path is None:
-        logger.warning("%s: there is no %s.RRF, so the concepts have no %s", folder, name, what)
+        logger.warning("%s: there is no %s.RRF, so the concepts have no %s", place, name, what)
     return path
 
 

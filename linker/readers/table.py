@@ -1,11 +1,13 @@
-r"""Any tsv or csv with a header line: our own table format, and whatever else has the columns `id` and `name`.
+r"""Tables with a header line that has the columns `id` and `name`: our own format, any tsv or csv.
 
-Columns, in any order and case: id, name, and optionally synonyms, narrow, broad, related, abbreviations, training (names by kind),
-parents, alt_ids, definition, types, status, replaced_by, xrefs; also kind, preferred and language of the name. Lists have `|` between
-their items. A cell is quoted as in CSV, and written on one line: a backslash stands before a bar or a backslash that is part of the
-text, and `\t`, `\n`, `\r` are a tab and line ends. Any other backslash is one.
+Columns, in any order and case: id, name, and optionally synonyms, narrow, broad, related,
+abbreviations, training (names by kind), parents, alt_ids, definition, types, status, replaced_by,
+xrefs; also kind, preferred and language of the name. Lists have `|` between their items. A cell is
+quoted as in CSV, and written on one line: a backslash stands before a bar or a backslash that is
+part of the text, and `\t`, `\n`, `\r` are a tab and line ends. Any other backslash is one.
 
-A concept may have several rows, wherever they stand: the name of each is one of its names, and lists are put together.
+A concept may have several rows, wherever they stand: the name of each is one of its names, and
+lists are put together.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TextIO, get_args
 
 from linker.errors import InputError, OnError, ignore, stop
@@ -52,10 +53,8 @@ COLUMNS = (
 """What `write` writes."""
 
 _OF_NAME = ("kind", "preferred", "language")  # columns that say something of the name of their row
-_SINGULAR = {
-    "synonym": "synonyms",
-    "parent": "parents",
-}  # column names of tables with a row for each name
+# column names of tables with a row for each name
+_SINGULAR = {"synonym": "synonyms", "parent": "parents"}
 _NAME_KINDS: dict[str, NameKind] = {
     **{kind: kind for kind in NAME_KINDS},
     "": "exact",
@@ -79,10 +78,10 @@ _ITEM = re.compile(r"(?:[^\\|]|\\.?)+", re.DOTALL)  # up to a bar that has no ba
 
 Row = Mapping[str, str]  # cell by column; empty for a column that the table does not have
 Record = tuple[NameKind, Concept]
-"""A row as a concept of its own, and the kind of its name, should another row have the preferred one."""
+"""A row as a concept of its own, and the kind of its name if another row has the preferred one."""
 
 
-def recognises(path: Path, head: list[str]) -> bool:
+def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether the first line names the columns id and name."""
     return bool(head) and {"id", "name"} <= set(_header(head[0])[0])
 
@@ -95,9 +94,11 @@ def release(path: Pathlike) -> str:
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
     """Read a table of concepts; columns of other names are passed over.
 
-    The file is read twice, so that concepts of one row are yielded at their place; those of several rows follow at the end, and a
-    warning says how many rows were merged. Their preferred name is that of the first row that calls its name so, else of their
-    first row; their definition is the first that there is. Rows of one id and different status stay concepts of their own.
+    The file is read twice, so that concepts of one row are yielded at their place. Those of several
+    rows follow at the end, and a warning says how many rows were merged. Their preferred name is
+    that of the first row that calls its name preferred, else that of their first row; their
+    definition is the first that there is. Rows of one id and different status are different
+    concepts.
 
     Raises:
         InputError: the header has no column `id` or `name`, or what `on_error` raises.
@@ -166,7 +167,10 @@ def _merged(records: Sequence[Record]) -> Concept:
 
 
 def write(concepts: Iterable[Concept], file: TextIO) -> None:
-    """Write concepts as a tab-separated table. Names are grouped by kind; their language, source and case are left out."""
+    """Write concepts as a tab-separated table, their names by kind.
+
+    The language, source and case of names are left out.
+    """
     writer = csv.writer(file, delimiter="\t", lineterminator="\n")
     writer.writerow(COLUMNS)
     for concept in concepts:
@@ -179,9 +183,8 @@ def write(concepts: Iterable[Concept], file: TextIO) -> None:
 
 def _header(line: str) -> tuple[list[str], str]:
     """The column names in lower case, and the delimiter between them."""
-    delimiter = next(
-        (sign for sign in "\t;," if sign in line), ","
-    )  # a semicolon: spreadsheets where the comma is a decimal sign
+    # spreadsheets write semicolons where the comma is a decimal sign
+    delimiter = next((sign for sign in "\t;," if sign in line), ",")
     names = (cell.strip().strip('"').lower() for cell in line.split(delimiter))
     return [_SINGULAR.get(name, name) for name in names], delimiter
 
@@ -200,7 +203,10 @@ def _check_header(path: Pathlike, line: str, columns: Sequence[str]) -> None:
         count = columns.count(name)
         if count > 1 or (count == 0 and name in ("id", "name")):
             problem = f"the header has {count or 'no'} column{'s' * (count > 1)} {name!r}"
-            expected = "a header line with the columns id and name, with tabs, commas or semicolons between them"
+            expected = (
+                "a header line with the columns id and name, "
+                "with tabs, commas or semicolons between them"
+            )
             raise InputError(path, problem, line=1, value=line, expected=expected)
 
 

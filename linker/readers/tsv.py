@@ -1,7 +1,7 @@
-"""Mentions with their ids in columns: `mention<TAB>id`, or any tsv or csv whose header names these columns.
+"""Mentions with their ids in columns: `mention<TAB>id`, or a tsv or csv whose header names them.
 
-Between tabs a field is unquoted where it is quoted as a whole, with the quotes inside doubled, as in our own tables and those of
-pandas and spreadsheets; any other double quote is part of the text.
+Between tabs, a field that is quoted as a whole, with the quotes inside doubled, is unquoted: so are
+our own tables and those of pandas and spreadsheets. Any other double quote is part of the text.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ class _Columns:
 
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
-    """Yield the mention of each line with its gold ids (`A|B`, `A+B`, `-1` or empty for no concept); other columns are passed over."""
+    """Yield the mention of each line with its gold ids; other columns are passed over.
+
+    Ids are `A|B` for parts, `A+B` for ids that are all meant, and -1 or empty for no concept.
+    """
     where = None
 
     def unread(error: InputError) -> None:

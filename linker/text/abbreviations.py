@@ -1,7 +1,8 @@
 """Short forms that a text defines ("ataxia telangiectasia (AT)"), and their expansion in mentions.
 
-A definition is found as in Schwartz and Hearst (2003), around brackets, but the letters of the short form are laid over
-the words of the long form at the least cost instead of greedily from the right.
+A definition is found around brackets, as by Schwartz and Hearst (2003). But the letters of the
+short form are matched with the words of the long form at the minimum cost (see `layout`), instead
+of greedily from the right.
 """
 
 from __future__ import annotations
@@ -14,13 +15,12 @@ from dataclasses import dataclass
 from linker.text import layout
 from linker.text.layout import PIECE, QUOTES, STOP, is_balanced
 
-_REVERSED = 1.15  # share of the limit for "SF (long form)", whose long form has certain ends
+_REVERSED = 1.15  # factor of the limit for "SF (long form)": where the long form ends is certain
 _PERMUTED = 0.9  # cost of the initials in another order
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _SENTENCE = re.compile(r"[.!?]\s+(?=[A-Z\"])|[;:]\s|\n")
-_REST = re.compile(
-    r"\s*(?:;|,\s|:\s|\b(?:and|or)\b).*", re.DOTALL
-)  # what may follow a short form inside its brackets
+# what may follow a short form inside its brackets
+_REST = re.compile(r"\s*(?:;|,\s|:\s|\b(?:and|or)\b).*", re.DOTALL)
 _LATIN = frozenset(
     {"i.e.", "i.e", "e.g.", "e.g", "cf.", "vs.", "viz.", "p.o.", "i.v.", "i.p.", "s.c."}
 )
@@ -29,27 +29,30 @@ _LONGEST = 300  # characters in brackets, and before them, that are looked at
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A short form with the long form that the text gives for it; spans are [start, end) in characters of the text."""
+    """A short form with the long form that a text gives for it."""
 
     short: str
     long: str
-    short_span: tuple[int, int]
+    short_span: tuple[int, int]  # [start, end) in characters of the text
     long_span: tuple[int, int]
 
 
 def find(text: str, *, permuted: bool = False) -> list[Definition]:
-    """Find the short forms that a document defines, "long form (SF)" and "SF (long form)", in order of appearance.
+    """Find the short forms that a document defines: "long form (SF)" or "SF (long form)".
 
     Args:
         text: one document.
         permuted: whether initials may stand in another order, "myotonic dystrophy (DM)".
+
+    Returns:
+        The definitions in the order of the text.
     """
     starts = [0, *(m.end() for m in _SENTENCE.finditer(text))]
-    found = []
+    definitions = []
     for opening, closing in sorted(_brackets(text)):
         start = max(starts[bisect_right(starts, opening) - 1], opening - _LONGEST)
-        found += _defined(text, start, opening, closing, permuted)
-    return found
+        definitions += _defined(text, start, opening, closing, permuted)
+    return definitions
 
 
 def table(definitions: Iterable[Definition]) -> dict[str, str]:
@@ -61,18 +64,21 @@ def table(definitions: Iterable[Definition]) -> dict[str, str]:
 
 
 def compounds(definitions: Mapping[str, str]) -> dict[str, str]:
-    """The parts of compound short forms: "HPT-JT", hyperparathyroidism-jaw tumor, also says what HPT and JT are.
+    """Map the parts of compound short forms to those of their long forms.
+
+    "HPT-JT", hyperparathyroidism-jaw tumor, also says what HPT and JT are.
 
     Args:
-        definitions: short form -> long form; those that are defined themselves are left out of the result.
+        definitions: short form -> long form. Parts that are short forms of it themselves are left
+            out of the result.
     """
-    found: dict[str, str] = {}
+    parts: dict[str, str] = {}
     for short, long in definitions.items():
         for sign in "-/":
             pairs = list(zip(short.split(sign), long.split(sign), strict=False))
             if short.count(sign) == long.count(sign) > 0 and all(_is_part(*pair) for pair in pairs):
-                found |= {part: whole for part, whole in pairs if part not in definitions}
-    return found
+                parts |= {part: whole for part, whole in pairs if part not in definitions}
+    return parts
 
 
 def _is_part(short: str, long: str) -> bool:
@@ -82,7 +88,7 @@ def _is_part(short: str, long: str) -> bool:
 
 
 def _brackets(text: str) -> Iterator[tuple[int, int]]:
-    """Yield (position of the opening, of the closing bracket) of every balanced pair that is not too long."""
+    """Yield the positions of the opening and the closing bracket of each pair, unless too long."""
     stack: list[int] = []
     for match in re.finditer(r"[()\[\]]", text):
         if match.group() in "([":
@@ -92,26 +98,30 @@ def _brackets(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _defined(text: str, start: int, opening: int, closing: int, permuted: bool) -> list[Definition]:
-    """The definitions around one pair of brackets; `start` is where its sentence, or what is looked at of it, begins."""
+    """The definitions around one pair of brackets.
+
+    Args:
+        text: the document.
+        start: where the long form may begin at the earliest.
+        opening: position of the opening bracket.
+        closing: position of the closing bracket.
+        permuted: see `find`.
+    """
     inner = text[opening + 1 : closing]
     kept = _REST.sub("", inner)
     short = _at(text, opening + 1, opening + 1 + len(kept))
-    found = (
-        []
-        if _is_word(text[slice(*short)], inner)
-        else _forward(text, start, opening, short, permuted)
-    )
-    found = found or _reversed(text, start, opening, closing)
-    if not found and (comma := re.search(r"[,;]\s+(\S+)$", inner)):
-        place = opening + 1 + comma.start()
-        found = _forward(
-            text, opening + 1, place, (opening + 1 + comma.start(1), closing), permuted
-        )
-    return found
+    is_word = _is_word(text[slice(*short)], inner)
+    definitions = [] if is_word else _forward(text, start, opening, short, permuted)
+    definitions = definitions or _reversed(text, start, opening, closing)
+    if not definitions and (comma := re.search(r"[,;]\s+(\S+)$", inner)):  # "(long form, SF)"
+        begin = opening + 1
+        short = begin + comma.start(1), closing
+        definitions = _forward(text, begin, begin + comma.start(), short, permuted)
+    return definitions
 
 
 def _is_word(short: str, inner: str) -> bool:
-    """Whether what stands in brackets is a word, or the start of a phrase, rather than a short form."""
+    """Whether brackets hold a word, or the start of a phrase, rather than a short form."""
     phrase = re.search(r"\s(?:and|or)\s", inner) is not None
     return short in STOP or (phrase and (short.islower() or len(short) < 2))
 
@@ -171,45 +181,42 @@ def _reversed(text: str, start: int, opening: int, closing: int) -> list[Definit
 
 
 def _is_short(text: str) -> bool:
-    """Whether a text can be a short form: at most two words and 12 characters, a letter, and no plain lower-case phrase."""
+    """Whether a text can be a short form.
+
+    It has at most two words and 12 characters, a letter, and is no phrase in lower case.
+    """
     words = text.split()
-    if (
-        len(text) > 12
-        or not 1 <= len(words) <= 2
-        or words[0].isdigit()
-        or not any(c.isalpha() for c in text)
-        or "=" in text
-    ):
+    if len(text) > 12 or not 1 <= len(words) <= 2 or words[0].isdigit() or "=" in text:
         return False
-    return (text[0].isalnum() or text[0] in "([") and not (
-        text.islower() and (len(text) == 1 or len(words) > 1 or text in _LATIN)
-    )
+    if not any(c.isalpha() for c in text) or not (text[0].isalnum() or text[0] in "(["):
+        return False
+    return not (text.islower() and (len(text) == 1 or len(words) > 1 or text in _LATIN))
 
 
 def _is_pair(short: str, long: str) -> bool:
-    """Whether a long form is longer than its short form, does not hold it as a word, and has balanced brackets."""
-    if (
-        len(long) <= len(short)
-        or short in long.split()
-        or not _LETTERS.search(long)
-        or not is_balanced(long)
-    ):
+    """Whether a text can be the long form of a short form.
+
+    It is longer, does not hold the short form as a word, and has balanced brackets.
+    """
+    if len(long) <= len(short) or short in long.split():
+        return False
+    if not _LETTERS.search(long) or not is_balanced(long):
         return False
     if " " in long:
         return True
-    return short.lower() not in (
-        long.lower() if any(c.isdigit() for c in short) else PIECE.findall(long.lower())
-    )
+    has_digit = any(c.isdigit() for c in short)
+    return short.lower() not in (long.lower() if has_digit else PIECE.findall(long.lower()))
 
 
 def expand(mention: str, definitions: Mapping[str, str]) -> str:
-    """Replace the short forms in a mention by their long forms, as often as new ones come in, each at most once.
+    """Replace the short forms in a mention by their long forms.
 
-    Short forms are taken as the document writes them (case matters), alone, in the plural, or between hyphens, slashes and
-    other signs; one that the mention itself defines is dropped.
+    Short forms are recognised as the document writes them (case matters), alone, in the plural, or
+    between hyphens, slashes and other signs. A short form that the mention itself defines is
+    dropped. Short forms in what was put in are replaced too, each short form at most once.
 
-    >>> expand("AT/NBS patients", {"AT": "ataxia telangiectasia", "NBS": "Nijmegen breakage syndrome"})
-    'ataxia telangiectasia/Nijmegen breakage syndrome patients'
+    >>> expand("AT/FRDA patients", {"AT": "ataxia telangiectasia", "FRDA": "Friedreich ataxia"})
+    'ataxia telangiectasia/Friedreich ataxia patients'
     """
     mention = _drop_defined(mention, definitions)
     used: set[str] = set()
@@ -217,16 +224,16 @@ def expand(mention: str, definitions: Mapping[str, str]) -> str:
         s for s in definitions if s in mention and s not in used and (len(s) > 1 or s == mention)
     ]:
         pattern = "|".join(map(re.escape, sorted(shorts, key=len, reverse=True)))
-        found: set[str] = set()
+        replaced: set[str] = set()
 
-        def replace(match: re.Match[str], found: set[str] = found) -> str:
-            found.add(match.group(1))
+        def replace(match: re.Match[str], replaced: set[str] = replaced) -> str:
+            replaced.add(match.group(1))
             long = definitions[match.group(1)]
             return long if long.endswith("s") else long + match.group(2)
 
         mention = re.sub(rf"(?<![^\W_])({pattern})(s?)(?![^\W_])", replace, mention)
-        used |= found
-        if not found or len(mention) > _LONGEST:
+        used |= replaced
+        if not replaced or len(mention) > _LONGEST:
             break
     return mention
 
@@ -242,23 +249,20 @@ def _drop_defined(mention: str, definitions: Mapping[str, str]) -> str:
             f"{short} ({long})",
             f"{short} [{long}]",
         ):
-            at = (
-                match.start()
-                if (match := re.search(re.escape(written), mention, re.IGNORECASE))
-                else -1
-            )
-            if at >= 0 and short in mention[at : at + len(written)]:
-                kept = at if written.startswith(long) else at + len(short) + 2
-                mention = (
-                    mention[:at] + mention[kept : kept + len(long)] + mention[at + len(written) :]
-                )
+            match = re.search(re.escape(written), mention, re.IGNORECASE)
+            if match and short in match.group():
+                start = 0 if written.startswith(long) else len(short) + 2
+                kept = match.group()[start : start + len(long)]
+                mention = mention[: match.start()] + kept + mention[match.end() :]
     return mention
 
 
 def expand_tokens(mention: str, definitions: Mapping[str, str]) -> str:
-    """Replace short forms as BioSyn (Sung et al., 2020) does: words between white space, parts between slashes, words before a comma.
+    """Replace short forms as BioSyn (Sung et al., 2020) does.
 
-    White space is collapsed. The replacement is repeated until nothing changes, a cycle closes, or the text grows too long.
+    Replaced are words between white space, parts of words between slashes, and words before a
+    comma. White space is collapsed. The replacement is repeated until the text comes back to what
+    it was before, or grows too long.
     """
     seen = {mention}
     while True:

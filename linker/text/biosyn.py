@@ -1,4 +1,4 @@
-"""What the published BioSyn code does to a mention before it is linked, for comparison with its figures."""
+"""The preprocessing of the published BioSyn code, for comparison with its figures."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ def biosyn_parts(
     ids: Sequence[str],
     corrections: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Preprocess a mention as BioSyn (Sung et al., 2020) does: short forms, composites by their gold ids, spelling, normal form.
+    """Preprocess a mention as BioSyn (Sung et al., 2020) does.
+
+    Short forms are expanded, composites are split by their gold ids, spelling is corrected, and the
+    rest is normalised.
 
     Args:
         mention: the text as annotated.
         definitions: short forms of its document and their long forms.
         ids: the gold ids as CURIEs; those of OMIM do not count where others are there.
-        corrections: a spelling list.
+        corrections: a spelling list, see `spelling.read`.
 
     Returns:
-        The normalised names, one, or one for each gold id of a composite that could be split.
+        The normalised name, or for a composite that could be split one for each gold id.
     """
     expanded = expand_tokens(mention, definitions)
     parts = split_by_gold(expanded, count_ids(ids))
@@ -36,6 +39,6 @@ def biosyn_parts(
 
 
 def count_ids(ids: Sequence[str]) -> int:
-    """Count the ids that BioSyn's rule splits by: ids of OMIM are left out where there are others too."""
+    """Count gold ids as BioSyn does: those of OMIM do not count where there are others."""
     others = sum(namespace(i) != "OMIM" for i in ids)
     return others or len(ids)

@@ -19,22 +19,25 @@ _LONGEST = 200  # characters of a mention that is looked at
 _WIDEST = 8  # words before the first, or behind the last, coordinated name that may belong to all
 _ARTICLES = frozenset(["the", "a", "an", "both", "other", "some", "any", "either", "all"])
 _HEREDITARY = re.compile(r"\b(?:familial|inherited|genetic)\b", re.IGNORECASE)
-_SYNONYMS = (  # heads that dictionaries and texts use for one another
+_SYNONYMS = (  # last words of names that are used for one another
     frozenset({"cancer", "carcinoma", "neoplasm", "tumor", "tumour", "malignancy"}),
     frozenset({"abnormality", "anomaly", "defect", "disease", "disorder", "malformation"}),
 )
 _TURNED = re.compile(r"(.+?) (?:of|in) (?:the )?(.+)")
-_OPPOSED = re.compile(  # what tells kinds of one thing apart rather than things
-    r"(?:non|un|bi|in)[a-z-]+|sporadic|familial|hereditary|inherited|classical|partial|complete|total|subtotal",
+_OPPOSED = re.compile(  # adjectives that name kinds of one disease rather than diseases
+    r"(?:non|un|bi|in)[a-z-]+|sporadic|familial|hereditary|inherited|classical|partial|complete"
+    r"|total|subtotal",
     re.IGNORECASE,
 )
 
 
 def split(mention: str, is_name: IsName) -> list[str]:
-    """Split a coordinated mention into the names it stands for, looking at no gold; any other mention stays whole.
+    """Split a coordinated mention into the names that it stands for, without looking at gold ids.
 
-    Each name is made of the words that all share and those of one member: all must be names, in the singular or plural and
-    with usual synonyms of their head, or the others so like one that is. What is itself a name stays whole.
+    A name consists of words that all names share and of words of its own. The mention is split
+    where all names are names of the dictionary, in the singular or plural or with a usual synonym
+    of their last word, or where some are and the others are very similar. Any other mention is
+    returned whole, as is a mention that is a name of the dictionary itself.
 
     >>> split("breast and ovarian cancer", {"breast cancer", "ovarian cancer"}.__contains__)
     ['breast cancer', 'ovarian cancer']
@@ -47,12 +50,15 @@ def split(mention: str, is_name: IsName) -> list[str]:
     for left, right in _frames(members, slash="/" in _tokens(mention)):
         parts = _parts(members, left, right)
         if _is_plausible(parts, is_name):
-            return [" ".join((*before, *own, *after)) for before, own, after in parts]
+            return [" ".join((*before, *words, *after)) for before, words, after in parts]
     return [mention]
 
 
 def _members(mention: str) -> list[list[str]]:
-    """The words between the commas, slashes and conjunctions of a mention that has one coordination; else nothing."""
+    """The words between the commas, slashes and conjunctions of a mention.
+
+    There are none where the mention has no coordination, or more than one.
+    """
     members: list[list[str]] = [[]]
     joined = closed = False
     for written in _tokens(mention):
@@ -61,7 +67,7 @@ def _members(mention: str) -> list[list[str]]:
             members[-1].append(written)
             continue
         if closed and (members[-1] or word == ","):
-            return []  # two coordinations: it cannot be told what belongs to what
+            return []  # of two coordinations nobody knows what belongs to what
         joined = joined or word in _LAST
         closed = word in _CLOSING
         if members[-1]:
@@ -74,9 +80,10 @@ def _tokens(mention: str) -> list[str]:
 
 
 def _frames(members: Sequence[Sequence[str]], slash: bool) -> Iterator[tuple[int, int]]:
-    """How many words at the left and at the right may be shared by all: one side before both, fewer words before more.
+    """Yield how many words at the left and at the right may be shared by all names.
 
-    A slash joins what follows a shared word ("hepatitis B/C"); before one it mostly joins two names of one thing.
+    Shared words on one side come before those on both, and fewer words before more. With a slash,
+    words at the left must be shared ("hepatitis B/C"): others mostly are two names of one thing.
     """
     lefts, rights = range(min(len(members[0]), _WIDEST)), range(min(len(members[-1]), _WIDEST))
     for left, right in sorted(
@@ -88,85 +95,95 @@ def _frames(members: Sequence[Sequence[str]], slash: bool) -> Iterator[tuple[int
 
 
 _Part = tuple[Sequence[str], Sequence[str], Sequence[str]]
+"""A name in words: those shared at its left, those of its own, those shared at its right."""
 
 
 def _parts(members: Sequence[Sequence[str]], left: int, right: int) -> list[_Part]:
-    """(shared words before, own words, shared words behind) of each member; articles before own words are left out."""
-    before, after = members[0][:left], members[-1][len(members[-1]) - right :]
-    own = [members[0][left:], *members[1:-1], members[-1][: len(members[-1]) - right]]
-    return [(before, _bare(words), after) for words in own]
+    """The names that the members stand for, without articles before their own words.
+
+    Args:
+        members: the words between commas, slashes and conjunctions.
+        left: how many words of the first member are shared.
+        right: how many words of the last member are shared.
+    """
+    first, *middle, last = members
+    end = len(last) - right
+    return [
+        (first[:left], _bare(words), last[end:]) for words in (first[left:], *middle, last[:end])
+    ]
 
 
 def _bare(words: Sequence[str]) -> Sequence[str]:
-    """Words without leading articles and counts, as far as something is left."""
-    at = next(
-        (
-            i
-            for i, w in enumerate(words)
-            if (w == "A" or w.lower() not in _ARTICLES) and not (w.isdigit() and i + 1 < len(words))
-        ),
-        len(words),
-    )
-    return words[at:]
+    """Words without the articles and numbers that they begin with; a last number stays."""
+    for i, word in enumerate(words):
+        is_article = word != "A" and word.lower() in _ARTICLES
+        is_count = word.isdigit() and i + 1 < len(words)
+        if not is_article and not is_count:
+            return words[i:]
+    return []
 
 
 def _is_plausible(parts: list[_Part], is_name: IsName) -> bool:
+    """Whether the parts of a mention are names, or enough of them are."""
     known = sum(_is_known_part(part, is_name) for part in parts)
     if known == len(parts):
         return True
     before, _, after = parts[0]
     if len(parts) > 2:
         return 2 * known >= len(parts) and bool(before or after)
-    head = " ".join(after)
-    return (
-        known > 0
-        and bool(head)
-        and _is_known(head, is_name)
-        and _are_alike([own for _, own, _ in parts])
-    )
-
-
-def _are_alike(owns: Sequence[Sequence[str]]) -> bool:
-    """Whether two members are single adjectives of one make ("atrophic or hypertrophic"), and no opposites."""
-    if any(len(own) != 1 or _OPPOSED.fullmatch(own[0]) for own in owns):
+    if not known or not after or not _is_known(" ".join(after), is_name):
         return False
-    return owns[0][0][-2:].lower() == owns[1][0][-2:].lower()
+    return _are_alike([words for _, words, _ in parts])
+
+
+def _are_alike(members: Sequence[Sequence[str]]) -> bool:
+    """Whether two members are adjectives with one ending ("atrophic or hypertrophic")."""
+    if any(len(words) != 1 or _OPPOSED.fullmatch(words[0]) for words in members):
+        return False
+    return members[0][0][-2:].lower() == members[1][0][-2:].lower()
 
 
 def _is_known_whole(mention: str, is_name: IsName) -> bool:
-    """Whether the whole is a name, also as a syndrome, with another conjunction, or with another word for hereditary."""
+    """Whether a whole mention is a name.
+
+    It may be one with "syndrome" behind it, another conjunction, or another word for "hereditary".
+    """
     text = re.sub(r"\s*(?:and/or|\bor\b|/|&)\s*", " and ", mention)
     forms = {mention, text, _HEREDITARY.sub("hereditary", text)}
     return any(is_name(v) or is_name(f"{v} syndrome") for form in forms for v in _numbers(form))
 
 
 def _is_known_part(part: _Part, is_name: IsName) -> bool:
-    """Whether a part is a name, with all words before it or the last of them (none, where words behind it are shared too)."""
-    before, own, after = part
-    if not own:
+    """Whether a part is a name, with all shared words at its left or only the last of them.
+
+    Without any of these it may be a name too where words at its right are shared.
+    """
+    before, words, after = part
+    if not words:
         return bool(after) and _is_known(" ".join(after), is_name)
     return any(
-        _is_known(" ".join((*before[i:], *own, *after)), is_name)
+        _is_known(" ".join((*before[i:], *words, *after)), is_name)
         for i in range(len(before) + (1 if after or not before else 0))
     )
 
 
 def _is_known(text: str, is_name: IsName) -> bool:
-    """Whether a text is a name in the singular or plural, with a synonym of its head, or turned from "X of Y" into "Y X"."""
+    """Whether a text, in one of its forms, is a name."""
     return any(is_name(form) for form in _forms(text))
 
 
 def _forms(text: str) -> Iterator[str]:
+    """A text in both numbers, with synonyms of its last word, and with "X of Y" as "Y X"."""
     yield from _headed(text)
     if turned := _TURNED.fullmatch(text):
         head, rest = turned.groups()
         for noun in _numbers(rest):
-            yield from (f"{h} of {noun}" for h in _headed(head))
-            yield from (f"{noun} {h}" for h in _headed(head))
+            yield from (f"{other} of {noun}" for other in _headed(head))
+            yield from (f"{noun} {other}" for other in _headed(head))
 
 
 def _headed(text: str) -> Iterator[str]:
-    """A text with its last word in both numbers, and with the synonyms of that word."""
+    """A text with its last word in both numbers, and with synonyms of this word."""
     yield from _numbers(text)
     modifiers, _, head = text.rpartition(" ")
     for group in _SYNONYMS:
@@ -176,7 +193,7 @@ def _headed(text: str) -> Iterator[str]:
 
 
 def _numbers(text: str) -> list[str]:
-    """A text as it is, and what its other number may be."""
+    """A text, and what its singular or plural may be."""
     forms = [text]
     if text.endswith("ies"):
         forms.append(text[:-3] + "y")
@@ -190,27 +207,31 @@ def _numbers(text: str) -> list[str]:
 
 
 _OF = re.compile(
-    r"([A-Za-z-]+ of) (?:both )?(?:the )?((?:[A-Za-z-]+ )+)(?:and|or) (?:the )?([A-Za-z-][A-Za-z -]*)"
+    r"([A-Za-z-]+ of) (?:both )?(?:the )?((?:[A-Za-z-]+ )+)"
+    r"(?:and|or) (?:the )?([A-Za-z-][A-Za-z -]*)"
 )
 _NESTED = re.compile(r"((?:[A-Za-z-]+,? )+)(?:and/or|and|or) ([A-Za-z-]+ and [A-Za-z-]+) (.*)")
 _LIST = re.compile(r"((?:[A-Za-z-]+,? )+)(?:and/or|and|or) ((?:the )?[A-Za-z-]+) (.*)")
 
 
 def split_by_gold(mention: str, parts: int) -> list[str]:
-    """Split a mention into as many names as it has gold ids, by BioSyn's rule (Sung et al., 2020); whole where that fails.
+    """Split a mention into as many names as it has gold ids, as BioSyn does (Sung et al., 2020).
+
+    A mention that cannot be split into so many names is returned whole.
 
     Args:
         mention: the text after its short forms are expanded, before it is normalised.
-        parts: how many gold ids there are (those of OMIM not counted where others are there).
+        parts: how many gold ids there are, see `biosyn.count_ids`.
     """
     mention = mention.strip()
     if parts < 2 or len(mention) > _LONGEST:
         return [mention]
-    found = _gold_parts(mention, parts)
-    return found if len(found) == parts else [mention]
+    names = _gold_parts(mention, parts)
+    return names if len(names) == parts else [mention]
 
 
 def _gold_parts(mention: str, parts: int) -> list[str]:
+    """The names that the first fitting pattern splits a mention into, maybe not `parts` of them."""
     if match := _OF.match(mention):
         head, first, second = match.groups()
         return [f"{head} {first.strip()}", f"{head} {second.strip()}"]

@@ -1,4 +1,4 @@
-"""Names of a dictionary found in tokenised text."""
+"""Search for the names of a dictionary in tokenised text."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from linker.version import install_hint
 
 
 class Gazetteer:
-    """Finds names, word by word, all at once (Aho and Corasick 1975).
+    """Finds all names in one pass through a text (Aho and Corasick 1975).
 
     Args:
-        names: distinct, each its words joined by single spaces.
+        names: distinct names, with single spaces between their words.
 
     Raises:
         LinkerError: the package that searches is not installed.
@@ -23,7 +23,8 @@ class Gazetteer:
             from ahocorasick_rs import AhoCorasick, MatchKind
         except ModuleNotFoundError:
             raise LinkerError(
-                f"names are found in text by ahocorasick_rs, which is not installed: {install_hint('dense')}"
+                "names are found in text by ahocorasick_rs, which is not installed: "
+                + install_hint("dense")
             ) from None
         self.names = [name for name in names if name]
         self._search = AhoCorasick(
@@ -31,16 +32,27 @@ class Gazetteer:
         )
 
     def find(self, words: Sequence[str]) -> list[tuple[int, int, str]]:
-        """The names in a text: from and to which word, and the name; from left to right the longest, none within another."""
-        starts, at = {}, 0
-        for place, word in enumerate(words):
-            starts[at] = place
-            at += len(word) + 2
-        starts[at] = len(words)
-        found = self._search.find_matches_as_indexes(_fenced(words))
-        return [(starts[start], starts[end], self.names[index]) for index, start, end in found]
+        """Find the names in a text, the longest at each place, from left to right.
+
+        Args:
+            words: the words of the text.
+
+        Returns:
+            For each name its first word, the word behind its last one, and the name itself. Names
+            do not overlap.
+        """
+        word_at, offset = {}, 0  # offset in the fenced text -> number of the word
+        for number, word in enumerate(words):
+            word_at[offset] = number
+            offset += len(word) + 2
+        word_at[offset] = len(words)
+        matches = self._search.find_matches_as_indexes(_fenced(words))
+        return [(word_at[start], word_at[end], self.names[name]) for name, start, end in matches]
 
 
 def _fenced(words: Sequence[str]) -> str:
-    """Words between two fences each, so that a name matches whole words only, and neighbours do not share a fence."""
+    """Put a space before and behind each word, so that a name matches whole words only.
+
+    Neighbours do not share a space, so that one name may follow another.
+    """
     return "".join(f" {word} " for word in words)

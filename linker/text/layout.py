@@ -1,4 +1,7 @@
-"""How well the letters of a short form lie over the words of a long form, as a cost: 0 where each starts a word."""
+"""The cost of matching the letters of a short form with the words of a long form, in order.
+
+It is 0 where each letter is the first one of a word, and each word has a letter.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 _NEVER = 99.0  # cost of what cannot be
-_COST = {  # of one step of a layout; a word matched at its first letter, or a piece of a hyphenated word, is (nearly) free
+_COST = {  # of one step; what is matched at its first letter is free (a word) or cheap (a piece)
     "piece": 0.25,  # a letter at the start of a piece inside a word: "non-Hodgkin" for NH
     "stem": 0.2,  # a letter at the start of a common stem: "immunodeficiency" for ID
     "next": 0.35,  # a letter right behind the last one
@@ -25,7 +28,7 @@ _COST = {  # of one step of a layout; a word matched at its first letter, or a p
     "end_stop": 1.5,  # the same, a word such as "of"
     "comma": 0.7,  # a word before a comma
     "start_piece": 0.38,  # the long form starts inside a hyphenated word
-    "prefix": 0.51,  # the long form holds a prefix that the short form leaves out: "7,12-dimethyl…"
+    "prefix": 0.51,  # the short form leaves out a prefix of the long one: "7,12-dimethyl…"
     "start_stop": 1.3,  # the long form starts with a stop word
     "start_letter": 0.3,  # the long form starts with a single letter
 }
@@ -35,11 +38,13 @@ STOP = frozenset(
     ["a", "an", "and", "as", "at", "by", "de", "des", "for", "from", "in", "is", "la", "le"]
 ) | frozenset(["of", "on", "or", "per", "the", "to", "with", "versus", "vs", "via"])
 _STEM = re.compile(
-    "acet|acid|aff|amin|androst|angi|ataxi|benz|blast|butyl|carbo|card|carp|cerebr|chlor|cholin|chondr|crani|cyan|cyclo|cyt"
-    "|dehydro|dent|deoxy|derm|electr|emia|emul|enceph|epilep|ester|ethanol|ethyl|fib|fluor|form|gastr|gen|glob|glyc|gram"
-    "|graph|hepat|hydr|ichthy|immun|inosit|intest|iso|kerat|leuk|lymph|mandib|meth|morph|mucop|myel|myo|nephr|neur|nucl"
-    "|ophthalm|oste|oxid|oxy|pancrea|path|penia|pept|phen|phosph|plas|plegi|poly|prop|prot|psor|pyr|ren|retin|rib|sacchar"
-    "|scop|ser|skelet|spondyl|sulf|sulph|telang|tens|ther|thio|thromb|toc|trans|tri|trich|troph|type|uri|vasc|vent|vir"
+    "acet|acid|aff|amin|androst|angi|ataxi|benz|blast|butyl|carbo|card|carp|cerebr|chlor|cholin"
+    "|chondr|crani|cyan|cyclo|cyt|dehydro|dent|deoxy|derm|electr|emia|emul|enceph|epilep|ester"
+    "|ethanol|ethyl|fib|fluor|form|gastr|gen|glob|glyc|gram|graph|hepat|hydr|ichthy|immun|inosit"
+    "|intest|iso|kerat|leuk|lymph|mandib|meth|morph|mucop|myel|myo|nephr|neur|nucl|ophthalm|oste"
+    "|oxid|oxy|pancrea|path|penia|pept|phen|phosph|plas|plegi|poly|prop|prot|psor|pyr|ren|retin|rib"
+    "|sacchar|scop|ser|skelet|spondyl|sulf|sulph|telang|tens|ther|thio|thromb|toc|trans|tri|trich"
+    "|troph|type|uri|vasc|vent|vir"
 )
 _NUMBERS = {
     "0": "zero",
@@ -53,9 +58,8 @@ _NUMBERS = {
     "8": "eight octa",
     "9": "nine ninth",
 }
-_NAME = re.compile(
-    r"(?=\w*[A-Z])(?=\w*[A-Z\d]\w*[A-Z\d])\w{4,}-"
-)  # of a gene or protein that is fused to the named one
+# a gene or protein that is fused to the named one
+_NAME = re.compile(r"(?=\w*[A-Z])(?=\w*[A-Z\d]\w*[A-Z\d])\w{4,}-")
 PIECE = re.compile(r"[^\W_]+")
 _DENIAL = re.compile(r"\W*(non|anti)-", re.IGNORECASE)
 _LOCANTS = re.compile(r"\b(?:\d+'*, ?)+$")  # "1, 3-propanediol"
@@ -64,13 +68,16 @@ QUOTES = "\"'“”‘’ "
 
 
 def limit(short: str) -> float:
-    """The highest cost at which a long form is taken for that of a short form."""
+    """The maximum cost at which a short form is taken to stand for a long form."""
     letters = sum(c.isalnum() for c in short)
     return _LIMIT_BASE + _LIMIT_LETTER * letters if letters > 1 else _SINGLE
 
 
 def _forms(short: str) -> Iterator[tuple[str, float]]:
-    """The letters and digits of a short form, and those without a final plural s or protein p, with the cost of that."""
+    """The letters and digits of a short form, and those without a final s or p, with their cost.
+
+    An s at the end may be a plural, and a p behind a digit a protein.
+    """
     letters = "".join(PIECE.findall(short.lower()))
     yield letters, 0.0
     if re.search(r"\w([A-Z]s|\d[ps])$", short):
@@ -83,12 +90,20 @@ def is_balanced(text: str) -> bool:
 
 
 def cost(long: str, short: str) -> float:
-    """The least cost of laying a short form over all words of a long form."""
+    """The minimum cost of matching a short form with all words of a long form."""
     return min(_layout(_words(long.split()), form) + extra for form, extra in _forms(short))
 
 
 def best_start(before: str, short: str) -> tuple[float, int]:
-    """The least cost of a long form that ends where `before` ends, and where it starts."""
+    """Find where the long form of a short form starts.
+
+    Args:
+        before: the text before the short form; the long form ends where it ends.
+        short: the short form.
+
+    Returns:
+        The minimum cost, and the position in `before` where it is reached.
+    """
     best = (_NEVER, 0)
     tokens = list(re.finditer(r"\S+", before))
     words = _words([t.group() for t in tokens])
@@ -107,14 +122,20 @@ def best_start(before: str, short: str) -> tuple[float, int]:
 
 
 def permuted_start(before: str, short: str) -> int | None:
-    """Where the words at the end start whose initials are the two or three capitals of a short form, in another order."""
+    """Find a long form whose initials are the letters of a short form in any order.
+
+    Args:
+        before: the text before the short form; the long form ends where it ends.
+        short: the short form, of which only two or three capitals are looked at.
+
+    Returns:
+        Where the long form starts, or None.
+    """
+    if len(short) not in (2, 3) or not short.isupper():
+        return None
     last = list(re.finditer(r"\S+", before))[-len(short) :]
-    initials = sorted(t.group()[0].upper() for t in last)
-    return (
-        last[0].start()
-        if len(short) in (2, 3) and short.isupper() and initials == sorted(short)
-        else None
-    )
+    initials = sorted(token.group()[0].upper() for token in last)
+    return last[0].start() if initials == sorted(short) else None
 
 
 def _words(tokens: list[str]) -> list[str]:
@@ -123,7 +144,13 @@ def _words(tokens: list[str]) -> list[str]:
 
 
 def _starts(token: str, rest: list[str], form: str) -> Iterator[tuple[float, int]]:
-    """Costs of the long forms that start in one word, and where in it they start."""
+    """Yield the cost of each long form that starts in a word, and where in the word it starts.
+
+    Args:
+        token: the word.
+        rest: the words behind it, in lower case.
+        form: letters and digits of the short form.
+    """
     for piece in PIECE.finditer(token):
         if piece.group()[0].lower() != form[0] and form[0] not in _NUMBERS:
             continue
@@ -136,7 +163,19 @@ def _starts(token: str, rest: list[str], form: str) -> Iterator[tuple[float, int
 def _numbered(
     tokens: list[re.Match[str]], words: list[str], i: int, form: str
 ) -> Iterator[tuple[float, int]]:
-    """The same for a long form that starts with the number that ends the short form: "type 1 protein phosphatase" for PP1."""
+    """Yield the cost of a long form that starts with the last digits of its short form.
+
+    "Type 1 protein phosphatase" is such a long form, of PP1.
+
+    Args:
+        tokens: the words before the short form.
+        words: the same in lower case.
+        i: the word behind the number.
+        form: letters and digits of the short form.
+
+    Yields:
+        The cost, and where in the text the long form starts.
+    """
     letters = form.rstrip("0123456789")
     digits = form[len(letters) :]
     if not (i and digits and letters and words[i][:1] == letters[0]):
@@ -148,7 +187,15 @@ def _numbered(
 
 
 def _long_start(token: str, at: int) -> int:
-    """Where in its first word a long form starts: with the word, unless what stands before the piece denies or splits it."""
+    """Where in its first word a long form starts.
+
+    It starts with the word, unless what stands before the matched piece denies it ("non-"), splits
+    the word, or names another gene.
+
+    Args:
+        token: the word.
+        at: where its piece starts that the first letter is matched with.
+    """
     before = token[:at]
     if "/" in before or "--" in before or _DENIAL.fullmatch(before) or _NAME.fullmatch(before):
         return at
@@ -158,15 +205,18 @@ def _long_start(token: str, at: int) -> int:
 def _start_cost(token: str, at: int) -> float:
     """What it costs to start in a word at a piece that is not its first."""
     start = _long_start(token, at)
-    return (
-        _COST["start_piece"]
-        if start == at and at and token[:at].strip(QUOTES + "([")
-        else _COST["prefix"] * (start < at)
-    )
+    if start == at and token[:at].strip(QUOTES + "(["):
+        return _COST["start_piece"]
+    return _COST["prefix"] * (start < at)
 
 
 def _layout(words: list[str], form: str) -> float:
-    """The least cost of laying a short form over all of `words`, its first letter in the first of them."""
+    """The minimum cost of matching a short form with words, its first letter with the first word.
+
+    Args:
+        words: all words of the long form, in lower case.
+        form: letters and digits of the short form.
+    """
     lone = sum(c.isalpha() for c in form) == 1
     costs = [0.0] + [_NEVER] * len(form)  # by letters used up
     for index, word in enumerate(words):
@@ -199,7 +249,12 @@ def _layout(words: list[str], form: str) -> float:
 
 @lru_cache(maxsize=1 << 12)
 def _spell(word: str, form: str) -> dict[int, list[tuple[int, float]]]:
-    """For each place in the short form: the places that one word can carry it to, with the least cost of each."""
+    """How many letters of a short form one word can be matched with, at which cost.
+
+    Returns:
+        For each position in the short form where the word may begin: the positions behind its last
+        letter that the word can reach, each with the minimum cost.
+    """
     word = word[:_LONGEST_WORD]
     starts = [m.start() for m in PIECE.finditer(word)]
     stems = {m.start() for m in _STEM.finditer(word)}
@@ -210,15 +265,9 @@ def _spell(word: str, form: str) -> dict[int, list[tuple[int, float]]]:
         for end in range(begin + 1, len(form) + 1):
             if not layer:
                 break
-            ends.append(
-                (
-                    end,
-                    min(
-                        c + _COST["skip_piece"] * sum(s > at for s in starts)
-                        for at, c in layer.items()
-                    ),
-                )
-            )
+            skipped = _COST["skip_piece"]
+            price = min(c + skipped * sum(s > at for s in starts) for at, c in layer.items())
+            ends.append((end, price))
             if end < len(form):
                 layer = _step(word, form[end], layer, starts, stems)
         if ends:
@@ -227,17 +276,21 @@ def _spell(word: str, form: str) -> dict[int, list[tuple[int, float]]]:
 
 
 def _open(word: str, sign: str, starts: list[int]) -> dict[int, float]:
-    """Places of the first letter that a word gives, with their costs."""
+    """The positions in a word that its first matched letter may have, with their costs.
+
+    Args:
+        word: the word, in lower case.
+        sign: the letter or digit of the short form.
+        starts: where the pieces of the word start.
+    """
     layer = {}
     for at, letter in enumerate(word):
-        if letter == sign:
-            layer[at] = (
-                0.0
-                if at == starts[0]
-                else _COST["piece"] + _COST["start_piece"]
-                if at in starts
-                else _COST["unopened"]
-            )
+        if letter == sign and at == starts[0]:
+            layer[at] = 0.0
+        elif letter == sign and at in starts:
+            layer[at] = _COST["piece"] + _COST["start_piece"]
+        elif letter == sign:
+            layer[at] = _COST["unopened"]
         elif at in starts and _is_number(word, at, sign):
             layer[at] = _COST["number"] + (_COST["piece"] if at != starts[0] else 0.0)
     return layer
@@ -246,7 +299,15 @@ def _open(word: str, sign: str, starts: list[int]) -> dict[int, float]:
 def _step(
     word: str, sign: str, layer: dict[int, float], starts: list[int], stems: set[int]
 ) -> dict[int, float]:
-    """Places of the next letter in the same word, each with the least cost of getting there."""
+    """The positions that the next matched letter of the same word may have, with minimum costs.
+
+    Args:
+        word: the word, in lower case.
+        sign: the letter or digit of the short form.
+        layer: the positions of the letter before it, with their costs.
+        starts: where the pieces of the word start.
+        stems: where common stems start.
+    """
     new: dict[int, float] = {}
     for at, letter in enumerate(word):
         number = letter != sign and at in starts and _is_number(word, at, sign)
@@ -269,6 +330,7 @@ def _step(
 
 
 def _is_number(word: str, at: int, sign: str) -> bool:
+    """Whether a word says a digit at a position: "two" or "di" for 2."""
     return sign in _NUMBERS and any(
         word.startswith(n, at) and (len(n) > 2 or word == n) for n in _NUMBERS[sign].split()
     )

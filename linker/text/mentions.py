@@ -1,57 +1,69 @@
-"""What is read of a mention: its text with short forms expanded, and the words around it in its document."""
+"""Mentions with what their document says of them: short forms, and the words around them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
+
+from pydantic.dataclasses import dataclass
 
 from linker.errors import LinkerError
-from linker.ranges import Weight, check
+from linker.fields import OptionGroup, Weight
 from linker.text import abbreviations
 from linker.types import Document, Mention, Span
 
-_LETTERS = 32  # of a word and its space, at most: what lies further away is not cut into words
+_LETTERS = 32  # the most of a word and a space: text further away is not split into words
 
 Item = str | Mention | Document
 Group = tuple[Document | None, Sequence[Mention], Mapping[str, str]]
-"""A document, or None; some of its mentions; its short forms, each with its long form."""
+"""A document, or None; mentions of it; its short forms, each with its long form."""
 
 
 @dataclass(frozen=True, slots=True)
-class TextOptions:
-    """What is done to a mention before its candidates are looked up, and what its document says of them."""
+class TextOptions(OptionGroup):
+    """How a mention is prepared before its candidates are looked up, and what its document adds."""
+
+    group: ClassVar[str] = "text"
 
     abbreviations: bool = True  # expand short forms that the document defines
-    permuted: bool = (
-        True  # also short forms whose letters stand in another order: "myotonic dystrophy (DM)"
-    )
+    # also short forms whose letters stand in another order: "myotonic dystrophy (DM)"
+    permuted: bool = True
     compounds: bool = True  # also the parts of compound ones: "HPT-JT" defines HPT and JT
     composites: bool = True  # split "breast and ovarian cancer" in two; never looks at the gold
-    training_composites: Literal["skip", "join"] = (
-        "skip"  # annotated composites as names: left out, or joined as BioSyn does
-    )
-    document_weight: Weight = 0.0  # of the score with which a concept stands first for another mention of the document, added to its own
-
-    def __post_init__(self) -> None:
-        check("text", self)
+    # annotated composites as names: left out, or joined as BioSyn does
+    training_composites: Literal["skip", "join"] = "skip"
+    # share of the score with which a concept stands first for another mention of the document,
+    # added to its own score
+    document_weight: Weight = 0.0
 
 
 def grouped(
     items: Iterable[Item], options: TextOptions, wanted: Callable[[Mention], bool] | None = None
 ) -> Iterator[Group]:
-    """Yield each document with its (wanted) mentions and the short forms that it defines, each loose mention alone."""
+    """Group mentions by document.
+
+    Args:
+        items: documents with mentions, mentions without a document, or their texts.
+        options: which short forms of the documents to look for.
+        wanted: whether a mention is kept; None keeps all. A mention without document and type is
+            always kept.
+
+    Yields:
+        Each document with its mentions and the short forms that it defines; each mention without a
+        document by itself.
+
+    Raises:
+        LinkerError: `items` is one item instead of a list.
+    """
     if isinstance(items, str | Document | Mention):
         raise LinkerError(
-            f"one {type(items).__name__} was given where a list of them is expected; put it in brackets"
+            f"one {type(items).__name__} was given where a list of them is expected; "
+            "put it in brackets"
         )
     for item in items:
         if isinstance(item, Document):
-            yield (
-                item,
-                [m for m in item.mentions if wanted is None or wanted(m)],
-                definitions_of(item, options),
-            )
+            mentions = [m for m in item.mentions if wanted is None or wanted(m)]
+            yield item, mentions, definitions_of(item, options)
             continue
         mention = Mention(item) if isinstance(item, str) else item
         if wanted is None or not mention.type or wanted(mention):
@@ -59,24 +71,34 @@ def grouped(
 
 
 def definitions_of(document: Document | None, options: TextOptions) -> Mapping[str, str]:
-    """The short forms that a document defines; none for a loose mention, or where they are switched off."""
+    """The short forms that a document defines, each with its long form.
+
+    There are none without a document, or where the options switch them off.
+    """
     if document is None or not options.abbreviations:
         return {}
-    found = abbreviations.table(abbreviations.find(document.text, permuted=options.permuted))
-    return found | abbreviations.compounds(found) if options.compounds else found
+    definitions = abbreviations.find(document.text, permuted=options.permuted)
+    long_forms = abbreviations.table(definitions)
+    return long_forms | abbreviations.compounds(long_forms) if options.compounds else long_forms
 
 
 def expanded(mention: Mention, definitions: Mapping[str, str], options: TextOptions) -> str:
-    """The text of a mention, its short forms replaced by what they stand for."""
-    return (
-        abbreviations.expand(mention.text, definitions) if options.abbreviations else mention.text
-    )
+    """The text of a mention with its short forms expanded, unless the options switch that off."""
+    if not options.abbreviations:
+        return mention.text
+    return abbreviations.expand(mention.text, definitions)
 
 
 def contexts(
     document: Document | None, mentions: Sequence[Mention], words: int | None
 ) -> list[str]:
-    """Each mention with so many words of its document on either side; empty where `words` is None or there is no document."""
+    """The context of each mention: its text with the words around it.
+
+    Args:
+        document: the document of the mentions; without one the contexts are empty.
+        mentions: the mentions.
+        words: how many words to take on either side; None leaves the contexts empty.
+    """
     if document is None or words is None:
         return [""] * len(mentions)
     text = document.text
@@ -84,12 +106,14 @@ def contexts(
 
 
 def around(text: str, spans: Sequence[Span], words: int) -> str:
-    """The mention with so many words of its document's text on either side, spaces joined; empty for a mention without spans."""
+    """The text from the first to the last span, and some words on either side.
+
+    Words are joined by single spaces. Without spans the result is empty.
+    """
     if not spans:
         return ""
-    start, end = min(a for a, _ in spans), max(b for _, b in spans)
+    start, end = min(start for start, _ in spans), max(end for _, end in spans)
     reach = words * _LETTERS
     before, after = text[max(0, start - reach) : start].split(), text[end : end + reach].split()
-    return " ".join(
-        [*before[max(0, len(before) - words) :], *text[start:end].split(), *after[:words]]
-    )
+    nearest = before[max(0, len(before) - words) :]
+    return " ".join([*nearest, *text[start:end].split(), *after[:words]])

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import string
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import ClassVar, Literal
 
-from linker.ranges import check
+from pydantic.dataclasses import dataclass
+
+from linker.fields import OptionGroup
 
 _COMBINING = dict.fromkeys(range(768, 880))
 _HYPHENS = dict.fromkeys((8208, 8209, 8210, 8211, 8212, 8213, 8722, 65123, 65293), "-")
 
 
 @dataclass(frozen=True, slots=True)
-class NormalizeOptions:
-    """What `normalize` folds together. The defaults are ours; `PRESETS["biosyn"]` is the published setting."""
+class NormalizeOptions(OptionGroup):
+    """What `normalize` folds together. `PRESETS["biosyn"]` is the published setting."""
 
-    lowercase: bool = True
+    group: ClassVar[str] = "normalize"
+
+    lowercase: bool = True  # "Diabetes" -> "diabetes"
     punctuation: Literal["unicode", "ascii", "keep"] = "unicode"  # which signs become a space
     greek: bool = True  # "β" -> "beta": dictionaries spell Greek letters out, texts do not
     dashes: bool = True  # all dashes and the minus sign become "-"
-    ligatures: bool = (
-        True  # compatibility forms (NFKC): "ﬁ" -> "fi", "²" -> "2", full width -> ASCII
-    )
+    ligatures: bool = True  # compatibility forms (NFKC): "ﬁ" -> "fi", "²" -> "2"
     accents: bool = True  # "Sjögren" -> "Sjogren"
-
-    def __post_init__(self) -> None:
-        check("normalize", self)
 
 
 PRESETS = {
@@ -68,7 +66,7 @@ def _fold_unicode(text: str, options: NormalizeOptions) -> str:
 
 @lru_cache(maxsize=1)
 def _greek() -> dict[int, str]:
-    """Greek letters to their English names, out of the Unicode names ('GREEK SMALL LETTER BETA' -> 'beta')."""
+    """Greek letters to their names in Unicode ('GREEK SMALL LETTER BETA' -> 'beta')."""
     table = {}
     for code in range(0x0370, 0x0400):
         words = unicodedata.name(chr(code), "").split()
@@ -81,6 +79,7 @@ def _greek() -> dict[int, str]:
 
 @lru_cache(maxsize=3)
 def _signs(punctuation: str) -> dict[int, str]:
+    """The signs that become a space."""
     if punctuation == "keep":
         return {}
     table = dict.fromkeys(map(ord, string.punctuation), " ")

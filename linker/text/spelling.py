@@ -6,13 +6,18 @@ from collections.abc import Mapping
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
+from linker.text.normalize import NormalizeOptions, normalize
 
 
 def read(path: Pathlike, on_error: OnError = stop) -> dict[str, str]:
     """Read a spelling list, `wrong||right` on each line; an empty right side drops the word.
 
+    Args:
+        path: the file.
+        on_error: what to do with a line that is none of these; returns to skip it.
+
     Raises:
-        InputError: a line without `||`, or with nothing before it (through `on_error`).
+        InputError: a line has no `||`, or nothing before it, and `on_error` raises.
     """
     corrections: dict[str, str] = {}
     for number, line in read_lines(path, on_error=on_error):
@@ -22,11 +27,10 @@ def read(path: Pathlike, on_error: OnError = stop) -> dict[str, str]:
         if wrong and bars and "||" not in right:
             corrections[" ".join(wrong.split())] = " ".join(right.split())
         else:
-            problem = "this is no correction"
             on_error(
                 InputError(
                     path,
-                    problem,
+                    "this is no correction",
                     line=number,
                     value=line,
                     expected="wrong||right",
@@ -37,9 +41,10 @@ def read(path: Pathlike, on_error: OnError = stop) -> dict[str, str]:
 
 
 def correct(text: str, corrections: Mapping[str, str]) -> str:
-    """Replace the words and phrases of a spelling list; words are what white space parts, and case matters.
+    """Replace the words and phrases of a spelling list; case matters.
 
-    At each word the longest phrase of the list wins; what was put in is not corrected again.
+    Words are split at white space. At each word the longest phrase of the list is taken, and what
+    replaces it is not corrected again.
     """
     words = text.split()
     longest = max((key.count(" ") + 1 for key in corrections), default=0)
@@ -55,3 +60,20 @@ def correct(text: str, corrections: Mapping[str, str]) -> str:
             result.append(words[at])
             at += 1
     return " ".join(result)
+
+
+def normalized(corrections: Mapping[str, str], options: NormalizeOptions) -> dict[str, str]:
+    """Bring both sides of a spelling list into normal form."""
+    return {normalize(a, options): normalize(b, options) for a, b in corrections.items()}
+
+
+def normal_form(text: str, options: NormalizeOptions, corrections: Mapping[str, str]) -> str:
+    """Give the form of a name by which it is indexed and looked up.
+
+    Args:
+        text: the name as written.
+        options: of the normal form.
+        corrections: a spelling list in normal form; see `normalized`.
+    """
+    text = normalize(text, options)
+    return correct(text, corrections) if corrections else text

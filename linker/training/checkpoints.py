@@ -1,4 +1,7 @@
-"""Checkpoints of a training: safetensors and JSON in a folder of their own, put in place whole, the newest kept; and SIGTERM."""
+"""Checkpoints of a training run, and SIGTERM, which asks it to write one and stop.
+
+A checkpoint is a folder of safetensors and JSON that is complete as soon as it has its name.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import re
 import shutil
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -19,55 +22,54 @@ from torch.optim import Optimizer
 
 from linker import persistence
 from linker.errors import LinkerError, shorten
+from linker.files import replacing
 
 _KIND, _SUFFIX = "checkpoint", ".safetensors"
-_NAME = re.compile(r"\d{5,}-\d{8,}")
-_LEFT = re.compile(rf"\.{_NAME.pattern}\.\w+\.(tmp|old)")  # what a killed `save` leaves
+_NAME = re.compile(r"\d{5,}-\d{8,}")  # finished epochs, and steps of the running one
+_LEFTOVER = replacing.leftover_pattern(_NAME.pattern)  # of a killed `save`
 
 Tensors = Mapping[str, Tensor]
 
 
 @dataclass(slots=True)
 class Progress:
-    """Where a run stands, as one of its processes knows it."""
+    """What one process of a run has done so far. Checkpoints hold the fields by their names."""
 
     epoch: int = 0  # finished epochs
-    step: int = 0  # steps of the running epoch that are done
-    history: list[dict[str, float]] = field(
-        default_factory=list
-    )  # a record for each finished epoch
-    best: float | None = None  # what the best epoch reached
-    waited: int = 0  # epochs since the best
-    sums: dict[str, tuple[float, float]] = field(
-        default_factory=dict
-    )  # of the running epoch: weighted sum and weight of each number
+    step: int = 0  # finished steps of the running epoch
+    history: list[dict[str, float]] = field(default_factory=list)  # a record of each epoch
+    best: float | None = None  # the number that the best epoch was chosen by, negated if minimized
+    waited: int = 0  # epochs since the best one
+    # the weighted sum and the weight of each number over the steps of the running epoch
+    sums: dict[str, tuple[float, float]] = field(default_factory=dict)
     at_once: int = 0  # names that are encoded at once since memory was short; 0: all
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoints:
-    """Where a run keeps what `--resume` needs.
+    """The checkpoints of a run, which `--resume` reads.
 
-    Each checkpoint is a new folder, named by epoch and step, and the one before is removed afterwards: at no moment is there none.
+    Each is a folder named by epoch and step. The one before is removed only after a new one is
+    complete, so that there always is one.
     """
 
-    folder: Path
-    fingerprint: Mapping[
-        str, object
-    ]  # what is trained on what: options, checksums; flat, values as JSON knows them; a run adds its plan
-    resume: bool = False  # go on from the newest checkpoint
+    folder: Path  # holds them
+    # of all that the weights depend on: options, checksums of the data; JSON values by their
+    # names; a run adds its plan
+    fingerprint: Mapping[str, object]
+    resume: bool = False  # whether a run starts from the newest checkpoint
 
     @property
     def exists(self) -> bool:
-        """Whether there is a checkpoint to go on from."""
-        return any(_NAME.fullmatch(path.name) for path in self._own())
+        """Whether there is a checkpoint to resume."""
+        return bool(self._saved())
 
     def save(self, processes: Sequence[Progress], tensors: Mapping[str, Tensors]) -> None:
         """Write a checkpoint and remove all others.
 
         Args:
-            processes: where each process stands; epoch and step are the same.
-            tensors: groups of contiguous tensors on the CPU, each written to a file of its own.
+            processes: the progress of each process; epoch and step are the same in all.
+            tensors: contiguous tensors on the CPU, in groups by name; a file for each group.
         """
         path = self.folder / f"{processes[0].epoch:05}-{processes[0].step:08}"
         state = {
@@ -80,17 +82,21 @@ class Checkpoints:
         self.clear(keep=path)
 
     def load(self) -> tuple[list[Progress], dict[str, dict[str, Tensor]]]:
-        """Read the newest checkpoint: where each process stood, and its groups of tensors on the CPU.
+        """Read the newest checkpoint.
+
+        Returns:
+            The progress of each process, and the groups of tensors, on the CPU.
 
         Raises:
-            LinkerError: there is none, it is damaged, or it was made with another fingerprint.
+            LinkerError: there is none, it is damaged, or it has another fingerprint.
         """
-        found = sorted(path for path in self._own() if _NAME.fullmatch(path.name))
-        if not found:
+        saved = self._saved()
+        if not saved:
             raise LinkerError(f"{self.folder}: there is no checkpoint here; train from the start")
+        newest = max(saved)
         try:
             config, tensors = persistence.load(
-                found[-1], _KIND, lambda path, config: (config, _read(path))
+                newest, _KIND, lambda path, config: (config, _read(path))
             )
         except LinkerError as error:
             raise LinkerError(f"{error}; or remove the folder to train from the start") from None
@@ -99,37 +105,37 @@ class Checkpoints:
             return [Progress(**progress) for progress in config["processes"]], tensors
         except (LookupError, TypeError, AttributeError) as error:
             raise LinkerError(
-                f"{found[-1]}: the checkpoint cannot be read ({error}); remove the folder to train from the start"
+                f"{newest}: the checkpoint cannot be read ({error}); "
+                "remove the folder to train from the start"
             ) from None
 
     def clear(self, keep: Path | None = None) -> None:
-        """Remove all checkpoints, and what killed runs left of them, but one."""
-        for path in self._own():
+        """Remove the checkpoints, all but `keep`, and the leftovers of killed runs."""
+        for path in (*self._saved(), *self._matching(_LEFTOVER)):
             if path != keep:
                 shutil.rmtree(path)
 
-    def _own(self) -> Iterator[Path]:
-        if not self.folder.is_dir():
-            return iter(())
-        return (
-            path
-            for path in list(self.folder.iterdir())
-            if _NAME.fullmatch(path.name) or _LEFT.fullmatch(path.name)
-        )
+    def _saved(self) -> list[Path]:
+        return self._matching(_NAME)
+
+    def _matching(self, pattern: re.Pattern[str]) -> list[Path]:
+        paths = self.folder.iterdir() if self.folder.is_dir() else ()
+        return [path for path in paths if pattern.fullmatch(path.name)]
 
     def _compare(self, old: Mapping[str, object]) -> None:
-        """Refuse a checkpoint that was made of something else, and name what differs."""
+        """Raise `LinkerError` where a checkpoint's fingerprint differs, and name the fields."""
         new = json.loads(json.dumps(self.fingerprint))
         absent = object()
         differ = [
             name for name in sorted({*old, *new}) if old.get(name, absent) != new.get(name, absent)
         ]
         if differ:
-            what = ", ".join(
+            changes = ", ".join(
                 f"{name} (then {_shown(old, name)}, now {_shown(new, name)})" for name in differ
             )
             raise LinkerError(
-                f"{self.folder}: the checkpoint is of another training: {what}; remove the folder, or take what it had"
+                f"{self.folder}: the checkpoint is of another training: {changes}; "
+                "remove the folder, or take what it had"
             )
 
 
@@ -153,40 +159,64 @@ def _read(folder: Path) -> dict[str, dict[str, Tensor]]:
         ) from None
 
 
-def copied(tensors: Tensors) -> dict[str, Tensor]:
-    """Copy tensors to the CPU, where training leaves them as they are."""
+def copy_to_cpu(tensors: Tensors) -> dict[str, Tensor]:
+    """Copy tensors to the CPU, contiguous, so that further training does not change them."""
     return {
         name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()
     }
 
 
-def moments(optimizer: Optimizer, names: Mapping[Tensor, str]) -> dict[str, Tensor]:
-    """Copy what an optimizer knows of each parameter, as `parameter.kind`."""
-    return copied(
-        {
-            f"{names[p]}.{kind}": tensor
-            for p, kinds in optimizer.state.items()
-            for kind, tensor in kinds.items()
-        }
-    )
+def optimizer_state(optimizer: Optimizer, name_of: Mapping[Tensor, str]) -> dict[str, Tensor]:
+    """Copy the state of an optimizer to the CPU, such as Adam's moments.
+
+    Args:
+        optimizer: has it.
+        name_of: the name of each parameter.
+
+    Returns:
+        Tensors by `parameter.kind`, such as `encoder.weight.exp_avg`.
+    """
+    state = {
+        f"{name_of[parameter]}.{kind}": tensor
+        for parameter, tensors in optimizer.state.items()
+        for kind, tensor in tensors.items()
+    }
+    return copy_to_cpu(state)
 
 
-def put_moments(optimizer: Optimizer, names: Mapping[Tensor, str], tensors: Tensors) -> None:
-    """Give an optimizer what `moments` copied."""
-    parameters = {name: parameter for parameter, name in names.items()}
-    for key, tensor in tensors.items():
+def load_optimizer_state(
+    optimizer: Optimizer, name_of: Mapping[Tensor, str], state: Tensors
+) -> None:
+    """Give an optimizer the state that `optimizer_state` copied.
+
+    Args:
+        optimizer: has no state yet.
+        name_of: the name of each parameter.
+        state: tensors by `parameter.kind`.
+    """
+    parameters = {name: parameter for parameter, name in name_of.items()}
+    for key, tensor in state.items():
         name, _, kind = key.rpartition(".")
-        optimizer.state[parameters[name]][kind] = tensor.to(
-            parameters[name].device
-        )  # the number of steps too, since the steps are fused
+        parameter = parameters[name]
+        # a fused optimizer wants the number of steps on the parameter's device, too
+        optimizer.state[parameter][kind] = tensor.to(parameter.device)
 
 
 class Interrupted(LinkerError):
-    """Training was asked to stop, and its checkpoint is written."""
+    """SIGTERM stopped the training after a checkpoint was written."""
 
 
 class Sigterm:
-    """Remembers a SIGTERM for the time of a `with`, in the main thread, the only one that gets it."""
+    """Catches SIGTERM within a `with` block, in place of ending the process.
+
+    Python delivers signals to the main thread; in another thread nothing is caught.
+
+    Args:
+        listen: whether to catch it.
+
+    Attributes:
+        came: whether there was one.
+    """
 
     def __init__(self, *, listen: bool) -> None:
         self.came = False
@@ -194,7 +224,7 @@ class Sigterm:
 
     def __enter__(self) -> Sigterm:
         if self._listen:
-            self._former = signal.signal(signal.SIGTERM, self._remember)
+            self._previous = signal.signal(signal.SIGTERM, self._remember)
         return self
 
     def __exit__(
@@ -204,7 +234,7 @@ class Sigterm:
         traceback: TracebackType | None,
     ) -> None:
         if self._listen:
-            signal.signal(signal.SIGTERM, self._former or signal.SIG_DFL)
+            signal.signal(signal.SIGTERM, self._previous or signal.SIG_DFL)
 
     def _remember(self, *_: object) -> None:
         self.came = True

@@ -1,4 +1,4 @@
-"""The history of a training as a picture and as lines of JSON."""
+"""Writing the history of a training as a picture and as lines of JSON."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 History = Sequence[Mapping[str, Any]]
-"""The record of each epoch, flat; `phase` names the training that it belongs to, where there are several."""
+"""A record of each epoch: numbers by their names, and its `phase` where there are several."""
 
-_PANELS: Mapping[str, Mapping[str, str]] = {  # title: key of a record: its label
+_PANELS: Mapping[str, Mapping[str, str]] = {  # by title: the label of each key of a record
     "loss, mean of the epoch": {
         "loss": "loss",
         "list_loss": "lists",
@@ -43,12 +43,14 @@ def jsonl(history: History) -> str:
 
 
 def plot(history: History, path: Path) -> None:
-    """Draw loss, accuracies and λ over the epochs into a PNG file, put in place whole.
+    """Draw losses, accuracies and λ over the epochs into a PNG file.
+
+    Each phase has its own lines. The file is replaced when the picture is complete.
 
     Args:
-        history: a record for each epoch, in order, with any of `loss`, `list_loss`, `norm_loss`, `dev_acc1`, `dev_acc5`,
-            `candidate_recall`, `gold_share`, `right_first`, `dev_map`, `dev_loss`, `sparse_weight`; a panel without any value is left
-            out, and each phase has its own lines.
+        history: records in the order of the epochs, with any of `loss`, `list_loss`, `norm_loss`,
+            `dev_acc1`, `dev_acc5`, `candidate_recall`, `gold_share`, `right_first`, `dev_map`,
+            `dev_loss`, `sparse_weight`. A panel without a value is left out.
         path: the file.
 
     Raises:
@@ -60,28 +62,28 @@ def plot(history: History, path: Path) -> None:
         raise LinkerError(
             f"{path}: a plot needs matplotlib, which is not installed: {install_hint('dense')}"
         ) from None
-    shown = {
-        title: kept for title, labels in _PANELS.items() if (kept := _present(labels, history))
-    } or {"no epochs": {}}
-    figure = Figure(figsize=(5 * len(shown), 3.6), layout="constrained")
-    for axes, (title, labels) in zip(
-        figure.subplots(1, len(shown), squeeze=False)[0], shown.items(), strict=True
-    ):
+    panels = {title: _present(labels, history) for title, labels in _PANELS.items()}
+    panels = {title: labels for title, labels in panels.items() if labels} or {"no epochs": {}}
+    figure = Figure(figsize=(5 * len(panels), 3.6), layout="constrained")
+    all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axes, (title, labels) in zip(all_axes, panels.items(), strict=True):
         _draw(axes, title, labels, history)
-    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with files.writing(path):
-            figure.savefig(aside, format="png", dpi=120)
-            os.replace(aside, path)
+            figure.savefig(temporary, format="png", dpi=120)
+            os.replace(temporary, path)
     finally:
-        aside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def _present(labels: Mapping[str, str], history: History) -> dict[str, str]:
+    """Select the labels of the keys that some record has."""
     return {key: label for key, label in labels.items() if any(key in record for record in history)}
 
 
 def _draw(axes: Axes, title: str, labels: Mapping[str, str], history: History) -> None:
+    """Draw a panel: a line for each key and phase."""
     from matplotlib.ticker import MaxNLocator
 
     for key, label in labels.items():

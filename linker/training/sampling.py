@@ -1,4 +1,4 @@
-"""What is drawn from the names of a dictionary: pairs of synonyms in hard batches, or triplets."""
+"""Sampling from the names of a dictionary: synonym pairs, triplets and queries."""
 
 from __future__ import annotations
 
@@ -8,85 +8,109 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.dictionary import NameTable
+from linker.candidates.index import Integers
+from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.classes import Classes, Floats, Rows, bags
+from linker.errors import LinkerError
+from linker.ranker.lists import Query, ids_of, name_of_each
+from linker.training.randomness import Stream, rng
 
-_PAIRS, _ORDER, _TRIPLETS = (
-    3,
-    4,
-    6,
-)  # keep the random draws of an epoch apart from each other and from those of ranker.lists
-_TRIES = 100  # draws of a negative from all names
+_TRIES = 100  # attempts to sample a negative from all names
+
+Nearest = Callable[[Rows], tuple[Rows, Floats]]
+"""Takes rows of n names, gives rows of the k names nearest to each, and their cosines: (n, k)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Two names of one concept each, all (n,): rows of the name table, and the row of the concept."""
+    """n pairs of names of the same concept."""
 
-    left: Rows
-    right: Rows
-    concept: Rows
+    left: Rows  # (n,) rows of the name table
+    right: Rows  # (n,) rows of the name table
+    concept: Rows  # (n,) rows of the concepts
 
     def __len__(self) -> int:
         return len(self.concept)
 
     def __getitem__(self, rows: Rows) -> Pairs:
+        """Select pairs, in the order of `rows`."""
         return Pairs(self.left[rows], self.right[rows], self.concept[rows])
 
 
 def synonym_pairs(table: NameTable, seed: int, epoch: int) -> Pairs:
-    """Pair the names of each concept at random, so that each name is in one pair; the odd one out meets the first again.
+    """Pair the names of each concept at random, each name with one other.
 
-    Of names that are the same words in another order ("cancer breast", a third of MEDIC) one is drawn, since such pairs teach next to
-    nothing. The same for the same seed and epoch, and always as many.
+    Where their number is odd, the last name is paired with the first one again. Of names that
+    have the same words in another order ("cancer breast", a third of MEDIC) one is sampled, since
+    such pairs teach next to nothing. Every epoch has the same number of pairs.
+
+    Args:
+        table: the names and their concepts.
+        seed: of the training.
+        epoch: from 1.
     """
-    names = np.repeat(np.arange(len(table)), np.diff(table.indptr))
-    shuffled = np.random.default_rng((seed, epoch, _PAIRS)).permutation(len(names))
+    names = name_of_each(table)
+    shuffled = rng(seed, Stream.PAIRS, epoch).permutation(len(names))
     words = bags(table.texts)
+    # names of the same concept with the same words are of one kind; the first of each kind is kept
     kinds = table.concepts.astype(np.int64) * len(table) + words[names]
-    shuffled = shuffled[
-        np.sort(np.unique(kinds[shuffled], return_index=True)[1])
-    ]  # the first of each kind
+    shuffled = shuffled[np.sort(np.unique(kinds[shuffled], return_index=True)[1])]
     order = shuffled[np.argsort(table.concepts[shuffled], kind="stable")]
     names, concepts = names[order], table.concepts[order].astype(np.int64)
-    first = np.searchsorted(concepts, concepts)  # where the concept of each place begins
-    place = np.arange(len(names)) - first
-    lefts = np.flatnonzero(place % 2 == 0)
+    first = np.searchsorted(concepts, concepts)  # where the names of the same concept begin
+    nth = np.arange(len(names)) - first
+    lefts = np.flatnonzero(nth % 2 == 0)
     has_next = np.append(concepts[1:] == concepts[:-1], False)[lefts]
     rights = np.where(has_next, np.minimum(lefts + 1, len(names) - 1), first[lefts])
-    kept = lefts != rights
-    return Pairs(names[lefts[kept]], names[rights[kept]], concepts[lefts[kept]])
+    is_pair = lefts != rights
+    lefts, rights = lefts[is_pair], rights[is_pair]
+    return Pairs(names[lefts], names[rights], concepts[lefts])
 
 
 def similar_together(vectors: NDArray[np.float32], size: int, random: np.random.Generator) -> Rows:
-    """Order rows so that runs of about `size` hold similar vectors, and the runs follow one another at random.
+    """Order rows so that runs of about `size` hold similar vectors; the runs are in random order.
 
-    A group is halved by how near its vectors are to two of them, drawn at random, until it has at most `size` rows.
+    All rows are split in halves, and these again, until a group has at most `size` rows: those
+    nearer to one of two rows that are sampled from the group, and those nearer to the other.
 
     Args:
         vectors: (n, dim).
+        size: the most rows of a run.
+        random: the source of all samples.
+
+    Returns:
+        (n,) rows.
     """
-    groups, done = [np.arange(len(vectors))], []
+    groups, runs = [np.arange(len(vectors))], []
     while groups:
         rows = groups.pop()
         if len(rows) <= size:
-            done.append(rows)
+            runs.append(rows)
             continue
-        one, other = vectors[rows[random.choice(len(rows), 2, replace=False)]]
-        nearer = rows[np.argsort(vectors[rows] @ (one - other), kind="stable")]
-        groups += [nearer[: len(rows) // 2], nearer[len(rows) // 2 :]]
-    return np.concatenate([done[i] for i in random.permutation(len(done))])
+        first, second = vectors[rows[random.choice(len(rows), 2, replace=False)]]
+        by_side = rows[np.argsort(vectors[rows] @ (first - second), kind="stable")]
+        groups += [by_side[: len(rows) // 2], by_side[len(rows) // 2 :]]
+    return np.concatenate([runs[i] for i in random.permutation(len(runs))])
 
 
 def order(
     pairs: Pairs, vectors: NDArray[np.float32] | None, batch_size: int, seed: int, epoch: int
 ) -> Rows:
-    """The order in which pairs are trained on: at random, or with similar ones in the same batch where vectors are given.
+    """Order pairs for training: at random, or so that similar ones share a batch.
+
+    A batch holds a few groups of similar pairs, so that it has easy negatives as well.
 
     Args:
-        vectors: (len(pairs), dim) of the left names. A batch mixes a few neighbourhoods, so that it holds easy negatives too.
+        pairs: n of them.
+        vectors: (n, dim), of the left names, by which pairs are similar; None: at random.
+        batch_size: pairs of a batch.
+        seed: of the training.
+        epoch: from 1.
+
+    Returns:
+        (n,) places of pairs.
     """
-    random = np.random.default_rng((seed, epoch, _ORDER))
+    random = rng(seed, Stream.PAIR_ORDER, epoch)
     if vectors is None:
         return random.permutation(len(pairs))
     return similar_together(vectors, max(2, batch_size // 4), random)
@@ -94,20 +118,25 @@ def order(
 
 @dataclass(frozen=True, slots=True)
 class Triplets:
-    """Rows of names: (n,) each."""
+    """n triplets of names, as rows of names."""
 
-    anchor: Rows
-    positive: Rows
-    negative: Rows
+    anchor: Rows  # (n,)
+    positive: Rows  # (n,) other names of the anchors' classes
+    negative: Rows  # (n,) names of other classes
 
 
 def positives(names: Classes, each: int, random: np.random.Generator) -> tuple[Rows, Rows]:
-    """Names, in order, each as often as it is drawn, and for each time another name of its class: rows, (n,) both.
+    """Sample, for each name, other names of its class.
 
-    Names without a second one in their class are left out, and all where there is one class.
+    A name that is alone in its class is left out; where there is one class, all names are.
 
     Args:
-        each: how often; 0: once for each other name of its class.
+        names: the names and their classes.
+        each: samples of a name, which may repeat; 0: each other name of its class, once.
+        random: the source of all samples.
+
+    Returns:
+        Rows of names and rows of their samples, both (n,), in the order of the names.
     """
     order, start = names.members
     sizes = names.sizes[names.labels]
@@ -116,7 +145,8 @@ def positives(names: Classes, each: int, random: np.random.Generator) -> tuple[R
         return anchors[:0], anchors[:0]
     times = np.full(len(anchors), each) if each else sizes[anchors] - 1
     anchor = np.repeat(anchors, times)
-    place = np.argsort(order)[anchor] - start[names.labels[anchor]]  # of the anchor in its class
+    # the place of the anchor among the names of its class
+    place = np.argsort(order)[anchor] - start[names.labels[anchor]]
     nth = np.arange(len(anchor)) - np.repeat(np.cumsum(times) - times, times)
     step = 1 + (random.integers(sizes[anchor] - 1) if each else nth)
     return anchor, order[start[names.labels[anchor]] + (place + step) % sizes[anchor]]
@@ -125,56 +155,113 @@ def positives(names: Classes, each: int, random: np.random.Generator) -> tuple[R
 def triplets(
     names: Classes,
     each: int,
-    near: Callable[[Rows], tuple[Rows, Floats]],
-    wu: bool,
-    dim: int,
-    seed: int,
-    epoch: int,
+    nearest: Nearest,
+    weigh: Callable[[Floats], NDArray[np.float64]],
+    random: np.random.Generator,
 ) -> Triplets:
-    """Draw triplets in random order: a name, another of its class, and a near one of another class.
+    """Sample triplets, in random order: a name, another of its class, a near one of another class.
 
-    A name that has no near one of another class has a negative drawn from all names; where that finds none, it has no triplet.
+    A name without a near one of another class gets a negative from all names; where none of some
+    tries is of another class, the triplet is left out.
 
     Args:
-        each: triplets of a name; 0: one for each other name of its class. See `positives`.
-        near: given rows of names, the rows of their nearest names (n, k) and the cosines (n, k); those of the same class are passed over.
-        wu: draw with weight 1 / density of the distance, in place of 1 / (1 - cosine).
-        dim: components of a vector, which the density depends on.
+        names: the names and their classes.
+        each: triplets of a name; 0: one for each other name of its class (see `positives`).
+        nearest: finds the nearest names; those of the same class are passed over.
+        weigh: gives the weight of a negative by its cosine, such as `inverse_weights`.
+        random: the source of all samples.
     """
-    random = np.random.default_rng((seed, epoch, _TRIPLETS))
     anchor, positive = positives(names, each, random)
     if not len(anchor):
         return Triplets(anchor, positive, anchor)
-    anchors, which = np.unique(anchor, return_inverse=True)
-    rows, cosines = near(anchors)
-    weights = density_weights(cosines, dim) if wu else 1 / np.maximum(1 - cosines, 1e-9)
-    weights = np.where(names.alike(anchors, rows), 0, weights).astype(np.float64)
-    sums = np.cumsum(weights, axis=1)
-    total = sums[:, -1:]
-    shares = (
-        sums / np.where(total, total, 1) + np.arange(len(sums))[:, None]
-    )  # of row i from i to i + 1, so that one search does for all
-    drawn = (
-        np.searchsorted(shares.ravel(), which + random.random(len(which)), side="right")
-        - which * rows.shape[1]
-    )
-    negative = rows[which, np.minimum(drawn, rows.shape[1] - 1)]
-    left = np.flatnonzero(total[which, 0] == 0)
-    for _ in range(_TRIES if len(left) else 0):
-        negative[left] = random.integers(len(names), size=len(left))
-        left = left[names.alike(anchor[left], negative[left, None])[:, 0]]
-    shuffled = random.permutation(np.setdiff1d(np.arange(len(which)), left))
+    anchors, place = np.unique(anchor, return_inverse=True)
+    near, cosines = nearest(anchors)
+    weights = np.where(names.alike(anchors, near), 0, weigh(cosines)).astype(np.float64)
+    column, is_weighted = _weighted_columns(weights, place, random)
+    negative = near[place, column]
+    missing = np.flatnonzero(~is_weighted)
+    for _ in range(_TRIES if len(missing) else 0):
+        negative[missing] = random.integers(len(names), size=len(missing))
+        missing = missing[names.alike(anchor[missing], negative[missing, None])[:, 0]]
+    shuffled = random.permutation(np.setdiff1d(np.arange(len(place)), missing))
     return Triplets(anchor[shuffled], positive[shuffled], negative[shuffled])
 
 
-def density_weights(cosines: Floats, dim: int) -> NDArray[np.float64]:
-    """Weigh by 1 / q(d), q the density of distances d between random points of a sphere (Wu et al. 2017, eq. 2), the largest being 1.
+def _weighted_columns(
+    weights: NDArray[np.float64], rows: Rows, random: np.random.Generator
+) -> tuple[Rows, NDArray[np.bool_]]:
+    """Sample a column from each of some rows of a matrix, by the weights in the row.
 
-    Distances below 0.5 count as 0.5, as there; they would take all the weight.
+    Args:
+        weights: (rows, columns).
+        rows: (n,), may repeat.
+        random: the source of all samples.
+
+    Returns:
+        The columns (n,), and whether the row has a weight at all (n,); any column where not.
     """
-    squared = np.maximum(2 - 2 * np.minimum(cosines, 1).astype(np.float64), 0.25)
-    log = (dim - 2) / 2 * np.log(squared) + (dim - 3) / 2 * np.log(
-        np.maximum(1 - squared / 4, 1e-9)
-    )
+    sums = np.cumsum(weights, axis=1)
+    total = sums[:, -1:]
+    # the cumulative shares of row i go from i to i + 1, so that one search serves all rows
+    shares = sums / np.where(total, total, 1) + np.arange(len(sums))[:, None]
+    points = rows + random.random(len(rows))
+    columns = np.searchsorted(shares.ravel(), points, side="right") - rows * weights.shape[1]
+    return np.minimum(columns, weights.shape[1] - 1), total[rows, 0] != 0
+
+
+def inverse_weights(cosines: Floats) -> NDArray[np.float64]:
+    """Weigh negatives by 1 / (1 - cosine), as the published code of Fivez et al. 2021 does."""
+    weights: NDArray[np.float64] = 1 / np.maximum(1 - cosines, 1e-9)
+    return weights
+
+
+def density_weights(cosines: Floats, dim: int) -> NDArray[np.float64]:
+    """Weigh negatives by 1 / q(d), d their distance (Wu et al. 2017, eq. 2).
+
+    q is the density of the distances between random points of a sphere. Distances below 0.5 count
+    as 0.5, as in the paper: their weights would be far larger than all others.
+
+    Args:
+        cosines: (n, k), of unit vectors.
+        dim: of the vectors.
+
+    Returns:
+        (n, k); the largest weight of a row is 1.
+    """
+    squared = np.maximum(2 - 2 * np.minimum(cosines, 1).astype(np.float64), 0.25)  # distances
+    height = np.maximum(1 - squared / 4, 1e-9)
+    log = (dim - 2) / 2 * np.log(squared) + (dim - 3) / 2 * np.log(height)
     weights: NDArray[np.float64] = np.exp(log.min(axis=1, keepdims=True) - log)
     return weights
+
+
+def dictionary_queries(
+    table: NameTable, dictionary: Dictionary, count: int, seed: int, epoch: int
+) -> list[Query]:
+    """Sample queries from the names whose concept has another name.
+
+    Args:
+        table: the normalized names of the dictionary.
+        dictionary: gives the ids of concepts.
+        count: how many queries, all different; fewer where there are not as many names.
+        seed: of the training.
+        epoch: from 1.
+
+    Raises:
+        LinkerError: no concept has two names.
+    """
+    rows = with_synonyms(table)
+    if not len(rows):
+        raise LinkerError(
+            "no concept of the dictionary has two names to train on; "
+            "give annotated mentions, or a dictionary with synonyms"
+        )
+    sample = rng(seed, Stream.DICTIONARY_QUERIES, epoch).permutation(rows)[:count]
+    ids = ids_of(table, dictionary)
+    return [Query(table.texts[row], frozenset(ids(row))) for row in sample.tolist()]
+
+
+def with_synonyms(table: NameTable) -> Integers:
+    """Find the rows of names whose concept has another name."""
+    has_several = np.bincount(table.concepts) >= 2
+    return np.unique(name_of_each(table)[has_several[table.concepts]])

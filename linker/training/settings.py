@@ -2,30 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from linker.types import Activity
 
+logger = logging.getLogger(__name__)
+
+Record = Mapping[str, Any]
+"""One line of `training.jsonl`: the phase, the epoch, and what was measured."""
+
+
+class PhaseName(str, Enum):
+    """The phases of a training, as records and folders of checkpoints name them."""
+
+    ALIGN = "align"
+    GROUND = "ground"
+    RANK = "rank"
+    RERANK = "rank-rerank"
+    REFIT = "refit"  # the list-wise phase, on the development mentions too
+    REFIT_RERANK = "refit-rerank"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def _ignore(_: object) -> None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How the training of a dense encoder goes on and what it tells."""
+    """Where a training keeps its checkpoints, and whom it tells what it does."""
 
-    checkpoints: Path | None = None  # folder for checkpoints
-    resume: bool = False  # go on from them, where there are any
-    phase: str = (
-        "rank"  # name of the list-wise phase: another one trains anew, from the same alignment
+    checkpoints: Path | None = (
+        None  # folder that holds a folder for each phase; None: none are kept
     )
-    judged_by: str = (
-        ""  # what tells the development mentions of `validate` from others, for `resume`
-    )
-    on_event: Callable[[Any], None] = lambda event: (
-        None
-    )  # is told each step (`training.loop.Step`) and the record of each epoch
-    on_activity: Callable[[Activity], None] = lambda activity: (
-        None
-    )  # is told what begins, and how far what has no steps is
+    resume: bool = False  # continue from the checkpoints, where there are any
+    shared: Path | None = None  # folder for the phases on the dictionary's names, where several
+    # trainings have them in common; `checkpoints` where None
+    development: str = ""  # fingerprint of the development mentions, which checkpoints depend on
+    refit: bool = False  # whether this is the training after the report, on all mentions
+    on_event: Callable[[Any], None] = _ignore  # is told each `loop.Step`, and each epoch's `Record`
+    on_activity: Callable[[Activity], None] = _ignore  # is told what begins, and how far it is
+    on_trained: Callable[[Any], None] = _ignore  # is told the `Linker` before a refit
+    say: Callable[[str], None] = logger.info  # is told in a sentence what was decided
     progress: bool = False  # show a bar while the names of the dictionary are encoded
+
+    def folder(self, phase: PhaseName) -> Path | None:
+        """The folder for the checkpoints of a phase; None: none are kept."""
+        on_names = phase in (PhaseName.ALIGN, PhaseName.GROUND)
+        parent = self.shared if on_names and self.shared else self.checkpoints
+        return parent and parent / phase.value

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linker import matching
-from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.errors import LinkerError
 from linker.options import LinkerOptions
-from linker.ranker.lists import Query, mention_queries
+from linker.ranker.lists import Query, name_of_each
 from linker.text.biosyn import biosyn_parts
-from linker.text.mentions import contexts, expanded, grouped
+from linker.text.mentions import TextOptions, contexts, expanded, grouped
 from linker.types import Document, Gold, Mention
 
 logger = logging.getLogger(__name__)
@@ -31,31 +30,12 @@ class Annotated:
     mention: Mention
     name: str  # short forms expanded; empty for a mention that gives no name
     ids: tuple[str, ...]  # all its CURIEs
-    context: str  # see `contexts`
+    context: str  # the words around it, for the second stage
 
     @property
     def is_single(self) -> bool:
         """Whether it is a name of one concept."""
         return bool(self.name) and is_single(self.mention.gold or ())
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """A dictionary, annotated mentions, and how their names score by characters."""
-
-    dictionary: Dictionary
-    extended: Dictionary  # with the mentions as names, where they are names
-    indexed: SparseGenerator  # of the extended one: the names of the dictionary first
-    known: Sequence[Annotated]
-    normalize: Callable[[str], str]
-
-    def base(self) -> SparseGenerator:
-        """As `indexed`, of the dictionary alone: lists never hold the mentions that they train on."""
-        if self.extended is self.dictionary:
-            return self.indexed
-        return SparseGenerator.index(
-            self.dictionary.table(self.normalize), self.dictionary, self.indexed.encoder
-        )
 
 
 def is_single(gold: Gold) -> bool:
@@ -66,21 +46,21 @@ def is_single(gold: Gold) -> bool:
 def collect(items: Iterable[Mention | Document], options: LinkerOptions) -> Iterator[Annotated]:
     """Turn annotated mentions into names. Mentions that are not annotated are left out.
 
-    The name is empty for a mention that gives none: a composite or aggregate of several concepts, unless
-    `text.training_composites` is `join`, or one annotated as having no concept.
+    A mention gives no name (the empty one) if it is annotated as having no concept, or is a
+    composite or aggregate of several, unless `text.training_composites` is `join`.
     """
     words = options.rerank.words if options.rerank.epochs else None
     for document, mentions, definitions in grouped(items, options.text):
-        for mention, around in zip(mentions, contexts(document, mentions, words), strict=True):
+        for mention, context in zip(mentions, contexts(document, mentions, words), strict=True):
             if mention.gold is None:
                 continue
-            ids = tuple(i for group in mention.gold for i in group.ids)
+            ids = tuple(identifier for group in mention.gold for identifier in group.ids)
             name = ""
             if options.text.training_composites == "join" and ids:
                 name = " ".join(biosyn_parts(mention.text, definitions, ids))
             elif ids and is_single(mention.gold):
                 name = expanded(mention, definitions, options.text)
-            yield Annotated(mention, name, ids, around)
+            yield Annotated(mention, name, ids, context)
 
 
 def report(mentions: Sequence[Annotated], dictionary: Dictionary) -> None:
@@ -89,88 +69,130 @@ def report(mentions: Sequence[Annotated], dictionary: Dictionary) -> None:
     Raises:
         LinkerError: there are some, and the dictionary knows the ids of none.
     """
-    named = [one.ids for one in mentions if one.name]
+    named = [mention.ids for mention in mentions if mention.name]
     unknown = [ids for ids in named if not any(map(dictionary.rows, ids))]
     if named and len(unknown) == len(named):
-        theirs, ours = "|".join(unknown[0]), dictionary.ids[0]
         raise LinkerError(
-            f"the dictionary knows the id of none of the {len(named):,} training mentions ({theirs}; its own: {ours})"
+            f"the dictionary knows the id of none of the {len(named):,} training mentions "
+            f"({'|'.join(unknown[0])}; its own: {dictionary.ids[0]})"
         )
     if unknown:
-        missing = sorted({i for ids in unknown for i in ids})
-        some = ", ".join(missing[:_SHOWN]) + f", … ({len(missing)}; -v shows all)" * (
-            len(missing) > _SHOWN
+        missing = sorted({identifier for ids in unknown for identifier in ids})
+        more = f", … ({len(missing)}; -v shows all)" if len(missing) > _SHOWN else ""
+        logger.warning(
+            "%d of %d training mentions have no id that the dictionary knows, they add no name: %s",
+            len(unknown),
+            len(named),
+            ", ".join(missing[:_SHOWN]) + more,
         )
-        text = (
-            "%d of %d training mentions have no id that the dictionary knows, they add no name: %s"
-        )
-        logger.warning(text, len(unknown), len(named), some)
         logger.info("unknown ids: %s", ", ".join(missing))
     logger.info("%d annotated mentions, %d of a single concept", len(mentions), len(named))
 
 
-def queries(
-    mentions: Sequence[Annotated], dictionary: Dictionary, form: Callable[[str], str]
-) -> dict[Query, list[str]] | None:
-    """The queries that mentions of one concept give, each with the contexts of its mentions; None where there are none.
+def check_known(dictionary: Dictionary, items: Iterable[Mention | Document], name: str) -> None:
+    """Refuse annotated mentions of which the dictionary knows no id.
 
     Args:
-        form: the normal form of a name.
+        dictionary: knows ids.
+        items: the mentions.
+        name: what the message calls them: their file.
 
     Raises:
-        LinkerError: there are mentions, and none gives a query.
+        LinkerError: they have ids, and all are unknown.
     """
-    single = [one for one in mentions if one.is_single]
-    if not single:
-        if mentions:
-            logger.warning(
-                "none of the %d annotated mentions has one concept; the encoder is trained on the dictionary's names",
-                len(mentions),
-            )
-        return None
-    made = [
-        Query(form(one.name), matching.accepted(one.mention.gold or (), dictionary.resolve))
-        for one in single
+    mentions = [
+        mention
+        for _, part, _ in grouped(items, TextOptions(abbreviations=False))
+        for mention in part
     ]
-    counted = mention_queries(made, dictionary)
-    if not counted.queries:
-        problem = f"{len(counted.unknown):,} have an id that the dictionary does not know, {counted.empty:,} are empty once normalised"
+    ids = {i for mention in mentions for group in mention.gold or () for i in group.ids}
+    if ids and not any(map(dictionary.rows, ids)):
         raise LinkerError(
-            f"none of the {len(single):,} training mentions of one concept can be trained on: {problem}"
+            f"{name}: the dictionary has none of its {len(ids):,} annotated ids "
+            f"({min(ids)}; its own: {dictionary.ids[0]})"
         )
-    kept, left = len(counted.queries), len(counted.unknown)
-    logger.info(
-        "%d training queries; %d mentions came before, %d have an id that the dictionary does not know",
-        kept,
-        counted.duplicates,
-        left,
+
+
+def queries(
+    mentions: Sequence[Annotated], dictionary: Dictionary, normalize: Callable[[str], str]
+) -> dict[Query, list[str]] | None:
+    """Turn mentions of one concept into distinct queries, each with the contexts of its mentions.
+
+    Args:
+        mentions: annotated ones; those of several concepts, of unknown ones, and those that are
+            empty once normalised give no query.
+        dictionary: knows the ids.
+        normalize: gives the normal form of a name.
+
+    Returns:
+        The queries in the order of mentions; None where no mention has one concept.
+
+    Raises:
+        LinkerError: there are mentions of one concept, and none gives a query.
+    """
+    single = [mention for mention in mentions if mention.is_single]
+    if not single:
+        text = (
+            "none of the %d annotated mentions has one concept; "
+            "the encoder is trained on the dictionary's names"
+        )
+        if mentions:
+            logger.warning(text, len(mentions))
+        return None
+    contexts_of: dict[Query, list[str]] = {}
+    empty = unknown = 0
+    for mention in single:
+        right = matching.accepted(mention.mention.gold or (), dictionary.resolve)
+        query = Query(normalize(mention.name), right)
+        if not query.text or not right:
+            empty += 1
+        elif not any(map(dictionary.rows, right)):
+            unknown += 1
+        else:
+            contexts_of.setdefault(query, []).append(mention.context)
+    _report_queries(contexts_of, len(single), unknown, empty)
+    return contexts_of
+
+
+def _report_queries(
+    contexts_of: Mapping[Query, Sequence[str]], mentions: int, unknown: int, empty: int
+) -> None:
+    """Log what became of the mentions of one concept, and refuse where they gave no query."""
+    if not contexts_of:
+        raise LinkerError(
+            f"none of the {mentions:,} training mentions of one concept can be trained on: "
+            f"{unknown:,} have an id that the dictionary does not know, "
+            f"{empty:,} are empty once normalised"
+        )
+    text = (
+        "%d training queries; %d mentions came before, "
+        "%d have an id that the dictionary does not know"
     )
-    found: dict[Query, list[str]] = {query: [] for query in counted.queries}
-    for query, one in zip(made, single, strict=True):
-        if query in found:
-            found[query].append(one.context)
-    return found
+    repeated = sum(map(len, contexts_of.values())) - len(contexts_of)
+    logger.info(text, len(contexts_of), repeated, unknown)
 
 
 def frequency(
     mentions: Iterable[Annotated], dictionary: Dictionary, table: NameTable
 ) -> NDArray[np.float32]:
-    """For each name of a table log(1 + how often mentions of one concept are annotated with its concept), (names,).
+    """Compute log(1 + how often mentions are annotated with the concept of a name), (names,).
 
-    An annotation is parted among the concepts that its id means; of a name's several concepts the most frequent counts.
+    An annotation is split evenly among the concepts that its id means; of a name's several concepts
+    the most frequent counts.
+
+    Args:
+        mentions: those of one concept count.
+        dictionary: knows the ids.
+        table: the names.
     """
     times = np.zeros(len(dictionary))
-    for one in mentions:
-        if one.mention.gold and is_single(one.mention.gold):
-            rows = {
-                row
-                for i in matching.accepted(one.mention.gold, dictionary.resolve)
-                for row in dictionary.rows(i)
-            }
+    for mention in mentions:
+        gold = mention.mention.gold
+        if gold and is_single(gold):
+            ids = matching.accepted(gold, dictionary.resolve)
+            rows = {row for identifier in ids for row in dictionary.rows(identifier)}
             for row in rows:
                 times[row] += 1 / len(rows)
     most = np.zeros(len(table))
-    np.maximum.at(
-        most, np.repeat(np.arange(len(table)), np.diff(table.indptr)), times[table.concepts]
-    )
+    np.maximum.at(most, name_of_each(table), times[table.concepts])
     return np.log1p(most).astype(np.float32)

@@ -7,6 +7,7 @@ own, with little time and memory.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import dataclasses
 import json
 import os
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -26,8 +27,8 @@ import click
 from linker import registry
 from linker.cli import settings
 from linker.errors import LinkerError
-from linker.options import LinkerOptions, changed
-from linker.ranges import Range
+from linker.fields import limits
+from linker.options import LinkerOptions, changed, restored
 
 VALUES = ("0", "-1", "nan", "inf", "-inf", "1000000000", "100000000000000000000", "1e400", "many")
 LONG = ("epochs",)  # fields whose upper end is no mistake, and takes as long as it says
@@ -54,13 +55,11 @@ QUICK = (
     "training.epochs=1",
     "ground.epochs=1",
     "words.min_count=1",
-    "dan.hidden=64",
-    "fewshot.hidden=64",
     "ground.level=1",
 )
 NORM = (
     "training.hypernym_norm=true",
-    *(f"{encoder}.normalize=false" for encoder in ("transformer", "dan", "fewshot", "bne")),
+    "encoder.normalize=false",
 )
 COMPANIONS = {  # what makes an option count
     **dict.fromkeys(("ground.negatives", "ground.pool", "ground.margin"), ("ground.loss=triplet",)),
@@ -75,22 +74,25 @@ COMPANIONS = {  # what makes an option count
 
 
 @cache
-def numeric() -> dict[str, Range]:
-    """All options that are numbers, as "group.field", with their ranges; an error where one has none."""
+def numeric() -> dict[str, Mapping[str, float]]:
+    """All options that are numbers, as "group.field", with the ends of their ranges (ge or gt, le)."""
     found = {}
-    for group, kind in get_type_hints(LinkerOptions).items():
-        plain = get_type_hints(kind)
-        for name, hint in get_type_hints(kind, include_extras=True).items():
-            if plain[name] in (int, float):
-                found[f"{group}.{name}"] = hint.__metadata__[0]
+    records = [kind for group, kind in get_type_hints(LinkerOptions).items() if group != "encoder"]
+    for encoder in registry.ENCODERS:
+        with contextlib.suppress(LinkerError):  # what it needs is not installed
+            records.append(getattr(registry.load(encoder), "Options", None))
+    for kind in dict.fromkeys(filter(None, records)):
+        for field in dataclasses.fields(kind):
+            if get_type_hints(kind)[field.name] in (int, float):
+                found[f"{kind.group}.{field.name}"] = limits(kind, field.name)
     return found
 
 
 def values(option: str) -> list[str]:
     """What an option is set to: what nobody means, and the ends of its range."""
-    limits, field = numeric()[option], option.partition(".")[2]
-    ends = [str(limits.least)] * (not limits.above) + [str(limits.most)] * (field not in LONG)
-    return list(dict.fromkeys([*VALUES, *ends]))
+    ends, field = numeric()[option], option.partition(".")[2]
+    inside = [str(ends[end]) for end in ("ge", "le") if end in ends]
+    return list(dict.fromkeys([*VALUES, *inside[: 1 if field in LONG else 2]]))
 
 
 def cases() -> Iterator[tuple[str, str]]:
@@ -120,21 +122,26 @@ def check(option: str, value: str) -> str | None:
 def read(option: str, value: str) -> list[str]:
     """What --set, a TOML file and a saved model (JSON) say of a value; an empty text where they take it."""
     group, _, field = option.partition(".")
+    encoder = group if group in registry.ENCODERS else "transformer"
     companions = list(COMPANIONS.get(option, ()))
     changes = [change.split("=") for change in companions]
     text = json.dumps(value) if value == "many" else value
     spelled = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(
         value, text
     )  # as Python's JSON writes them
-    start = settings.read("default", None, [], companions)
+    start = settings.read("default", None, [], companions, encoder)
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as toml:
         toml.write(
             "".join(f'{name} = "{given}"\n' for name, given in changes) + f"{option} = {text}\n"
         )
         toml.flush()
         return [
-            said(lambda: settings.read("default", None, [], [*companions, f"{option}={value}"])),
-            said(lambda: settings.read("default", toml.name, [], [])),
+            said(
+                lambda: settings.read(
+                    "default", None, [], [*companions, f"{option}={value}"], encoder
+                )
+            ),
+            said(lambda: settings.read("default", toml.name, [], [], encoder)),
             said(lambda: changed(start, json.loads(f'{{"{group}": {{"{field}": {spelled}}}}}'))),
         ]
 
@@ -292,9 +299,10 @@ def _train(
     alignment = ("align.epochs=1",) if option.startswith("align.") else ("align.epochs=0",)
     changes = [
         *QUICK,
+        *["encoder.hidden=64"] * (encoder in ("dan", "dan-higher", "fewshot")),
         *alignment,
         *second,
-        f"transformer.model={bert}",
+        *[f"transformer.model={bert}"] * (encoder == "transformer"),
         *COMPANIONS.get(option, ()),
         f"{option}={value}",
     ]
@@ -315,7 +323,7 @@ def _train(
             else f"the refusal does not name the option: {error}"
         )
     if (
-        changed(LinkerOptions(), json.loads(json.dumps(dataclasses.asdict(model.options))))
+        restored(json.loads(json.dumps(dataclasses.asdict(model.options))), encoder)
         != model.options
     ):
         return "the options of the model do not come back"

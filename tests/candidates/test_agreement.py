@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.candidates.agreement import Ranking, agreed
+from linker.candidates import agreement
+from linker.candidates.agreement import Group, Ranking, agreed
+from linker.candidates.base import Generator, Ranked, Ranker, Unit
+from linker.dictionary import Dictionary, NameTable
+from linker.persistence import Strings
+from linker.types import Lookup
 
 RANKINGS: dict[str, Ranking] = {
     "ataxia": [(["A"], 1.0), (["B", "C"], 0.9)],
@@ -99,3 +108,57 @@ def test_as_the_slow_way(
             places.tolist()
             == sorted(range(len(wanted)), key=lambda place: (-wanted[place], place))[:k]
         )
+
+
+class Pages(Ranker):
+    """Ranks concepts by given scores, and keeps what it was asked."""
+
+    def __init__(self, scores: dict[str, dict[int, float]]) -> None:
+        self.scores, self.asked = scores, []  # type: ignore[var-annotated]
+        none = np.zeros(0, np.int32)
+        self._names = NameTable(Strings.of(scores), np.zeros(len(scores) + 1, int), none, none)
+
+    @property
+    def table(self) -> NameTable:
+        return self._names
+
+    @property
+    def generator(self) -> Generator:
+        raise NotImplementedError
+
+    def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
+        self.asked.append(([one.normalized for one in lookups], k))
+        ranked = []
+        for lookup in lookups:
+            best = sorted(self.scores[lookup.normalized].items(), key=lambda pair: -pair[1])[:k]
+            rows = np.array([row for row, _ in best], np.int32)
+            other = np.full(len(best), 99 % len(self.scores), np.int32)  # no name is its own answer
+            scores = np.array([score for _, score in best], np.float32)
+            ranked.append(Ranked(other, rows, rows, scores))
+        return ranked
+
+    def behind(self, generator: Generator, dictionary: Dictionary) -> Ranker:
+        raise NotImplementedError
+
+    def save(self, folder: Path) -> None:
+        raise NotImplementedError
+
+
+def test_each_group_agrees_with_itself_and_has_its_own_k() -> None:
+    scores = {"x": {}, "a": {1: 0.9, 2: 0.89}, "b": {2: 0.8, 3: 0.7}}
+    ranker, a, b = Pages(scores), Lookup.of("a"), Lookup.of("b")
+    groups = [Group([a, b], 1), Group([a], 2), Group([a], 1), Group([], 3), Group([b, a], 25)]
+    first, alone, one, nothing, deep = agreement.rank(ranker, groups, "concepts", 0.1)
+    assert [r.concepts.tolist() for r in first] == [[2], [2]]
+    assert first[0].scores.tolist() == [pytest.approx(0.89 + 0.1 * 0.8)]
+    assert [r.concepts.tolist() for r in (*alone, *one)] == [[1, 2], [1]]
+    assert nothing == []
+    assert [r.concepts.tolist() for r in deep] == [[2, 3], [2, 1]]
+    assert ranker.asked == [(["a", "b"], 20), (["a"], 2), (["a"], 1), ([], 3), (["b", "a"], 25)]
+
+
+def test_without_weight_a_document_is_ranked_like_its_names_alone() -> None:
+    ranker = Pages({"x": {}, "a": {1: 0.9, 2: 0.89}, "b": {2: 0.8}})
+    (ranked,) = agreement.rank(ranker, [Group([Lookup.of("a"), Lookup.of("b")], 2)], "concepts", 0)
+    assert [r.concepts.tolist() for r in ranked] == [[1, 2], [2]]
+    assert ranker.asked == [(["a", "b"], 2)]

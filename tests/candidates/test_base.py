@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -13,9 +14,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from linker.candidates import base
-from linker.candidates.base import Generator, Hits
+from linker.candidates.base import Generator, Ranked
+from linker.candidates.index import Hits
 from linker.dictionary import NameTable
 from linker.persistence import Strings
+from linker.types import Lookup
 
 
 def table(names: Sequence[Sequence[int]]) -> NameTable:
@@ -76,6 +79,19 @@ class Fixed(Generator):
         raise NotImplementedError
 
 
+def lookups(queries: Sequence[str]) -> list[Lookup]:
+    return [Lookup.of(query) for query in queries]
+
+
+def names_of(made: Generator, queries: Sequence[str], k: int) -> list[tuple[Any, Any]]:
+    """The rows and scores of the best names."""
+    return [(r.names, r.scores) for r in made.rank(lookups(queries), k, "names")]
+
+
+def concepts_of(made: Generator, queries: Sequence[str], k: int) -> list[Ranked]:
+    return made.rank(lookups(queries), k, "concepts")
+
+
 def brute_names(generator: Fixed, query: int, k: int) -> list[tuple[int, float]]:
     names, scores = generator.table, generator.scores[query]
     first = [
@@ -108,11 +124,11 @@ def check(generator: Fixed, k: int) -> None:
     owner[generator.table.entries] = np.repeat(
         np.arange(len(generator.table)), np.diff(generator.table.indptr)
     )
-    for i, (rows, scores) in enumerate(generator.names(queries, k)):
+    for i, (rows, scores) in enumerate(names_of(generator, queries, k)):
         assert list(zip(rows.tolist(), scores.tolist(), strict=True)) == brute_names(
             generator, i, k
         )
-    for i, ranked in enumerate(generator.concepts(queries, k)):
+    for i, ranked in enumerate(concepts_of(generator, queries, k)):
         found = zip(
             ranked.concepts.tolist(), ranked.entries.tolist(), ranked.scores.tolist(), strict=True
         )
@@ -153,21 +169,21 @@ def test_all_names_tie() -> None:
     generator = Fixed(
         table([[i] for i in range(60)]), list(range(60))[::-1], [[5] * 60], list(range(60))
     )
-    assert generator.names(["0"], 3)[0][0].tolist() == [59, 58, 57]
-    assert generator.concepts(["0"], 3)[0].concepts.tolist() == [59, 58, 57]
+    assert names_of(generator, ["0"], 3)[0][0].tolist() == [59, 58, 57]
+    assert concepts_of(generator, ["0"], 3)[0].concepts.tolist() == [59, 58, 57]
 
 
 def test_a_concept_with_many_names_hides_no_other() -> None:
     names = [[0]] * 50 + [[1]]
     generator = Fixed(table(names), [0, 1], [[9] * 50 + [1]], list(range(51)))
-    ranked = generator.concepts(["0"], 2)[0]
+    ranked = concepts_of(generator, ["0"], 2)[0]
     assert (ranked.concepts.tolist(), ranked.scores.tolist()) == ([0, 1], [9.0, 1.0])
 
 
 def test_an_ambiguous_name_gives_all_its_concepts_in_the_order_of_ids() -> None:
     generator = Fixed(table([[0, 1, 2], [1]]), [2, 0, 1], [[3, 2]], [0, 1])
-    assert generator.concepts(["0"], 2)[0].concepts.tolist() == [1, 2]
-    assert generator.names(["0"], 5)[0][0].tolist() == [0, 1]
+    assert concepts_of(generator, ["0"], 2)[0].concepts.tolist() == [1, 2]
+    assert names_of(generator, ["0"], 5)[0][0].tolist() == [0, 1]
 
 
 def test_equal_scores_are_ordered_by_kind_of_name_then_by_id() -> None:
@@ -175,14 +191,14 @@ def test_equal_scores_are_ordered_by_kind_of_name_then_by_id() -> None:
     generator = Fixed(
         table([[0], [1], [2], [3]]), [0, 1, 2, 3], [[5, 5, 5, 5], [4, 5, 5, 6]], [0, 1, 2, 3], kinds
     )
-    assert generator.concepts(["0"], 4)[0].concepts.tolist() == [2, 0, 1, 3]
-    assert generator.concepts(["1"], 4)[0].concepts.tolist() == [
+    assert concepts_of(generator, ["0"], 4)[0].concepts.tolist() == [2, 0, 1, 3]
+    assert concepts_of(generator, ["1"], 4)[0].concepts.tolist() == [
         3,
         2,
         1,
         0,
     ]  # the score comes first
-    assert generator.names(["0"], 4)[0][0].tolist() == [
+    assert names_of(generator, ["0"], 4)[0][0].tolist() == [
         0,
         1,
         2,
@@ -192,7 +208,7 @@ def test_equal_scores_are_ordered_by_kind_of_name_then_by_id() -> None:
 
 def test_of_names_with_equal_scores_the_kind_chooses_the_one_that_is_shown() -> None:
     generator = Fixed(table([[0], [0], [0]]), [0], [[5, 5, 5]], [0, 1, 2], [2, 1, 1])
-    ranked = generator.concepts(["0"], 1)[0]
+    ranked = concepts_of(generator, ["0"], 1)[0]
     assert ranked.entries.tolist() == [1]  # of the two of the least kind the first as written
 
 
@@ -201,7 +217,7 @@ def test_a_better_kind_beyond_the_cut_is_found() -> None:
     generator = Fixed(
         table([[i] for i in range(60)]), list(range(60)), [[5] * 60], list(range(60)), kinds
     )
-    assert generator.concepts(["0"], 2)[0].concepts.tolist() == [59, 0]
+    assert concepts_of(generator, ["0"], 2)[0].concepts.tolist() == [59, 0]
 
 
 def test_small_batches_give_what_large_ones_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,12 +227,12 @@ def test_small_batches_give_what_large_ones_do(monkeypatch: pytest.MonkeyPatch) 
         table(names), list(range(10)), scores, list(range(40)), [i % 4 for i in range(80)]
     )
     queries = [str(i) for i in range(11)]
-    whole = [ranked.concepts.tolist() for ranked in generator.concepts(queries, 2)]
+    whole = [ranked.concepts.tolist() for ranked in concepts_of(generator, queries, 2)]
     assert generator.asked[0] == (queries, 20)
     for cells in (1, 50, 100):
         monkeypatch.setattr(base, "_CELLS", cells)
         generator.asked.clear()
-        assert [ranked.concepts.tolist() for ranked in generator.concepts(queries, 2)] == whole
+        assert [ranked.concepts.tolist() for ranked in concepts_of(generator, queries, 2)] == whole
         assert all(len(batch) * k <= cells or len(batch) == 1 for batch, k in generator.asked)
         assert [query for batch, k in generator.asked if k == 20 for query in batch] == queries
         check(generator, 3)
@@ -227,18 +243,18 @@ def test_only_lists_that_are_open_are_fetched_again() -> None:
     generator = Fixed(
         table([[i] for i in range(30)]), list(range(30)), [clear, tied, [0] * 30], list(range(30))
     )
-    generator.names(["0", "1", "2"], 3)
+    names_of(generator, ["0", "1", "2"], 3)
     assert generator.asked == [(["0", "1", "2"], 4), (["1"], 16), (["1"], 30)]
     generator.asked.clear()
-    generator.concepts(["0", "1", "2"], 2)
+    concepts_of(generator, ["0", "1", "2"], 2)
     assert generator.asked == [(["0", "1", "2"], 20), (["1"], 30)]
 
 
 def test_names_without_concepts_are_passed_over() -> None:
     generator = Fixed(table([[], [0], [], [1], []]), [1, 0], [[0, 2, 0, 2, 0]], [0, 1, 2, 3, 4])
     assert generator._name_rank[[1, 3]].tolist() == [1, 0]
-    assert generator.names(["0"], 2)[0][0].tolist() == [3, 1]
-    assert generator.concepts(["0"], 2)[0].concepts.tolist() == [1, 0]
+    assert names_of(generator, ["0"], 2)[0][0].tolist() == [3, 1]
+    assert concepts_of(generator, ["0"], 2)[0].concepts.tolist() == [1, 0]
 
 
 def test_parts_that_a_generator_does_not_have_stay_absent() -> None:
@@ -249,14 +265,14 @@ def test_parts_that_a_generator_does_not_have_stay_absent() -> None:
         )
     )
     with mock.patch.object(generator, "score", bare):
-        ranked = generator.concepts(["0"], 2)[0]
+        ranked = concepts_of(generator, ["0"], 2)[0]
     assert (ranked.concepts.tolist(), ranked.sparse, ranked.dense) == ([1, 0], None, None)
 
 
 @pytest.mark.parametrize("k", [1, 10])
 def test_no_query_and_no_hit(k: int) -> None:
     generator = Fixed(table([[0], [1]]), [0, 1], [[0, 0]], [0, 1])
-    assert generator.names([], k) == []
-    assert generator.concepts([], k) == []
-    assert generator.names(["0"], k)[0][0].tolist() == []
-    assert generator.concepts(["0"], k)[0].concepts.tolist() == []
+    assert names_of(generator, [], k) == []
+    assert concepts_of(generator, [], k) == []
+    assert names_of(generator, ["0"], k)[0][0].tolist() == []
+    assert concepts_of(generator, ["0"], k)[0].concepts.tolist() == []

@@ -16,14 +16,17 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from linker import Dictionary, LinkerError, persistence
-from linker.candidates import base, dense, hybrid
+from linker.candidates import base, hybrid, index
+from linker.candidates.base import Generator, Ranked
 from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.index import ExactIndex, Hits, VectorIndex
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
 from linker.persistence import Strings
 from linker.text.normalize import normalize
+from linker.types import Lookup
 
 WORD = st.text("ab ", min_size=1, max_size=5).map(lambda text: " ".join(text.split())).filter(bool)
 QUERY = WORD | st.sampled_from(["", "z", "zb"])
@@ -113,6 +116,19 @@ def with_vectors(
     return HybridGenerator(made.sparse, made.encoder, vectors, weight)
 
 
+def lookups(queries: Sequence[str]) -> list[Lookup]:
+    return [Lookup.of(query) for query in queries]
+
+
+def names_of(made: Generator, queries: Sequence[str], k: int) -> list[tuple[Any, Any]]:
+    """The rows and scores of the best names."""
+    return [(r.names, r.scores) for r in made.rank(lookups(queries), k, "names")]
+
+
+def concepts_of(made: Generator, queries: Sequence[str], k: int) -> list[Ranked]:
+    return made.rank(lookups(queries), k, "concepts")
+
+
 def full(made: HybridGenerator, query: str) -> dict[int, tuple[float, float, float]]:
     """Of each name that has a concept z and its sparse and dense parts, one after the other; of the empty query none."""
     (letters,), (ending,) = Letters().encode([query]).toarray(), Endings().encode([query])
@@ -132,7 +148,7 @@ def check(made: HybridGenerator, queries: list[str], k: int) -> None:
         for c in made.table.concepts[made.table.indptr[r] : made.table.indptr[r + 1]]
     ]
     for query, (rows, scores), ranked in zip(
-        queries, made.names(queries, k), made.concepts(queries, k), strict=True
+        queries, names_of(made, queries, k), concepts_of(made, queries, k), strict=True
     ):
         parts = full(made, query)
         order = sorted(
@@ -175,7 +191,7 @@ def test_rankings_are_those_of_brute_force_whatever_the_blocks(data: st.DataObje
     weight = data.draw(st.sampled_from([0, 0.5, 3, -3, -0.25]))
     cells = data.draw(st.sampled_from([1, 10, 10**6]))
     with (
-        mock.patch.multiple(dense, _CELLS=cells, _PAIRS=data.draw(st.sampled_from([1, 3, 1000]))),
+        mock.patch.multiple(index, _CELLS=cells, _PAIRS=data.draw(st.sampled_from([1, 3, 1000]))),
         mock.patch.multiple(base, _OVERFETCH=data.draw(st.integers(1, 3)), _CELLS=cells),
         mock.patch.multiple(hybrid, _WEIGHTS=data.draw(st.sampled_from([1, 4, 10**6]))),
     ):
@@ -195,7 +211,7 @@ def test_rankings_are_those_of_brute_force_whatever_the_blocks(data: st.DataObje
 def test_the_best_names_with_vectors_of_any_numbers(
     sample: Path, weight: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dense, "_CELLS", 20 * 50)
+    monkeypatch.setattr(index, "_CELLS", 20 * 50)
     made = HybridGenerator.index(
         indexed(Dictionary.read(sample), TfidfEncoder()), Endings(), weight
     )
@@ -219,10 +235,39 @@ def test_the_best_names_with_vectors_of_any_numbers(
         assert len(set(hits.rows[found])) == 9
 
 
+class Forgetful(VectorIndex):
+    """An index that is not exact: it finds the names of even rows only."""
+
+    exact = False
+
+    def search(
+        self, queries: NDArray[np.float32], k: int, among: NDArray[np.int64] | None = None
+    ) -> Hits:
+        rows = np.arange(len(self)) if among is None else among
+        return ExactIndex(self.vectors).search(queries, k, rows[rows % 2 == 0])
+
+
+def test_an_index_that_is_not_exact_is_helped_by_the_characters() -> None:
+    names = ["a", "b", "ab", "", "aab", "bbbb"]
+    made = generator(names, [[0], [1], [2], [], [0, 2], [1]], 0.25)
+    near = HybridGenerator(made.sparse, made.encoder, Forgetful(made.vectors), 0.25)
+    for query in ("ab", "bbbb", "zz", ""):
+        ((rows, scores),) = names_of(near, [query], 3)
+        parts, even = full(made, query), (0, 2, 4)
+        letters = names_of(made.sparse, [query], 4)[0][0].tolist()
+        expected = sorted((parts[row][0] for row in {*even, *letters} if parts), reverse=True)[:3]
+        assert scores.tolist() == expected
+        assert [parts[row][0] for row in rows.tolist()] == expected
+    some = near.among(np.array([False, True, True]))
+    assert {some.table.texts[row] for row in names_of(some, ["bbbb"], 9)[0][0].tolist()} <= {
+        *names[1:]
+    }
+
+
 def test_more_names_are_asked_for_than_there_are() -> None:
     made = generator(["a", "", "b", "ab"], [[0], [], [1], [0, 2]], -1)
-    assert [len(ranked.concepts) for ranked in made.concepts(["b", "", "zz"], 100)] == [3, 0, 3]
-    assert [len(rows) for rows, _ in made.names(["b", "", "zz"], 100)] == [3, 0, 3]
+    assert [len(ranked.concepts) for ranked in concepts_of(made, ["b", "", "zz"], 100)] == [3, 0, 3]
+    assert [len(rows) for rows, _ in names_of(made, ["b", "", "zz"], 100)] == [3, 0, 3]
     assert made.score([], 5).indptr.tolist() == [0]
 
 
@@ -231,16 +276,18 @@ def test_the_empty_name_is_no_candidate_even_where_it_is_nearest() -> None:
     assert full(made, "zz").keys() == {0, 2}
     query = Endings().encode(["zz"])[0]
     made = with_vectors(made, np.array([[0, 0, 0], 100 * query, [0, 0, 0]], np.float32), 1)
-    assert made.names(["zz"], 1)[0][0].tolist() != [1]
-    assert sorted(made.names(["zz"], 3)[0][0].tolist()) == [0, 2]
+    assert names_of(made, ["zz"], 1)[0][0].tolist() != [1]
+    assert sorted(names_of(made, ["zz"], 3)[0][0].tolist()) == [0, 2]
 
 
 def test_the_bias_of_a_name_moves_it() -> None:
     names, concepts = ["a", "b"], [[0], [1]]
-    assert generator(names, concepts, 0.5).names(["b"], 2)[0][0].tolist() == [1, 0]
-    moved = generator(names, concepts, 0.5, bias=np.array([100, 0], np.float32)).names(["b"], 2)[0]
+    assert names_of(generator(names, concepts, 0.5), ["b"], 2)[0][0].tolist() == [1, 0]
+    moved = names_of(
+        generator(names, concepts, 0.5, bias=np.array([100, 0], np.float32)), ["b"], 2
+    )[0]
     assert moved[0].tolist() == [0, 1]
-    assert moved[1][0] - generator(names, concepts, 0.5).names(["b"], 2)[0][1][1] == 100
+    assert moved[1][0] - names_of(generator(names, concepts, 0.5), ["b"], 2)[0][1][1] == 100
 
 
 def test_only_lists_that_are_open_are_encoded_again() -> None:
@@ -248,7 +295,7 @@ def test_only_lists_that_are_open_are_encoded_again() -> None:
     made = with_vectors(made, np.zeros((4, 3), np.float32), 1.0)  # a: 1, 0, 4, 0 and b: 0, 1, 0, 4
     made.encoder.asked.clear()
     with mock.patch.object(base, "_OVERFETCH", 2):
-        ranked = made.concepts(["a", "b", "ab"], 1)
+        ranked = concepts_of(made, ["a", "b", "ab"], 1)
     assert [r.concepts.tolist() for r in ranked] == [[2], [2], [2]]
     assert made.encoder.asked == [["a", "b", "ab"], ["ab"]]  # ab: 1, 1, 4, 4, cut between equals
 
@@ -260,7 +307,7 @@ def test_an_encoder_that_makes_no_numbers(bad: float) -> None:
         made.encoder, "encode", lambda names: np.full((len(names), 3), bad, np.float32)
     ):
         with pytest.raises(LinkerError, match="vectors that are not finite"):
-            made.names(["a"], 1)
+            names_of(made, ["a"], 1)
         with pytest.raises(LinkerError, match="vectors that are not finite"):
             HybridGenerator.index(made.sparse, made.encoder, 1.0)
 
@@ -299,7 +346,7 @@ def test_saving_and_loading(four: Dictionary, made: HybridGenerator, saved: Path
     loaded = HybridGenerator.load(saved, four, TfidfEncoder, Endings)
     assert (loaded.sparse_weight, loaded.bias.tolist()) == (-0.5, [0, 1, 2, 3])
     queries = ["flu", "fever β", "", "zz"]
-    for a, b in zip(made.concepts(queries, 3), loaded.concepts(queries, 3), strict=True):
+    for a, b in zip(concepts_of(made, queries, 3), concepts_of(loaded, queries, 3), strict=True):
         assert (a.concepts.tolist(), a.entries.tolist(), a.scores.tolist()) == (
             b.concepts.tolist(),
             b.entries.tolist(),
@@ -316,12 +363,16 @@ def test_vectors_take_half_the_space_where_nothing_is_lost(
         made.save(folder)
     assert np.load(tmp_path / "m" / "dense_names" / "vectors.npy").dtype == dtype
     loaded = HybridGenerator.load(tmp_path / "m", four, TfidfEncoder, Endings)
-    assert loaded.vectors.dtype == np.float32
+    assert loaded.vectors.dtype == dtype
     assert loaded.vectors.tolist() == made.vectors.tolist()
     array: Any = loaded.vectors
     while isinstance(array.base, np.ndarray):
         array = array.base
-    assert isinstance(array, np.memmap) == (dtype == np.float32)
+    assert isinstance(array, np.memmap)
+    for a, b in zip(
+        names_of(made, ["flu", "zz"], 4), names_of(loaded, ["flu", "zz"], 4), strict=True
+    ):
+        assert (a[0].tolist(), a[1].tolist()) == (b[0].tolist(), b[1].tolist())
 
 
 def test_what_was_loaded_can_be_saved_over_its_own_folder(four: Dictionary, saved: Path) -> None:
@@ -348,9 +399,6 @@ def put(values: NDArray[Any], value: float) -> NDArray[Any]:
         lambda v: v.astype(np.float64),
         lambda v: v.astype(">f4"),
         lambda v: v.astype(np.int32),
-        lambda v: put(v, np.nan),
-        lambda v: put(v, np.inf),
-        lambda v: put(v, -np.inf),
     ],
 )
 def test_loading_refuses_vectors_that_do_not_fit(
@@ -362,6 +410,17 @@ def test_loading_refuses_vectors_that_do_not_fit(
         LinkerError, match=r"the dense vectors do not fit the names \(they are .*\); train again"
     ):
         HybridGenerator.load(saved, four, TfidfEncoder, Endings)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_the_first_score_refuses_vectors_that_are_not_finite(
+    four: Dictionary, saved: Path, bad: float
+) -> None:
+    path = saved / "dense_names" / "vectors.npy"
+    np.save(path, put(np.load(path), bad))
+    loaded = HybridGenerator.load(saved, four, TfidfEncoder, Endings)
+    with pytest.raises(LinkerError, match="the vectors of the names are not finite; the model is"):
+        names_of(loaded, ["flu"], 1)
 
 
 @pytest.mark.parametrize(
@@ -440,7 +499,7 @@ def test_some_concepts_rank_as_all_do_without_the_others(data: st.DataObject) ->
     k = data.draw(st.integers(1, 6))
     some = made.among(np.isin(np.arange(len(made._id_rank)), sorted(wanted)))
     for every, ranked in zip(
-        made.concepts(queries, number), some.concepts(queries, k), strict=True
+        concepts_of(made, queries, number), concepts_of(some, queries, k), strict=True
     ):
         kept = [
             row
@@ -461,7 +520,7 @@ def test_some_concepts_rank_as_all_do_without_the_others(data: st.DataObject) ->
             == kept[:k]
         )
     for every_name, (rows, scores) in zip(
-        made.names(queries, len(names)), some.names(queries, k), strict=True
+        names_of(made, queries, len(names)), names_of(some, queries, k), strict=True
     ):
         own = [
             (row, score)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,11 +17,13 @@ from scipy.sparse import csr_matrix
 
 from linker import Dictionary, LinkerError, files, persistence
 from linker.candidates import base, sparse
+from linker.candidates.base import Generator, Ranked
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
 from linker.persistence import Strings
 from linker.text.normalize import normalize
+from linker.types import Lookup
 
 WORD = (
     st.text("ab ", min_size=1, max_size=5).map(lambda text: " ".join(text.split())).filter(bool)
@@ -76,6 +78,19 @@ def full(made: SparseGenerator, queries: list[str]) -> np.ndarray:
     )
 
 
+def lookups(queries: Sequence[str]) -> list[Lookup]:
+    return [Lookup.of(query) for query in queries]
+
+
+def names_of(made: Generator, queries: Sequence[str], k: int) -> list[tuple[Any, Any]]:
+    """The rows and scores of the best names."""
+    return [(r.names, r.scores) for r in made.rank(lookups(queries), k, "names")]
+
+
+def concepts_of(made: Generator, queries: Sequence[str], k: int) -> list[Ranked]:
+    return made.rank(lookups(queries), k, "concepts")
+
+
 @given(st.data())
 @settings(deadline=None, max_examples=30)
 def test_rankings_are_those_of_brute_force(data: st.DataObject) -> None:
@@ -108,7 +123,7 @@ def test_rankings_are_those_of_brute_force(data: st.DataObject) -> None:
     assert own == pytest.approx(scores, abs=1e-6)
     rank = made._id_rank
     for i, ((rows, found), ranked) in enumerate(
-        zip(made.names(queries, k), made.concepts(queries, k), strict=True)
+        zip(names_of(made, queries, k), concepts_of(made, queries, k), strict=True)
     ):
         expected = sorted(
             np.flatnonzero(own[i]).tolist(), key=lambda r: (-own[i, r], min(rank[concepts[r]]), r)
@@ -144,7 +159,7 @@ def test_given_names_score_as_in_the_full_table(data: st.DataObject) -> None:
 
 
 def test_the_score_is_its_sparse_part() -> None:
-    ranked = generator(["fever", "flu"], [[0], [1]], [0, 1]).concepts(["flu"], 2)[0]
+    ranked = concepts_of(generator(["fever", "flu"], [[0], [1]], [0, 1]), ["flu"], 2)[0]
     assert ranked.sparse is not None
     assert ranked.sparse.tolist() == ranked.scores.tolist()
     assert ranked.dense is None
@@ -153,15 +168,15 @@ def test_the_score_is_its_sparse_part() -> None:
 def test_a_query_without_known_characters_finds_nothing() -> None:
     made = generator(["fever", "flu"], [[0], [1]], [0, 1])
     for query in ("", "ΩΩ", "日本"):
-        assert made.concepts([query, "flu"], 5)[0].concepts.tolist() == []
-        assert made.names([query, "flu"], 5)[0][0].tolist() == []
-    assert made.concepts(["", "flu"], 5)[1].concepts.tolist()[0] == 1
+        assert concepts_of(made, [query, "flu"], 5)[0].concepts.tolist() == []
+        assert names_of(made, [query, "flu"], 5)[0][0].tolist() == []
+    assert concepts_of(made, ["", "flu"], 5)[1].concepts.tolist()[0] == 1
 
 
 def test_the_name_itself_scores_one() -> None:
     made = generator(["fever", "swine flu", "flu"], [[0], [1], [2]], [0, 1, 2])
     for row, name in enumerate(made.table.texts):
-        ranked = made.concepts([name], 1)[0]
+        ranked = concepts_of(made, [name], 1)[0]
         assert ranked.concepts.tolist() == [row]
         assert ranked.scores[0] == pytest.approx(1, abs=1e-6)
 
@@ -171,19 +186,19 @@ def test_a_preferred_name_beats_a_synonym_and_a_training_name_beats_both(tmp_pat
         dictionary = read(
             tmp_path, f"{other}\theat\tFEVER", f"{owner}\tFever\tpyrexia", "A:3\tglow", "A:0\tchill"
         )
-        ranked = indexed(dictionary).concepts(["fever"], 2)[0]
+        ranked = concepts_of(indexed(dictionary), ["fever"], 2)[0]
         assert [dictionary.ids[c] for c in ranked.concepts] == [owner, other]
         assert ranked.scores[0] == ranked.scores[1]
         assert [dictionary.names[e] for e in ranked.entries] == ["Fever", "FEVER"]
         trained = dictionary.add([("fever", ["A:3"])])
-        ranked = indexed(trained).concepts(["fever"], 3)[0]
+        ranked = concepts_of(indexed(trained), ["fever"], 3)[0]
         assert [trained.ids[c] for c in ranked.concepts] == ["A:3", owner, other]
         assert [trained.names[e] for e in ranked.entries] == ["fever", "Fever", "FEVER"]
 
 
 def test_names_of_the_same_kind_are_ordered_by_id(tmp_path: Path) -> None:
     dictionary = read(tmp_path, "A:9\theat\tfever", "A:10\tglow\tfever", "A:2\tchill\tfever")
-    ranked = indexed(dictionary).concepts(["fever"], 3)[0]
+    ranked = concepts_of(indexed(dictionary), ["fever"], 3)[0]
     assert [dictionary.ids[c] for c in ranked.concepts] == sorted(dictionary.ids)
 
 
@@ -192,15 +207,15 @@ def test_small_batches_give_what_large_ones_do(
 ) -> None:
     made = indexed(Dictionary.read(sample))
     queries = list(made.table.texts)[:50]
-    concepts, names = made.concepts(queries, 3), made.names(queries, 3)
+    concepts, names = concepts_of(made, queries, 3), names_of(made, queries, 3)
     monkeypatch.setattr(base, "_CELLS", 100)
-    for a, b in zip(concepts, made.concepts(queries, 3), strict=True):
+    for a, b in zip(concepts, concepts_of(made, queries, 3), strict=True):
         assert (a.concepts.tolist(), a.entries.tolist(), a.scores.tolist()) == (
             b.concepts.tolist(),
             b.entries.tolist(),
             b.scores.tolist(),
         )
-    for (rows, scores), (again, same) in zip(names, made.names(queries, 3), strict=True):
+    for (rows, scores), (again, same) in zip(names, names_of(made, queries, 3), strict=True):
         assert (rows.tolist(), scores.tolist()) == (again.tolist(), same.tolist())
 
 
@@ -216,7 +231,10 @@ def test_the_number_of_threads_changes_nothing(sample: Path) -> None:
     )
     queries = list(table.texts)[:200]
     for a, b, c in zip(
-        one.concepts(queries, 5), two.concepts(queries, 5), four.concepts(queries, 5), strict=True
+        concepts_of(one, queries, 5),
+        concepts_of(two, queries, 5),
+        concepts_of(four, queries, 5),
+        strict=True,
     ):
         assert a.concepts.tolist() == b.concepts.tolist() == c.concepts.tolist()
         assert a.scores.tolist() == b.scores.tolist() == c.scores.tolist()
@@ -228,7 +246,7 @@ def test_every_name_of_the_sample_finds_its_concepts(sample: Path) -> None:
     encoder = TfidfEncoder(TfidfOptions("char", 1, 3))
     encoder.fit(list(table.texts))
     made = SparseGenerator.index(table, dictionary, encoder)
-    for row, ranked in enumerate(made.concepts(list(table.texts), 10)):
+    for row, ranked in enumerate(concepts_of(made, list(table.texts), 10)):
         own = set(table.concepts[table.indptr[row] : table.indptr[row + 1]].tolist())
         first = {
             c
@@ -258,7 +276,7 @@ def test_saving_and_loading(four: Dictionary, saved: Path) -> None:
         array = array.base
     assert isinstance(array, np.memmap)
     queries = ["flu", "fever β", ""]
-    for a, b in zip(made.concepts(queries, 3), loaded.concepts(queries, 3), strict=True):
+    for a, b in zip(concepts_of(made, queries, 3), concepts_of(loaded, queries, 3), strict=True):
         assert (a.concepts.tolist(), a.entries.tolist(), a.scores.tolist()) == (
             b.concepts.tolist(),
             b.entries.tolist(),
@@ -342,7 +360,7 @@ def test_some_concepts_rank_as_all_do_without_the_others(data: st.DataObject) ->
     k = data.draw(st.integers(1, 6))
     some = made.among(np.isin(np.arange(number), sorted(wanted)))
     for every, ranked in zip(
-        made.concepts(queries, number), some.concepts(queries, k), strict=True
+        concepts_of(made, queries, number), concepts_of(some, queries, k), strict=True
     ):
         kept = [
             row
@@ -363,7 +381,7 @@ def test_some_concepts_rank_as_all_do_without_the_others(data: st.DataObject) ->
             == kept[:k]
         )
     for every_name, (rows, scores) in zip(
-        made.names(queries, len(names)), some.names(queries, k), strict=True
+        names_of(made, queries, len(names)), names_of(some, queries, k), strict=True
     ):
         own = [
             (row, score)

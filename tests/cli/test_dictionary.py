@@ -150,7 +150,10 @@ def test_standard_input_is_no_dictionary(run: Run) -> None:
 def test_filters_of_a_saved_dictionary_are_refused(run: Run, trained: Path) -> None:
     result = run("dictionary", "stats", trained, "--types", "T047", "--dict-format", "medic")
     assert result.code == 1
-    message = f"{trained}: is a saved dictionary; --types, --dict-format can be chosen only where its files are read, leave it out"
+    message = (
+        f"{trained}: is a saved dictionary; "
+        "--types, --dict-format can be chosen only where its files are read, leave it out"
+    )
     assert set(re.findall(r"--[a-z-]+", result.err)) == {"--types", "--dict-format"}
     assert result.err.split(";")[0] == f"linker: {message}".split(";")[0]
 

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linker import Linker, choosing, registry
+from linker import Linker, registry
 
 for package in ("torch", "accelerate", "matplotlib", "gensim"):
     pytest.importorskip(package)
+
+from linker.training import trial  # noqa: E402
 
 Run = Callable[..., Any]
 QUICK = """
@@ -51,13 +53,13 @@ def rig(monkeypatch: pytest.MonkeyPatch, winner: str) -> None:
         given[id(made := weighted(linker, factor))] = factor
         return made
 
-    def right(held: choosing.HeldOut, linker: Linker) -> np.ndarray:
+    def right(held: trial.HeldOut, linker: Linker) -> np.ndarray:
         return np.full(
             len(held.names), linker.encoder == winner and given.get(id(linker), 4.0) == 4.0
         )
 
     monkeypatch.setattr(Linker, "weighted", remember)
-    monkeypatch.setattr(choosing.HeldOut, "right", right)
+    monkeypatch.setattr(trial.HeldOut, "right", right)
 
 
 def test_dan_is_taken_where_it_wins_and_links_to_all_names(
@@ -93,7 +95,7 @@ def test_characters_are_taken_where_dan_does_not_win(
 def test_too_few_synonyms_mean_characters(
     run: Run, common: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choosing, "LEAST", 224)
+    monkeypatch.setattr(trial, "FEWEST", 224)
     result = run(*common)
     assert (
         "encoder: tfidf (fewer than 224 names can be held out to compare it with dan; --encoder dan trains dan anyway)\n"
@@ -141,7 +143,7 @@ def test_an_interrupted_comparison_goes_on_to_the_same_model(
     assert run(*common).code == 0
     whole = contents()
     with monkeypatch.context() as patch:
-        patch.setattr(choosing, "compare", lambda *_: 1 / 0)
+        patch.setattr(trial, "compare", lambda *_: 1 / 0)
         with pytest.raises(AssertionError):  # what the fixture says of a failure that is not ours
             run(*common)
     assert (tmp_path / "model.training").is_dir()

@@ -21,7 +21,7 @@ from linker import Linker, LinkerOptions
 from linker.cli import settings
 from linker.cli.commands import cli
 from linker.errors import LinkerError
-from linker.options import PRESETS
+from linker.options import PRESETS, preset
 from linker.version import install_hint
 
 torch = pytest.importorskip("torch")
@@ -179,8 +179,8 @@ def test_every_flag_reaches_the_options(
         },
     }
     assert (
-        found["options"]["transformer"]["model"],
-        found["options"]["transformer"]["normalize"],
+        found["options"]["encoder"]["model"],
+        found["options"]["encoder"]["normalize"],
     ) == (tiny_bert.name, False)
     assert (
         str(tiny_bert.parent) not in (tmp_path / "model" / "config.json").read_text()
@@ -191,22 +191,35 @@ def test_every_flag_reaches_the_options(
 
 
 def options(
-    preset: str = "default",
+    name: str = "default",
     changes: Iterable[str] = (),
     model_name: str | None = None,
     **flags: Any,
 ) -> LinkerOptions:
     return settings.read(
-        preset,
+        name,
         None,
-        settings.flagged(dict.fromkeys(settings.FLAGS) | flags, model_name),
+        settings.flagged(dict.fromkeys(settings.FLAGS) | flags, model_name, "transformer"),
         tuple(changes),
+        "transformer",
     )
 
 
 def test_flags_that_are_not_given_change_nothing() -> None:
-    for name, preset in PRESETS.items():
-        assert options(name) == preset
+    for name in PRESETS:
+        assert options(name) == preset(name, "transformer")
+
+
+def test_a_former_name_of_an_option_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "o.toml").write_text('[ground]\nstop_by = "loss"\n')
+    read = settings.read("default", str(tmp_path / "o.toml"), [], [], "transformer")
+    assert read.ground.monitor == "loss"
+    assert options(changes=["ground.stop_by=loss"]).ground.monitor == "loss"
+    expected = "ground.stop_by is now ground.monitor; the next release drops the old name"
+    assert caplog.messages == [expected] * 2
+    assert {record.levelname for record in caplog.records} == {"WARNING"}
 
 
 def test_flags_change_a_preset_and_set_changes_flags() -> None:
@@ -218,18 +231,18 @@ def test_flags_change_a_preset_and_set_changes_flags() -> None:
         both.training.seed,
     ) == ("listwise", False, 3, 5)
     assert (
-        not both.transformer.normalize
+        not both.encoder.normalize
     )  # switching the norm loss off leaves the vectors as the preset has them
     norm = options("paper-biosyn", hypernym_norm=True)  # a row of BCNH's Table 3
-    assert (norm.training.loss, norm.training.hypernym_norm, norm.transformer.normalize) == (
+    assert (norm.training.loss, norm.training.hypernym_norm, norm.encoder.normalize) == (
         "marginal",
         True,
         False,
     )
-    assert options(hypernym_norm=True).transformer.normalize is False
+    assert options(hypernym_norm=True).encoder.normalize is False
     assert options(epochs=3, changes=["training.epochs=4"]).training.epochs == 4
     assert options(learning_rate=1e-5).training.learning_rate == 1e-5
-    assert options(model_name="folder=with=signs ").transformer.model == "folder=with=signs "
+    assert options(model_name="folder=with=signs ").encoder.model == "folder=with=signs "
 
 
 @pytest.mark.parametrize(
@@ -496,11 +509,14 @@ def test_development_mentions_choose_the_epoch_that_refit_repeats(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    command, marks = importlib.import_module("linker.cli.train"), iter([0.1, 0.9, 0.5])
-    judged = command._judged
-    monkeypatch.setattr(
-        command, "_judged", lambda model, items: judged(model, items) | {"dev_acc1": next(marks)}
-    )
+    module, marks = importlib.import_module("linker.linker"), iter([0.1, 0.9, 0.5])
+    validation = module._validation
+
+    def marked(dev: Any) -> Any:
+        validate = validation(dev)
+        return lambda linker: {**validate(linker), "dev_acc1": next(marks)}
+
+    monkeypatch.setattr(module, "_validation", marked)
     result = run(
         "train",
         *common,
@@ -752,7 +768,7 @@ def test_folders_whose_names_are_not_utf_8(
         assert run("train", *given, "--model-name", bert, *second_stage).code == 1
     assert run("train", *given, "--model-name", bert, *second_stage, "--resume").code == 0
     assert (
-        json.loads((model / "config.json").read_text("utf-8"))["options"]["transformer"]["model"]
+        json.loads((model / "config.json").read_text("utf-8"))["options"]["encoder"]["model"]
         == r"bert\xff"
     )
     assert not [file for file in model.rglob("*.json") if "/proc/" in file.read_text("utf-8")]

@@ -237,7 +237,9 @@ def test_words_that_were_trained_are_found_again(
         folder / "m",
     )
     with monkeypatch.context() as patched:
-        patched.setattr(Linker, "train", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(
+            Linker, "from_plan", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
         assert run(*common).code == 130
     kept = WordVectors.read(folder / "m.training" / "words").vectors
     with monkeypatch.context() as patched:
@@ -265,14 +267,18 @@ def test_words_of_another_text_or_of_other_options_are_trained_again(
         folder / "m",
     )
     with monkeypatch.context() as patched:
-        patched.setattr(Linker, "train", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(
+            Linker, "from_plan", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
         assert run(*common).code == 130
         assert (
             run(*common, "--set", "words.dim=6").code == 130
         )  # words alone are no interrupted training
     assert WordVectors.read(folder / "m.training" / "words").dim == 6
     with monkeypatch.context() as patched:
-        patched.setattr(Linker, "train", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(
+            Linker, "from_plan", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
         (folder / "text.txt").write_text(TEXT + "something else\n")
         assert run(*common, "--set", "words.dim=6").code == 130
     assert "else" in WordVectors.read(folder / "m.training" / "words").row

@@ -1,4 +1,4 @@
-"""What only the whole can show: repeated ids, missing parents, filters, and what old ids stand for now."""
+"""What only all concepts together show: repeated ids, missing parents, filters, old ids."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def concept(
     identifier: str, *names: str, line: int | None = None, **fields: tuple[str, ...] | str
 ) -> Concept:
     texts = names or (f"name of {identifier}",)
-    made = tuple(
+    listed = tuple(
         Name(text, identifier, "exact" if i else "preferred") for i, text in enumerate(texts)
     )
     return Concept(
-        identifier, texts[0], made, namespace=identifier.partition(":")[0], line=line, **fields
+        identifier, texts[0], listed, namespace=identifier.partition(":")[0], line=line, **fields
     )  # type: ignore[arg-type]
 
 
@@ -91,7 +91,10 @@ def test_an_id_that_two_sources_share_is_one_concept_with_the_names_and_parents_
 def test_an_id_twice_in_one_source_is_an_error() -> None:
     with pytest.raises(InputError) as caught:
         build([concept("A:1", line=2), concept("A:1", line=3)])
-    message = "folder/1.tsv, line 3: the concept id occurs a second time: 'A:1'; expected one record for each id; merge the records"
+    message = (
+        "folder/1.tsv, line 3: the concept id occurs a second time: 'A:1'; "
+        "expected one record for each id; merge the records"
+    )
     assert str(caught.value) == message
 
 
@@ -157,7 +160,10 @@ def test_filters_keep_namespaces_and_types() -> None:
 def test_filters_that_keep_nothing_are_an_error() -> None:
     with pytest.raises(LinkerError) as caught:
         build([concept("A:1"), concept("B:1"), concept("B:2")], [concept("9")], namespaces="X")
-    message = "1.tsv, 2.tsv: holds no concept that the filters keep; check --types and --namespaces (there are: B 2, A 1, 9 1)"
+    message = (
+        "1.tsv, 2.tsv: holds no concept that the filters keep; "
+        "check --types and --namespaces (there are: B 2, A 1, 9 1)"
+    )
     assert str(caught.value) == message
 
 
@@ -182,9 +188,9 @@ def listed(dictionary: Dictionary, row: int) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_record_without_types_is_kept_where_another_source_keeps_its_id(order: int) -> None:
-    own = [concept("A:1", "flu", "grippe"), concept("A:2", "cold"), concept("A:3", "cough")]
+    untyped = [concept("A:1", "flu", "grippe"), concept("A:2", "cold"), concept("A:3", "cough")]
     typed = [concept("A:1", "influenza", "flu", types=("T1",)), concept("A:2", types=("T2",))]
-    dictionary = build(*[own, typed][::order], types="T1")
+    dictionary = build(*[untyped, typed][::order], types="T1")
     assert list(dictionary.ids) == ["A:1"]
     assert listed(dictionary, 0) == [
         ("influenza", "preferred"),
@@ -196,13 +202,13 @@ def test_a_record_without_types_is_kept_where_another_source_keeps_its_id(order:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_parents_of_records_without_types(order: int) -> None:
-    own = [
+    untyped = [
         concept("A:1", parents=("A:2", "A:3", "A:9")),
         concept("A:9", alt_ids=("A:99",)),
         concept("A:4", parents=("A:99",)),
     ]
     typed = [concept(f"A:{i}", types=("T1",)) for i in (1, 2, 4)] + [concept("A:3", types=("T2",))]
-    dictionary = build(*[own, typed][::order], types="T1")
+    dictionary = build(*[untyped, typed][::order], types="T1")
     assert parents(dictionary) == {
         "A:1": ["A:2"],
         "A:2": [],

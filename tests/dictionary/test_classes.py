@@ -14,7 +14,8 @@ from linker.errors import LinkerError
 from linker.persistence import Strings
 
 IDS = [f"D:{row}" for row in range(9)]
-# 0 is the root of 1, 2 and 3; 3 is a parent of 1 too; 4 and 5 stand below 1, 5 and 6 below 2, 7 below 3, 8 below 4.
+# 0 is the root of 1, 2 and 3; 3 is a parent of 1 too; 4 and 5 stand below 1, 5 and 6 below 2,
+# 7 below 3, 8 below 4.
 HIERARCHY = Hierarchy.of(
     9, [(1, 0), (2, 0), (3, 0), (1, 3), (4, 1), (5, 1), (5, 2), (6, 2), (7, 3), (8, 4)]
 )
@@ -66,18 +67,20 @@ NAMES = {
 
 
 def test_a_level_has_the_names_of_what_stands_below_it() -> None:
-    """The longest way counts: on level 1 stand 2 and 3, on level 2 stand 1, 6 and 7, and 5 below 2 is a shortcut."""
+    """The longest way counts: 2 and 3 are on level 1, 1, 6 and 7 on level 2; 2 - 5 is a shortcut."""
     assert [sorted({*part.indices.tolist()}) for part in HIERARCHY.levels(2, 0)] == [[3], [1]]
     found = classes.of_level(table(NAMES), HIERARCHY, 1, ids=IDS)
     assert listed(found) == {"D:2": ["d", "g"], "D:3": ["a", "b c", "e", "f", "above", "g"]}
     with pytest.raises(
         LinkerError,
-        match=r"1 concept on level 2 with names below; expected: two or more; set ground.level=1, the d",
+        match=r"1 concept on level 2 with names below; expected: two or more; "
+        r"set ground.level=1, the deepest that has, or take another ground.root",
     ):
         classes.of_level(table(NAMES), HIERARCHY, 2)
     with pytest.raises(
         LinkerError,
-        match=r"0 concepts on level 1 with names below; expected: two or more; take another ground.root",
+        match=r"0 concepts on level 1 with names below; expected: two or more; "
+        r"take another ground.root",
     ):
         classes.of_level(table(NAMES), Hierarchy.of(9, []), 1)
 
@@ -103,69 +106,6 @@ def test_parts_have_the_names_of_one_child_of_the_root() -> None:
         classes.of_parts(table(three), HIERARCHY, 5, root=4)
     with pytest.raises(LinkerError, match="the hierarchy has 0 parts below its root"):
         classes.of_parts(table(three), Hierarchy.of(9, []), 5)
-
-
-SEEDS = st.integers(0, 2**31)
-LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=20).map(
-    lambda labels: np.unique(labels, return_inverse=True)[1].astype(np.int64)
-)
-
-
-def classes_of(labels: np.ndarray) -> Classes:
-    return Classes([f"name {row}" for row in range(len(labels))], labels)
-
-
-@given(LABELS, st.integers(0, 5), SEEDS)
-def test_held_out_names_leave_two_behind(labels: np.ndarray, most: int, seed: int) -> None:
-    names = classes_of(labels)
-    out = classes.held_out(names, most, seed)
-    large = int((names.sizes >= 3).sum())
-    assert out.sum() == min(most, large // 2)
-    assert all(np.bincount(labels[out], minlength=names.count) <= 1)
-    assert all(names.sizes[labels[out]] >= 3)
-
-
-@given(st.integers(0, 60), SEEDS)
-def test_few_large_classes_hold_out_more_than_one_name_each(most: int, seed: int) -> None:
-    """Two of four classes are drawn from: of the 100 names of each a tenth at most, some of which may be drawn twice."""
-    names = Classes([str(i) for i in range(400)], np.repeat(np.arange(4), 100))
-    counts = sorted(
-        np.bincount(names.labels[classes.held_out(names, most, seed)], minlength=4).tolist()
-    )
-    assert counts[:2] == [0, 0] or most < 2
-    assert (
-        all(
-            max(0, min(most // 2, 10) - 1) <= count <= min(max(most // 2, 1), 10)
-            for count in counts[2:]
-        )
-        or most < 2
-    )
-    assert sum(counts) <= most
-
-
-def test_a_held_out_name_is_out_of_all_its_classes() -> None:
-    names = Classes(["x", "x", "x", "x"], np.array([0, 1, 2, 3]))
-    twice = Classes([*names.texts, "a", "b", "c", "d"], np.array([0, 1, 2, 3, 0, 0, 1, 1]))
-    drawn = [classes.held_out(twice, 1, seed).tolist() for seed in range(20)]
-    assert [True] * 4 + [False] * 4 in drawn
-    assert {sum(out) for out in drawn} == {1, 4}
-
-
-@given(LABELS, st.integers(1, 4), SEEDS)
-def test_shots_are_as_many_of_each_class_as_there_are(
-    labels: np.ndarray, each: int, seed: int
-) -> None:
-    names = classes_of(labels)
-    train, judged = classes.shots(names, each, seed)
-    expected = [min(each, count // 2) for count in names.sizes.tolist()]
-    for part in (train, judged):
-        assert np.bincount(part.labels, minlength=names.count).tolist() == expected
-        assert all(
-            names.labels[names.texts.index(text)] == label
-            for text, label in zip(part.texts, part.labels, strict=True)
-        )
-    assert not {*train.texts} & {*judged.texts}
-    assert train.texts == classes.shots(names, each, seed)[0].texts
 
 
 @given(

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from linker import Dictionary
 from linker.dictionary import NameTable
+from linker.dictionary.columns import Columns
 from linker.errors import InputError, LinkerError, Skip
-from linker.persistence import Strings
 from linker.text.normalize import normalize
 from linker.types import Name
 
@@ -71,16 +71,20 @@ def test_all_records_come_back_from_the_readers(sample: Path) -> None:
     dictionary = Dictionary.read(sample)
     rows = {identifier: row for row, identifier in enumerate(dictionary.ids)}
     for read in medic.read(sample):
-        made = dictionary.concept(rows[read.id])
-        assert (made.id, made.name, made.names, made.definition) == (
+        concept = dictionary.concept(rows[read.id])
+        assert (concept.id, concept.name, concept.names, concept.definition) == (
             read.id,
             read.name,
             read.names,
             read.definition,
         )
-        assert (made.types, made.namespace, made.xrefs) == (read.types, read.namespace, read.xrefs)
-        assert set(made.parents) == set(read.parents)
-        assert set(made.alt_ids) == set(read.alt_ids) - set(rows)
+        assert (concept.types, concept.namespace, concept.xrefs) == (
+            read.types,
+            read.namespace,
+            read.xrefs,
+        )
+        assert set(concept.parents) == set(read.parents)
+        assert set(concept.alt_ids) == set(read.alt_ids) - set(rows)
 
 
 def test_rows_and_what_ids_stand_for(tmp_path: Path) -> None:
@@ -129,59 +133,13 @@ def test_languages_are_for_umls_files_only(tmp_path: Path) -> None:
         read(tmp_path, languages=["GER"])
 
 
-def test_parents_are_lent_by_id_and_by_alternative_id(tmp_path: Path) -> None:
-    poor = read(tmp_path, "A:1\tfever\nA:2\tflu\nA:30\tswine flu\nA:5\tbird flu\t\t\tA:6\n")
-    rich = write(
-        tmp_path / "rich.tsv",
-        "A:1\tfever\nA:2\tflu\t\tA:1\nA:3\tswine\t\tA:2\tA:30\nA:6\tbird\t\tA:3\n",
-    )
-    lent = poor.with_parents(Dictionary.read(rich))
-    assert parents(lent) == {"A:1": [], "A:2": ["A:1"], "A:30": ["A:2"], "A:5": ["A:30"]}
-    assert parents(poor) == {"A:1": [], "A:2": [], "A:30": [], "A:5": []}  # untouched
-    assert [s.file for s in lent.sources] == ["small.tsv", "rich.tsv"]
-    read_so = Dictionary.read(tmp_path / "small.tsv", hierarchy=rich)
-    assert parents(read_so) == parents(lent)
-
-
-def test_lending_climbs_over_parents_that_are_unknown(tmp_path: Path) -> None:
-    poor = read(tmp_path, "A:1\ttop\nA:2\tside\nA:9\tleaf\n")
-    rich = "A:1\ttop\nA:2\tside\nU:1\tu\t\tA:1|U:2\nU:2\tv\t\tA:2|U:1\nA:9\tleaf\t\tU:1\n"  # U:1 and U:2 are a cycle
-    assert parents(poor.with_parents(read(tmp_path, rich))) == {
-        "A:1": [],
-        "A:2": [],
-        "A:9": ["A:1", "A:2"],
-    }
-
-
-def test_lending_climbs_only_as_far_as_it_must(tmp_path: Path) -> None:
-    poor = read(tmp_path, "A:1\ttop\nA:2\tmiddle\nA:3\tleaf\n")
-    rich = read(tmp_path, "A:1\ttop\nA:2\tmiddle\t\tA:1\nA:3\tleaf\t\tA:2\n")
-    assert parents(poor.with_parents(rich))["A:3"] == ["A:2"]
-
-
-def test_lending_climbs_over_the_concept_itself_under_another_id(tmp_path: Path) -> None:
-    poor = read(tmp_path, "A:1\ttop\nA:2\tmerged\t\t\tA:3\n")
-    rich = read(tmp_path, "A:1\ttop\nA:2\tspecial\t\tA:3\nA:3\tgeneral\t\tA:1\n")
-    assert parents(poor.with_parents(rich)) == {"A:1": [], "A:2": ["A:1"]}
-
-
-def test_lending_leaves_concepts_that_the_lender_does_not_know(tmp_path: Path) -> None:
-    mine = read(tmp_path, "A:1\ta\nA:2\tb\t\tB:1\nB:1\tc\nB:2\td\t\tB:1\n")
-    lender = read(tmp_path, "A:1\ta\nA:2\tb\t\tA:1\n")
-    assert parents(mine.with_parents(lender)) == {
-        "A:1": [],
-        "A:2": ["A:1"],
-        "B:1": [],
-        "B:2": ["B:1"],
-    }
-
-
 def test_adding_mentions_leaves_the_original_untouched(tmp_path: Path) -> None:
     dictionary = read(tmp_path)
-    before = {name: values.copy() for name, values in dictionary.columns.items()}
+    before = {name: values.copy() for name, values in dictionary.columns.arrays().items()}
     loose = [("bug", ["A:99"]), ("bug", ["A:3"]), ("flu", ["A:2"]), ("x", ["Z:1"])]
     more = dictionary.add([("the flu", ["A:2"]), *loose, ("cold or flu", ["B:1", "A:2", "Z:1"])])
-    assert all(np.array_equal(values, before[name]) for name, values in dictionary.columns.items())
+    after = dictionary.columns.arrays()
+    assert all(np.array_equal(values, before[name]) for name, values in after.items())
     assert (len(dictionary.names), len(more.names), len(more)) == (10, 15, 4)
     added = [more.name(row) for row in range(10, 15)]
     assert added == [
@@ -201,8 +159,8 @@ def test_adding_nothing_changes_nothing(tmp_path: Path) -> None:
     dictionary = read(tmp_path)
     same = dictionary.add([])
     assert list(same.names) == list(dictionary.names)
-    assert [same.columns[name].dtype for name in same.columns] == [
-        dictionary.columns[name].dtype for name in same.columns
+    assert [values.dtype for values in same.columns.arrays().values()] == [
+        values.dtype for values in dictionary.columns.arrays().values()
     ]
 
 
@@ -258,7 +216,8 @@ def test_names_rank_by_how_often_they_were_annotated_then_by_kind(tmp_path: Path
         ("pains", "B:1"),
         ("pain", "B:1"),
     ]
-    assert added.columns["name.annotated"].tolist() == [0, 3, 1, 3, 1, 1]
+    assert added.columns.names.annotated is not None
+    assert added.columns.names.annotated.tolist() == [0, 3, 1, 3, 1, 1]
     ranks = added.entry_rank.tolist()
     assert np.unique(ranks, return_inverse=True)[1].tolist() == [
         4,
@@ -268,7 +227,7 @@ def test_names_rank_by_how_often_they_were_annotated_then_by_kind(tmp_path: Path
         2,
         2,
     ]  # 3 times: training, exact; once: training, preferred; never
-    assert "name.annotated" not in dictionary.columns
+    assert dictionary.columns.names.annotated is None
 
 
 def test_names_can_be_left_out(tmp_path: Path) -> None:
@@ -277,7 +236,8 @@ def test_names_can_be_left_out(tmp_path: Path) -> None:
     assert list(smaller.names) == ["ache", "sore", "fever", "hot"]
     assert [smaller.name(row).concept_id for row in range(4)] == ["A:1", "A:1", "B:1", "B:1"]
     assert [smaller.preferred_name(row) for row in range(2)] == ["ache", "fever"]
-    assert smaller.columns["name.annotated"].tolist() == [0, 0, 0, 1]
+    assert smaller.columns.names.annotated is not None
+    assert smaller.columns.names.annotated.tolist() == [0, 0, 0, 1]
     assert len(dictionary.names) == 6
     with pytest.raises(ValueError, match="a preferred name cannot be left out"):
         dictionary.without(np.array([3]))
@@ -296,42 +256,6 @@ def test_the_name_of_the_first_kind_stands_for_those_of_the_same_form(tmp_path: 
         "heat",
         "fever",
     ]  # of one kind the first
-
-
-def named(indptr: list[int], concepts: list[int], entries: list[int]) -> NameTable:
-    """A table of two names."""
-    return NameTable(
-        Strings.of(["a", "b"]),
-        np.array(indptr, np.int64),
-        np.array(concepts, np.int32),
-        np.array(entries, np.int32),
-    )
-
-
-def test_a_table_that_fits_passes_the_check() -> None:
-    named([0, 1, 3], [0, 1, 2], [0, 1, 4]).check(3, 5)
-    named([0, 0, 1], [0], [0]).check(1, 1)
-
-
-@pytest.mark.parametrize(
-    ("table", "concepts", "names", "message"),
-    [
-        (named([0, 1, 3], [0, 1, 2], [0, 1, 4]), 2, 5, "a list names a row that is not there"),
-        (named([0, 1, 3], [0, 1, 2], [0, 1, 4]), 3, 4, "a list names a row that is not there"),
-        (named([0, 1, 3], [0, -1, 2], [0, 1, 4]), 3, 5, "a list names a row that is not there"),
-        (named([0, 1, 3], [0, 1, 2], [0, -1, 4]), 3, 5, "a list names a row that is not there"),
-        (named([0, 1], [0], [0]), 3, 5, "overlap or leave gaps"),
-        (named([1, 1, 3], [0, 1, 2], [0, 1, 4]), 3, 5, "overlap or leave gaps"),
-        (named([0, 1, 2], [0, 1, 2], [0, 1, 4]), 3, 5, "overlap or leave gaps"),
-        (named([0, 4, 3], [0, 1, 2], [0, 1, 4]), 3, 5, "overlap or leave gaps"),
-        (named([0, 1, 3], [0, 1, 2], [0, 1]), 3, 5, "overlap or leave gaps"),
-    ],
-)
-def test_a_table_that_does_not_fit(
-    table: NameTable, concepts: int, names: int, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        table.check(concepts, names)
 
 
 def test_names_that_are_empty_once_normalised_find_nothing(
@@ -377,22 +301,23 @@ def test_table_the_slow_way(
         expected.setdefault(normalize(dictionary.names[row]), {}).setdefault(
             int(dictionary.name_concept[row]), row
         )
-    found = {
+    names = {
         text: dict(zip(table.concepts[a:b].tolist(), table.entries[a:b].tolist(), strict=True))
         for text, a, b in zip(table.texts, table.indptr[:-1], table.indptr[1:], strict=True)
     }
-    assert found == {text: concepts if text else {} for text, concepts in expected.items()}
+    assert names == {text: concepts if text else {} for text, concepts in expected.items()}
 
 
 def test_saving_and_loading_give_the_same_columns_memory_mapped(tmp_path: Path) -> None:
     dictionary = read(tmp_path).add([("the flu", ["A:2"])])
     dictionary.save(tmp_path / "saved")
     loaded = Dictionary.load(tmp_path / "saved")
-    assert loaded.columns.keys() == dictionary.columns.keys()
-    for name, values in dictionary.columns.items():
-        assert np.array_equal(loaded.columns[name], values)
-        assert loaded.columns[name].dtype == values.dtype
-        assert isinstance(loaded.columns[name], np.memmap) or not len(values)
+    columns = loaded.columns.arrays()
+    assert columns.keys() == dictionary.columns.arrays().keys()
+    for name, values in dictionary.columns.arrays().items():
+        assert np.array_equal(columns[name], values)
+        assert columns[name].dtype == values.dtype
+        assert isinstance(columns[name], np.memmap) or not len(values)
     assert (loaded.labels, loaded.sources) == (dictionary.labels, dictionary.sources)
     assert [loaded.concept(row) for row in range(4)] == [
         dictionary.concept(row) for row in range(4)
@@ -435,29 +360,6 @@ def test_medic_of_2012_takes_its_parents_from_that_of_2017(data: Path) -> None:
     }  # neoplasms
 
 
-def test_a_table_of_some_concepts() -> None:
-    table = NameTable(
-        Strings.of(["", "flu", "fever", "β"]),
-        np.array([0, 0, 2, 3, 5]),
-        np.array([0, 1, 2, 1, 2], np.int32),
-        np.arange(5, dtype=np.int32),
-    )
-    some = table.among(np.array([False, True, False]))
-    assert table.naming(np.array([False, True, False])).tolist() == [1, 3]
-    assert list(some.texts) == ["flu", "β"]
-    assert (some.indptr.tolist(), some.concepts.tolist(), some.entries.tolist()) == (
-        [0, 1, 2],
-        [1, 1],
-        [1, 3],
-    )
-    some.check(3, 5)
-    assert list(table.among(np.ones(3, bool)).texts) == [
-        "flu",
-        "fever",
-        "β",
-    ]  # the empty one stands for no concept
-
-
 @pytest.mark.parametrize(
     ("column", "value", "reason"),
     [
@@ -476,13 +378,13 @@ def test_columns_that_do_not_fit_are_refused_though_signed(
     tmp_path: Path, column: str, value: list[object], reason: str
 ) -> None:
     dictionary = read(tmp_path)
-    old = dictionary.columns[column]
+    arrays = dictionary.columns.arrays()
+    old = arrays[column]
     new = np.array(value, old.dtype if column not in ("preferred", "old.indptr") else None)
     if column == "name.data":
         new = np.full(len(old), 255, np.uint8)
-    Dictionary(dictionary.columns | {column: new}, dictionary.labels, dictionary.sources).save(
-        tmp_path / "saved"
-    )
+    columns = Columns.from_arrays(arrays | {column: new})
+    Dictionary(columns, dictionary.labels, dictionary.sources).save(tmp_path / "saved")
     with pytest.raises(LinkerError) as caught:
         Dictionary.load(tmp_path / "saved")
     assert str(caught.value).startswith(

@@ -91,8 +91,9 @@ def members(groups: csr_matrix) -> dict[int, list[int]]:
     }
 
 
-# 0 is the root of 1, 2 and 9; 1 of 3 and 4; 2 of 4 and 5; 3 of 6, 4 of 6 and 7, 6 of 8. 9 and 5 end nowhere, 0 - 7 and 1 - 8 are
-# shortcuts, 10 stands elsewhere, and 11 and 12, below 3, are each other's parents.
+# 0 is the root of 1, 2 and 9; 1 is the parent of 3 and 4; 2 of 4 and 5; 3 of 6, 4 of 6 and 7, 6 of
+# 8. 9 and 5 have no children, 0 - 7 and 1 - 8 are shortcuts, 10 stands elsewhere, and 11 and 12,
+# below 3, are each other's parents.
 UP = {
     1: [0],
     2: [0, 10],
@@ -175,10 +176,10 @@ def test_a_long_chain_needs_no_recursion() -> None:
 
 
 def graph(edges: list[tuple[int, int]]) -> nx.DiGraph:
-    made = nx.DiGraph()
-    made.add_nodes_from(range(SIZE))
-    made.add_edges_from((a, b) for a, b in edges if a != b)
-    return made
+    edges_up = nx.DiGraph()
+    edges_up.add_nodes_from(range(SIZE))
+    edges_up.add_edges_from((a, b) for a, b in edges if a != b)
+    return edges_up
 
 
 @given(EDGES)
@@ -189,8 +190,10 @@ def test_steps_and_ancestors_agree_with_networkx(edges: list[tuple[int, int]]) -
     for row in range(SIZE):
         expected = dict(nx.single_source_shortest_path_length(up, row))
         del expected[row]
-        found = steps[[row]]
-        assert dict(zip(found.indices.tolist(), found.data.tolist(), strict=True)) == expected
+        ancestors = steps[[row]]
+        assert (
+            dict(zip(ancestors.indices.tolist(), ancestors.data.tolist(), strict=True)) == expected
+        )
         assert hierarchy.ancestors([row])[0].tolist() == sorted(expected)
         assert sorted(hierarchy.parents([row])[0].tolist()) == sorted(up.successors(row))
         assert sorted(hierarchy.children([row])[0].tolist()) == sorted(up.predecessors(row))
@@ -250,9 +253,9 @@ def test_distance_agrees_with_networkx(edges: list[tuple[int, int]]) -> None:
 
 @given(EDGES)
 @settings(deadline=None, max_examples=30)
-def test_arrays_make_the_same_hierarchy(edges: list[tuple[int, int]]) -> None:
+def test_lists_make_the_same_hierarchy(edges: list[tuple[int, int]]) -> None:
     hierarchy = Hierarchy.of(SIZE, edges)
-    arrays = hierarchy.arrays()
-    assert {values.dtype for values in arrays.values()} == {np.dtype(np.int32)}
-    again = Hierarchy.from_arrays(arrays["parents.indptr"], arrays["parents.indices"])
+    parents = hierarchy.lists
+    assert {parents.indptr.dtype, parents.indices.dtype} == {np.dtype(np.int32)}
+    again = Hierarchy.from_lists(parents)
     assert (again.steps(range(SIZE)) != hierarchy.steps(range(SIZE))).nnz == 0

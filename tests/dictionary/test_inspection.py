@@ -82,7 +82,8 @@ def test_nothing_changed(tmp_path: Path) -> None:
 def test_diff(tmp_path: Path) -> None:
     old = read(
         tmp_path,
-        "A:1\tfever\tpyrexia\t\t\t\t\nA:2\tflu\t\tA:1\tA:20\t\t\nA:3\tswine flu\t\tA:2\t\t\t\nA:4\tague\t\tA:1\t\t\t\n",
+        "A:1\tfever\tpyrexia\t\t\t\t\nA:2\tflu\t\tA:1\tA:20\t\t\n"
+        "A:3\tswine flu\t\tA:2\t\t\t\nA:4\tague\t\tA:1\t\t\t\n",
     )
     new = read(
         tmp_path,

@@ -12,8 +12,7 @@ torch = pytest.importorskip("torch")
 from torch import Tensor  # noqa: E402
 
 from linker.dictionary.classes import Classes  # noqa: E402
-from linker.encoders.bne import BneEncoder  # noqa: E402
-from linker.encoders.options import BneOptions  # noqa: E402
+from linker.encoders.bne import BneEncoder, BneOptions  # noqa: E402
 from linker.encoders.words import CONCEPT, NAME, WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 

@@ -12,8 +12,7 @@ pytest.importorskip("transformers")
 from safetensors.torch import save_file  # noqa: E402
 
 from linker.encoders.cross import CrossEncoder  # noqa: E402
-from linker.encoders.options import TransformerOptions  # noqa: E402
-from linker.encoders.transformer import TransformerEncoder  # noqa: E402
+from linker.encoders.transformer import TransformerEncoder, TransformerOptions  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 
 TEXTS = [
@@ -30,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 @pytest.fixture(scope="module")
 def names(tiny_bert: Path) -> TransformerEncoder:
-    return TransformerEncoder.create(TransformerOptions(model=str(tiny_bert)))
+    return TransformerEncoder.pretrained(TransformerOptions(model=str(tiny_bert)))
 
 
 @pytest.fixture

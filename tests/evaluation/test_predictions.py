@@ -35,17 +35,17 @@ def ours(tiny: Linker, path: Path) -> Path:
     return path
 
 
-def judged(path: Path, given: list[Mention], protocol: str, tiny: Linker) -> list[Outcome]:
+def evaluated(path: Path, given: list[Mention], protocol: str, tiny: Linker) -> list[Outcome]:
     return list(predictions.outcomes(path, given, protocol, tiny.dictionary.resolve))
 
 
-def test_our_predictions_are_judged_as_the_model_is(tiny: Linker, ours: Path) -> None:
-    assert judged(ours, GIVEN, "strict", tiny) == list(protocols.strict(tiny, GIVEN, 20))
-    assert [o.rank for o in judged(ours, GIVEN, "strict", tiny)] == [3, 1, 0]
+def test_our_predictions_are_evaluated_as_the_model_is(tiny: Linker, ours: Path) -> None:
+    assert evaluated(ours, GIVEN, "strict", tiny) == list(protocols.strict(tiny, GIVEN, 20))
+    assert [o.rank for o in evaluated(ours, GIVEN, "strict", tiny)] == [3, 1, 0]
 
 
 def test_biosyn_leaves_out_mentions_without_a_concept(tiny: Linker, ours: Path) -> None:
-    assert [o.rank for o in judged(ours, GIVEN, "biosyn", tiny)] == [
+    assert [o.rank for o in evaluated(ours, GIVEN, "biosyn", tiny)] == [
         3,
         1,
     ]  # the candidates of our file count one a concept
@@ -53,7 +53,7 @@ def test_biosyn_leaves_out_mentions_without_a_concept(tiny: Linker, ours: Path) 
 
 def test_mentions_that_are_not_annotated_are_passed_over(tiny: Linker, ours: Path) -> None:
     given = [GIVEN[0], Mention(GIVEN[1].text), GIVEN[2]]
-    assert [o.rank for o in judged(ours, given, "strict", tiny)] == [3, 0]
+    assert [o.rank for o in evaluated(ours, given, "strict", tiny)] == [3, 0]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_predictions_for_other_mentions(
     tiny: Linker, ours: Path, given: list[Mention], message: str
 ) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        judged(ours, given, "strict", tiny)
+        evaluated(ours, given, "strict", tiny)
     assert str(ours) in str(caught.value)
 
 
@@ -136,7 +136,7 @@ def test_the_predictions_of_biosyn(tiny: Linker, path: Path, indent: int | None)
     given = [
         Mention("x", gold=parse_gold(gold)) for gold in ("OLD:2", "D:3|D:1", "D:2", "D:3|D:4")
     ]  # the order is theirs
-    outcomes = judged(path, given, "biosyn", tiny)
+    outcomes = evaluated(path, given, "biosyn", tiny)
     assert [o.rank for o in outcomes] == [3, 2, 0, 1]
     assert [o.mention.text for o in outcomes] == [
         "abcd",
@@ -155,19 +155,19 @@ def test_biosyn_leaves_out_the_ids_of_omim_where_there_are_others(
         json.dumps(biosyn(("D:1", [("abcd", ["D:6", "D:1"])]), ("OMIM:1", [("x", ["OMIM:1"])])))
     )
     given = [Mention("abcd", gold=parse_gold(gold)), Mention("x", gold=parse_gold("OMIM:1"))]
-    assert [o.rank for o in judged(path, given, "biosyn", tiny)] == [2, 1]
+    assert [o.rank for o in evaluated(path, given, "biosyn", tiny)] == [2, 1]
 
 
 def test_ids_of_omim_alone_are_told_apart(tiny: Linker, path: Path) -> None:
     path.write_text(json.dumps(biosyn(("OMIM:1", [("x", ["OMIM:1"])]))))
     with pytest.raises(InputError, match="the gold ids differ"):
-        judged(path, [Mention("x", gold=parse_gold("OMIM:2"))], "biosyn", tiny)
+        evaluated(path, [Mention("x", gold=parse_gold("OMIM:2"))], "biosyn", tiny)
 
 
 def test_a_first_name_without_an_id_is_a_miss(tiny: Linker, path: Path) -> None:
     path.write_text(json.dumps(biosyn(("D:2", [("abcd", ["-1", "D:2"])]))))
     assert [
-        o.rank for o in judged(path, [Mention("abcd", gold=parse_gold("D:2"))], "biosyn", tiny)
+        o.rank for o in evaluated(path, [Mention("abcd", gold=parse_gold("D:2"))], "biosyn", tiny)
     ] == [2]
 
 
@@ -175,7 +175,7 @@ def test_the_predictions_of_biosyn_for_other_mentions(tiny: Linker, path: Path) 
     path.write_text(json.dumps(biosyn(("D:2", [("abcd", ["D:1"])]))))
     message = "its 1 mentions are not the 3 given: the gold ids differ: '.*'; give the mentions that were predicted"
     with pytest.raises(InputError, match=message):
-        judged(path, GIVEN, "biosyn", tiny)
+        evaluated(path, GIVEN, "biosyn", tiny)
 
 
 def test_the_predictions_of_biosyn_rank_names(tiny: Linker, path: Path) -> None:
@@ -184,7 +184,7 @@ def test_the_predictions_of_biosyn_rank_names(tiny: Linker, path: Path) -> None:
         LinkerError,
         match="is not our JSONL; BioSyn's predictions rank names, judge them with --protocol biosyn",
     ):
-        judged(path, GIVEN[:1], "strict", tiny)
+        evaluated(path, GIVEN[:1], "strict", tiny)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_no_predictions(tiny: Linker, path: Path, content: str) -> None:
         InputError,
         match=r"these are no predictions .*; expected our JSONL, or BioSyn's .*; check --predictions",
     ):
-        judged(path, GIVEN, "biosyn", tiny)
+        evaluated(path, GIVEN, "biosyn", tiny)
 
 
 def with_score(score: str) -> str:
@@ -224,7 +224,7 @@ def with_score(score: str) -> str:
 
 def test_a_whole_prediction(tiny: Linker, path: Path) -> None:
     path.write_text('{"mention": "abcd"' + with_score("0.5") + "}\n")
-    assert [o.rank for o in judged(path, GIVEN[:1], "strict", tiny)] == [0]
+    assert [o.rank for o in evaluated(path, GIVEN[:1], "strict", tiny)] == [0]
 
 
 @pytest.mark.parametrize(
@@ -239,4 +239,4 @@ def test_a_whole_prediction(tiny: Linker, path: Path) -> None:
 def test_broken_lines_of_ours(tiny: Linker, path: Path, rest: str) -> None:
     path.write_text('{"mention": "abcd"' + rest + "}\n")
     with pytest.raises(InputError, match=r"predictions.json, line 1: the line is no prediction"):
-        judged(path, GIVEN[:1], "strict", tiny)
+        evaluated(path, GIVEN[:1], "strict", tiny)

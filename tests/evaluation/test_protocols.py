@@ -12,7 +12,7 @@ from linker import Dictionary, Linker, LinkerError, Mention
 from linker.evaluation import protocols
 from linker.ids import parse_gold
 from linker.readers import mentions
-from linker.types import Document, Passage
+from linker.types import Document, Lookup, Passage
 
 
 def annotated(text: str, gold: str) -> Mention:
@@ -26,8 +26,8 @@ def ranks(
 
 
 def test_the_hand_made_ranking_is_what_it_says(tiny: Linker) -> None:
-    ((rows, _),) = tiny.generator.names(["abcd"], 4)
-    assert [tiny.generator.table.texts[int(row)] for row in rows] == [
+    (ranked,) = tiny.ranker.rank([Lookup.of("abcd")], 4, "names")
+    assert [tiny.generator.table.texts[int(row)] for row in ranked.names] == [
         "abcd",
         "abcde",
         "abcd like",
@@ -145,4 +145,6 @@ def test_an_unknown_protocol_is_named(tiny: Linker) -> None:
     with pytest.raises(
         LinkerError, match="there is no protocol 'lenient'; choose one of: strict, biosyn"
     ):
-        protocols.judge(prediction, annotated("abcd", "D:1"), "lenient", tiny.dictionary.resolve)
+        protocols.outcome_of(
+            prediction, annotated("abcd", "D:1"), "lenient", tiny.dictionary.resolve
+        )

@@ -72,7 +72,8 @@ def test_any_text_is_read_back(path: Path, text: str, packed: bool) -> None:
     [
         (
             b"a\nb\xe8c\n",
-            "line 2: byte 0xe8 is not UTF-8: 'bèc\\n'; expected UTF-8; convert it: iconv -f LATIN1 -t UTF-8",
+            "line 2: byte 0xe8 is not UTF-8: 'bèc\\n'; expected UTF-8; "
+            "convert it: iconv -f LATIN1 -t UTF-8",
         ),
         (
             "a\n".encode("utf-16"),
@@ -80,15 +81,18 @@ def test_any_text_is_read_back(path: Path, text: str, packed: bool) -> None:
         ),
         (
             b"a\n\x00\n",
-            "line 2: the file is binary (it holds a NUL byte); expected text; give the text file itself, plain or gzip",
+            "line 2: the file is binary (it holds a NUL byte); expected text; "
+            "give the text file itself, plain or gzip",
         ),
         (
             b"%PDF-1.7\n%\xe2\xe3\n",
-            "line 1: the file is a PDF; expected text; export it as text, or take the file out of it",
+            "line 1: the file is a PDF; expected text; "
+            "export it as text, or take the file out of it",
         ),
         (
             b"PK\x03\x04\x14\x00",
-            "line 1: the file is a zip archive (or a spreadsheet or document made of one); expected text; export it",
+            "line 1: the file is a zip archive (or a spreadsheet or document made of one); "
+            "expected text; export it",
         ),
         (b"a" * 200_000, "line 1: the line has more than 100,000 characters: 'aaa"),
     ],

@@ -87,13 +87,11 @@ def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path: Path, target
 @pytest.mark.parametrize("folder", [True, False])
 def test_what_a_running_writer_writes_stays(tmp_path: Path, folder: bool) -> None:
     with replacing.aside(tmp_path / "target", folder=folder) as new:
-        assert (
-            run(
-                "import sys; from pathlib import Path; from linker.files import replacing; replacing.clean(Path(sys.argv[1]))",
-                tmp_path / "target",
-            )
-            == 0
+        program = (
+            "import sys; from pathlib import Path; from linker.files import replacing; "
+            "replacing.clean(Path(sys.argv[1]))"
         )
+        assert run(program, tmp_path / "target") == 0
         replacing.clean(tmp_path / "target")
         assert new.exists()
     assert not list(tmp_path.iterdir())
@@ -152,12 +150,13 @@ def test_a_reader_removes_nothing(tmp_path: Path) -> None:
     not sys.platform.startswith("linux"), reason="only Linux is known to exchange names"
 )
 def test_the_name_is_never_missing(tmp_path: Path) -> None:
-    """A reader beside a writer that replaces without pause always finds the folder, with one of its two texts."""
+    """A reader always finds the folder, though a writer replaces it without pause."""
     fill(tmp_path / "model", "0")
     program = (
         "import sys; from linker import files\n"
         "for i in range(10**6):\n"
-        "    with files.write_folder(sys.argv[1]) as folder: (folder / 'part').write_text(str(i % 2))"
+        "    with files.write_folder(sys.argv[1]) as folder:\n"
+        "        (folder / 'part').write_text(str(i % 2))"
     )
     writer = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "model")])
     try:

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linker import Dictionary
-from linker.candidates.base import Floats, Generator, Hits, Integers
+from linker.candidates.base import Generator
+from linker.candidates.index import Floats, Hits, Integers
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
-from linker.errors import LinkerError
-from linker.ranker.lists import ListMaker, Lists, Query, dictionary_queries, mention_queries
+from linker.ranker.lists import ListMaker, Lists, Query
 from linker.ranker.options import TrainingOptions
+from linker.training.randomness import Stream, rng
 
 HEADER = "id\tname\tsynonyms\tparents\talt_ids\tdefinition\ttypes\tstatus\treplaced_by\txrefs"
 SMALL = """
@@ -136,6 +137,10 @@ def rows(*lists: Iterable[str], width: int = 0) -> Integers:
     )
 
 
+def hypernyms(made: ListMaker, epoch: int, seed: int = 0) -> Integers:
+    return made.hypernym_names(rng(seed, Stream.HYPERNYMS, epoch))
+
+
 def names(row: Iterable[int]) -> list[str]:
     return [BY_ROW[r] for r in row if r >= 0]
 
@@ -193,7 +198,7 @@ def test_few_sparse_names_are_filled_up_and_few_of_both_are_masked(small: Small)
     assert lists.mask.tolist() == [[True] * 4, [True, True, False, False], [False] * 4]
     assert lists.relevance.tolist() == [[2, 2, 0, 0], [1, 2, 0, 0], [0, 0, 0, 0]]
     assert lists.sparse[1:].tolist() == [[pytest.approx(0.3), 0, 0, 0], [0, 0, 0, 0]]
-    assert lists.judged.tolist() == [True, True, False]
+    assert lists.has_relevant.tolist() == [True, True, False]
     assert lists.with_gold.tolist() == [True, True, False]
     assert lists.gold_share == pytest.approx(2 / 3)
 
@@ -211,7 +216,7 @@ def test_a_list_with_hypernyms_alone_is_judged_without_gold(small: Small) -> Non
         rows(["mass", "fever"], ["mass", "burkitt"], width=4)
     )
     assert lists.relevance.tolist() == [[1, 0, 0, 0], [0, 0, 0, 0]]
-    assert (lists.judged.tolist(), lists.with_gold.tolist(), lists.gold_share) == (
+    assert (lists.has_relevant.tolist(), lists.with_gold.tolist(), lists.gold_share) == (
         [True, False],
         [False, False],
         0,
@@ -262,7 +267,7 @@ def test_no_queries(small: Small) -> None:
     made = maker(small, [], {})
     lists = made.make(np.zeros((0, 4), np.int32))
     assert (lists.rows.shape, lists.sparse.shape, lists.gold_share) == ((0, 4), (0, 4), 0)
-    assert made.hypernym_names(0).shape == (0, 10)
+    assert hypernyms(made, 0).shape == (0, 10)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +300,7 @@ def test_hypernyms_are_names_above_the_right_concepts(
     small: Small, right: list[str], height: int, expected: set[str]
 ) -> None:
     made = maker(small, [query("q", *right)], {}, height=height, top_k=12)
-    drawn = names(made.hypernym_names(0)[0])
+    drawn = names(hypernyms(made, 0)[0])
     assert (set(drawn), len(drawn)) == (expected, len(expected))
     lists = made.make(np.arange(12, dtype=np.int32)[None])
     assert set(names(lists.rows[0][lists.relevance[0] == 1])) == expected
@@ -308,19 +313,17 @@ def test_hypernyms_are_drawn_by_seed_and_epoch_alone(small: Small) -> None:
         query("s", "D:5"),
         *[query(f"t{i}", "D:3") for i in range(20)],
     ]
-    made = maker(small, queries, {}, max_hypernyms=2, seed=3)
-    first = made.hypernym_names(0)
+    made = maker(small, queries, {}, max_hypernyms=2)
+    first = hypernyms(made, 0, 3)
     assert first.dtype == np.int32
     assert first.shape == (23, 2)
     assert first[2].tolist() == [-1, -1]
-    assert not np.array_equal(first, made.hypernym_names(1))
-    assert not np.array_equal(
-        first, maker(small, queries, {}, max_hypernyms=2, seed=4).hypernym_names(0)
-    )
+    assert not np.array_equal(first, hypernyms(made, 1, 3))
+    assert not np.array_equal(first, hypernyms(made, 0, 4))
     made.make(np.zeros((23, 4), np.int32))
-    again = maker(small, queries, {}, max_hypernyms=2, seed=3)
-    assert np.array_equal(again.hypernym_names(1), made.hypernym_names(1))
-    assert np.array_equal(first, made.hypernym_names(0))
+    again = maker(small, queries, {}, max_hypernyms=2)
+    assert np.array_equal(hypernyms(again, 1, 3), hypernyms(made, 1, 3))
+    assert np.array_equal(first, hypernyms(made, 0, 3))
     assert len({tuple(sorted(row)) for row in first[3:].tolist()}) > 1  # equal queries draw apart
     assert all(len(set(names(row))) == len(names(row)) for row in first)
 
@@ -388,7 +391,7 @@ def test_lists_the_slow_way(small: Small, data: st.DataObject) -> None:
                 2 if OF[name] & q.right else 1 if OF[name] & above(set(q.right), height) else 0
             )
             assert score == pytest.approx(scores[q.text].get(name, 0))
-        drawn = names(made.hypernym_names(data.draw(st.integers(0, 3)))[i])
+        drawn = names(hypernyms(made, data.draw(st.integers(0, 3)), seed)[i])
         pool = {
             name
             for name, ids in OF.items()
@@ -404,106 +407,6 @@ def test_lists_know_their_gold() -> None:
     lists = Lists(
         np.zeros((4, 2), np.int32), np.zeros((4, 2), np.float32), relevance, np.ones((4, 2), bool)
     )
-    assert lists.judged.tolist() == [True, True, False, True]
+    assert lists.has_relevant.tolist() == [True, True, False, True]
     assert lists.with_gold.tolist() == [False, True, False, True]
     assert lists.gold_share == 0.5
-
-
-def test_mentions_become_distinct_queries_and_the_others_are_counted(
-    dictionary: Dictionary,
-) -> None:
-    pairs = [
-        ("flu", {"Z:1"}),
-        ("fever", {"D:5"}),
-        ("", {"D:5"}),
-        ("fever", {"D:5"}),
-        ("nothing", set()),
-        ("lymphoma", {"O:2", "D:2"}),
-        ("fever", {"D:4"}),
-        ("fever", {"D:5"}),
-        ("lost", {"D:9"}),  # obsolete and replaced by nothing
-        ("flu", {"Z:1", "Z:0"}),
-        ("flu", {"Z:1"}),
-        ("half", {"Z:1", "D:1"}),
-    ]
-    counted = mention_queries([query(text, *right) for text, right in pairs], dictionary)
-    kept = [
-        query("fever", "D:5"),
-        query("lymphoma", "O:2", "D:2"),
-        query("fever", "D:4"),
-        query("half", "Z:1", "D:1"),
-    ]
-    assert counted.queries == kept
-    assert (counted.duplicates, counted.empty) == (2, 2)
-    assert counted.unknown == [
-        query("flu", "Z:1"),
-        query("lost", "D:9"),
-        query("flu", "Z:1", "Z:0"),
-        query("flu", "Z:1"),
-    ]
-
-
-def test_no_mentions(dictionary: Dictionary) -> None:
-    counted = mention_queries([], dictionary)
-    assert (counted.queries, counted.duplicates, counted.empty, counted.unknown) == ([], 0, 0, [])
-
-
-def test_dictionary_queries_are_names_with_synonyms(
-    table: NameTable, dictionary: Dictionary
-) -> None:
-    queries = dictionary_queries(table, dictionary, 100, seed=0, epoch=0)
-    assert {q.text: set(q.right) for q in queries} == {
-        name: ids for name, ids in OF.items() if name != "viral disease"
-    }
-    assert len(queries) == 11
-
-
-def test_dictionary_queries_are_distinct_and_drawn_by_seed_and_epoch(
-    table: NameTable, dictionary: Dictionary
-) -> None:
-    first = dictionary_queries(table, dictionary, 6, seed=1, epoch=2)
-    assert len({q.text for q in first}) == 6
-    assert first == dictionary_queries(table, dictionary, 6, seed=1, epoch=2)
-    assert first != dictionary_queries(table, dictionary, 6, seed=1, epoch=3)
-    assert first != dictionary_queries(table, dictionary, 6, seed=2, epoch=2)
-
-
-def test_names_that_are_the_same_once_normalised_are_no_synonyms(dictionary: Dictionary) -> None:
-    merged = dictionary.table(
-        lambda text: {"illness": "disease", "pyrexia": "fever"}.get(text, text)
-    )
-    texts = {q.text for q in dictionary_queries(merged, dictionary, 99, seed=0, epoch=0)}
-    assert texts == {
-        "tumor",
-        "mass",
-        "growth",
-        "lymphoma",
-        "lymphoid mass",
-        "burkitt",
-        "burkitt tumor",
-    }
-
-
-def test_a_name_that_is_empty_once_normalised_is_no_query_and_no_synonym(
-    dictionary: Dictionary,
-) -> None:
-    emptied = dictionary.table(lambda text: "" if text in {"pyrexia", "mass"} else text)
-    texts = {q.text for q in dictionary_queries(emptied, dictionary, 99, seed=0, epoch=0)}
-    assert texts == {
-        "disease",
-        "illness",
-        "tumor",
-        "growth",
-        "lymphoma",
-        "lymphoid mass",
-        "burkitt",
-        "burkitt tumor",
-    }
-
-
-def test_a_dictionary_without_synonyms_gives_no_queries(tmp_path: Path) -> None:
-    path = tmp_path / "plain.txt"
-    path.write_text("A:1||fever\nA:2||cough\n")
-    plain = Dictionary.read(path)
-    with pytest.raises(LinkerError, match="no concept of the dictionary has two names"):
-        dictionary_queries(plain.table(str), plain, 5, seed=0, epoch=0)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import io
 from pathlib import Path
 
 import pytest
 
 from linker.errors import InputError, LinkerError, Skip
+from linker.files import OpenFile
 from linker.readers import dictionaries
 
 MEDIC = "# Fields:\n# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings\n#\n"
@@ -212,3 +214,32 @@ def test_languages_and_sources_are_for_umls_only(path: Path) -> None:
 )
 def test_the_real_files_are_recognised(data: Path, file: str, format: str) -> None:
     assert dictionaries.detect(data / file) == format
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_stream_gives_what_its_file_gives(path: Path, format: str, pack: type[bytes]) -> None:
+    path.write_bytes(pack((GOOD[format] + MORE[format]).encode()))
+    stream = io.BytesIO(path.read_bytes())
+    assert dictionaries.detect(stream) == format
+    assert dictionaries.release(stream, format) == dictionaries.release(path, format)
+    assert stream.tell() == 0
+    concepts = list(dictionaries.read(path, format))
+    assert [concept.name for concept in concepts] == ["sheep fever", "goat fever"]
+    assert list(dictionaries.read(stream, format)) == concepts
+
+
+def test_an_upload_is_named_in_messages(path: Path) -> None:
+    with pytest.raises(InputError, match=r"^upload: the file is empty"):
+        dictionaries.detect(io.BytesIO())
+    with pytest.raises(InputError, match=r"^order 7, line 2: the concept name is empty"):
+        list(dictionaries.read(OpenFile(io.BytesIO(b"id\tname\nX:1\t\n"), "order 7"), "table"))
+
+
+def test_parents_beside_an_open_file_are_not_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("MRSTY.RRF").write_text("C9000001|T047|||||\n")
+    stream = io.BytesIO(GOOD["rrf"].encode())
+    assert [concept.types for concept in dictionaries.read(stream, "rrf")] == [()]
+    assert "upload: there is no MRSTY.RRF, so the concepts have no semantic types" in caplog.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import subprocess
 import sys
@@ -10,8 +11,11 @@ import threading
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from linker.errors import InputError, LinkerError, Skip
+from linker.files import OpenFile
 from linker.readers import mentions
 from linker.types import Document, Mention
 
@@ -246,3 +250,56 @@ def test_a_named_pipe_is_read_from_its_beginning(tmp_path: Path) -> None:
         item.text for item in mentions.read(tmp_path / "pipe") if isinstance(item, Mention)
     ] == ["gout", "fever"]
     writer.join()
+
+
+SAMPLES = {
+    "txt": b"gout\n\nbreast cancer\n" + b"a" * 1001,
+    "tsv": "mention\tid\nHodgkin’s disease\tD006689\ngout\n".encode(),
+    "jsonl": b'{"mention": "gout", "gold": "D006073"}\n{"mention": 3}\n',
+    "pubtator": (DATA / "mini.pubtator.txt").read_bytes(),
+    "bioc": (DATA / "mini.bioc.xml").read_bytes(),
+    "bioc json": (DATA / "mini.bioc.json").read_bytes(),
+    "concept": b"1||0|4||Disease||gout||D006073\n1||4||Disease\n",
+}
+
+
+def outcome(file: Path | OpenFile, format: str | None) -> list[object]:
+    """What is read, and what is said of the rest."""
+    said: list[object] = []
+    try:
+        said += mentions.read(file, format, on_error=lambda error: said.append(str(error)))
+    except InputError as error:
+        said.append(str(error))
+    return said
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_a_stream_gives_what_its_file_gives(tmp_path: Path, sample: str, pack: type[bytes]) -> None:
+    path = tmp_path / "mentions"
+    path.write_bytes(pack(SAMPLES[sample]))
+    for format in (None, sample.partition(" ")[0]):
+        stream = io.BytesIO(path.read_bytes())
+        assert mentions.detect(stream) == mentions.detect(path) == sample.partition(" ")[0]
+        assert stream.tell() == 0
+        assert outcome(OpenFile(stream, str(path)), format) == outcome(path, format)
+        assert outcome(path, format)
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(sorted(SAMPLES)), st.integers(0, 4000), st.binary(max_size=3), st.booleans())
+def test_a_damaged_stream_gives_what_its_file_gives(
+    tmp_path_factory: pytest.TempPathFactory, sample: str, place: int, bytes: bytes, packs: bool
+) -> None:
+    content = SAMPLES[sample][:place] + bytes + SAMPLES[sample][place + 1 :]
+    path = tmp_path_factory.getbasetemp() / "damaged"
+    path.write_bytes(gzip.compress(content)[: place + 20] if packs else content)
+    stream = OpenFile(io.BytesIO(path.read_bytes()), str(path))
+    assert outcome(stream, None) == outcome(path, None)
+
+
+def test_an_upload_is_named_in_messages() -> None:
+    with pytest.raises(InputError, match=r"^upload: holds no mentions or documents"):
+        list(mentions.read(io.BytesIO()))
+    with pytest.raises(InputError, match=r"^order 7, line 1: the line stands in no document"):
+        list(mentions.read(OpenFile(io.BytesIO(b"gout"), "order 7"), "pubtator"))

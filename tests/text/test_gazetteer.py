@@ -15,13 +15,13 @@ WORD = st.sampled_from(["a", "b", "ab", "é", "cold"])
 
 def slow(names: list[str], words: list[str]) -> list[tuple[int, int, str]]:
     """From left to right, the longest name that begins at a word."""
-    found, at = [], 0
+    matches, at = [], 0
     while at < len(words):
         ends = [end for end in range(at + 1, len(words) + 1) if " ".join(words[at:end]) in names]
         if ends:
-            found.append((at, max(ends), " ".join(words[at : max(ends)])))
+            matches.append((at, max(ends), " ".join(words[at : max(ends)])))
         at = max(ends, default=at + 1)
-    return found
+    return matches
 
 
 @given(

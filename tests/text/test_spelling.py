@@ -21,7 +21,8 @@ def write(folder: Path, text: str) -> Path:
 def test_read(tmp_path: Path) -> None:
     path = write(
         tmp_path,
-        "tumour||tumor\n\nsmallbowel||small bowel\n atrial  fibrilation || atrial fibrillation\nthe||\n",
+        "tumour||tumor\n\nsmallbowel||small bowel\n"
+        " atrial  fibrilation || atrial fibrillation\nthe||\n",
     )
     assert read(path) == {
         "tumour": "tumor",
@@ -36,9 +37,9 @@ def test_bad_lines_are_named(tmp_path: Path, line: str) -> None:
     path = write(tmp_path, f"a||b\n{line}\n")
     with pytest.raises(InputError) as error:
         read(path)
-    assert (
-        str(error.value)
-        == f"{path}, line 2: this is no correction: {line!r}; expected wrong||right; mend or delete the line"
+    assert str(error.value) == (
+        f"{path}, line 2: this is no correction: {line!r}; "
+        "expected wrong||right; mend or delete the line"
     )
 
 

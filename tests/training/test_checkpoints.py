@@ -1,4 +1,4 @@
-"""Checkpoints: what is saved comes back, one is always there, and what is absent, damaged or of another training is refused."""
+"""Checkpoints: what is saved is loaded, one is always there, unfit ones are refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,14 @@ from torch import nn  # noqa: E402
 from linker import persistence  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.training import checkpoints as module  # noqa: E402
-from linker.training.checkpoints import Checkpoints, Progress, Sigterm, copied, moments, put_moments  # noqa: E402
+from linker.training.checkpoints import (  # noqa: E402
+    Checkpoints,
+    Progress,
+    Sigterm,
+    copy_to_cpu,
+    load_optimizer_state,
+    optimizer_state,
+)
 
 PROGRESS = Progress(
     2,
@@ -70,7 +77,7 @@ def test_the_newest_is_loaded_and_the_others_removed(tmp_path: Path) -> None:
     checkpoints = make(tmp_path)
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "training.jsonl").write_text("not ours")
-    (tmp_path / "run" / ".00002-00000001.abc_12.tmp").mkdir()  # what `kill -9` leaves of a save
+    (tmp_path / "run" / ".00002-00000001.abc_1234.tmp").mkdir()  # what `kill -9` leaves of a save
     checkpoints.save([replace(PROGRESS, epoch=10, step=0)], TENSORS)
     kept = tmp_path / "kept"
     shutil.copytree(tmp_path / "run" / "00010-00000000", kept)
@@ -108,7 +115,7 @@ def test_a_save_that_fails_leaves_the_one_before(
 def test_an_absent_checkpoint_is_an_error(tmp_path: Path) -> None:
     expected = f"{tmp_path / 'run'}: there is no checkpoint here; train from the start"
     assert refusal(make(tmp_path)) == expected
-    (tmp_path / "run" / ".00001-00000000.abc.tmp").mkdir(parents=True)
+    (tmp_path / "run" / ".00001-00000000.abc_1234.tmp").mkdir(parents=True)
     assert refusal(make(tmp_path)) == expected
 
 
@@ -120,8 +127,8 @@ def test_another_fingerprint_is_named(tmp_path: Path) -> None:
     assert "the checkpoint is of another training: " in text
     assert 'corpus (then "x", now "z"), long (then "yyy' in text
     assert (
-        "new (then absent, now 2.5), old (then [1], now absent); remove the folder, or take what it had"
-        in text
+        "new (then absent, now 2.5), old (then [1], now absent); "
+        "remove the folder, or take what it had" in text
     )
     assert "same" not in text
     assert "y" * 90 not in text
@@ -180,7 +187,7 @@ def test_moments_go_by_the_names_of_parameters() -> None:
     first, names = fresh()
     adam = torch.optim.Adam([first.weight, first.bias], lr=0.1)
     steps(adam, first, 3)
-    kept, state = moments(adam, names), copied(first.state_dict())
+    kept, state = optimizer_state(adam, names), copy_to_cpu(first.state_dict())
     assert kept.keys() == {
         f"{name}.{kind}"
         for name in ("weight", "bias")
@@ -191,7 +198,7 @@ def test_moments_go_by_the_names_of_parameters() -> None:
     second, names = fresh()
     second.load_state_dict(state)
     other = torch.optim.Adam([second.bias, second.weight], lr=0.1)  # the order does not matter
-    put_moments(other, names, kept)
+    load_optimizer_state(other, names, kept)
     assert steps(other, second, 2) == expected
     third, _ = fresh()
     third.load_state_dict(state)
@@ -203,7 +210,9 @@ def test_moments_go_where_the_parameters_are() -> None:
         torch.ones(2, device="meta")
     )  # as on a GPU, where fused steps read the number of steps, too
     optimizer = torch.optim.Adam([far], fused=True)
-    put_moments(optimizer, {far: "w"}, {"w.step": torch.tensor(3.0), "w.exp_avg": torch.ones(2)})
+    load_optimizer_state(
+        optimizer, {far: "w"}, {"w.step": torch.tensor(3.0), "w.exp_avg": torch.ones(2)}
+    )
     assert {kind: tensor.device.type for kind, tensor in optimizer.state[far].items()} == {
         "step": "meta",
         "exp_avg": "meta",
@@ -212,7 +221,7 @@ def test_moments_go_where_the_parameters_are() -> None:
 
 def test_copies_are_not_touched_by_training(tmp_path: Path) -> None:
     weight = nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    copies = copied({"w": weight, "t": weight.T, "again": weight})
+    copies = copy_to_cpu({"w": weight, "t": weight.T, "again": weight})
     with torch.no_grad():
         weight.add_(1)
     assert copies["w"].tolist() == [[1, 2], [3, 4]]
@@ -232,13 +241,13 @@ def test_sigterm_is_remembered_and_the_former_handler_comes_back() -> None:
 
 
 def test_only_the_main_thread_listens() -> None:
-    found = []
+    handlers = []
 
     def other() -> None:
         with Sigterm(listen=True):  # signal.signal would raise here
-            found.append(signal.getsignal(signal.SIGTERM))
+            handlers.append(signal.getsignal(signal.SIGTERM))
 
     thread = threading.Thread(target=other)
     thread.start()
     thread.join()
-    assert found == [signal.getsignal(signal.SIGTERM)]
+    assert handlers == [signal.getsignal(signal.SIGTERM)]

@@ -1,4 +1,4 @@
-"""The loop of all trainings, on a toy encoder: a bag of characters whose batches depend on its weights.
+"""The training loop, on a toy encoder: a bag of characters whose batches depend on its weights.
 
 Run as a script it is the process that the tests kill, or one of two that train together.
 """
@@ -15,8 +15,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ from torch.nn import functional  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.training.checkpoints import Checkpoints, Interrupted  # noqa: E402
 from linker.training.loop import Batch, Epoch, Loss, Plan, Step, run  # noqa: E402
+from linker.training.phases.base import Phase  # noqa: E402
+from linker.training.settings import PhaseName  # noqa: E402
 
 NAMES = [a + b + c for a in "abc" for b in "xyz" for c in "kq"] + ["aa", "bb", "cc"]  # 21
 SIZE, STEPS = 4, 6  # the last batch holds one name
@@ -63,9 +66,9 @@ class Toy(nn.Module):
         return vectors
 
     def groups(self) -> list[dict[str, Any]]:
-        own = [parameter for parameter in self.parameters() if parameter is not self.sparse_weight]
+        encoder = [p for p in self.parameters() if p is not self.sparse_weight]
         return [
-            {"params": own, "lr": 0.02, "weight_decay": 0.01},
+            {"params": encoder, "lr": 0.02, "weight_decay": 0.01},
             {"params": [self.sparse_weight], "lr": 0.1, "weight_decay": 0.0},
         ]
 
@@ -80,7 +83,10 @@ class Toy(nn.Module):
         return Loss(value, len(scores), {"train_acc1": (right, len(scores))})
 
     def batches(self, epoch: int, rank: int = 0, processes: int = 1) -> list[Batch]:
-        """Lists of nearest names by the weights of now, in an order of the epoch; a process takes its share of each batch."""
+        """Lists of the nearest names by the current weights, in an order of the epoch.
+
+        A process takes its share of each batch.
+        """
         assert not self.training
         with torch.no_grad():
             vectors = self.embed(NAMES)
@@ -104,20 +110,26 @@ def weights(module: nn.Module) -> dict[str, list[Any]]:
     return {name: tensor.tolist() for name, tensor in module.state_dict().items()}
 
 
+def phase(
+    toy: Toy,
+    batches: Callable[[int], Sequence[Batch]],
+    plan: Plan,
+    validate: Callable[[int], Mapping[str, float]] = lambda _: {},
+) -> Phase:
+    return Phase(PhaseName.ALIGN, toy, toy.groups(), batches, plan, validate, {})
+
+
+def run_alone(phase: Phase, checkpoints: Checkpoints | None = None) -> list[Step | Epoch]:
+    return list(run(phase, accelerate.Accelerator(cpu=True), checkpoints))
+
+
 def train(
     toy: Toy, plan: Plan = PLAN, checkpoints: Checkpoints | None = None
 ) -> Iterator[Step | Epoch]:
     accelerator = accelerate.Accelerator(cpu=True)
     rank, processes = accelerator.process_index, accelerator.num_processes
-    yield from run(
-        toy,
-        toy.groups(),
-        lambda epoch: toy.batches(epoch, rank, processes),
-        plan,
-        accelerator,
-        after_epoch=toy.validate,
-        checkpoints=checkpoints,
-    )
+    batches = partial(toy.batches, rank=rank, processes=processes)
+    yield from run(phase(toy, batches, plan, toy.validate), accelerator, checkpoints)
 
 
 def outcome(toy: Toy, records: Sequence[Step | Epoch]) -> dict[str, Any]:
@@ -135,15 +147,7 @@ def trained(
 
 
 def one_step(toy: Toy, batch: Batch, **plan: Any) -> list[Step | Epoch]:
-    return list(
-        run(
-            toy,
-            toy.groups(),
-            lambda _: [batch],
-            Plan(epochs=1, steps=1, **plan),
-            accelerate.Accelerator(cpu=True),
-        )
-    )
+    return run_alone(phase(toy, lambda _: [batch], Plan(epochs=1, steps=1, **plan)))
 
 
 pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
@@ -161,7 +165,7 @@ def whole() -> dict[str, Any]:
 @pytest.mark.parametrize("optimizer", ["adamw", "adam"])
 def test_steps_are_those_of_a_loop_written_out(optimizer: str) -> None:
     toy, plain = Toy(), Toy()
-    plan = Plan(epochs=2, steps=STEPS, optimizer=optimizer, warmup=0.25, clip=0.5)  # type: ignore[arg-type]
+    plan = replace(PLAN, epochs=2, optimizer=optimizer, clip=0.5, best_by=None)
     losses = [record.loss for record in train(toy, plan) if isinstance(record, Step)]
     tool = (torch.optim.AdamW if optimizer == "adamw" else torch.optim.Adam)(plain.groups())
     factors = iter([1 / 3, 2 / 3, 1, 1, 8 / 9, 7 / 9, 6 / 9, 5 / 9, 4 / 9, 3 / 9, 2 / 9, 1 / 9])
@@ -176,8 +180,8 @@ def test_steps_are_those_of_a_loop_written_out(optimizer: str) -> None:
             tool.step()
             assert losses.pop(0) == pytest.approx(loss.item(), abs=1e-6)
     assert not losses
-    for mine, other in zip(toy.parameters(), plain.parameters(), strict=True):
-        assert mine.tolist() == pytest.approx(np.array(other.tolist()), abs=1e-5)
+    for weight, expected in zip(toy.parameters(), plain.parameters(), strict=True):
+        assert weight.tolist() == pytest.approx(np.array(expected.tolist()), abs=1e-5)
 
 
 def test_without_warmup_the_learning_rate_is_constant() -> None:
@@ -185,15 +189,7 @@ def test_without_warmup_the_learning_rate_is_constant() -> None:
     batch = Batch(
         ["ab"], lambda vectors: Loss(0 * vectors.sum() + toy.sparse_weight)
     )  # Adam's steps have the length lr, while the gradient is the same
-    list(
-        run(
-            toy,
-            toy.groups(),
-            lambda _: [batch] * 3,
-            Plan(epochs=2, steps=3),
-            accelerate.Accelerator(cpu=True),
-        )
-    )
+    run_alone(phase(toy, lambda _: [batch] * 3, Plan(epochs=2, steps=3)))
     assert float(toy.sparse_weight.detach()) == pytest.approx(-0.1 * 6, abs=1e-5)
 
 
@@ -208,16 +204,7 @@ def test_records_are_steps_then_the_epoch_with_weighted_averages() -> None:
         batch(3.0, 3, {"gold_share": (1.0, 6)}),
     ]
     plan = Plan(epochs=1, steps=2)
-    records = list(
-        run(
-            toy,
-            toy.groups(),
-            lambda _: batches,
-            plan,
-            accelerate.Accelerator(cpu=True),
-            after_epoch=lambda epoch: {"dev_acc1": epoch},
-        )
-    )
+    records = run_alone(phase(toy, lambda _: batches, plan, lambda epoch: {"dev_acc1": epoch}))
     gold = (0.5 * 2 + 1.0 * 6) / (2 + 6)
     assert records == [
         Step(1, 1, 2, 1.0),
@@ -241,16 +228,7 @@ def test_the_best_weights_are_kept_and_patience_ends_the_run() -> None:
         return {"dev_acc1": next(marks)}
 
     plan = replace(PLAN, epochs=5, patience=2)
-    records = list(
-        run(
-            toy,
-            toy.groups(),
-            toy.batches,
-            plan,
-            accelerate.Accelerator(cpu=True),
-            after_epoch=validate,
-        )
-    )
+    records = run_alone(phase(toy, toy.batches, plan, validate))
     assert [r.record["dev_acc1"] for r in records if isinstance(r, Epoch)] == [0.5, 0.7, 0.7, 0.6]
     assert weights(toy) == seen[1]
     assert seen[3] != seen[1]
@@ -260,16 +238,7 @@ def test_the_best_weights_are_kept_and_patience_ends_the_run() -> None:
 def test_without_a_measure_the_last_weights_stay_and_patience_means_nothing() -> None:
     toy, last = Toy(), list[Any]()
     plan = replace(PLAN, best_by=None, patience=1)
-    records = list(
-        run(
-            toy,
-            toy.groups(),
-            toy.batches,
-            plan,
-            accelerate.Accelerator(cpu=True),
-            after_epoch=lambda _: last.append(weights(toy)) or {},
-        )
-    )
+    records = run_alone(phase(toy, toy.batches, plan, lambda _: last.append(weights(toy)) or {}))
     assert sum(isinstance(record, Epoch) for record in records) == len(last) == PLAN.epochs
     assert weights(toy) == last[-1]
 
@@ -296,21 +265,14 @@ def test_what_is_not_finite_stops_the_run_and_keeps_the_checkpoint(
         )  # whose slope at 0 is not finite
 
     def batches(epoch: int) -> list[Batch]:
-        made = toy.batches(epoch)
-        return made if epoch == 1 else [*made[:2], Batch(made[2].names, spoilt), *made[3:]]
+        batches = toy.batches(epoch)
+        if epoch > 1:
+            batches[2] = Batch(batches[2].names, spoilt)
+        return batches
 
     checkpoints = Checkpoints(tmp_path / "run", {})
     with pytest.raises(LinkerError) as caught:
-        list(
-            run(
-                toy,
-                toy.groups(),
-                batches,
-                replace(PLAN, best_by=None),
-                accelerate.Accelerator(cpu=True),
-                checkpoints=checkpoints,
-            )
-        )
+        run_alone(phase(toy, batches, replace(PLAN, best_by=None)), checkpoints)
     assert str(caught.value).startswith(f"epoch 2, step 3: {said}")
     assert (
         f"the last good checkpoint is kept in {tmp_path / 'run'}; try a lower learning rate"
@@ -332,7 +294,7 @@ def test_a_caller_who_errs_is_told() -> None:
     with pytest.raises(ValueError, match="epoch 1 has 6 batches; the schedule was made for 7"):
         list(train(toy, replace(PLAN, steps=7)))
     with pytest.raises(ValueError, match="not the module's"):
-        list(run(toy, Toy().groups(), toy.batches, PLAN, accelerate.Accelerator(cpu=True)))
+        run_alone(replace(phase(toy, toy.batches, PLAN), parameter_groups=Toy().groups()))
 
 
 def test_bf16_encodes_in_bf16_and_the_loss_gets_float32() -> None:
@@ -343,15 +305,8 @@ def test_bf16_encodes_in_bf16_and_the_loss_gets_float32() -> None:
         kinds.append((toy.calls[-1][2].dtype, vectors.dtype, torch.is_autocast_enabled("cpu")))
         return Loss(vectors.square().mean())
 
-    list(
-        run(
-            toy,
-            toy.groups(),
-            lambda _: [Batch(["ab", "c"], loss)],
-            Plan(epochs=1, steps=1),
-            accelerator,
-        )
-    )
+    batches = [Batch(["ab", "c"], loss)]
+    list(run(phase(toy, lambda _: batches, Plan(epochs=1, steps=1)), accelerator))
     assert kinds == [(torch.bfloat16, torch.float32, False)]
     assert weights(toy) != weights(Toy())
 
@@ -372,16 +327,16 @@ def test_little_memory_gives_the_same_gradient(caplog: pytest.LogCaptureFixture)
     one_step(roomy, batch)
     with caplog.at_level(logging.WARNING):
         one_step(tight, Batch(batch.names, tight.loss))
-    expected, found = gradients(roomy), gradients(tight)
-    assert expected.keys() == found.keys() == dict(roomy.named_parameters()).keys()  # λ too
+    expected, computed = gradients(roomy), gradients(tight)
+    assert expected.keys() == computed.keys() == dict(roomy.named_parameters()).keys()  # λ too
     for name, gradient in expected.items():
         assert np.abs(gradient).max() > 1e-3
-        assert found[name] == pytest.approx(gradient, abs=1e-6)
+        assert computed[name] == pytest.approx(gradient, abs=1e-6)
     halves = [record.message for record in caplog.records]
     n = len(set(batch.names))
     assert (
-        halves[0]
-        == f"out of memory: {math.ceil(n / 2)} names are encoded at once instead of {n}, the batch stays as large"
+        halves[0] == f"out of memory: {math.ceil(n / 2)} names are encoded at once instead of {n}, "
+        "the batch stays as large"
     )
     assert len(halves) == math.ceil(math.log2(n / 3))
 
@@ -469,8 +424,8 @@ def test_sigterm_ends_behind_the_step_and_resume_goes_on_there(
     with pytest.raises(Interrupted) as caught:
         train_until_then()
     assert (
-        str(caught.value)
-        == f"training stopped by SIGTERM at epoch {epoch}, step {step or STEPS}; go on with --resume"
+        str(caught.value) == f"training stopped by SIGTERM at epoch {epoch}, step {step or STEPS}; "
+        "go on with --resume"
     )
     assert signal.getsignal(signal.SIGTERM) is former
     toy = Toy(0.2)
@@ -520,7 +475,8 @@ def test_another_plan_or_another_module_is_not_resumed(tmp_path: Path) -> None:
     trained(replace(PLAN, epochs=1), checkpoints)
     with pytest.raises(
         LinkerError,
-        match=r"of another training: epochs \(then 1, now 4\), seed \(then 3, now 5\); remove the folder",
+        match=r"of another training: epochs \(then 1, now 4\), seed \(then 3, now 5\); "
+        "remove the folder",
     ):
         trained(replace(PLAN, seed=5), replace(checkpoints, resume=True))
     toy = Toy()
@@ -564,7 +520,7 @@ LONG = replace(PLAN, epochs=40)  # more than ten killed runs get through
     not hasattr(os, "fork"), reason="forks the runs that it kills, so that torch is imported once"
 )
 def test_killed_at_ten_moments_and_resumed_gives_the_same_model(tmp_path: Path) -> None:
-    """`kill -9`, ten times at random, in steps, validation and while checkpoints are written; then one SIGTERM."""
+    """Ten times `kill -9`, in steps, validation and while checkpoints are written; one SIGTERM."""
     told = answer(script("killed", tmp_path))
     assert told["signals"] == [signal.SIGKILL] * 10
     assert told["message"].startswith("training stopped by SIGTERM at epoch")
@@ -626,7 +582,10 @@ def fork(plan: Plan, checkpoints: Checkpoints, steps: int, message: Path | None 
 
 
 def test_two_processes_train_as_one_with_the_whole_batch(tmp_path: Path) -> None:
-    """Two processes on the CPU (gloo): shares of unlike size, an empty one in the last batch of an epoch, and a SIGTERM for one of them."""
+    """Two processes on the CPU (gloo), and a SIGTERM for one of them.
+
+    Their shares differ in size; in the last batch of an epoch one of them is empty.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -646,20 +605,23 @@ def test_two_processes_train_as_one_with_the_whole_batch(tmp_path: Path) -> None
     assert told["left alone"] == told["resumed"]
     assert told["message"] == "training stopped by SIGTERM at epoch 2, step 3; go on with --resume"
     alone = trained(dropout=0.0)
-    for mine, single in zip(told["left alone"]["history"], alone["history"], strict=True):
-        assert mine == pytest.approx(single, abs=1e-5)
+    for record, expected in zip(told["left alone"]["history"], alone["history"], strict=True):
+        assert record == pytest.approx(expected, abs=1e-5)
     for name, values in alone["weights"].items():
         assert told["left alone"]["weights"][name] == pytest.approx(np.array(values), abs=1e-5)
 
 
 def together(folder: Path) -> None:
-    """Train as one of several processes, whose weights differ at first; the second is asked to stop and both go on."""
+    """Train as one of several processes, whose weights differ at first.
+
+    The second one is asked to stop; then both go on.
+    """
 
     def toy() -> Toy:
-        made = Toy()
+        module = Toy()
         with torch.no_grad():
-            made.out.bias += accelerate.PartialState(cpu=True).process_index
-        return made
+            module.out.bias += accelerate.PartialState(cpu=True).process_index
+        return module
 
     module = toy()
     left_alone = outcome(module, list(train(module)))

@@ -1,4 +1,4 @@
-"""Every loss against sums written out and loops in plain Python; masks, invariances and gradients."""
+"""Losses against sums and loops in plain Python; masks, invariances and gradients."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ def slow_listwise(
     scores: list[float], relevance: list[int], mask: list[bool], temperature: float
 ) -> float:
     kept = [i for i, there in enumerate(mask) if there]
-    target, found = (
+    target, predicted = (
         softmax([relevance[i] / temperature for i in kept]),
         softmax([scores[i] for i in kept]),
     )
-    return -sum(p * math.log(q) for p, q in zip(target, found, strict=True))
+    return -sum(p * math.log(q) for p, q in zip(target, predicted, strict=True))
 
 
 def slow_marginal(scores: list[float], relevance: list[int], mask: list[bool]) -> float:
     kept = [i for i, there in enumerate(mask) if there]
-    found = dict(zip(kept, softmax([scores[i] for i in kept]), strict=True))
-    right = sum(found[i] for i in kept if relevance[i] == 2)
+    probabilities = dict(zip(kept, softmax([scores[i] for i in kept]), strict=True))
+    right = sum(probabilities[i] for i in kept if relevance[i] == 2)
     return -math.log(right) if right else 0.0
 
 
@@ -82,7 +82,8 @@ def test_the_target_of_one_synonym_one_hypernym_and_one_other() -> None:
         doubles([[4.0, 4.0, 4.0]]), torch.tensor([[2, 1, 0]]), torch.ones(1, 3, dtype=torch.bool)
     )
     assert flat.tolist() == pytest.approx([math.log(3)])
-    # scores 1, 0, 0 weigh the target's first place apart: P_y = e^2 / (e^2 + e + 1), P_z = e / (e + 2) and 1 / (e + 2)
+    # of scores 1, 0, 0, the first place has P_y = e^2 / (e^2 + e + 1) and P_z = e / (e + 2); the
+    # others have P_z = 1 / (e + 2)
     synonym = e**2 / (e**2 + e + 1)
     loss = listwise(
         doubles([[1.0, 0.0, 0.0]]), torch.tensor([[2, 1, 0]]), torch.ones(1, 3, dtype=torch.bool)
@@ -116,10 +117,10 @@ def test_the_listwise_loss_is_least_where_score_gaps_are_relevance_gaps() -> Non
 @settings(deadline=None, max_examples=60)
 def test_listwise_the_slow_way(batch: tuple, temperature: float) -> None:
     scores, relevance, mask = batch
-    found = listwise(
+    computed = listwise(
         doubles(scores), torch.tensor(relevance), torch.tensor(mask), temperature
     ).tolist()
-    assert found == pytest.approx(
+    assert computed == pytest.approx(
         [slow_listwise(*row, temperature) for row in zip(*batch, strict=True)], abs=1e-9
     )
 
@@ -128,8 +129,8 @@ def test_listwise_the_slow_way(batch: tuple, temperature: float) -> None:
 @settings(deadline=None, max_examples=60)
 def test_marginal_the_slow_way(batch: tuple) -> None:
     scores, relevance, mask = batch
-    found = marginal(doubles(scores), torch.tensor(relevance), torch.tensor(mask)).tolist()
-    assert found == pytest.approx(
+    computed = marginal(doubles(scores), torch.tensor(relevance), torch.tensor(mask)).tolist()
+    assert computed == pytest.approx(
         [slow_marginal(*row) for row in zip(*batch, strict=True)], rel=1e-7, abs=1e-7
     )
 
@@ -137,17 +138,17 @@ def test_marginal_the_slow_way(batch: tuple) -> None:
 def test_marginal_sums_the_synonyms_and_counts_hypernyms_as_wrong() -> None:
     scores = doubles([[1.0, 0.0, 0.0, 9.0], [0.0, 0.0, 0.0, 0.0]])
     mask = torch.tensor([[True, True, True, False], [True, True, True, True]])
-    found = marginal(scores, torch.tensor([[2, 2, 1, 2], [2, 1, 1, 0]]), mask)
-    assert found.tolist() == pytest.approx([-math.log((e + 1) / (e + 2)), math.log(4)])
+    computed = marginal(scores, torch.tensor([[2, 2, 1, 2], [2, 1, 1, 0]]), mask)
+    assert computed.tolist() == pytest.approx([-math.log((e + 1) / (e + 2)), math.log(4)])
 
 
 def test_marginal_is_neither_clamped_nor_infinite_where_the_synonym_is_far_behind() -> None:
     scores = torch.tensor(
         [[-200.0, 200.0], [-1e6, 1e6]], requires_grad=True
     )  # float32: the probability is 0
-    found = marginal(scores, torch.tensor([[2, 0], [2, 0]]), torch.ones(2, 2, dtype=torch.bool))
-    assert found.tolist() == [400.0, 2e6]
-    found.sum().backward()
+    computed = marginal(scores, torch.tensor([[2, 0], [2, 0]]), torch.ones(2, 2, dtype=torch.bool))
+    assert computed.tolist() == [400.0, 2e6]
+    computed.sum().backward()
     assert scores.grad is not None
     assert scores.grad.tolist() == [[-1.0, 1.0], [-1.0, 1.0]]
 
@@ -155,9 +156,9 @@ def test_marginal_is_neither_clamped_nor_infinite_where_the_synonym_is_far_behin
 def test_a_list_without_a_synonym_has_no_marginal_loss_and_no_gradient() -> None:
     scores = doubles([[3.0, 1.0], [3.0, 1.0], [0.0, 0.0]])
     mask = torch.tensor([[True, True], [False, True], [True, True]])
-    found = marginal(scores, torch.tensor([[1, 0], [2, 0], [2, 0]]), mask)
-    assert found.tolist() == pytest.approx([0, 0, math.log(2)])
-    found.sum().backward()
+    computed = marginal(scores, torch.tensor([[1, 0], [2, 0], [2, 0]]), mask)
+    assert computed.tolist() == pytest.approx([0, 0, math.log(2)])
+    computed.sum().backward()
     assert scores.grad is not None
     assert scores.grad.tolist() == [[0, 0], [0, 0], pytest.approx([-0.5, 0.5])]
 
@@ -188,9 +189,9 @@ def test_what_stands_in_masked_places_is_never_seen(loss: LossOfLists, rubbish: 
         torch.tensor([[0.5, 1.5]]), torch.tensor([[2, 1]]), torch.ones(1, 2, dtype=torch.bool)
     ).item()
     scores = torch.tensor([[0.5, 1.5, rubbish], [rubbish, 0.0, rubbish]], requires_grad=True)
-    found = loss(scores, torch.tensor([[2, 1, 2], [2, 2, 2]]), mask)
-    assert found.tolist() == pytest.approx([short, 0])
-    found.sum().backward()
+    computed = loss(scores, torch.tensor([[2, 1, 2], [2, 2, 2]]), mask)
+    assert computed.tolist() == pytest.approx([short, 0])
+    computed.sum().backward()
     assert scores.grad is not None
     assert scores.grad.isfinite().all()
     assert scores.grad[~mask].tolist() == [0, 0, 0, 0]
@@ -243,7 +244,7 @@ def test_the_norm_loss_the_slow_way(data: st.DataObject) -> None:
         data.draw(st.integers(1, 3)),
     )
     vector = st.lists(st.integers(-3, 3).map(float), min_size=dim, max_size=dim)
-    own = data.draw(st.lists(vector, min_size=mentions, max_size=mentions))
+    mention_vectors = data.draw(st.lists(vector, min_size=mentions, max_size=mentions))
     hypernyms = data.draw(
         st.lists(
             st.lists(vector, min_size=above, max_size=above), min_size=mentions, max_size=mentions
@@ -257,14 +258,14 @@ def test_the_norm_loss_the_slow_way(data: st.DataObject) -> None:
         )
     )
     means = []
-    for m, some, there in zip(own, hypernyms, mask, strict=True):
-        norms = [math.hypot(*h) for h, keep in zip(some, there, strict=True) if keep]
+    for m, vectors, there in zip(mention_vectors, hypernyms, mask, strict=True):
+        norms = [math.hypot(*h) for h, keep in zip(vectors, there, strict=True) if keep]
         ratios = [
             (math.hypot(*m) - n) / (math.hypot(*m) + n) if math.hypot(*m) + n else 0.0
             for n in norms
         ]
         means += [sum(ratios) / len(ratios)] if ratios else []
-    left, right = doubles(own), doubles(hypernyms)
+    left, right = doubles(mention_vectors), doubles(hypernyms)
     loss = hypernym_norm(left, right, torch.tensor(mask))
     assert loss.item() == pytest.approx(sum(means) / len(means) if means else 0, abs=1e-9)
     loss.backward()
@@ -348,8 +349,8 @@ def test_info_nce_the_slow_way(
     for i in range(size):
         negatives = [cosine(i, j) for j in range(size) if j != i and not same[i][j]]
         others = [cosine(j, i) for j in range(size) if j != i and not same[j][i]]
-        for some in (negatives, others):
-            total -= math.log(softmax([c / temperature for c in (cosine(i, i), *some)])[0])
+        for rest in (negatives, others):
+            total -= math.log(softmax([c / temperature for c in (cosine(i, i), *rest)])[0])
     loss = info_nce(a, b, torch.tensor(same), temperature)
     assert loss.item() == pytest.approx(total / (2 * size), abs=1e-9)
     loss.backward()

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker.dictionary import NameTable
+from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.classes import Classes, Floats, Rows
+from linker.errors import LinkerError
 from linker.persistence import Strings
 from linker.training import sampling
-from linker.training.sampling import Pairs
+from linker.training.randomness import Stream, rng
+from linker.training.sampling import Pairs, inverse_weights
 
 CONCEPTS = 6
 NAMES = st.lists(
@@ -213,6 +217,16 @@ def classes_of(labels: np.ndarray) -> Classes:
     return Classes([f"name {row}" for row in range(len(labels))], labels)
 
 
+def drawing(seed: int) -> np.random.Generator:
+    """The random numbers of a first epoch."""
+    return rng(seed, Stream.TRIPLETS, 1)
+
+
+def weights(wu: bool) -> Callable[[Floats], np.ndarray]:
+    """By the density of distances among vectors of eight components, or by closeness."""
+    return partial(sampling.density_weights, dim=8) if wu else inverse_weights
+
+
 def all_near(labels: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """All names as neighbours, with the same cosine."""
     return lambda rows: (
@@ -228,7 +242,8 @@ def test_triplets_are_a_name_another_of_its_class_and_one_of_another(
 ) -> None:
     names = classes_of(labels)
     drawn, again = (
-        sampling.triplets(names, each, all_near(labels), wu, 8, seed, 1) for _ in range(2)
+        sampling.triplets(names, each, all_near(labels), weights(wu), drawing(seed))
+        for _ in range(2)
     )
     if names.count < 2:
         assert not len(drawn.anchor)
@@ -248,7 +263,7 @@ def test_triplets_are_a_name_another_of_its_class_and_one_of_another(
 
 def test_a_name_of_two_classes_is_no_negative_of_itself_and_of_names_of_either() -> None:
     names = Classes(["x", "y", "x", "z"], np.array([0, 0, 1, 2]))
-    drawn = sampling.triplets(names, 50, all_near(names.labels), False, 8, 0, 1)
+    drawn = sampling.triplets(names, 50, all_near(names.labels), inverse_weights, drawing(0))
     assert {
         (a, n) for a, n in zip(drawn.anchor.tolist(), drawn.negative.tolist(), strict=True)
     } == {(0, 3), (1, 3)}
@@ -256,7 +271,7 @@ def test_a_name_of_two_classes_is_no_negative_of_itself_and_of_names_of_either()
 
 def test_all_ordered_pairs_of_synonyms() -> None:
     drawn = sampling.triplets(
-        classes_of(np.array([0, 1, 0, 0])), 0, all_near(np.arange(4)), False, 8, 0, 1
+        classes_of(np.array([0, 1, 0, 0])), 0, all_near(np.arange(4)), inverse_weights, drawing(0)
     )
     assert sorted(zip(drawn.anchor.tolist(), drawn.positive.tolist(), strict=True)) == [
         (0, 2),
@@ -278,7 +293,9 @@ def test_near_names_are_likelier_negatives() -> None:
             every = np.tile(np.arange(5), (len(rows), 1))
             return every, np.tile(cosines, (len(rows), 1))
 
-        counts.update(sampling.triplets(names, 1, near, False, 8, seed, 1).negative.tolist())
+        counts.update(
+            sampling.triplets(names, 1, near, inverse_weights, drawing(seed)).negative.tolist()
+        )
     total = sum(counts.values())
     assert total == 1000
     assert [counts[row] / total for row in (2, 3, 4)] == pytest.approx(
@@ -290,7 +307,9 @@ def test_without_a_near_name_of_another_class_any_is_drawn() -> None:
     labels = np.array([0, 0, 0, 1, 2])
     near = lambda rows: (np.tile([0, 1, 2], (len(rows), 1)), np.ones((len(rows), 3), np.float32))  # noqa: E731
     drawn = [
-        sampling.triplets(classes_of(labels), 1, near, False, 8, seed, 1).negative.tolist()
+        sampling.triplets(
+            classes_of(labels), 1, near, inverse_weights, drawing(seed)
+        ).negative.tolist()
         for seed in range(20)
     ]
     assert {row for rows in drawn for row in rows} == {3, 4}
@@ -304,3 +323,68 @@ def test_the_density_of_distances() -> None:
     np.testing.assert_allclose(
         sampling.density_weights(cosines, dim), [[min(q) / x for x in q]], rtol=1e-5
     )
+
+
+def test_dictionary_queries_are_names_with_synonyms(aged: Dictionary) -> None:
+    queries = sampling.dictionary_queries(aged.table(str), aged, 100, seed=0, epoch=0)
+    assert {q.text: set(q.right) for q in queries} == {
+        "disease": {"D:0"},
+        "illness": {"D:0"},
+        "tumor": {"D:1"},
+        "mass": {"D:1"},
+        "growth": {"D:1", "D:2"},
+        "lymphoma": {"D:2"},
+        "lymphoid mass": {"D:2"},
+        "burkitt": {"D:3"},
+        "burkitt tumor": {"D:3"},
+        "fever": {"D:5"},
+        "pyrexia": {"D:5"},
+    }
+    assert len(queries) == 11
+
+
+def test_dictionary_queries_are_distinct_and_drawn_by_seed_and_epoch(aged: Dictionary) -> None:
+    first = sampling.dictionary_queries(aged.table(str), aged, 6, seed=1, epoch=2)
+    assert len({q.text for q in first}) == 6
+    assert first == sampling.dictionary_queries(aged.table(str), aged, 6, seed=1, epoch=2)
+    assert first != sampling.dictionary_queries(aged.table(str), aged, 6, seed=1, epoch=3)
+    assert first != sampling.dictionary_queries(aged.table(str), aged, 6, seed=2, epoch=2)
+
+
+def test_names_that_are_the_same_once_normalised_are_no_synonyms(aged: Dictionary) -> None:
+    merged = aged.table(lambda text: {"illness": "disease", "pyrexia": "fever"}.get(text, text))
+    texts = {q.text for q in sampling.dictionary_queries(merged, aged, 99, seed=0, epoch=0)}
+    assert texts == {
+        "tumor",
+        "mass",
+        "growth",
+        "lymphoma",
+        "lymphoid mass",
+        "burkitt",
+        "burkitt tumor",
+    }
+
+
+def test_a_name_that_is_empty_once_normalised_is_no_query_and_no_synonym(
+    aged: Dictionary,
+) -> None:
+    emptied = aged.table(lambda text: "" if text in {"pyrexia", "mass"} else text)
+    texts = {q.text for q in sampling.dictionary_queries(emptied, aged, 99, seed=0, epoch=0)}
+    assert texts == {
+        "disease",
+        "illness",
+        "tumor",
+        "growth",
+        "lymphoma",
+        "lymphoid mass",
+        "burkitt",
+        "burkitt tumor",
+    }
+
+
+def test_a_dictionary_without_synonyms_gives_no_queries(tmp_path: Path) -> None:
+    path = tmp_path / "plain.txt"
+    path.write_text("A:1||fever\nA:2||cough\n")
+    plain = Dictionary.read(path)
+    with pytest.raises(LinkerError, match="no concept of the dictionary has two names"):
+        sampling.dictionary_queries(plain.table(str), plain, 5, seed=0, epoch=0)

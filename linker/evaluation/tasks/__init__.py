@@ -1,1 +1,1 @@
-"""The tasks by which the papers judge encoders of names, apart from linking."""
+"""The tasks by which the papers evaluate encoders of names, apart from linking."""

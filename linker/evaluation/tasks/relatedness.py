@@ -1,4 +1,4 @@
-"""Semantic relatedness: how cosines of names follow human judgements (Spearman's rank correlation)."""
+"""Semantic relatedness: the rank correlation (Spearman's) of cosines with human judgements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from linker.errors import InputError, LinkerError, OnError, stop
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two terms, and how related people find them: the higher, the more."""
+    """Two terms, and how related people find them (a higher score: more)."""
 
     first: str
     second: str
@@ -26,10 +26,12 @@ def read(path: files.Pathlike, on_error: OnError = stop) -> list[Pair]:
     """Read `term1<TAB>term2<TAB>score` lines under such a header.
 
     Args:
+        path: the file.
         on_error: what to do with a bad line; returns to skip it.
 
     Raises:
-        LinkerError: the file has no such columns or no pair; a score is missing or no number, and `on_error` raises.
+        LinkerError: the file has no such columns, or no pair; or what `on_error` raises for a line
+            whose score is missing or no number.
     """
     lines = list(files.read_lines(path, on_error=on_error))
     columns = ["term1", "term2", "score"]
@@ -70,9 +72,13 @@ def read(path: files.Pathlike, on_error: OnError = stop) -> list[Pair]:
 def correlation(
     encode: Callable[[Sequence[str]], NDArray[np.float32]], pairs: Sequence[Pair]
 ) -> float:
-    """Spearman's rank correlation of cosines with judgements; NaN where all cosines are the same.
+    """Spearman's rank correlation of cosines with judgements; NaN if all cosines are the same.
 
     A term that the encoder knows nothing of has the zero vector, and the cosine 0 to any other.
+
+    Args:
+        encode: makes vectors of names, (names, dim).
+        pairs: the judgements.
     """
     left, right = encode([pair.first for pair in pairs]), encode([pair.second for pair in pairs])
     lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)

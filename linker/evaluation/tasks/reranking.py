@@ -1,4 +1,7 @@
-"""Synonym retrieval over candidates (BNE, Phan et al. 2019, section 4.2): the names of the 20 concepts that BM25 finds are ranked."""
+"""Synonym retrieval over candidates (BNE, Phan et al. 2019, section 4.2).
+
+The names of the 20 concepts that BM25 finds for a mention are ranked.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +27,23 @@ Similarity = Callable[[str, Sequence[str]], NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A mention, its candidate names, and which of them are names of the mention's concept, (candidates,)."""
+    """A mention with its candidate names."""
 
     query: str
     names: Sequence[str]
-    right: NDArray[np.bool_]
+    right: NDArray[np.bool_]  # (names,) whether it is a name of the mention's concept
 
 
 def questions(
     queries: Sequence[tuple[str, frozenset[int]]], table: NameTable, concepts: int = CONCEPTS
 ) -> list[Question]:
-    """Find the candidates of mentions: all names of the concepts whose best name BM25 likes most.
+    """Find the candidates of mentions: all names of the concepts that BM25 ranks first.
 
     Args:
-        queries: normalised mentions, each with the rows of its concepts. Mentions that no candidate is right for are left out.
+        queries: normalised mentions, each with the rows of its concepts; those without a right
+            candidate are left out.
+        table: the names of the dictionary.
+        concepts: how many concepts a mention has candidates from.
 
     Raises:
         LinkerError: the package that computes BM25 is not installed.
@@ -50,53 +56,66 @@ def questions(
         ) from None
     of_name = np.split(table.concepts, table.indptr[1:-1])
     names_of: dict[int, list[int]] = {}
-    for row, own in enumerate(of_name):
-        for concept in own.tolist():
+    for row, rows_of_name in enumerate(of_name):
+        for concept in rows_of_name.tolist():
             names_of.setdefault(concept, []).append(row)
     index = bm25s.BM25()
     index.index([tokens(text) for text in table.texts], show_progress=False)
-    made = []
-    for query, right in queries:
-        found = _concepts(index, query, of_name, concepts, len(table))
-        rows = sorted({row for concept in found for row in names_of[concept]})
-        judged = np.array([bool(right & set(of_name[row].tolist())) for row in rows], bool)
-        if judged.any():
-            made.append(Question(query, [table.texts[row] for row in rows], judged))
-    return made
+    questions = []
+    for query, gold in queries:
+        first = _concepts(index, query, of_name, concepts, len(table))
+        rows = sorted({row for concept in first for row in names_of[concept]})
+        right = np.array([not gold.isdisjoint(of_name[row].tolist()) for row in rows], bool)
+        if right.any():
+            questions.append(Question(query, [table.texts[row] for row in rows], right))
+    return questions
 
 
 def _concepts(
     index: Any, query: str, of_name: Sequence[NDArray[np.int32]], wanted: int, names: int
 ) -> list[int]:
-    """The first concepts among the names that BM25 finds; names that share no word with the query are none."""
+    """The first concepts by BM25; names that share no word with the query are left out.
+
+    Args:
+        index: the BM25 index of the names.
+        query: the mention.
+        of_name: the concepts of each name.
+        wanted: how many concepts to find.
+        names: how many names there are.
+    """
     count = min(_NAMES, names)
     while True:
         rows, scores = index.retrieve([tokens(query)], k=count, show_progress=False)
-        found = dict.fromkeys(
+        distinct = dict.fromkeys(
             c for row in rows[0][scores[0] > 0].tolist() for c in of_name[row].tolist()
         )
-        if len(found) >= wanted or count == names or not scores[0][-1] > 0:
-            return list(found)[:wanted]
+        if len(distinct) >= wanted or count == names or not scores[0][-1] > 0:
+            return list(distinct)[:wanted]
         count = min(2 * count, names)
 
 
 def mean_average_precisions(
     asked: Sequence[Question], similarity: Similarity
 ) -> NDArray[np.float64]:
-    """Average precision of each question, candidates by falling similarity, equal ones in the order given."""
-    found = []
+    """Average precision of each question, its candidates ranked by similarity.
+
+    Args:
+        asked: the questions; candidates of equal similarity stay in their order.
+        similarity: how alike a mention and its candidates are.
+    """
+    ranks = []
     for question in asked:
         order = np.argsort(-similarity(question.query, question.names), kind="stable")
-        found.append(np.flatnonzero(question.right[order]) + 1)
-    return metrics.average_precisions(found)
+        ranks.append(np.flatnonzero(question.right[order]) + 1)
+    return metrics.average_precisions(ranks)
 
 
 def jaccard(query: str, names: Sequence[str]) -> NDArray[np.float64]:
-    """Words in common, as a share of the words of both."""
-    own = set(tokens(query))
+    """The share of words that a mention and each name have in common."""
+    words = set(tokens(query))
     others = [set(tokens(name)) for name in names]
     return np.array(
-        [len(own & other) / len(own | other) if own | other else 0.0 for other in others]
+        [len(words & other) / len(words | other) if words | other else 0.0 for other in others]
     )
 
 
@@ -111,7 +130,9 @@ def cosine(encode: Callable[[Sequence[str]], NDArray[np.float32]]) -> Similarity
 
 
 def word_mover(words: WordVectors) -> Similarity:
-    """Minus the word mover's distance (Kusner et al. 2015) of known words; names without any are the farthest.
+    """Minus the word mover's distance (Kusner et al. 2015) of known words.
+
+    Names without known words are the farthest.
 
     Raises:
         LinkerError: the packages that compute it are not installed.
@@ -120,7 +141,8 @@ def word_mover(words: WordVectors) -> Similarity:
         import ot
     except ModuleNotFoundError:
         raise LinkerError(
-            f"the word mover's distance is computed by POT, which is not installed: {install_hint('tasks')}"
+            "the word mover's distance is computed by POT, which is not installed: "
+            + install_hint("tasks")
         ) from None
 
     def bag(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -129,15 +151,15 @@ def word_mover(words: WordVectors) -> Similarity:
         return words.vectors[rows.astype(np.int64)].astype(np.float64), counts / max(1, len(known))
 
     def similarity(query: str, names: Sequence[str]) -> NDArray[np.float64]:
-        own, weights = bag(query)
-        found = []
+        vectors, weights = bag(query)
+        values = []
         for name in names:
-            other, theirs = bag(name)
-            found.append(
-                -ot.emd2(weights, theirs, ot.dist(own, other, "euclidean"))
-                if len(own) and len(other)
+            others, other_weights = bag(name)
+            values.append(
+                -ot.emd2(weights, other_weights, ot.dist(vectors, others, "euclidean"))
+                if len(vectors) and len(others)
                 else -np.inf
             )
-        return np.array(found, np.float64)
+        return np.array(values, np.float64)
 
     return similarity

@@ -1,4 +1,7 @@
-"""Synonym retrieval and concept mapping (Fivez et al. 2021a, section 5.1): a name is to find the other names of its concept."""
+"""Synonym retrieval and concept mapping (Fivez et al. 2021a, section 5.1).
+
+A name is to find the other names of its concept.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import metrics
-from linker.candidates.dense import ranks
+from linker.candidates.index import ranks
 from linker.dictionary import Dictionary
 from linker.dictionary.classes import Classes, Rows, of_concepts, retrieval
 from linker.encoders.words import unit
@@ -23,27 +26,28 @@ Encode = Callable[[Sequence[str]], Floats]
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Names to train on, to stop by and to judge by; all labels mean the same classes, but for those of `zero_shot`, which are its own.
-
-    `repeated` are further test names that are also trained on, where a task has such.
-    """
+    """Names to train on and to evaluate with; all labels but those of `zero_shot` are alike."""
 
     train: Classes
-    validation: Classes
+    validation: Classes  # which tell when to stop
     test: Classes
-    zero_shot: Classes
-    repeated: Classes | None = None
+    zero_shot: Classes  # names of other classes, with labels of their own
+    repeated: Classes | None = None  # further test names, which are also trained on
 
 
 def fine(dictionary: Dictionary) -> Classes:
-    """The names of each concept: those of one concept only, of at most six words, once for each bag of words."""
+    """The names of each concept: only unambiguous ones of at most six words.
+
+    Of names with the same words in another order one is taken.
+    """
     return _short(of_concepts(dictionary.table(normalize), dictionary.ids))
 
 
 def coarse(dictionary: Dictionary) -> Classes:
-    """The names of each concept that has others below it, together with those of the leaves below it.
+    """The names of each concept that has others below it, and of the leaves below it.
 
-    Stands for the ICD-10 codes of the paper, which fuse the names of several concepts. A leaf of several parents goes to the first.
+    This stands for the ICD-10 codes of the paper, which fuse the names of several concepts. A leaf
+    with several parents is counted to the first.
     """
     table = dictionary.table(normalize)
     names = _concepts(dictionary, of_concepts(table))
@@ -83,9 +87,15 @@ def _short(names: Classes) -> Classes:
 
 
 def split(names: Classes, zero_shot: int, seed: int) -> Split:
-    """Hold out so many classes, and of each other class of two names or more one name for test, one more, then the same for validation.
+    """Hold out whole classes, and names of all others.
 
-    A class keeps at least one name to train on.
+    Of each other class up to two names are for test and up to two for validation; at least one is
+    left to train on.
+
+    Args:
+        names: the names.
+        zero_shot: how many classes are held out.
+        seed: of the sampling.
     """
     random = np.random.default_rng((seed, 0))
     out = random.permutation(names.count)[:zero_shot]
@@ -106,17 +116,23 @@ def split(names: Classes, zero_shot: int, seed: int) -> Split:
 def medmentions(
     train: Iterable[tuple[str, str]], test: Iterable[tuple[str, str]], seed: int
 ) -> Split:
-    """Split mentions, (name, concept) pairs, as published: one list to train on, the other to test on.
+    """Split mentions as published.
 
-    Test mentions are distinct; those whose name the training list has for their concept are `repeated`, those of other concepts
-    `zero_shot`. A tenth of the training concepts with two names or more gives one each for validation.
+    Test mentions are distinct. Those that are also training mentions are `repeated`, those of
+    concepts without training mentions `zero_shot`. Of a tenth of the training concepts with two
+    names or more, one name is for validation.
+
+    Args:
+        train: (name, concept) pairs to train on.
+        test: (name, concept) pairs to test on.
+        seed: of the sampling.
     """
     known = list(dict.fromkeys((normalize(name), concept) for name, concept in train))
-    there = set(known)
-    every = list(dict.fromkeys((normalize(name), concept) for name, concept in test))
+    trained = set(known)
+    distinct = list(dict.fromkeys((normalize(name), concept) for name, concept in test))
     asked, again = (
-        [pair for pair in every if pair not in there],
-        [pair for pair in every if pair in there],
+        [pair for pair in distinct if pair not in trained],
+        [pair for pair in distinct if pair in trained],
     )
     label = {concept: i for i, concept in enumerate(dict.fromkeys(concept for _, concept in known))}
     names = Classes(
@@ -125,13 +141,13 @@ def medmentions(
     random = np.random.default_rng((seed, 1))
     order = random.permutation(len(names))
     labels, first, count = np.unique(names.labels[order], return_index=True, return_counts=True)
-    held = order[first[(count >= 2) & (random.random(len(labels)) < 0.1)]]
+    held_out = order[first[(count >= 2) & (random.random(len(labels)) < 0.1)]]
     seen = [(name, label[concept]) for name, concept in asked if concept in label]
     new = [(name, concept) for name, concept in asked if concept not in label]
     codes = np.unique([concept for _, concept in new], return_inverse=True)[1].astype(np.int64)
     return Split(
-        names[np.setdiff1d(np.arange(len(names)), held)],
-        names[held],
+        names[np.setdiff1d(np.arange(len(names)), held_out)],
+        names[held_out],
         Classes([name for name, _ in seen], np.array([i for _, i in seen], np.int64)),
         Classes([name for name, _ in new], codes),
         Classes(
@@ -142,38 +158,47 @@ def medmentions(
 
 
 def retrieved(encode: Encode, asked: Classes, ranked: Classes | None = None) -> list[Rows]:
-    """Rank the names of its classes for each name that has any to find: by cosine, among all ranked ones; rising ranks.
+    """Find the names of its own class for each name, by cosine.
 
     Args:
-        ranked: the names to be ranked; None: the others among `asked`.
+        encode: makes vectors of names.
+        asked: the names; those whose class has no name to find are left out.
+        ranked: the names to find; None for the other names of `asked`.
+
+    Returns:
+        For each name, the rising 1-based ranks of the names of its class among all that are ranked.
     """
     if ranked is not None:
         texts, others, right = retrieval(asked, ranked)
-        some = [row for row, rows in enumerate(right) if len(rows)]
+        solvable = [row for row, rows in enumerate(right) if len(rows)]
         return ranks(
-            unit(encode([texts[row] for row in some])),
+            unit(encode([texts[row] for row in solvable])),
             unit(encode(others)),
-            [right[row] for row in some],
+            [right[row] for row in solvable],
         )
     right = [rows[rows != row] for row, rows in enumerate(asked.of(asked.labels))]
-    some = [row for row, rows in enumerate(right) if len(rows)]
+    solvable = [row for row, rows in enumerate(right) if len(rows)]
     names = unit(encode(asked.texts))
-    found = ranks(names[some], names, [right[row] for row in some])
-    own = [
-        places[0] for places in ranks(names[some], names, [np.array([row]) for row in some])
-    ]  # where a name finds itself
-    return [places - (places > place) for places, place in zip(found, own, strict=True)]
+    of_others = ranks(names[solvable], names, [right[row] for row in solvable])
+    of_themselves = ranks(names[solvable], names, [np.array([row]) for row in solvable])
+    # a name is not asked for itself, so that those behind it move up
+    return [
+        places - (places > place[0]) for places, place in zip(of_others, of_themselves, strict=True)
+    ]
 
 
-def scores(found: Sequence[Rows]) -> dict[str, NDArray[np.float64]]:
-    """What the ranks of `retrieved` are worth, one value for each.
+def scores(ranks_of_names: Sequence[Rows]) -> dict[str, NDArray[np.float64]]:
+    """Metrics of the ranks of `retrieved`, one value for each name.
+
+    Args:
+        ranks_of_names: for each name, the rising ranks of the names of its class.
 
     Returns:
-        "map", "acc" and "mrr": average precision, whether the first name is right, reciprocal rank of the first that is.
+        "map": average precision; "acc": 1 if the first name is right; "mrr": 1 / the first rank.
     """
-    first = np.array([places[0] for places in found])
+    first = np.array([places[0] for places in ranks_of_names])
     return {
-        "map": metrics.average_precisions(found),
+        "map": metrics.average_precisions(ranks_of_names),
         "acc": metrics.hits(first, 1),
         "mrr": metrics.reciprocal_ranks(first),
     }

@@ -110,7 +110,7 @@ def test_a_name_of_two_classes_finds_the_names_of_both(tmp_path: Path) -> None:
 def test_a_class_keeps_a_name_though_others_share_it() -> None:
     names = Classes(["x", "y", "x", "z", "y", "w"], np.array([0, 0, 1, 1, 2, 2]))
     for seed in range(50):
-        drawn = levels._drawn(names, seed)
+        drawn = levels._sample(names, seed)
         assert drawn
         left = {
             label

@@ -1,0 +1,200 @@
+"""The configurations of the accuracy tables: what each row changes in the presets of linker."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from benchmarks.lib import results
+from benchmarks.lib.dense_runs import FROM_WORDS, Configuration
+from linker import LinkerOptions
+from linker.encoders.tfidf import TfidfOptions
+from linker.options import changed, preset
+
+Change = Mapping[str, Mapping[str, Any]]
+BASE = {"biosyn": preset("paper-biosyn", "tfidf"), "strict": LinkerOptions()}  # by protocol
+
+ABLATION: Mapping[str, tuple[str, tuple[str, ...], Change]] = {
+    # BCNH's Table 3: row -> preset, the rows that it is compared with, what it changes
+    "BioSyn": ("paper-biosyn", (), {"training": {"hypernym_norm": False}}),
+    "BioSyn + norm": ("paper-biosyn", ("BioSyn",), {"training": {"hypernym_norm": True}}),
+    "BCNH list-wise": ("paper-bcnh", ("BioSyn",), {"training": {"hypernym_norm": False}}),
+    "BCNH list-wise + norm": (
+        "paper-bcnh",
+        ("BioSyn", "BCNH list-wise"),
+        {"training": {"hypernym_norm": True}},
+    ),
+    # the published code sums the list losses of 10 mentions and averages the norm loss
+    "BCNH list-wise + norm, as coded": (
+        "paper-bcnh",
+        ("BCNH list-wise",),
+        {"training": {"hypernym_norm": True, "norm_weight": 0.1}},
+    ),
+}
+LEVERS: Mapping[str, Change] = {  # after one epoch of the list-wise phase
+    "without alignment": {"align": {"epochs": 0}},
+    "two passes of alignment": {"align": {"epochs": 2}},
+    "random negatives": {"align": {"hard_negatives": False}},
+    "marginal": {"training": {"loss": "marginal"}},
+    "target temperature 1": {"training": {"relevance_temperature": 1}},
+    "without frequency": {"training": {"frequency_weight": 0}},
+    "scale 40": {"training": {"score_scale": 40}},
+    "all candidates dense": {"training": {"dense_ratio": 1}},
+    "40 candidates": {"training": {"top_k": 40}},
+    "ancestors up to 3": {"training": {"height": 3}},
+    "batch 32": {"training": {"batch_size": 32}},
+    "learning rate 5e-5": {"training": {"learning_rate": 5e-5}},
+    "starting at λ 2": {"training": {"sparse_weight": 2}},
+    "first token": {"transformer": {"pooling": "cls"}},
+    "norm loss, any length": {
+        "transformer": {"normalize": False},
+        "training": {"hypernym_norm": True},
+    },
+    "second stage": {"rerank": {"epochs": 2}},
+    "second stage without context": {"rerank": {"epochs": 2, "words": 0}},
+}
+_TRIPLETS = {"loss": "triplet", "prototype_weight": 1, "batch_size": 64, "learning_rate": 1e-3}
+WORD_LEVERS: Mapping[str, tuple[str, Mapping[str, Change]]] = {  # row -> encoder, changes
+    "CCA + DAN": (
+        "dan",
+        {
+            "without grounding": {"ground": {"epochs": 0}},
+            "3 epochs of grounding": {"ground": {"epochs": 3}},
+            "12 epochs of grounding": {"ground": {"epochs": 12}},
+            "grounding at a constant 0.003": {"ground": {"warmup": 0}},
+            "grounding at a constant 0.001": {"ground": {"warmup": 0, "learning_rate": 1e-3}},
+            "triplets": {"ground": _TRIPLETS},
+            "marginal": {"training": {"loss": "marginal"}},
+            "lists at 0.002": {"training": {"learning_rate": 2e-3}},
+            "lists at 0.0005": {"training": {"learning_rate": 5e-4}},
+            "20 epochs of lists": {"training": {"epochs": 20}},
+            "starting at λ 4": {"training": {"sparse_weight": 4}},
+            "starting at λ 12": {"training": {"sparse_weight": 12}},
+            "without frequency": {"training": {"frequency_weight": 0}},
+        },
+    ),
+    "BNE": ("bne", {"lists at 0.0003": {"training": {"learning_rate": 3e-4}}}),
+}
+WORD_ENCODERS: Mapping[str, tuple[str, Change]] = {  # row -> encoder, what it changes
+    "word mean": ("dan", {"dan": {"cca": False, "hidden": 0}}),
+    "CCA": ("dan", {"dan": {"hidden": 0}}),
+    "CCA + DAN": ("dan", {}),
+    "DAN": ("dan", {"dan": {"cca": False}}),
+    "CCA + DAN, level 4": ("dan-higher", {}),
+    "few-shot": ("fewshot", {}),
+    "BNE": ("bne", {}),
+    "MiniLM": ("transformer", {}),
+}
+UNTRAINED = ("word mean", "CCA")  # of these nothing is trained
+# λ before the list-wise phase: half of the scale of the dense score
+UNTRAINED_WEIGHT = 10
+ALONE: Change = {"training": {"sparse_weight": 0, "sparse_learning_rate": 0}}
+NOT_RANKED: Change = {"training": {"epochs": 0}}
+NOT_RANKED_HYBRID: Change = {"training": {"epochs": 0, "sparse_weight": UNTRAINED_WEIGHT}}
+SPARSE_ONLY = "sparse only, no mentions"
+
+
+def chosen(protocol: str) -> LinkerOptions:
+    """The options that development data chose for a protocol (ncbi_disease.py --choose)."""
+    best = results.figures("ncbi_disease_choice")["best"][protocol]
+    fields = {field.name: best[field.name] for field in dataclasses.fields(TfidfOptions)}
+    return dataclasses.replace(BASE[protocol], sparse=TfidfOptions(**fields))
+
+
+def fixed(encoder: str = "transformer") -> LinkerOptions:
+    """The defaults of an encoder, with the last epoch evaluated, not the best one.
+
+    The best one would flatter where the mentions that chose it are evaluated on.
+    """
+    return changed(preset("default", encoder), {"training": {"keep_best": False}})
+
+
+def as_biosyn(encoder: str = "transformer") -> LinkerOptions:
+    """The same with names normalized and joined as the protocol `biosyn` wants."""
+    options, sparse = fixed(encoder), chosen("biosyn")
+    text = dataclasses.replace(options.text, training_composites="join")
+    return dataclasses.replace(options, normalize=sparse.normalize, sparse=sparse.sparse, text=text)
+
+
+def ablation(epochs: int) -> Iterator[Configuration]:
+    """The systems of BCNH's Table 3 and what they start from, which ranks by untrained vectors.
+
+    In the papers' settings but for the encoder, the number of epochs (10 there) and bf16.
+    """
+    yield Configuration(
+        "untrained", "2012", changed(preset("paper-biosyn", "transformer"), NOT_RANKED)
+    )
+    for name, (base, over, change) in ABLATION.items():
+        options = changed(
+            preset(base, "transformer"), {"training": {"epochs": epochs, "precision": "auto"}}
+        )
+        yield Configuration(name, "2012", changed(options, change), over=over)
+
+
+def ours() -> Iterator[Configuration]:
+    """Our default: with the names of 2012 as `biosyn` wants them, and on later releases."""
+    default, biosyn = fixed(), as_biosyn()
+    first = Configuration("default", "2012", biosyn, agree=True)
+    yield from (first, first.agreeing())
+    second_stage = changed(biosyn, LEVERS["second stage"])
+    yield Configuration("default, second stage", "2012", second_stage, over=("default",))
+    yield Configuration("default", "2017", default)
+    yield Configuration("default", "2026", default)
+    yield sparse_only()
+    name = "default, no mentions"
+    yield Configuration(name, "2017", default, mentions=False, over=(SPARSE_ONLY,))
+
+
+def sparse_only() -> Configuration:
+    """Ranking by characters alone, trained on no mentions."""
+    return Configuration(SPARSE_ONLY, "2017", fixed(), mentions=False, encoder="tfidf")
+
+
+def levers() -> Iterator[Configuration]:
+    """Our default, and with one thing changed at a time after one epoch of the list-wise phase."""
+    yield from ours()
+    short = changed(as_biosyn(), {"training": {"epochs": 1}})
+    yield Configuration("one epoch", "2012", short)
+    for name, change in LEVERS.items():
+        options = changed(short, change)
+        yield Configuration(f"one epoch, {name}", "2012", options, over=("one epoch",))
+
+
+def words() -> Iterator[Configuration]:
+    """Encoders of word vectors, and MiniLM: alone (λ = 0) and hybrid, before and after lists."""
+    for part, (encoder, change) in WORD_ENCODERS.items():
+        default = changed(as_biosyn(encoder), change)
+        before = "" if part in UNTRAINED else ", before lists"
+        rows = {
+            f"{part} alone{before}": changed(changed(default, ALONE), NOT_RANKED),
+            f"{part}{before}": changed(default, NOT_RANKED_HYBRID),
+        }
+        if part not in UNTRAINED and encoder in FROM_WORDS:  # the others of MiniLM are in `ours`
+            rows |= {f"{part} alone": changed(default, ALONE), part: default}
+        for name, options in rows.items():
+            over = ("word mean",) if options is default else ()
+            yield Configuration(name, "2012", options, encoder=encoder, over=over)
+    yield sparse_only()
+    for text in (True, False):
+        row = Configuration("CCA + DAN", "2017", fixed("dan"), encoder="dan", text=text)
+        row = row if text else dataclasses.replace(row, name="CCA + DAN, no text")
+        yield row
+        name = f"{row.name}, no mentions"
+        yield dataclasses.replace(row, name=name, mentions=False, over=(SPARSE_ONLY,))
+
+
+def word_levers() -> Iterator[Configuration]:
+    """Our defaults of encoders made of word vectors, with one thing changed at a time."""
+    for row, (encoder, changes) in WORD_LEVERS.items():
+        default = as_biosyn(encoder)
+        for name, change in changes.items():
+            options = changed(default, change)
+            yield Configuration(f"{row}, {name}", "2012", options, encoder=encoder, over=(row,))
+
+
+def bc5cdr() -> Iterator[Configuration]:
+    """Our default beside ranking by characters."""
+    first = Configuration("default", "2017", fixed(), agree=True, over=("sparse only",))
+    yield from (first, first.agreeing())
+    yield Configuration("sparse only", "2017", fixed(), encoder="tfidf")

@@ -1,0 +1,138 @@
+"""NCBI Disease with MEDIC: choose the settings on development data, then report the test set.
+
+python benchmarks/accuracy/ncbi_disease.py --choose    the sparse grid, trained on train, on dev
+python benchmarks/accuracy/ncbi_disease.py             the chosen sparse settings, on test
+python benchmarks/accuracy/ncbi_disease.py --encoder transformer             dense, five runs each
+python benchmarks/accuracy/ncbi_disease.py --encoder transformer --on devel  dense: the levers
+python benchmarks/accuracy/ncbi_disease.py --encoder dan                     of word vectors
+
+Writes results/ncbi_disease_choice.json, ncbi_disease.json, ncbi_test_dense.json,
+ncbi_devel_dense.json, ncbi_test_dan.json, ncbi_devel_dan.json and plots. The dense runs take hours
+on two cores: each is kept in results/runs/, a second call makes those that are missing, and --table
+makes none. BCNH's Table 3 has 10 epochs, which take --epochs 10 and a day for each seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import itertools
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.accuracy import configurations
+from benchmarks.accuracy.configurations import BASE, chosen
+from benchmarks.lib import dense_tables, results
+from benchmarks.lib.data import documents, locate, medic
+from benchmarks.lib.dense_runs import Task
+from linker import Linker, LinkerOptions
+from linker.encoders.tfidf import TfidfOptions
+from linker.evaluation import predictions, protocols, report
+from linker.readers import mentions
+
+KS = (1, 5, 10, 20)
+GRID = [
+    TfidfOptions(analyzer, low, high, sublinear)
+    for analyzer, (low, high), sublinear in itertools.product(
+        ("char", "char_wb"), ((1, 2), (1, 3), (2, 3), (2, 4), (1, 4), (3, 3), (2, 5)), (False, True)
+    )
+]
+RELEASE = {"biosyn": "2012", "strict": "2017"}  # of MEDIC, by protocol
+PUBLISHED = {  # BCNH (Yan et al. 2021), Table 3: Acc@1 and Acc@5 with BioBERT, ten seeds
+    "BioSyn": [0.8988, 0.9382],
+    "BioSyn + norm": [0.9007, 0.9418],
+    "BCNH list-wise": [0.9055, 0.9481],
+    "BCNH list-wise + norm": [0.9061, 0.9500],
+}
+
+
+def choose() -> None:
+    """Evaluate the grid on development mentions, trained on the training mentions alone."""
+    train, dev = documents("ncbi", "train"), documents("ncbi", "devel")
+    names = {protocol: medic(year) for protocol, year in RELEASE.items()}
+    rows = []
+    for sparse in GRID:
+        row: dict[str, Any] = dataclasses.asdict(sparse)
+        for protocol, dictionary in names.items():
+            options = dataclasses.replace(BASE[protocol], sparse=sparse)
+            linker = Linker.train(dictionary, mentions=train, options=options)
+            outcomes = list(getattr(protocols, protocol)(linker, dev, max(KS)))
+            row[protocol] = report.figures(outcomes, KS, intervals=False)
+        rows.append(row)
+        print(f"{sparse} biosyn {row['biosyn']}  strict {row['strict']}", flush=True)
+    best = {p: max(rows, key=lambda r: (r[p]["mrr"], r[p]["acc"]["1"])) for p in RELEASE}
+    choice = {"criterion": "MRR, then Acc@1", "best": best, "grid": rows}
+    results.save("ncbi_disease_choice", choice)
+
+
+def test() -> None:
+    """Evaluate the fixed configurations on the test mentions, once."""
+    known, items = documents("ncbi", "train", "devel"), documents("ncbi", "test")
+    rows = []
+    for name, year, protocol, options, training in sparse_configurations(known):
+        linker = Linker.train(medic(year), mentions=training, options=options)
+        outcomes = list(getattr(protocols, protocol)(linker, items, max(KS)))
+        row = {"configuration": name, "medic": year, "protocol": protocol}
+        row |= {"names": len(linker.generator.table), "options": dataclasses.asdict(options)}
+        rows.append(row | report.summary(outcomes, KS, linker))
+        print(f"{name}, MEDIC {year}, {protocol}\n{report.table(rows[-1])}\n", flush=True)
+    row = {"configuration": "BioSyn's published predictions", "medic": "2012", "protocol": "biosyn"}
+    results.save("ncbi_disease", {"rows": [*rows, row | published()]})
+
+
+def sparse_configurations(
+    known: list[Any],
+) -> Iterator[tuple[str, str, str, LinkerOptions, list[Any]]]:
+    """Name, MEDIC, protocol, options and training mentions of each row."""
+    yield "TF-IDF as BioSyn's, dictionary names only", "2012", "biosyn", BASE["biosyn"], []
+    yield "TF-IDF as BioSyn's", "2012", "biosyn", BASE["biosyn"], known
+    yield "TF-IDF, chosen on dev", "2012", "biosyn", chosen("biosyn"), known
+    for year in ("2017", "2026"):
+        yield "linker's default, dictionary names only", year, "strict", BASE["strict"], []
+        yield "linker's default", year, "strict", BASE["strict"], known
+
+
+def published() -> dict[str, Any]:
+    """Accuracy of BioSyn's own predictions by our rule, against its own test mentions."""
+    folder = locate("biosyn-ncbi-disease")
+    with (
+        tempfile.TemporaryDirectory() as extracted,
+        tarfile.open(folder / "ncbi-disease.tar.gz") as archive,
+    ):
+        members = [member for member in archive if "processed_test" in member.name]
+        archive.extractall(extracted, members, filter="data")
+        items = mentions.read(Path(extracted) / "ncbi-disease" / "processed_test")
+        gold = [mention for mention, _ in mentions.flatten(items)]
+    path = folder / "biosyn_predictions_test.json.gz"
+    outcomes = predictions.outcomes(path, gold, "biosyn", lambda i: frozenset((i,)))
+    return report.summary(list(outcomes), KS)
+
+
+def dense(given: argparse.Namespace) -> None:
+    """The runs with a transformer, or with word vectors."""
+    task, on_devel = Task("ncbi", given.on), given.on == "devel"
+    if given.encoder == "dan":
+        levers = configurations.word_levers() if on_devel else ()
+        return dense_tables.main(given, [*configurations.words(), *levers], task, {}, "dan")
+    others = configurations.levers() if on_devel else configurations.ours()
+    rows = [*configurations.ablation(given.epochs), *others]
+    return dense_tables.main(given, rows, task, PUBLISHED)
+
+
+if __name__ == "__main__":
+    parser = results.parser(__doc__)
+    add = parser.add_argument
+    add("--choose", action="store_true", help="evaluate the sparse grid on development data")
+    add("--encoder", choices=("tfidf", "transformer", "dan"), default="tfidf")
+    add("--on", choices=("devel", "test"), default="test", help="dense: what is evaluated on")
+    epochs = "transformer: of the papers' settings, 10 in the papers"
+    add("--epochs", type=int, default=3, help=epochs)
+    dense_tables.add_options(parser)
+    given = parser.parse_args()
+    dense(given) if given.encoder != "tfidf" else choose() if given.choose else test()

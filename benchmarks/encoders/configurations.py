@@ -1,0 +1,89 @@
+"""The encoders of name_encoders.py, what they are compared with, and the papers' figures."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from benchmarks.lib.vectors import WORDS
+from linker.encoders.bne import BneOptions
+from linker.encoders.dan import DanOptions
+from linker.options import GroundOptions, preset
+
+EFFECTS = (  # an encoder, and what it is compared with
+    ("CCA", "word mean"),
+    ("CCA + DAN", "word mean"),
+    ("CCA + DAN", "DAN"),
+    ("CCA + DAN", "BNE words"),
+    ("CCA + DAN", "BNE words, triplets"),
+    ("CCA + DAN, triplets", "BNE words, triplets"),
+)
+# retrieval gains from more, linking does not
+_GROUND = dataclasses.replace(preset("default", "dan").ground, epochs=20)
+_TRIPLETS = dataclasses.replace(
+    _GROUND,
+    loss="triplet",
+    prototype_weight=1,
+    batch_size=64,
+    learning_rate=1e-3,
+    warmup=0,
+    prototype_names=2,
+    epochs=10,
+)
+_SHORT = dataclasses.replace(_GROUND, epochs=3, patience=0)
+_BNE, _BNE_WORDS = preset("default", "bne"), preset("default", "bne-words")
+_PAPER_BNE_WORDS = dataclasses.replace(
+    _TRIPLETS, prototype_weight=0, context_weight=1, concept_weight=1, clip=_BNE_WORDS.ground.clip
+)
+_PAPER_BNE = dataclasses.replace(preset("paper-bne").ground, epochs=8)
+_SYN = dataclasses.replace(_PAPER_BNE, context_weight=0, concept_weight=0)
+_PLAIN = BneOptions(normalize=False)
+ENCODERS: dict[str, tuple[DanOptions | BneOptions, GroundOptions, str]] = {
+    # name -> the network, how it is grounded, the word vectors
+    "word mean": (DanOptions(cca=False, hidden=0), _GROUND, "fastText"),
+    "CCA": (DanOptions(hidden=0), _GROUND, "fastText"),
+    "DAN": (DanOptions(cca=False), _GROUND, "fastText"),
+    "CCA + DAN": (DanOptions(), _GROUND, "fastText"),
+    "CCA + DAN, triplets": (DanOptions(), _TRIPLETS, "fastText"),  # the paper's loss
+    "CCA + DAN, 3 epochs": (DanOptions(), _SHORT, "fastText"),
+    # the paper's width
+    "CCA + DAN, 3 epochs, 38,400 units": (DanOptions(hidden=38_400), _SHORT, "fastText"),
+    "BNE": (_BNE.encoder, _BNE.ground, "fastText"),
+    "BNE words": (_BNE_WORDS.encoder, _BNE_WORDS.ground, "fastText"),
+    # as Fivez et al. compare with
+    "BNE words, triplets": (_BNE_WORDS.encoder, _PAPER_BNE_WORDS, "fastText"),
+    "BNE + SG_W": (_PLAIN, _PAPER_BNE, "SG_W"),  # the paper's losses
+    "BNE + SG_S.C": (dataclasses.replace(_PLAIN, targets="tokens"), _PAPER_BNE, "SG_S.C"),
+    "BNE + SG_S.C, L_syn": (dataclasses.replace(_PLAIN, targets="tokens"), _SYN, "SG_S.C"),
+    "Wieting": (
+        dataclasses.replace(_PLAIN, characters=False, train_words=True),
+        dataclasses.replace(_SYN, weight_decay=1e-3),
+        "SG_W",
+    ),
+}
+BASELINES = ("Jaccard", *WORDS, "SG_W + WMD")
+# the others are trained on fine classes only, once
+EVERYWHERE = ("word mean", "CCA", "DAN", "CCA + DAN")
+PARTS, SCORES = ("train", "test", "zero_shot"), ("map", "acc", "mrr")
+PUBLISHED = {
+    # mAP, Acc and MRR on train, test and zero-shot names; the papers' coarse and fine classes are
+    # those of ICD-10 and SNOMED-CT
+    "coarse": {
+        "word mean": (0.38, 0.56, 0.65, 0.43, 0.66, 0.74, 0.56, 0.83, 0.87),
+        "CCA": (0.42, 0.59, 0.68, 0.47, 0.70, 0.76, 0.61, 0.85, 0.89),
+        "CCA + DAN": (0.99, 0.99, 0.99, 0.79, 0.77, 0.80, 0.67, 0.87, 0.90),
+        "DAN": (0.98, 0.97, 0.98, 0.76, 0.75, 0.79, 0.65, 0.86, 0.89),
+    },
+    "fine": {
+        "word mean": (0.59, 0.55, 0.64, 0.56, 0.68, 0.76, 0.71, 0.75, 0.82),
+        "CCA": (0.62, 0.57, 0.67, 0.59, 0.70, 0.78, 0.73, 0.76, 0.83),
+        "CCA + DAN": (0.99, 0.99, 0.99, 0.84, 0.81, 0.85, 0.81, 0.85, 0.89),
+        "DAN": (0.94, 0.91, 0.94, 0.78, 0.78, 0.83, 0.79, 0.84, 0.88),
+        "BNE words": (0.68, 0.63, 0.72, 0.63, 0.73, 0.80, 0.75, 0.80, 0.85),
+    },
+    "MedMentions": {
+        "word mean": (0.41, 0.51, 0.61, 0.51, 0.70, 0.76, 0.43, 0.61, 0.68),
+        "CCA": (0.44, 0.53, 0.63, 0.53, 0.72, 0.77, 0.45, 0.62, 0.70),
+        "CCA + DAN": (0.88, 0.89, 0.93, 0.70, 0.73, 0.77, 0.45, 0.60, 0.67),
+        "DAN": (0.83, 0.85, 0.90, 0.67, 0.71, 0.76, 0.43, 0.59, 0.67),
+    },
+}

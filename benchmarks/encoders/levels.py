@@ -1,0 +1,223 @@
+"""The higher-level DAN on the levels of taxonomies (Fivez et al. 2021b, tables 4 to 7).
+
+python benchmarks/encoders/levels.py            makes what is missing
+python benchmarks/encoders/levels.py --table    makes nothing, puts together what is kept
+
+Writes results/levels.json; runs are kept in results/runs/levels.jsonl.gz. Similarity ranking,
+hypernym detection and relatedness, on four levels below each of three concepts of MEDIC (2017) and
+one of the Disease Ontology; the seed draws the test names, the network and its training. "DAN
+concepts" is trained on the same names with their own concepts as classes, to see what comes from
+the bottom up. "CCA + DAN" projects the word means first, fitted to those concepts, as `linker
+train` does; the paper's does not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+
+from benchmarks.lib import results, runs
+from benchmarks.lib.data import locate, medic
+from benchmarks.lib.vectors import (
+    YEAR,
+    Encode,
+    epochs_to,
+    nearest,
+    related,
+    spread,
+    spreads,
+    vectors,
+)
+from linker import Dictionary
+from linker.dictionary import classes
+from linker.dictionary.classes import Classes
+from linker.encoders.dan import DanEncoder
+from linker.evaluation.tasks import levels, synonyms
+from linker.evaluation.tasks.levels import DEPTH, Level
+from linker.options import preset
+from linker.text.normalize import normalize
+from linker.training.phases import ground
+
+TABLE = "levels"
+ROOTS = {  # the concepts that the levels are below, and the dictionary of each
+    "MESH:D009422": "MEDIC",  # nervous system diseases
+    "MESH:D009358": "MEDIC",  # congenital abnormalities
+    "MESH:D013568": "MEDIC",  # symptoms
+    "DOID:7": "DO",  # diseases of the anatomy
+}
+KINDS = ("DAN", "CCA + DAN")  # the paper's, and ours
+ENCODERS = (
+    "word mean",
+    "MiniLM",
+    "DAN concepts",
+    *(f"{kind} level {k}" for kind in KINDS for k in range(1, DEPTH + 1)),
+)
+PUBLISHED = {  # of the subgraph C1290864 of SNOMED-CT: mAP and MRR on each level
+    "word mean": ((0.26, 0.27, 0.25, 0.33), (0.46, 0.44, 0.53, 0.65)),
+    "DAN level 1": ((0.57, 0.50, 0.39, 0.43), (0.60, 0.58, 0.59, 0.68)),
+    "DAN level 2": ((0.49, 0.58, 0.46, 0.48), (0.52, 0.59, 0.62, 0.70)),
+    "DAN level 3": ((0.43, 0.51, 0.56, 0.54), (0.55, 0.57, 0.66, 0.73)),
+    "DAN level 4": ((0.38, 0.43, 0.47, 0.60), (0.53, 0.52, 0.63, 0.74)),
+}
+
+
+@cache
+def dictionary(name: str) -> Dictionary:
+    """The dictionary that a root is of."""
+    return medic(YEAR) if name == "MEDIC" else Dictionary.read(locate("ontologies/doid.obo.gz"))
+
+
+@cache
+def split(root: str, seed: int) -> Sequence[Level]:
+    """The names of each level."""
+    return levels.split(dictionary(ROOTS[root]), root, seed)
+
+
+def concepts_of(root: str, names: Classes, validation: Classes) -> tuple[Classes, Classes]:
+    """The names that stand for one concept, with their concepts as classes.
+
+    Args:
+        root: the root that the names are below.
+        names: names to train on.
+        validation: names to validate with; those of concepts that are not trained on are left out.
+    """
+    every = classes.of_concepts(dictionary(ROOTS[root]).table(normalize))
+    label = dict(zip(every.texts, every.labels.tolist(), strict=True))
+    parts = [[t for t in dict.fromkeys(part.texts) if t in label] for part in (names, validation)]
+    codes = {code: i for i, code in enumerate(dict.fromkeys(label[text] for text in parts[0]))}
+    kept = [[text for text in part if label[text] in codes] for part in parts]
+    train, test = (
+        Classes(part, np.array([codes[label[text]] for text in part], np.int64)) for part in kept
+    )
+    return train, test
+
+
+def trained(root: str, name: str, seed: int) -> tuple[Encode, float, list[Mapping[str, float]]]:
+    """An encoder, the CPU seconds that training took, and what each epoch said."""
+    parts, history, seconds = split(root, seed), list[Mapping[str, float]](), 0.0
+    options = preset("default", "dan-higher")
+    if name == "MiniLM":
+        from linker.encoders.transformer import TransformerEncoder, TransformerOptions
+
+        return TransformerEncoder.pretrained(TransformerOptions()).eval().encode, seconds, history
+    level = parts[int(name[-1]) - 1] if " level " in name else parts[-1]
+    names, validation = level.train, level.validation
+    concepts = concepts_of(root, names, validation)
+    if name == "DAN concepts":
+        names, validation = concepts
+    hidden = 0 if name == "word mean" else options.encoder.hidden
+    dan = dataclasses.replace(options.encoder, cca=name.startswith("CCA"), hidden=hidden)
+    # levels have too few classes to project to
+    encoder = DanEncoder.of(concepts[0] if dan.cca else names, dan, vectors("fastText"), seed)
+    if dan.hidden:
+        start = time.process_time()
+        ground.train(encoder, names, options.ground, seed, validation, epochs_to(history))
+        seconds = time.process_time() - start
+    return encoder.eval().encode, seconds, history
+
+
+def find(root: str, name: str, seed: int) -> dict[str, Any]:
+    """Train an encoder on one level and evaluate it on each."""
+    parts, options = split(root, seed), preset("default", "dan-higher")
+    encode, seconds, history = trained(root, name, seed)
+    figures: dict[str, Any] = {"root": root, "encoder": name, "seed": seed}
+    figures["ground"] = dataclasses.asdict(options.ground)
+    figures["dan"] = dataclasses.asdict(options.encoder)
+    figures |= {"cpu_seconds": round(seconds), "history": history}
+    figures["names"] = [
+        {part: len(set(getattr(level, part).texts)) for part in ("train", "validation", "test")}
+        for level in parts
+    ]
+    figures["classes"] = [level.train.count for level in parts]
+    ranks = [synonyms.retrieved(encode, level.test, level.train) for level in parts]
+    figures["map"] = [scored(of_level)["map"] for of_level in ranks]
+    ranks = [synonyms.retrieved(encode, level.test, level.above) for level in parts]
+    figures["mrr"] = [scored(of_level)["mrr"] for of_level in ranks]
+    figures["relatedness"] = related(encode)
+    figures["hypernyms"] = hypernyms(encode, parts[2])
+    return figures
+
+
+def scored(ranks: Sequence[NDArray[np.int64]]) -> dict[str, float]:
+    """The mean of each score of ranks."""
+    scores = synonyms.scores(ranks).items()
+    return {name: round(float(values.mean()), 5) for name, values in scores}
+
+
+def hypernyms(encode: Encode, level: Level) -> dict[str, Any]:
+    """The five nearest hypernyms of a test name of level 3 (table 6).
+
+    The test name is the first that shares no word with those of its classes.
+    """
+    asked, names, right = classes.retrieval(level.test, level.above)
+    words = [{word for row in rows for word in names[row].split()} for rows in right]
+    order = np.argsort(asked)
+    is_apart = (len(right[i]) and words[i].isdisjoint(asked[i].split()) for i in order)
+    place = next(i for i, apart in zip(order, is_apart, strict=True) if apart)
+    wanted = {*right[place].tolist()}
+    rows = nearest(encode, asked[place], names, 5)
+    return {
+        "mention": asked[place],
+        "right": sorted(names[row] for row in wanted),
+        "nearest": [(names[row], row in wanted) for row in rows],
+    }
+
+
+def main() -> None:
+    """Make the runs that are missing, and the table."""
+    parser = results.parser(__doc__)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--root", action="append", choices=list(ROOTS), help="may be given again")
+    parser.add_argument("--table", action="store_true", help="run nothing")
+    given = parser.parse_args()
+    wanted = {
+        runs.slug(f"{root} {encoder} {seed}"): (root, encoder, seed)
+        for seed in range(given.seeds)
+        for root in given.root or ROOTS
+        for encoder in ENCODERS
+    }
+    for name, (root, encoder, seed) in {} if given.table else wanted.items():
+        runs.make(TABLE, name, partial(find, root, encoder, seed), seed)
+    kept = {name: run for name, run in runs.figures(TABLE).items() if name in wanted}
+    options = json.loads(json.dumps(dataclasses.asdict(preset("default", "dan-higher").ground)))
+    for name, run in kept.items():
+        if run["ground"] != options:
+            raise runs.stale(TABLE, name)
+    every = [kept[name] for name in wanted if name in kept]
+    rows = []
+    for root in ROOTS:
+        for encoder in ENCODERS:
+            row_runs = [run for run in every if (run["root"], run["encoder"]) == (root, encoder)]
+            if row_runs:
+                row = {"root": root, "of": ROOTS[root], "encoder": encoder, "runs": len(row_runs)}
+                rows.append(row | mean(row_runs))
+                print(*row.values(), rows[-1]["map"], rows[-1]["mrr"], rows[-1]["relatedness"])
+    names = {run["root"]: [run["names"], run["classes"]] for run in every}
+    results.save("levels", {"rows": rows, "published": PUBLISHED, "names": names})
+
+
+def mean(row_runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The spread of each figure over the seeds."""
+    row: dict[str, Any] = {
+        part: [spread([run[part][k] for run in row_runs]) for k in range(DEPTH)]
+        for part in ("map", "mrr")
+    }
+    row["relatedness"] = spreads(row_runs, "relatedness")
+    seconds = [run["cpu_seconds"] for run in row_runs]
+    return row | {"cpu_seconds": seconds, "hypernyms": row_runs[0]["hypernyms"]}
+
+
+if __name__ == "__main__":
+    main()

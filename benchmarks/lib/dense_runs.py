@@ -1,0 +1,283 @@
+"""Runs of dense linkers: one configuration trained with one seed, evaluated on one corpus.
+
+A run is kept when it ends (lib/runs.py); a second call goes on with what is missing, from the last
+checkpoint of a run that was interrupted. Self-alignment and grounding see no mentions: runs that
+share the options of these phases share the trained weights.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import shutil
+import statistics
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.lib import runs
+from benchmarks.lib.data import CORPORA, documents, medic
+from benchmarks.lib.results import WORK, record
+from benchmarks.lib.vectors import vectors
+from linker import Linker, LinkerOptions, matching
+from linker.encoders.trainable import pick_device, resolve_precision
+from linker.evaluation import breakdown, protocols, report
+from linker.options import changed, restored
+from linker.training.settings import RunSettings
+from linker.types import Lookup
+
+KS = (1, 5, 20)
+EXAMPLE = "B-cell non-Hodgkins lymphomas", "MESH:D016393"  # BCNH, Table 2
+AGREE = ", mentions of a document agree"  # behind the name of a configuration
+DOCUMENT_WEIGHT = 0.03  # chosen by rescoring.py
+FROM_WORDS = ("dan", "dan-higher", "fewshot", "bne")
+"""Encoders made of word vectors, and the group of options that each reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What is trained: a row of a table."""
+
+    name: str
+    medic: str  # the release
+    options: LinkerOptions
+    mentions: bool = True  # False: the dictionary is all there is to learn from
+    encoder: str = "transformer"
+    text: bool = True  # False: the word vectors are from the names of the dictionary alone
+    agree: bool = False  # True: the model is also evaluated with document-level consistency
+    over: tuple[str, ...] = ()  # the configurations of the same release that it is compared with
+
+    @property
+    def from_words(self) -> bool:
+        """Whether the encoder is made of word vectors."""
+        return self.encoder in FROM_WORDS
+
+    def agreeing(self) -> Configuration:
+        """The same with document-level consistency."""
+        options = changed(self.options, {"text": {"document_weight": DOCUMENT_WEIGHT}})
+        name, over = self.name + AGREE, (*self.over, self.name)
+        return dataclasses.replace(self, name=name, options=options, agree=False, over=over)
+
+    def seeded(self, seed: int) -> LinkerOptions:
+        """The options with a seed."""
+        return changed(self.options, {"training": {"seed": seed}})
+
+    def slug(self) -> str:
+        """The name for a file, with the release."""
+        return f"{runs.slug(self.name)}-{self.medic}"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A corpus and the split to evaluate on; the splits before it are trained on."""
+
+    corpus: str
+    on: str
+
+    @property
+    def table(self) -> str:
+        """The table that keeps its runs."""
+        return f"{self.corpus}-{self.on}"
+
+    @property
+    def known(self) -> list[Any]:
+        """The documents to train on."""
+        splits = list(CORPORA[self.corpus])
+        return documents(self.corpus, *splits[: splits.index(self.on)])
+
+    @property
+    def test(self) -> list[Any]:
+        """The documents to evaluate on."""
+        return documents(self.corpus, self.on)
+
+
+def run(configuration: Configuration, task: Task, seed: int) -> None:
+    """Train and evaluate a configuration, unless that was done before."""
+    name = f"{configuration.slug()}-{seed}"
+    if name in runs.read(task.table):
+        return
+    print(f"{name}, on {task.table}", flush=True)
+    for other, figures in _trained(configuration, task, seed):
+        other_name = f"{other.slug()}-{seed}"
+        runs.append(
+            task.table, other_name, record(f"runs/{task.table}/{other_name}", figures, seed)
+        )
+    shutil.rmtree(checkpoints(configuration, seed) / f"{task.table}-{name}", ignore_errors=True)
+
+
+def kept(configuration: Configuration, task: Task) -> dict[int, dict[str, Any]]:
+    """The figures of the runs of a configuration by seed; other options end the program."""
+    figures, start = runs.figures(task.table), configuration.slug()
+    names = {seed: f"{start}-{seed}" for seed in range(100)}
+    for seed, name in names.items():
+        if name in figures and not _is_current(figures[name]["options"], configuration, seed):
+            raise runs.stale(task.table, name)
+    return {seed: figures[name] for seed, name in names.items() if name in figures}
+
+
+def _is_current(options: Mapping[str, Any], configuration: Configuration, seed: int) -> bool:
+    """Whether the options of a run are those of its configuration, as far as it reads them."""
+    old, now = restored(options, configuration.encoder), configuration.seeded(seed)
+    unread: set[str] = set()
+    if not configuration.from_words:
+        unread = {"words", "ground"}
+    elif configuration.text:
+        unread = {"words"}
+    if configuration.mentions:  # which are the queries then
+        queries = now.training.dictionary_queries
+        old = changed(old, {"training": {"dictionary_queries": queries}})
+    read = {field.name for field in dataclasses.fields(now)} - unread
+    return all(getattr(old, name) == getattr(now, name) for name in read)
+
+
+def _trained(
+    configuration: Configuration, task: Task, seed: int
+) -> Iterator[tuple[Configuration, dict[str, Any]]]:
+    """Train once; the figures of the configuration and, where it asks, with consistency."""
+    options, test = configuration.seeded(seed), task.test
+    phase = f"{task.table}-{configuration.slug()}-{seed}"
+    folder = checkpoints(configuration, seed)
+    model = Linker.train(
+        medic(configuration.medic),
+        encoder=configuration.encoder,
+        mentions=task.known if configuration.mentions else [],
+        options=options,
+        words=vectors("fastText") if configuration.from_words and configuration.text else None,
+        validate=(lambda linker: _accuracy(linker, test)) if task.on == "devel" else None,
+        settings=RunSettings(folder / phase, resume=True, shared=folder, on_event=_print),
+    )
+    yield configuration, _figures(model, configuration, task, test, options)
+    if configuration.agree:
+        other, weight = configuration.agreeing(), {"text": {"document_weight": DOCUMENT_WEIGHT}}
+        model.options = changed(model.options, weight)
+        yield other, _figures(model, other, task, test, changed(options, weight))
+
+
+def _figures(
+    model: Linker, configuration: Configuration, task: Task, test: list[Any], options: LinkerOptions
+) -> dict[str, Any]:
+    """How well a model links the mentions of a task."""
+    ranks, unseen = {}, {}
+    for protocol in protocols.PROTOCOLS:
+        outcomes = list(getattr(protocols, protocol)(model, test, max(KS)))
+        ranks[protocol] = " ".join(str(outcome.rank) for outcome in outcomes)  # in a line
+        new = {id(outcome) for outcome in breakdown.groups(model, outcomes)["unseen_mention"]}
+        unseen[protocol] = " ".join(str(int(id(outcome) in new)) for outcome in outcomes)
+    device = pick_device(options.training.device)
+    return {
+        "configuration": configuration.name,
+        "medic": configuration.medic,
+        "corpus": task.corpus,
+        "on": task.on,
+        "options": dataclasses.asdict(options),
+        "precision": resolve_precision(device, options.training.precision),  # what auto meant
+        "history": model.history,
+        "norms": norms(model),
+        "second_stage_times_slower": slower(model, test)
+        if model.ranker is not model.generator
+        else None,
+        "example": example(model),
+        "ranks": ranks,
+        "unseen": unseen,
+    }
+
+
+def checkpoints(configuration: Configuration, seed: int) -> Path:
+    """The folder of checkpoints, named after what self-alignment or grounding depends on."""
+    groups = ("normalize", "encoder", "ground" if configuration.from_words else "align")
+    values = [dataclasses.asdict(getattr(configuration.options, group)) for group in groups]
+    parts = [configuration.medic, seed, *values, configuration.options.training.weight_decay]
+    parts += ["no text"] * (not configuration.text)
+    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
+    return WORK / f"{configuration.medic}-{seed}-{digest}"
+
+
+def _accuracy(linker: Linker, items: list[Any]) -> dict[str, float]:
+    """Acc@k on development mentions after an epoch."""
+    outcomes = list(protocols.biosyn(linker, items, max(KS)))
+    acc = report.figures(outcomes, KS, intervals=False)["acc"]
+    return {"dev_acc1": acc["1"], "dev_acc5": acc["5"], "candidate_recall": acc["20"]}
+
+
+def _print(event: Any) -> None:
+    """Print an epoch, and every fiftieth step."""
+    if isinstance(event, dict):
+        shown = {k: round(v, 4) if isinstance(v, float) else v for k, v in event.items()}
+        print(" ", shown, flush=True)
+    elif event.step % 50 == 0:
+        place = f"epoch {event.epoch}, step {event.step} of {event.steps}"
+        print(f"  {place}: loss {event.loss:.4f}", flush=True)
+
+
+def slower(model: Linker, items: list[Any]) -> float:
+    """How many times longer linking takes with the second stage than without.
+
+    On every fifth document; the median of three pairs.
+    """
+    ratios, items = [], items[::5]
+    for _ in range(3):
+        seconds = []
+        for ranker in (model.generator, model.ranker):
+            alone = Linker(model.dictionary, ranker, model.options, model.seen, {}, model.encoder)
+            start = time.perf_counter()
+            list(alone.link(items))
+            seconds.append(time.perf_counter() - start)
+        ratios.append(seconds[1] / seconds[0])
+    return round(statistics.median(ratios), 1)
+
+
+def norms(model: Linker) -> dict[str, Any] | None:
+    """How often the vector of a hypernym is longer than that of its hyponym, and the mean lengths.
+
+    A pair is the preferred names of a concept and of a direct parent that is no root. None for
+    vectors of unit length.
+    """
+    vectors = getattr(model.generator, "vectors", None)
+    if vectors is None or model.options.encoder.normalize:
+        return None
+    names, hierarchy = model.dictionary, model.dictionary.hierarchy
+    row_of = {text: row for row, text in enumerate(model.generator.table.texts)}
+    preferred = [row_of[model.normalize(names.preferred_name(row))] for row in range(len(names))]
+    length = np.linalg.norm(vectors.astype(np.float32), axis=1)[preferred]
+    pairs = [
+        (child, parent)
+        for child in range(len(names))
+        for parent in hierarchy.parents([child])[0].tolist()
+        if parent not in hierarchy.top
+    ]
+    below, above = (np.array([length[pair[side]] for pair in pairs]) for side in (0, 1))
+    return {
+        "pairs": len(pairs),
+        "hypernym_longer": float((above > below).mean()),
+        "mean_length": {"hyponym": float(below.mean()), "hypernym": float(above.mean())},
+    }
+
+
+def example(model: Linker) -> list[tuple[str, int]]:
+    """The ten best names of the mention of BCNH's Table 2, each with its relevance.
+
+    Relevance is 2 for a synonym, 1 for a hypernym, 0 for others.
+    """
+    names, table = model.dictionary, model.generator.table
+    right = names.resolve(EXAMPLE[1])
+    above = {
+        names.ids[parent]
+        for identifier in right
+        for parents in names.hierarchy.parents(names.rows(identifier))
+        for parent in {*parents.tolist()} - names.hierarchy.top
+    }
+    lookup = Lookup.of(model.normalize(EXAMPLE[0]))
+    rows = model.generator.rank([lookup], 10, "names")[0].names.tolist()
+    ids = [
+        {names.ids[c] for c in table.concepts[table.indptr[row] : table.indptr[row + 1]]}
+        for row in rows
+    ]
+    return [
+        (table.texts[row], matching.relevance(i, right, above))
+        for row, i in zip(rows, ids, strict=True)
+    ]

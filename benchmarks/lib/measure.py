@@ -1,0 +1,46 @@
+"""What the benchmarks of speed share: clocks, memory, processes of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+def timed(work: Callable[[], Result]) -> tuple[float, Result]:
+    """How many seconds something took, and its result."""
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def child(script: str, *arguments: str) -> dict[str, Any]:
+    """What a script prints as its last line, in JSON, when it runs in a process of its own."""
+    command = [sys.executable, script, *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def peak() -> float:
+    """The most memory that this process has held, in MB.
+
+    Not that of getrusage, which starts from what the parent held.
+    """
+    return next(memory("self", "VmHWM"))
+
+
+def memory(process: int | str, field: str) -> Iterator[float]:
+    """A memory figure of a process, in MB; nothing for one that has ended."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    except OSError:
+        return
+    lines = (line for line in status.splitlines() if line.startswith(field))
+    yield from (int(line.split()[1]) / 1024 for line in lines)

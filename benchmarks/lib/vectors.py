@@ -1,0 +1,106 @@
+"""What the benchmarks of name encoders share: word vectors, relatedness and nearest names."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.lib import results, runs
+from benchmarks.lib.data import locate, medic
+from linker.candidates.index import ExactIndex
+from linker.dictionary.classes import Classes
+from linker.encoders.word_training import WordsOptions, dictionary_names, marked, read_texts
+from linker.encoders.words import WordVectors, tokens, unit
+from linker.evaluation.tasks import relatedness
+from linker.training.loop import Epoch
+
+YEAR = "2017"  # the release of MEDIC
+WORDS = {
+    "fastText": WordsOptions(),
+    "SG_W": WordsOptions(subwords=False),
+    "SG_S": WordsOptions(subwords=False, tokens="names"),
+    "SG_S.C": WordsOptions(subwords=False, tokens="concepts"),
+}
+Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+
+
+@cache
+def vectors(kind: str) -> WordVectors:
+    """Word vectors of the texts and the names of the dictionary; kept for the next call."""
+    folder, options = results.WORK / f"words-{kind.lower()}", WORDS[kind]
+    fingerprint = json.dumps(dataclasses.asdict(options))
+    if not folder.exists():
+        start = time.process_time()
+        words = _trained(options)
+        words.save(folder, fingerprint)
+        figures = {
+            "options": dataclasses.asdict(options),
+            "words": len(words.words),
+            "cpu_seconds": round(time.process_time() - start),
+        }
+        run = f"words-{kind.lower()}"
+        runs.append("names", run, results.record(f"runs/names/{run}", figures, options.seed))
+    if WordVectors.provenance_of(folder) != fingerprint:
+        raise SystemExit(
+            f"{folder} was made with other options than those of now; move it away to make it again"
+        )
+    return WordVectors.read(folder)
+
+
+def _trained(options: WordsOptions) -> WordVectors:
+    names = dictionary_names(medic(YEAR))
+    sentences = list(read_texts(sorted(locate("text").glob("*.txt.gz"))))
+    if options.tokens != "words":
+        sentences = list(marked(sentences, names, options.tokens))
+    return WordVectors.train([*sentences, *map(tokens, names)], options)
+
+
+def related(encode: Encode) -> dict[str, float]:
+    """Spearman's correlation with human judgement on each file of pairs of names."""
+    return {
+        path.stem: round(relatedness.correlation(encode, relatedness.read(path)), 4)
+        for path in sorted(locate("relatedness").glob("*.tsv"))
+    }
+
+
+def nearest(encode: Encode, mention: str, names: Sequence[str], k: int) -> list[int]:
+    """The places of the names that are nearest to a mention, the nearest first."""
+    rows = ExactIndex(unit(encode(names))).search(unit(encode([mention])), k).rows
+    return [int(row) for row in rows]
+
+
+def nearest_of_class(
+    encode: Encode, mention: str, names: Classes, label: int
+) -> list[tuple[str, bool]]:
+    """The ten names that are nearest to a mention, and whether each is of its class."""
+    rows = nearest(encode, mention, names.texts, 10)
+    return [(names.texts[row], bool(names.labels[row] == label)) for row in rows]
+
+
+def spread(values: Sequence[float], digits: int = 5) -> list[float]:
+    """The mean of some values, the minimum and the maximum."""
+    return [round(float(of(values)), digits) for of in (np.mean, np.min, np.max)]
+
+
+def spreads(
+    rows: Sequence[Mapping[str, Mapping[str, float]]], group: str, digits: int = 5
+) -> dict[str, list[float]]:
+    """The spread of each figure of a group over the runs."""
+    return {name: spread([row[group][name] for row in rows], digits) for name in rows[0][group]}
+
+
+def epochs_to(history: list[Mapping[str, Any]]) -> Callable[[object], None]:
+    """A listener to the events of training that keeps what each epoch says."""
+
+    def listen(event: object) -> None:
+        if isinstance(event, Epoch):
+            history.append(dict(event.record))
+
+    return listen

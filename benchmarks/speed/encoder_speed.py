@@ -1,0 +1,234 @@
+"""Speed and size of every encoder, and the training of the DAN, on the same cores in one run.
+
+python benchmarks/speed/encoder_speed.py           all
+python benchmarks/speed/encoder_speed.py --quick   a small trial, printed and not saved
+
+Writes results/encoder_speed.json. Each part runs in a process of its own, and is kept in
+results/runs/speed.jsonl.gz. Word vectors are those of name_encoders.py; making them is told apart.
+The training is that of `linker train --dict` with the MEDIC of 2017 and the mentions of train and
+dev.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.lib import results, runs
+from benchmarks.lib.data import medic
+from benchmarks.lib.dense_runs import Task
+from benchmarks.lib.measure import child, peak
+from benchmarks.lib.vectors import YEAR, vectors
+from linker import Linker, registry
+from linker.dictionary import classes
+from linker.encoders.base import EncoderContext
+from linker.encoders.dan import DanEncoder
+from linker.encoders.trainable import TrainableEncoder
+from linker.options import GroundOptions, changed, preset
+from linker.text.normalize import normalize
+from linker.training.phases.ground import Grounding
+from linker.training.settings import RunSettings
+
+STEPS = 50  # of an epoch that are measured
+ENCODERS = ("transformer", "dan", "dan-higher", "fewshot", "bne", "bne-words")
+_TRIPLETS = {"loss": "triplet", "prototype_weight": 1, "batch_size": 64}
+DRAWN: dict[str, dict[str, Any]] = {  # ways to draw the names of an epoch
+    "pairs": {},
+    "triplets from a pool": _TRIPLETS,
+    "all triplets from all names": {**_TRIPLETS, "pool": 0, "triplets": 0},  # the paper's
+}
+TARGETS = {"times_faster": 4, "model_mb": 100, "training_minutes": 10, "peak_mb": 2000}
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much is measured."""
+
+    rounds: int = 5  # of all encoders in turn
+    sample: int = 8192  # names a round
+    seed: int = 0
+
+
+def encoding(sizes: Sizes) -> dict[str, Any]:
+    """Names of the dictionary that each encodes a second, and what each takes on disk."""
+    table = medic(YEAR).table(normalize)
+    names = list(table.texts)
+    words = vectors("fastText").pruned(names).halved()
+    encoders: dict[str, TrainableEncoder] = {}
+    for name in ENCODERS:
+        kind = registry.load(name)
+        options = preset("default", name).encoder
+        context = EncoderContext(options, table, words, sizes.seed)
+        encoders[name] = kind.create(context).eval()
+    speeds: dict[str, list[float]] = {name: [] for name in encoders}
+    sampled = random.Random(sizes.seed).sample(
+        names, sizes.rounds * sizes.sample
+    )  # no name twice: encoders keep tokens
+    for i in range(sizes.rounds):
+        sample = sampled[i * sizes.sample : (i + 1) * sizes.sample]
+        for name, encoder in encoders.items():
+            start = time.perf_counter()
+            encoder.encode(sample)
+            speeds[name].append(len(sample) / (time.perf_counter() - start))
+    rows = {}
+    for name, encoder in encoders.items():
+        ratios = [
+            speed / other for speed, other in zip(speeds[name], speeds["transformer"], strict=True)
+        ]
+        rows[name] = {
+            "names_per_second": [round(speed) for speed in speeds[name]],
+            "times_faster_median": round(statistics.median(ratios), 2),
+            "encoder_mb": round(megabytes(encoder), 1),
+            "vectors_mb": round(
+                len(names) * encoder.dim * 2 / 1e6, 1
+            ),  # of the names, in half precision
+        }
+    return {"names": len(names), "encoders": rows}
+
+
+def megabytes(encoder: TrainableEncoder) -> float:
+    """What an encoder takes on disk, with the word vectors that the dictionary needs."""
+    with tempfile.TemporaryDirectory() as folder:
+        encoder.save(Path(folder) / "encoder")
+        return sum(f.stat().st_size for f in Path(folder).rglob("*") if f.is_file()) / 1e6
+
+
+def training(sizes: Sizes) -> dict[str, Any]:
+    """Seconds of each epoch of `linker train`, peak memory, and what the saved model takes.
+
+    The first epoch has all that goes before it.
+    """
+    start, last, phases = time.perf_counter(), [time.perf_counter()], dict[str, list[float]]()
+
+    def keep(event: Any) -> None:
+        if isinstance(event, dict):
+            now = time.perf_counter()
+            phases.setdefault(event["phase"], []).append(round(now - last[0], 1))
+            last[0] = now
+
+    linker = Linker.train(
+        medic(YEAR),
+        encoder="dan",
+        mentions=Task("ncbi", "test").known,
+        options=changed(preset("default", "dan"), {"training": {"seed": sizes.seed}}),
+        words=vectors("fastText"),
+        settings=RunSettings(on_event=keep),
+    )
+    seconds = time.perf_counter() - start
+    with tempfile.TemporaryDirectory() as folder:
+        linker.save(Path(folder) / "model")
+        files = {
+            f.relative_to(folder).as_posix(): f.stat().st_size
+            for f in Path(folder).rglob("*")
+            if f.is_file()
+        }
+    large = {name: round(size / 1e6, 1) for name, size in files.items() if size > 1e6}
+    names = len(linker.generator.table)
+    return {
+        "minutes": round(seconds / 60, 2),
+        "seconds_of_each_epoch": phases,
+        "peak_mb": round(peak()),
+        "names": names,
+        "model_mb": round(sum(files.values()) / 1e6, 1),
+        "files_mb": large,
+    }
+
+
+def drawing(sizes: Sizes) -> dict[str, Any]:
+    """The share of an epoch of grounding that drawing names takes, by the way of drawing.
+
+    With the present vectors that hard negatives need; memory is that of the process.
+    """
+    options, names = preset("default", "dan"), classes.of_concepts(medic(YEAR).table(normalize))
+    words = vectors("fastText").pruned(names.texts)
+    return {"names": len(names)} | {
+        way: drawing_of(
+            DanEncoder.of(names, options.encoder, words, sizes.seed),
+            names,
+            dataclasses.replace(options.ground, **fields),
+            sizes.seed,
+        )
+        | {"peak_mb": round(peak())}
+        for way, fields in DRAWN.items()
+    }
+
+
+def drawing_of(
+    encoder: DanEncoder, names: classes.Classes, options: GroundOptions, seed: int
+) -> dict[str, Any]:
+    """Seconds of an epoch: of drawing, and of its steps, of which some are measured."""
+    grounding = Grounding(encoder, names, options, seed, encoder.encode)
+    start = time.perf_counter()
+    batches = grounding.batches(1)
+    drawing = time.perf_counter() - start
+    optimizer = torch.optim.Adam(encoder.parameters(), lr=options.learning_rate, fused=True)
+    encoder.train()
+    start = time.perf_counter()
+    for batch in batches[:STEPS]:
+        optimizer.zero_grad()
+        batch.loss(encoder.embed(batch.names)).value.backward()
+        optimizer.step()
+    steps = (time.perf_counter() - start) / len(batches[:STEPS]) * len(batches)
+    return {
+        "steps": len(batches),
+        "seconds_drawing": round(drawing, 1),
+        "seconds_of_steps": round(steps, 1),
+    } | {"share": round(drawing / (drawing + steps), 3)}
+
+
+PARTS: dict[str, Callable[[Sizes], dict[str, Any]]] = {
+    "encoding": encoding,
+    "drawing": drawing,
+    "training": training,
+}
+
+
+def measured(part: str, sizes: Sizes) -> dict[str, Any]:
+    """Run a part in a process of its own."""
+    figures = child(__file__, "--part", part, "--seed", str(sizes.seed))
+    return figures | {"threads": torch.get_num_threads()}
+
+
+if __name__ == "__main__":
+    parser = results.parser(__doc__)
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="a small trial of encoding and drawing, printed and not saved",
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    chosen = Sizes(rounds=1, sample=512, seed=given.seed) if given.quick else Sizes(seed=given.seed)
+    if given.part:
+        print(json.dumps(PARTS[given.part](chosen)))
+    elif given.quick:
+        print(encoding(chosen), drawing(chosen))
+    else:
+        figures: dict[str, Any] = {"sizes": dataclasses.asdict(chosen), "targets": TARGETS}
+        figures |= {
+            part: runs.make("speed", part, partial(measured, part, chosen), chosen.seed)
+            for part in PARTS
+        }
+        words = runs.figures("names")["words-fasttext"]
+        figures["word_vectors"] = {
+            "words": words["words"],
+            "cpu_minutes": round(words["cpu_seconds"] / 60, 1),
+        }
+        results.save("encoder_speed", figures, seed=chosen.seed)
+        print(figures)

@@ -1,0 +1,64 @@
+"""Rankings that are remembered, for mentions that come again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+from cachetools import LRUCache
+
+from linker.candidates.base import Generator, Ranked, Ranker, Unit
+from linker.dictionary import Dictionary
+from linker.types import Lookup
+
+_Key = tuple[str, str, int, Unit]  # what is looked up, its context, how many answers, and of what
+
+
+class CachedRanker(Ranker):
+    """Ranks as another ranker does, and remembers what was asked last; safe under threads.
+
+    Args:
+        ranker: the other one.
+        size: how many answers are remembered, those of all lookups together.
+    """
+
+    def __init__(self, ranker: Ranker, size: int = 100_000) -> None:
+        self.ranker, self.words = ranker, ranker.words
+        self._lock = Lock()  # held while the cache is read or written, not while others rank
+        self._cache: LRUCache[_Key, Ranked] = LRUCache(size, lambda ranked: 1 + len(ranked))
+
+    @property
+    def generator(self) -> Generator:
+        return self.ranker.generator
+
+    def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
+        ranked: dict[Lookup, Ranked] = {}
+        new = []
+        with self._lock:
+            for lookup in dict.fromkeys(lookups):
+                remembered = self._cache.get(self._key(lookup, k, unit))
+                if remembered is None:
+                    new.append(lookup)
+                else:
+                    ranked[lookup] = remembered
+        if new:
+            ranked |= zip(new, self.ranker.rank(new, k, unit), strict=True)
+        with self._lock:
+            for lookup in new:
+                answers = ranked[lookup]
+                if len(answers) < self._cache.maxsize:
+                    answers = answers[np.arange(len(answers))]  # a view keeps the whole array
+                    self._cache[self._key(lookup, k, unit)] = answers
+        return [ranked[lookup] for lookup in lookups]
+
+    def behind(self, generator: Generator, dictionary: Dictionary) -> Ranker:
+        return CachedRanker(self.ranker.behind(generator, dictionary), int(self._cache.maxsize))
+
+    def save(self, folder: Path) -> None:
+        self.ranker.save(folder)
+
+    @staticmethod
+    def _key(lookup: Lookup, k: int, unit: Unit) -> _Key:
+        return lookup.normalized, lookup.context, k, unit

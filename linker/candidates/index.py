@@ -1,0 +1,272 @@
+"""Search for the names whose vectors have the largest dot products with the vectors of queries."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linker import persistence
+from linker.errors import LinkerError
+
+QUERIES = 1024  # queries that are scored together; more would not speed up the product
+_CELLS = 4_000_000  # scores that are held at once, 16 MB
+_NAMES = 100_000  # names that are scored together, however few the queries
+_COMPONENTS = 4_000_000  # components of vectors that are widened to float32 at once, 16 MB
+_PAIRS = 5_000  # pairs of vectors that are multiplied at once, 8 MB a side with 384 components
+_RANKED = 64  # queries whose scores of all names are sorted together
+_SIGN_AND_REST, _EXPONENT = np.int32(-0x70000001), np.float32(2.0**112)  # see `widened`
+_CROWD = 4  # a block that would add more than 4 · k names to a list is first cut to its own k best
+
+Integers = NDArray[np.int32]
+Floats = NDArray[np.float32]
+
+Score = Callable[[slice], Floats]
+"""Scores a range of names for all queries, (names, queries); -inf for a name that is left out."""
+
+Adjust = Callable[[slice, Floats], None]
+"""Changes the scores of a range of names in place, (names, queries), before the best are chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The rows of the names that were found for each query.
+
+    Those of query i are `rows[indptr[i]:indptr[i + 1]]`.
+    `sparse` and `dense` are the parts of the scores, each the plain dot product, where there are
+    such parts.
+    """
+
+    indptr: NDArray[np.int64]
+    rows: Integers
+    scores: Floats
+    sparse: Floats | None = None
+    dense: Floats | None = None
+
+    @property
+    def queries(self) -> NDArray[np.int64]:
+        """The number of the query that each hit is of, (hits,)."""
+        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+
+
+class VectorIndex(ABC):
+    """Finds names by their vectors.
+
+    An index that is not `exact` may miss some of the best. Whoever asks it must not take the last
+    of its k hits as a bound for the names that it did not return.
+
+    Args:
+        vectors: of the names, (names, dim), float32 or float16, as they are stored: an array that
+            is memory-mapped stays so. Blocks of float16 are widened to float32 when they are used.
+
+    Raises:
+        ValueError: the vectors are of another type, or no matrix.
+    """
+
+    exact: ClassVar[bool]
+
+    def __init__(self, vectors: NDArray[Any]) -> None:
+        if vectors.dtype not in (np.float32, np.float16) or vectors.ndim != 2:
+            raise ValueError(
+                f"they are {vectors.dtype} {vectors.shape}, expected: float32 or float16 (n, dim)"
+            )
+        self.vectors = np.asarray(vectors)  # plain, since slices of a memmap are slow
+        self._is_checked = np.zeros(len(vectors), bool)
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @abstractmethod
+    def search(self, queries: Floats, k: int, among: NDArray[np.int64] | None = None) -> Hits:
+        """Find the k names with the largest dot products for each query.
+
+        Args:
+            queries: (queries, dim), finite.
+            k: fewer are found where there are no more names.
+            among: the rows of the names that may be found, in rising order; all where None.
+
+        Returns:
+            Rows of `vectors` and dot products, best first; equal products by row.
+        """
+
+    def products(self, queries: Floats, query: NDArray[Any], rows: NDArray[Any]) -> Floats:
+        """Multiply pairs: `queries[query[i]]` by the vector of the name `rows[i]`, for each i."""
+        scores = np.empty(len(rows), np.float32)
+        for i in range(0, len(rows), _PAIRS):
+            pairs = slice(i, i + _PAIRS)
+            names = self._widened(rows[pairs])
+            np.einsum("ij,ij->i", queries[query[pairs]], names, out=scores[pairs])
+        return scores
+
+    def _widened(self, rows: slice | NDArray[Any]) -> Floats:
+        """The vectors of some names as float32; they are checked when they are first used.
+
+        Raises:
+            LinkerError: a vector is not finite.
+        """
+        vectors = self.vectors[rows]
+        if self._is_checked[rows].all():
+            return widened(vectors)
+        vectors = persistence.from_storage(vectors)
+        if not is_finite(vectors):
+            raise LinkerError(
+                "the vectors of the names are not finite; the model is damaged, train again"
+            )
+        self._is_checked[rows] = True
+        return vectors
+
+
+def widened(vectors: NDArray[Any]) -> Floats:
+    """Finite float16 numbers as float32, twice as fast as numpy's own way; float32 as it is."""
+    if vectors.dtype == np.float32:
+        return vectors
+    bits = vectors.view(np.int16).astype(np.int32)
+    bits <<= 13  # the fraction has 10 bits in float16, 23 in float32
+    bits &= _SIGN_AND_REST  # of the sign, which was copied, the first bit only
+    wide = bits.view(np.float32)
+    wide *= _EXPONENT  # the exponent counts from -15 in float16, from -127 in float32
+    return wide
+
+
+class ExactIndex(VectorIndex):
+    """Compares each query with every name, block by block.
+
+    No matrix of queries by names is held, and no float32 copy of all vectors.
+    """
+
+    exact = True
+
+    def search(self, queries: Floats, k: int, among: NDArray[np.int64] | None = None) -> Hits:
+        parts = (queries[i : i + QUERIES] for i in range(0, len(queries), QUERIES))
+        return joined([self.search_batch(part, k, among) for part in parts])
+
+    def search_batch(
+        self,
+        queries: Floats,
+        k: int,
+        among: NDArray[np.int64] | None = None,
+        adjust: Adjust | None = None,
+    ) -> Hits:
+        """As `search`, for at most `QUERIES` queries, by scores that the caller may adjust.
+
+        Args:
+            queries: (queries, dim), finite.
+            k: fewer are found where there are no more names.
+            among: as in `search`.
+            adjust: is given each block of scores with its range of names, counted among those
+                that may be found. A name that it sets to minus infinity is not found.
+        """
+
+        def score(names: slice) -> Floats:
+            block = self._block(queries, names, among)
+            if adjust:
+                adjust(names, block)
+            return block
+
+        count = len(self) if among is None else len(among)
+        query, rows, scores = best(score, len(queries), count, k)
+        indptr = np.searchsorted(query, np.arange(len(queries) + 1))
+        return Hits(indptr, rows if among is None else among[rows].astype(np.int32), scores)
+
+    def _block(self, queries: Floats, names: slice, among: NDArray[np.int64] | None) -> Floats:
+        """The dot products of a range of names with all queries, (names, queries)."""
+        block = np.empty((names.stop - names.start, len(queries)), np.float32)
+        step = max(1, _COMPONENTS // max(1, self.vectors.shape[1]))
+        for start in range(0, len(block), step):
+            part = slice(names.start + start, min(names.start + start + step, names.stop))
+            vectors = self._widened(part if among is None else among[part])
+            np.matmul(vectors, queries.T, out=block[start : start + step])
+        return block
+
+
+def joined(parts: Sequence[Hits]) -> Hits:
+    """The hits of several batches of queries, one behind another."""
+    counts = np.concatenate([[0], *(np.diff(part.indptr) for part in parts)])
+    rows = np.concatenate([np.empty(0, np.int32), *(part.rows for part in parts)])
+    scores = np.concatenate([np.empty(0, np.float32), *(part.scores for part in parts)])
+    return Hits(np.cumsum(counts, dtype=np.int64), rows, scores)
+
+
+def is_finite(vectors: NDArray[Any]) -> bool:
+    """Whether all numbers are finite, without an array of answers."""
+    return bool(np.isfinite([vectors.min(initial=0), vectors.max(initial=0)]).all())
+
+
+def best(score: Score, queries: int, names: int, k: int) -> tuple[Integers, Integers, Floats]:
+    """Find the k best names of each query, given how a block of names scores.
+
+    A full list takes only what is above its last score, so that one comparison passes over most
+    of a block.
+
+    Args:
+        score: gives the scores of a range of names.
+        queries: their number.
+        names: their number.
+        k: fewer are found where there are no more names.
+
+    Returns:
+        The query, the row and the score of each hit, (hits,), ordered by query, then score
+        descending, then row.
+    """
+    step = max(1, min(_NAMES, _CELLS // max(1, queries)))
+    query, rows, scores = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32)
+    floor = np.full(queries, -np.inf, np.float32)
+    for start in range(0, names, step):
+        block = score(slice(start, min(start + step, names)))
+        row, column = _above(block, floor, k)
+        query, rows = np.concatenate([query, column]), np.concatenate([rows, row + np.int32(start)])
+        scores = np.concatenate([scores, block[row, column]])
+        order = np.lexsort((-scores, query))  # stable: of equal scores the earlier row stays first
+        query, rows, scores = query[order], rows[order], scores[order]
+        place = np.arange(len(query)) - np.searchsorted(query, query)
+        floor[query[place == k - 1]] = scores[place == k - 1]
+        query, rows, scores = query[place < k], rows[place < k], scores[place < k]
+    return query, rows, scores
+
+
+def _above(block: Floats, floor: Floats, k: int) -> tuple[Integers, Integers]:
+    """Rows and columns of the scores above the floor of their column.
+
+    Of a crowd only those are returned that can be among the k best of the block.
+    """
+    above = block > floor
+    if np.count_nonzero(above) > _CROWD * k * len(floor) and k < len(block):
+        columns = block.T.copy()
+        columns.partition(len(block) - k, axis=1)
+        below = np.nextafter(columns[:, len(block) - k], np.float32(-np.inf))
+        above = block > np.maximum(floor, below)  # equal scores stay
+    row, column = np.divmod(np.flatnonzero(above), len(floor))
+    return row.astype(np.int32), column.astype(np.int32)
+
+
+def ranks(
+    queries: Floats, names: Floats, wanted: Sequence[NDArray[np.int64]]
+) -> list[NDArray[np.int64]]:
+    """Rank given names of each query among all names by inner product; equal products by row.
+
+    A few queries are ranked at a time, so that no matrix of queries by names is held.
+
+    Args:
+        queries: (q, dim).
+        names: (n, dim).
+        wanted: for each query rows of `names`.
+
+    Returns:
+        For each query the ranks of its rows, from 1, in rising order.
+    """
+    ranked = []
+    for i in range(0, len(queries), _RANKED):
+        block = queries[i : i + _RANKED] @ names.T
+        for scores, rows in zip(block, wanted[i : i + _RANKED], strict=False):
+            rising = np.sort(scores)
+            below = np.searchsorted(rising, scores[rows], "left")
+            upto = np.searchsorted(rising, scores[rows], "right")
+            places = len(scores) - upto + 1
+            for tied in np.flatnonzero(upto - below > 1):
+                places[tied] += np.count_nonzero(scores[: rows[tied]] == scores[rows[tied]])
+            ranked.append(np.sort(places))
+    return ranked

@@ -1,0 +1,313 @@
+"""Dictionary: the names, ids and hierarchy of one or more sources, in columns."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linker import files, persistence
+from linker.dictionary.annotations import add_annotations
+from linker.dictionary.building import Builder
+from linker.dictionary.columns import ALTERNATIVE, XREF_SEPARATOR, Columns
+from linker.dictionary.hierarchy import Hierarchy
+from linker.dictionary.lending import lend_parents
+from linker.dictionary.names import NameTable
+from linker.errors import LinkerError, OnError, stop
+from linker.ids import namespace
+from linker.readers import dictionaries
+from linker.types import NAME_KINDS, Concept, Name, Source
+
+# Of names with equal scores, what annotators meant by a name beats what sources say of it.
+_FIRST_KINDS = ("training", "preferred", "exact")
+_KIND_ORDER = np.array(
+    [
+        _FIRST_KINDS.index(kind) if kind in _FIRST_KINDS else len(_FIRST_KINDS)
+        for kind in NAME_KINDS
+    ],
+    np.int32,
+)
+
+
+class Dictionary:
+    """Concepts with their names, old ids and hierarchy.
+
+    A concept and a name are known by the number of their row, which never changes: nothing is
+    changed in place, and the methods that add or leave out something return a new dictionary.
+
+    Args:
+        columns: the arrays.
+        labels: the semantic types, sources and languages that numbers in the columns stand for.
+        sources: the files that the dictionary was made of.
+    """
+
+    def __init__(self, columns: Columns, labels: Sequence[str], sources: Sequence[Source]) -> None:
+        self.columns, self.labels, self.sources = columns, list(labels), tuple(sources)
+        self.ids, self.preferred = columns.ids, columns.preferred
+        self.names = columns.names.texts
+        self.name_concept, self.name_kind = columns.names.concept, columns.names.kind
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def read(
+        cls,
+        *paths: files.Pathlike,
+        format: str | None = None,
+        hierarchy: files.Pathlike | None = None,
+        namespaces: Sequence[str] = (),
+        types: Sequence[str] = (),
+        languages: Sequence[str] = ("ENG",),
+        sources: Sequence[str] = (),
+        on_error: OnError = stop,
+    ) -> Dictionary:
+        """Read one or more dictionary files into one dictionary.
+
+        Args:
+            paths: files (or a UMLS folder); the format is recognised from the content.
+            format: a name of `readers.dictionaries.FORMATS`, for all paths, where they are not
+                recognised.
+            hierarchy: another dictionary file that lends its parents, joined by id or alternative
+                id.
+            namespaces: keep only concepts with these CURIE prefixes (all where empty).
+            types: keep only concepts with one of these semantic types (all where empty).
+            languages: keep only names in these languages, of UMLS.
+            sources: keep only names of these vocabularies, of UMLS (all where empty).
+            on_error: what to do with a bad record; returns to skip it.
+
+        Raises:
+            LinkerError: a file cannot be read, is no dictionary, or holds a bad record and
+                `on_error` raises.
+        """
+        _refuse_pipes(paths)
+        builder = Builder(frozenset(namespaces), frozenset(types), on_error)
+        formats = [format or dictionaries.detect(path) for path in paths]
+        umls: dict[str, Any] = {"languages": languages, "sources": sources}
+        for path, name in zip(paths, formats, strict=True):
+            filters = umls if name == "rrf" or "rrf" not in formats else {}
+            concepts = dictionaries.read(path, name, on_error=on_error, **filters)
+            builder.add(concepts, path, name, dictionaries.release(path, name))
+        dictionary = cls(*builder.build())
+        if hierarchy is None:
+            return dictionary
+        return dictionary.with_parents(cls.read(hierarchy, on_error=on_error))
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        """The parents of the concepts."""
+        return Hierarchy.from_lists(self.columns.parents)
+
+    @cached_property
+    def _row(self) -> dict[str, int]:
+        return {identifier: row for row, identifier in enumerate(self.ids)}
+
+    @cached_property
+    def old_ids(self) -> dict[str, tuple[int, ...]]:
+        """Alternative, obsolete and merged ids, with the rows of the concepts they stand for."""
+        old = self.columns.old
+        indptr, rows = old.concepts.indptr.tolist(), old.concepts.indices.tolist()
+        return {
+            identifier: tuple(rows[start:end])
+            for identifier, (start, end) in zip(old.ids, itertools.pairwise(indptr), strict=True)
+        }
+
+    def rows(self, identifier: str) -> tuple[int, ...]:
+        """The rows of the concepts that a CURIE stands for; none for an unknown one.
+
+        The id of a concept stands for it alone, an old or alternative id for one or more.
+        """
+        row = self._row.get(identifier)
+        return self.old_ids.get(identifier, ()) if row is None else (row,)
+
+    def resolve(self, identifier: str) -> frozenset[str]:
+        """The current ids that a CURIE stands for, as `matching` asks for them.
+
+        An id that the dictionary does not know stands for itself.
+        """
+        if identifier not in self._row and identifier not in self.old_ids:
+            return frozenset((identifier,))
+        return frozenset(self.ids[row] for row in self.rows(identifier))
+
+    @property
+    def id_rank(self) -> NDArray[np.int32]:
+        """The place of each concept in the order of ids, (concepts,): the last tie-breaker."""
+        return self.columns.id_rank
+
+    @cached_property
+    def entry_rank(self) -> NDArray[np.int32]:
+        """The rank of each name where scores are equal, (names,), the lowest first.
+
+        Names that were annotated more often come first, then those of the better kind.
+        """
+        kinds, times = _KIND_ORDER[self.name_kind], self.columns.names.annotated
+        if times is None:
+            return kinds
+        return np.asarray(kinds - times * np.int32(len(_FIRST_KINDS) + 1), np.int32)
+
+    @cached_property
+    def _names_by_concept(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows of the names, concept after concept, and where each concept begins."""
+        order = np.argsort(self.name_concept, kind="stable")
+        return order, np.searchsorted(self.name_concept[order], np.arange(len(self) + 1))
+
+    def name_rows(self, row: int) -> NDArray[np.int64]:
+        """The rows of all names of a concept."""
+        order, starts = self._names_by_concept
+        return order[starts[row] : starts[row + 1]]
+
+    def preferred_name(self, row: int) -> str:
+        """The preferred name of a concept."""
+        return self.names[int(self.preferred[row])]
+
+    def name(self, row: int) -> Name:
+        """One name as a record."""
+        names = self.columns.names
+        return Name(
+            names.texts[row],
+            self.ids[int(names.concept[row])],
+            NAME_KINDS[names.kind[row]],
+            self.labels[names.language[row]],
+            self.labels[names.source[row]],
+            bool(names.case[row]),
+        )
+
+    def types(self, row: int) -> tuple[str, ...]:
+        """The semantic types of a concept."""
+        return tuple(self.labels[label] for label in self.columns.types[row])
+
+    @cached_property
+    def _alternatives(self) -> dict[int, list[str]]:
+        """The alternative ids of each concept that has some."""
+        alternatives: dict[int, list[str]] = {}
+        statuses = self.columns.old.status.tolist()
+        for status, (identifier, rows) in zip(statuses, self.old_ids.items(), strict=True):
+            for row in rows if status == ALTERNATIVE else ():
+                alternatives.setdefault(row, []).append(identifier)
+        return alternatives
+
+    def alternative_ids(self, row: int) -> list[str]:
+        """The alternative ids of a concept."""
+        return self._alternatives.get(row, [])
+
+    def concept(self, row: int) -> Concept:
+        """One concept as a record."""
+        identifier, xrefs = self.ids[row], self.columns.xrefs[row]
+        names = sorted(self.name_rows(row).tolist(), key=lambda r: r != self.preferred[row])
+        return Concept(
+            identifier,
+            self.preferred_name(row),
+            tuple(map(self.name, names)),
+            tuple(self.ids[parent] for parent in self.hierarchy.parents([row])[0]),
+            tuple(self.alternative_ids(row)),
+            self.columns.definitions[row],
+            self.types(row),
+            namespace(identifier),
+            xrefs=tuple(xrefs.split(XREF_SEPARATOR)) if xrefs else (),
+        )
+
+    def with_parents(self, lender: Dictionary) -> Dictionary:
+        """A dictionary with the parents that another one gives the same concepts.
+
+        Concepts are the same where they share their id, else an alternative id. A parent that is
+        not known here is replaced by its own parents. Concepts that the other dictionary does not
+        know keep their parents.
+        """
+        columns = dataclasses.replace(self.columns, parents=lend_parents(self, lender).lists)
+        lent = (
+            dataclasses.replace(source, format=f"{source.format}, parents only")
+            for source in lender.sources
+        )
+        return Dictionary(columns, self.labels, (*self.sources, *lent))
+
+    def add(
+        self, names: Iterable[tuple[str, Sequence[str]]], form: Callable[[str], str] = str
+    ) -> Dictionary:
+        """A dictionary that also holds annotated mentions, as names of kind `training`.
+
+        Each name remembers how often a mention of its form was annotated with its concept.
+
+        Args:
+            names: (mention, CURIEs) pairs, one for each annotation. A mention with several ids
+                becomes a name of each. Unknown ids are left out.
+            form: the normal form of a name.
+        """
+        annotated = Counter(
+            (text, row) for text, curies in names for curie in curies for row in self.rows(curie)
+        )
+        if not annotated:
+            return self
+        added = add_annotations(self.columns.names, annotated, form)
+        columns = dataclasses.replace(self.columns, names=added)
+        return Dictionary(columns, self.labels, self.sources)
+
+    def without(self, names: NDArray[np.int64]) -> Dictionary:
+        """A dictionary without some names, given by their rows.
+
+        Raises:
+            ValueError: one of them is a preferred name, which cannot be left out.
+        """
+        kept = np.ones(len(self.names), bool)
+        kept[names] = False
+        if not kept[self.preferred].all():
+            raise ValueError("a preferred name cannot be left out")
+        columns = dataclasses.replace(
+            self.columns,
+            names=self.columns.names.keep(kept),
+            preferred=(np.cumsum(kept) - 1)[self.preferred].astype(np.int32),
+        )
+        return Dictionary(columns, self.labels, self.sources)
+
+    def table(self, normalize: Callable[[str], str]) -> NameTable:
+        """The distinct normalised names, each with its concepts."""
+        return NameTable.of(map(normalize, self.names), self.name_concept, self.entry_rank)
+
+    def save(self, folder: files.Pathlike) -> None:
+        """Write the dictionary to a folder of its own."""
+        with persistence.saving(folder, "dictionary", {}) as aside:
+            self.write(aside)
+
+    def write(self, folder: Path) -> None:
+        """Write the arrays into a folder that is being saved."""
+        persistence.save_arrays(folder, self.columns.arrays())
+        persistence.save_json(folder / "labels.json", self.labels)
+        persistence.save_json(
+            folder / "sources.json", [dataclasses.asdict(s) for s in self.sources]
+        )
+
+    @classmethod
+    def load(cls, folder: files.Pathlike) -> Dictionary:
+        """Memory-map a saved dictionary."""
+        return persistence.load(folder, "dictionary", lambda path, _: cls.open(path))
+
+    @classmethod
+    def open(cls, folder: Path) -> Dictionary:
+        """Memory-map the arrays of a folder that was checked already."""
+        arrays = persistence.load_arrays(folder)
+        labels = persistence.load_json(folder / "labels.json")
+        try:  # what was signed is as its maker wrote it, and may be no dictionary
+            if not isinstance(labels, list) or not all(isinstance(text, str) for text in labels):
+                raise ValueError("the labels are no list of texts")
+            columns = Columns.from_arrays(arrays)
+            columns.check(len(labels))
+            sources = persistence.load_json(folder / "sources.json")
+            return cls(columns, labels, [Source(**source) for source in sources])
+        except (KeyError, TypeError, ValueError) as error:
+            raise LinkerError(
+                f"{folder}: holds no dictionary as linker writes it ({error}); make it again"
+            ) from None
+
+
+def _refuse_pipes(paths: Sequence[files.Pathlike]) -> None:
+    """Raise LinkerError where a path is one that can be read only once."""
+    for path in paths:
+        if str(path) == "-" or Path(path).is_fifo():
+            named = "standard input" if str(path) == "-" else f"a pipe ({path})"
+            raise LinkerError(f"a dictionary cannot be read from {named}; name a file")

@@ -1,0 +1,75 @@
+"""Checksums of large files, remembered so that a file that stays the same is read only once.
+
+What is remembered is that a file of this path, size, inode and times had this checksum. It stands
+in the user's cache folder; where that cannot be read or written, all files are checked every time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from pathlib import Path
+
+from linker import files
+from linker.errors import LinkerError
+
+LARGE = 16 << 20  # bytes; smaller files are checked every time
+_SETTLED = 2_000_000_000  # ns; of a file that was changed just now a later change may not be seen
+_MOST = 1000  # files that are remembered
+
+
+def has_checksum(path: Path, expected: str, *, trust: bool) -> bool:
+    """Whether a file has this SHA-256.
+
+    Args:
+        path: the file.
+        expected: its SHA-256, in hexadecimal digits.
+        trust: whether the checksum of a large file may be remembered instead of computed.
+    """
+    state = _state(path)
+    if state["size"] < LARGE:
+        return files.sha256(path) == expected
+    place = os.path.realpath(path)
+    entry = {**state, "sha256": expected}
+    if trust and _remembered().get(place) == entry:
+        return True
+    if files.sha256(path) != expected:
+        return False
+    age = time.time_ns() - max(state["mtime_ns"], state["ctime_ns"])
+    if _state(path) == state and age > _SETTLED:
+        _remember(place, entry)
+    return True
+
+
+def _state(path: Path) -> dict[str, int]:
+    """What changes when a file is changed or replaced."""
+    status = path.stat()
+    return {
+        "size": status.st_size,
+        "inode": status.st_ino,
+        "mtime_ns": status.st_mtime_ns,
+        "ctime_ns": status.st_ctime_ns,
+    }
+
+
+def _cache() -> Path:
+    folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(folder) / "linker" / "verified.json"
+
+
+def _remembered() -> dict[str, object]:
+    """What is remembered of each file, by its path; nothing where the cache is damaged."""
+    try:
+        entries = json.loads(_cache().read_bytes())["files"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return {}
+    return entries if isinstance(entries, dict) else {}
+
+
+def _remember(place: str, entry: object) -> None:
+    entries = {**_remembered(), place: entry}
+    kept = dict(list(entries.items())[-_MOST:])
+    with contextlib.suppress(LinkerError, OSError), files.write_aside(_cache()) as file:
+        json.dump({"files": kept}, file, indent=1)

@@ -1,0 +1,114 @@
+"""Columns of strings and of lists, as arrays that can be saved and memory-mapped."""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+_BLOCK = 1 << 20  # bytes that are checked at a time
+
+
+class Strings(Sequence[str]):
+    """A column of strings as UTF-8 bytes and offsets, so that it can be memory-mapped.
+
+    Args:
+        data: uint8 (bytes,).
+        offsets: int64 (strings + 1,).
+    """
+
+    __slots__ = ("data", "offsets")
+
+    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self.data, self.offsets = data, offsets
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Strings:
+        """Pack texts into a column."""
+        builder = StringsBuilder()
+        for text in texts:
+            builder.append(text)
+        return builder.build()
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[str]: ...
+    def __getitem__(self, row: int | slice) -> str | list[str]:
+        if isinstance(row, slice):
+            return [self[i] for i in range(*row.indices(len(self)))]
+        if not -len(self) <= row < len(self):
+            raise IndexError(row)
+        row %= len(self)
+        return bytes(self.data[self.offsets[row] : self.offsets[row + 1]]).decode("utf-8")
+
+    def __iter__(self) -> Iterator[str]:
+        data, offsets = bytes(self.data), self.offsets.tolist()
+        return (data[a:b].decode("utf-8") for a, b in itertools.pairwise(offsets))
+
+    def arrays(self, name: str) -> dict[str, NDArray[Any]]:
+        """The arrays to save under `name`."""
+        return {f"{name}.data": self.data, f"{name}.offsets": self.offsets}
+
+    def check(self) -> None:
+        """Raise ValueError where the offsets do not cut the bytes into texts."""
+        data, offsets = self.data, self.offsets
+        if data.ndim != 1 or data.dtype != np.uint8 or len(offsets) == 0:
+            raise ValueError("a column of texts has no bytes or no offsets")
+        check_lists(offsets, data, len(offsets) - 1, 256)
+        if (data[offsets[:-1][offsets[:-1] < len(data)]] & 0xC0 == 0x80).any():
+            raise ValueError("an offset is inside a character")
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        for start in range(0, len(data), _BLOCK):
+            decoder.decode(data[start : start + _BLOCK].tobytes())
+        decoder.decode(b"", final=True)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Strings:
+        """The column saved under `name`."""
+        return cls(arrays[f"{name}.data"], arrays[f"{name}.offsets"])
+
+
+def check_lists(indptr: NDArray[Any], values: NDArray[Any], count: int, limit: int) -> None:
+    """Check lists that stand one behind another: list i is `values[indptr[i]:indptr[i + 1]]`.
+
+    Raises:
+        ValueError: they are not `count` lists of whole numbers from 0 to below `limit`.
+    """
+    if any(column.ndim != 1 or column.dtype.kind not in "iu" for column in (indptr, values)):
+        raise ValueError("a list of rows is no list of whole numbers")
+    if (
+        len(indptr) != count + 1
+        or indptr[0] != 0
+        or indptr[-1] != len(values)
+        or (np.diff(indptr) < 0).any()
+    ):
+        raise ValueError("lists of rows overlap or leave gaps")
+    if len(values) and not (values.min() >= 0 and values.max() < limit):
+        raise ValueError("a list names a row that is not there")
+
+
+class StringsBuilder:
+    """Collects strings without holding a Python object for each."""
+
+    def __init__(self) -> None:
+        self._data, self._offsets = bytearray(), array("q", [0])
+
+    def append(self, text: str) -> None:
+        """Add one string."""
+        self._data += text.encode("utf-8")
+        self._offsets.append(len(self._data))
+
+    def build(self) -> Strings:
+        """The column."""
+        return Strings(
+            np.frombuffer(bytes(self._data), np.uint8), np.frombuffer(self._offsets, np.int64)
+        )

@@ -1,0 +1,192 @@
+"""The list-wise phase: synonyms rank before hypernyms before other names (BioSyn, BCNH).
+
+Each query has a list of candidates, half of them the best by characters and the rest the best by
+the encoder. The lists are made anew every epoch, and λ is trained with the encoder.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from linker import registry
+from linker.candidates.index import ExactIndex
+from linker.encoders.base import Encoder, is_unit
+from linker.encoders.grounded import GroundedEncoder
+from linker.encoders.trainable import TrainableEncoder
+from linker.errors import LinkerError
+from linker.options import LinkerOptions
+from linker.ranker.lists import ListMaker, Lists, Query
+from linker.ranker.model import spread
+from linker.training import losses
+from linker.training.data import TrainingData
+from linker.training.loop import Batch, Loss, Plan
+from linker.training.model import ModelInTraining
+from linker.training.phases.base import Phase
+from linker.training.plan import TrainingPlan
+from linker.training.randomness import Stream, rng
+from linker.training.sampling import dictionary_queries, with_synonyms
+from linker.training.settings import PhaseName
+
+logger = logging.getLogger(__name__)
+
+
+def usable(plan: TrainingPlan, encoder: Encoder, data: TrainingData) -> LinkerOptions:
+    """Leave the norm loss out where the dictionary has no hierarchy.
+
+    Raises:
+        LinkerError: the norm loss is asked for, and the encoder learns unit vectors.
+    """
+    options, training = plan.options, plan.options.training
+    uses_hierarchy = training.hypernym_norm or training.loss == "listwise"
+    if uses_hierarchy and not data.dictionary.hierarchy.edges:
+        off = "the norm loss is switched off, and " * training.hypernym_norm
+        logger.warning("the dictionary has no hierarchy: %sno candidate counts as hypernym", off)
+        if training.hypernym_norm:
+            training = dataclasses.replace(training, hypernym_norm=False)
+    if training.hypernym_norm and isinstance(encoder, TrainableEncoder) and is_unit(encoder):
+        remedy = "take another encoder"
+        if hasattr(options.encoder, "normalize"):
+            remedy = f"set {registry.options_group(plan.encoder)}.normalize=false"
+        raise LinkerError(
+            f"the norm loss needs vectors of any length, these are unit vectors; {remedy}"
+        )
+    return dataclasses.replace(options, training=training)
+
+
+def prepare(model: ModelInTraining) -> Phase | None:
+    """Make candidate lists of the annotated mentions, or of names of the dictionary."""
+    options, data = model.options.training, model.data
+    with torch.no_grad():  # a checkpoint of an earlier phase may hold another λ
+        model.ranker.sparse_weight.fill_(options.sparse_weight)
+    if not options.epochs or (data.queries is None and not options.dictionary_queries):
+        return None
+    if data.queries is None and model.has_history and not len(with_synonyms(data.table)):
+        logger.warning(
+            "no concept has two names, and there are no annotated mentions: "
+            "the list-wise phase is left out"
+        )
+        return None
+    validates = model.validate is not None
+    plan = Plan(
+        options.epochs,
+        -(-len(_queries(model, 1)) // options.batch_size),
+        options.optimizer,
+        options.warmup,
+        options.clip,
+        best_by="dev_acc1" if validates and options.keep_best else None,
+        patience=options.patience if validates else 0,
+        seed=options.seed,
+    )
+    grounded = ["ground"] if isinstance(model.encoder, GroundedEncoder) else []
+    return Phase(
+        PhaseName.REFIT if model.settings.refit else PhaseName.RANK,
+        model.ranker,
+        model.parameter_groups(options.learning_rate),
+        _list_batches(model),
+        plan,
+        partial(_validate, model),
+        model.mentions_fingerprint("align", *grounded),
+    )
+
+
+def _validate(model: ModelInTraining, epoch: int) -> Mapping[str, float]:
+    metrics = {**model.check(epoch), "sparse_weight": float(model.ranker.sparse_weight.detach())}
+    if model.validate is not None:
+        metrics |= model.validate(model.generator(model.options.training.precision))
+    return metrics
+
+
+def _queries(model: ModelInTraining, epoch: int) -> Sequence[Query]:
+    """The annotated mentions, or a sample of the names of the dictionary."""
+    data, count = model.data, model.options.training.dictionary_queries
+    if data.queries is not None:
+        return data.queries
+    return dictionary_queries(data.table, data.dictionary, count, model.seed, epoch)
+
+
+def _list_batches(model: ModelInTraining) -> Callable[[int], list[Batch]]:
+    """Give what makes the batches of an epoch; mentions are ranked by characters once."""
+
+    def maker(queries: Sequence[Query]) -> ListMaker:
+        data, own = model.data, model.data.queries is None
+        return ListMaker(
+            queries, data.dictionary, data.names, model.options.training, exclude_own=own
+        )
+
+    queries = model.data.queries
+    annotated = None if queries is None else maker(queries)
+    return lambda epoch: _batches(model, annotated or maker(_queries(model, epoch)), epoch)
+
+
+def _batches(model: ModelInTraining, maker: ListMaker, epoch: int) -> list[Batch]:
+    options, table = model.options.training, model.data.table
+    lists = maker.make(_dense_candidates(model, maker))
+    if not lists.with_gold.any():
+        raise LinkerError(
+            f"none of the {len(lists.rows):,} candidate lists holds a right name; "
+            "raise top_k, or check the ids of the mentions"
+        )
+    hypernyms = np.empty((len(maker.queries), 0), np.int32)
+    if options.hypernym_norm:
+        hypernyms = maker.hypernym_names(rng(model.seed, Stream.HYPERNYMS, epoch))
+    order = rng(model.seed, Stream.LIST_ORDER, epoch).permutation(len(maker.queries))
+    batches = []
+    for start in range(0, len(order), options.batch_size):
+        rows = order[start : start + options.batch_size][model.share]
+        queries = [maker.queries[row].text for row in rows]
+        names = (*lists.rows[rows].ravel(), *hypernyms[rows].ravel())
+        texts = [table.texts[row] for row in names if row >= 0]
+        loss = partial(_loss, model, lists[rows], hypernyms[rows] >= 0)
+        batches.append(Batch([*queries, *texts], loss))
+    return batches
+
+
+def _dense_candidates(model: ModelInTraining, maker: ListMaker) -> np.ndarray:
+    """The rows of the names that the encoder ranks highest for each query; -1: none."""
+    table = model.data.table
+    names = model.indexed_vectors()[: len(table)]
+    queries, k = model.encode([query.text for query in maker.queries]), maker.dense_wanted + 1
+    rows = ExactIndex(names).search(queries, k).rows.reshape(-1, min(k, len(names)))
+    rows[np.diff(table.indptr)[rows] == 0] = -1  # the empty name, which stands for no concept
+    return rows
+
+
+def _loss(model: ModelInTraining, lists: Lists, has_hypernym: np.ndarray, vectors: Tensor) -> Loss:
+    """Compute the loss of some lists, and the norm loss where it is asked for.
+
+    Args:
+        model: scores the lists.
+        lists: B of them, of K places.
+        has_hypernym: (B, H) bool, where there is a hypernym name.
+        vectors: of the queries, then of the candidates and the hypernyms that there are.
+    """
+    options, device = model.options.training, vectors.device
+    mask, sparse = (
+        torch.from_numpy(lists.mask).to(device),
+        torch.from_numpy(lists.sparse).to(device),
+    )
+    relevance = torch.from_numpy(lists.relevance).to(device)
+    above = torch.from_numpy(has_hypernym).to(device)
+    mentions = vectors[: len(mask)]
+    candidates, hypernyms = spread(vectors[len(mask) :], mask, above)
+    scores = model.ranker.scores(mentions, candidates, sparse)
+    if options.loss == "listwise":
+        each = losses.listwise(scores, relevance, mask, options.relevance_temperature)
+        counted = np.ones(len(mask), bool) if options.keep_unjudged else lists.has_relevant
+    else:
+        each, counted = losses.marginal(scores, relevance, mask), lists.with_gold
+    value = losses.mean_of_lists(each, torch.from_numpy(counted).to(device))
+    numbers = {"gold_share": (lists.gold_share, float(len(mask)))}
+    if options.hypernym_norm:
+        numbers["list_loss"] = (float(value.detach()), float(counted.sum()))
+        norm = losses.hypernym_norm(mentions, hypernyms, above)
+        numbers["norm_loss"] = (float(norm.detach()), float(above.any(-1).sum()))
+        value = value + options.norm_weight * norm
+    return Loss(value, float(counted.sum()), numbers)

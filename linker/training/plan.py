@@ -1,0 +1,233 @@
+"""What a training is to do, decided and checked before any work; this needs no torch for tfidf."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from linker import registry
+from linker.encoders.base import SparseEncoder
+from linker.encoders.tfidf import TfidfEncoder
+from linker.errors import LinkerError, UsageError
+from linker.options import LinkerOptions, for_encoder, preset, preset_encoder, reads
+from linker.text.spelling import normal_form, normalized
+from linker.version import install_hint
+
+if TYPE_CHECKING:
+    from linker.encoders.words import WordVectors
+
+_EVERY_ENCODER = ("normalize", "text", "sparse")  # groups of options that all encoders use
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingRequest:
+    """What a user asks of a training. None, False and empty mean that nothing was said."""
+
+    encoder: str | None = None  # a name of the registry
+    model_name: str | None = None  # of the transformer to start from
+    preset: str = "default"
+    options: Callable[[str], LinkerOptions] | None = None  # of an encoder; None: of the preset
+    flags: Sequence[str] = ()  # options of a dense training, as typed: "--epochs 3"
+    changes: Sequence[str] = ()  # other options, as typed behind --set: "dan.hidden=100"
+    has_mentions: bool = False
+    has_dev: bool = False
+    refit: bool = False
+    resume: bool = False
+    has_words: bool = False  # whether word vectors are given
+    has_texts: bool = False  # whether texts to train them on are given
+    extend: bool = True
+    corrections: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """What a training is to do. `make` makes one of a request."""
+
+    encoder: str  # its name in the registry
+    options: LinkerOptions
+    corrections: Mapping[str, str] = field(default_factory=dict)  # misspelt -> right, normalised
+    extend: bool = True  # whether the mentions become names
+    words: WordVectors | None = None  # where None, they are trained where they are needed
+    refit: bool = False  # whether to train again on the development mentions too
+    reason: str = ""  # why this encoder, where none was asked for
+    compare: bool = False  # whether to keep the encoder only where it beats characters
+    device: str = ""  # where a dense encoder is trained
+
+    @cached_property
+    def encoder_class(self) -> Any:
+        """The class of the encoder."""
+        return registry.load(self.encoder)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether characters alone score names."""
+        return issubclass(self.encoder_class, SparseEncoder)
+
+    @property
+    def needs_words(self) -> bool:
+        """Whether the encoder is made of word vectors."""
+        return reads("words", self.encoder, self.options)
+
+    def sparse_encoder(self) -> SparseEncoder:
+        """Make the encoder of characters, which is not fitted yet."""
+        kind = self.encoder_class if self.is_sparse else TfidfEncoder
+        encoder: SparseEncoder = kind(self.options.sparse)
+        return encoder
+
+    @property
+    def normalize(self) -> Callable[[str], str]:
+        """Gives the normal form of a name."""
+        options, corrections = self.options.normalize, self.corrections
+        return partial(normal_form, options=options, corrections=corrections)
+
+
+def make(request: TrainingRequest) -> TrainingPlan:
+    """Decide what a training does, and refuse what does not fit together.
+
+    Raises:
+        UsageError: parts of the request exclude each other, or there is no such encoder.
+        LinkerError: a package is missing, there is no such device, or the pretrained encoder cannot
+            be loaded.
+    """
+    if request.refit and not (request.has_dev and request.has_mentions):
+        missing = "--mentions" if request.has_dev else "--dev"
+        raise UsageError(
+            "--refit trains again on the mentions of --mentions and --dev; "
+            f"name some with {missing}"
+        )
+    encoder, reason = _choose(request)
+    options = (request.options or partial(preset, request.preset))(encoder)
+    options = for_encoder(options, registry.load(encoder))
+    plan = TrainingPlan(
+        encoder,
+        options,
+        normalized(request.corrections, options.normalize),
+        request.extend,
+        refit=request.refit,
+        reason=reason,
+        compare=_is_open(request, encoder, reason),
+    )
+    _check_words(request, plan)
+    _check_changes(request, plan)
+    if plan.is_sparse:
+        _check_sparse(request, plan)
+        return plan
+    return dataclasses.replace(plan, device=_check_dense(plan))
+
+
+def _choose(request: TrainingRequest) -> tuple[str, str]:
+    """The encoder, and why where it was not asked for."""
+    encoder, names = request.encoder, registry.encoders()
+    if encoder is not None and encoder not in names:
+        listed = ", ".join(sorted(names))
+        raise UsageError(f"--encoder {encoder}: there is no such encoder; choose one of: {listed}")
+    if request.model_name is not None:
+        if encoder not in (None, "transformer"):
+            raise UsageError(
+                f"--model-name is for --encoder transformer, not {encoder}; leave one of them out"
+            )
+        encoder = "transformer"
+    of_preset = request.preset.removeprefix("paper-")
+    if encoder is not None:
+        if of_preset in names and of_preset not in ("default", encoder):
+            raise UsageError(
+                f"--preset {request.preset} is for --encoder {of_preset}, not {encoder}; "
+                "leave one of them out"
+            )
+        return encoder, ""
+    if request.preset == "default":
+        return registry.best()
+    try:
+        encoder = preset_encoder(request.preset)
+    except LinkerError as error:
+        raise UsageError(f"--preset {request.preset}: {error}") from None
+    return encoder, f"of the preset {request.preset}"
+
+
+def _is_open(request: TrainingRequest, encoder: str, reason: str) -> bool:
+    """Whether nobody asked for this encoder, nor for anything of its training."""
+    is_asked = bool(
+        request.has_words
+        or request.has_texts
+        or request.flags
+        or any(_group(change) not in _EVERY_ENCODER for change in request.changes)
+    )
+    is_sparse = issubclass(registry.load(encoder), SparseEncoder)
+    return bool(reason) and request.preset == "default" and not is_sparse and not is_asked
+
+
+def _group(change: str) -> str:
+    """The group of an option as it is typed behind --set."""
+    return change.partition(".")[0].strip()
+
+
+def _check_words(request: TrainingRequest, plan: TrainingPlan) -> None:
+    """Refuse word vectors where nothing is made of them, and options of training given ones."""
+    if request.has_words and request.has_texts:
+        raise UsageError(
+            "--text trains word vectors, and --words names trained ones; leave one of them out"
+        )
+    changed = [change for change in request.changes if _group(change) == "words"]
+    if request.has_words and changed:
+        raise UsageError(
+            f"--set {changed[0]} is for the training of word vectors, "
+            "and --words names trained ones; leave one of them out"
+        )
+    if (request.has_words or request.has_texts) and not plan.needs_words:
+        flag = "--words" if request.has_words else "--text"
+        what = plan.encoder
+        if hasattr(plan.options.encoder, "base"):
+            what += " on another encoder, which brings its own"
+        raise UsageError(
+            f"{flag} is for encoders that are made of words (dan and its kind), not {what}; "
+            "leave it out"
+        )
+
+
+def _check_changes(request: TrainingRequest, plan: TrainingPlan) -> None:
+    """Refuse options that nothing would read. A file of --config may serve several encoders."""
+    for change in request.changes:
+        group = _group(change)
+        if not reads(group, plan.encoder, plan.options):
+            raise UsageError(
+                f"--set {change}: the encoder {plan.encoder} makes nothing of the options {group}; "
+                "leave it out"
+            )
+
+
+def _check_sparse(request: TrainingRequest, plan: TrainingPlan) -> None:
+    """Refuse what only a dense encoder has."""
+    if plan.options.rerank.epochs:
+        raise LinkerError(
+            f"a second stage (rerank.epochs) needs a dense encoder, not {plan.encoder}; "
+            "take one, or leave the stage out"
+        )
+    if given := [*request.flags, *["--resume"] * request.resume]:
+        raise UsageError(
+            f"{', '.join(given)}: only a dense encoder is trained, not {plan.encoder}; "
+            "choose --encoder transformer, or do without"
+        )
+
+
+def _check_dense(plan: TrainingPlan) -> str:
+    """Find out what would only fail after hours; give back the kind of device to train on."""
+    options = plan.options
+    if options.training.hypernym_norm and getattr(options.encoder, "normalize", False):
+        group = registry.options_group(plan.encoder)
+        raise UsageError(
+            "the norm loss (training.hypernym_norm) needs vectors of any length; "
+            f"add --set {group}.normalize=false"
+        )
+    if importlib.util.find_spec("accelerate") is None:
+        raise LinkerError(
+            f"training needs accelerate, which is not installed: {install_hint('dense')}"
+        )
+    from linker.encoders.trainable import pick_device
+
+    device = pick_device(options.training.device)
+    plan.encoder_class.check(options.encoder)
+    return str(device.type)

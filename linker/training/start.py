@@ -1,0 +1,83 @@
+"""What a training needs before its first phase: the encoder, a device, and no old checkpoints."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+
+from accelerate import Accelerator
+
+from linker.candidates.hybrid import HybridGenerator
+from linker.encoders.base import Encoder, EncoderContext, is_unit
+from linker.encoders.trainable import TrainableEncoder, pick_device, resolve_precision
+from linker.encoders.words import WordVectors
+from linker.errors import LinkerError
+from linker.options import LinkerOptions
+from linker.ranker.options import TrainingOptions
+from linker.training.checkpoints import Checkpoints
+from linker.training.data import TrainingData
+from linker.training.phases.base import flat
+from linker.training.plan import TrainingPlan
+from linker.training.settings import PhaseName, RunSettings
+
+logger = logging.getLogger(__name__)
+
+
+def create_encoder(
+    plan: TrainingPlan, data: TrainingData, settings: RunSettings
+) -> tuple[Encoder, dict[str, object]]:
+    """Create the encoder of a plan, from word vectors where it is made of words.
+
+    Word vectors that are not given are trained on the names of the dictionary.
+
+    Returns:
+        The encoder, and fingerprints of what it was created from.
+    """
+    names, options = list(data.table.texts), plan.options
+    provenance = {"encoder": plan.encoder} | flat(options, "encoder")
+    words = None
+    if plan.needs_words:
+        words = plan.words or WordVectors.of_names(names, options.words, settings.on_activity)
+        # without the mentions, which a refit has more of
+        provenance["words"] = words.pruned(names).checksum
+        words = words.pruned(data.indexed.table.texts).halved()
+    context = EncoderContext(options.encoder, data.table, words, options.training.seed)
+    encoder: Encoder = plan.encoder_class.create(context)
+    if encoder.provenance:
+        provenance["provenance"] = encoder.provenance
+    return encoder, provenance
+
+
+def untrained(encoder: Encoder, data: TrainingData, options: TrainingOptions) -> HybridGenerator:
+    """Index the names with an encoder that has no weights to train."""
+    logger.warning("the encoder has no weights to train; it is used as it is")
+    vectors = encoder.encode(list(data.indexed.table.texts))
+    weight = options.sparse_weight / options.scale(is_unit(encoder))
+    return data.generator(encoder, weight, options, vectors)
+
+
+def place(encoder: TrainableEncoder, options: LinkerOptions) -> tuple[Accelerator, LinkerOptions]:
+    """Put an encoder on the device to train on; the options name the precision that it computes in.
+
+    Raises:
+        LinkerError: this process has trained on another kind of device before.
+    """
+    device = pick_device(options.training.device)
+    precision = encoder.precision = resolve_precision(device, options.training.precision)
+    accelerator = Accelerator(cpu=device.type == "cpu")
+    if accelerator.device.type != device.type:  # accelerate decides it once for a process
+        raise LinkerError(
+            f"this process has trained on the {accelerator.device.type} before; "
+            "train on another device in a new one"
+        )
+    encoder.to(accelerator.device)
+    if options.training.precision != precision:
+        training = dataclasses.replace(options.training, precision=precision)
+        options = dataclasses.replace(options, training=training)
+    return accelerator, options
+
+
+def clear(settings: RunSettings) -> None:
+    """Remove the checkpoints of an earlier training."""
+    for folder in filter(None, map(settings.folder, PhaseName)):
+        Checkpoints(folder, {}).clear()

@@ -1,0 +1,210 @@
+"""The blockwise search against the full matrix and a full sort."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from numpy.typing import NDArray
+
+from linker import LinkerError
+from linker.candidates import index
+from linker.candidates.index import ExactIndex
+
+Matrix = NDArray[np.float32]
+
+
+def sorted_fully(
+    queries: Matrix, names: Matrix, k: int
+) -> tuple[list[list[int]], list[list[float]]]:
+    scores = queries @ names.T
+    rows = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return rows.tolist(), np.take_along_axis(scores, rows, axis=1).tolist()
+
+
+def searched(
+    queries: Matrix,
+    vectors: NDArray[Any] | ExactIndex,
+    k: int,
+    among: NDArray[np.int64] | None = None,
+) -> tuple[list[list[int]], list[list[float]]]:
+    made = vectors if isinstance(vectors, ExactIndex) else ExactIndex(vectors)
+    hits = made.search(queries, k, among)
+    assert (hits.rows.dtype, hits.scores.dtype) == (np.int32, np.float32)
+    assert hits.queries.tolist() == sorted(hits.queries.tolist())
+    bounds = list(itertools.pairwise(hits.indptr.tolist()))
+    assert len(bounds) == len(queries)
+    return [hits.rows[a:b].tolist() for a, b in bounds], [
+        hits.scores[a:b].tolist() for a, b in bounds
+    ]
+
+
+def matrix(rows: st.SearchStrategy[int], dim: int) -> st.SearchStrategy[Matrix]:
+    """Small whole numbers, whose products are exact and often equal."""
+    return rows.flatmap(
+        lambda n: arrays.arrays(np.float32, (n, dim), elements=st.integers(-2, 2).map(float))
+    )
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=60)
+def test_a_search_is_a_full_sort_whatever_the_blocks(data: st.DataObject) -> None:
+    dim = data.draw(st.integers(1, 3))
+    queries, names = (
+        data.draw(matrix(st.integers(0, 5), dim)),
+        data.draw(matrix(st.integers(0, 40), dim)),
+    )
+    k = data.draw(st.integers(1, 45))
+    blocks = {
+        "_CELLS": data.draw(st.sampled_from([1, 7, 30, 10**6])),
+        "_NAMES": data.draw(st.sampled_from([1, 3, 10**6])),
+        "_COMPONENTS": data.draw(st.sampled_from([1, 8, 10**6])),
+    }
+    crowd = data.draw(st.sampled_from([0, 1, 4]))
+    with mock.patch.multiple(
+        index, **blocks, _CROWD=crowd, QUERIES=data.draw(st.sampled_from([1, 2, 1024]))
+    ):
+        assert searched(queries, names, k) == sorted_fully(queries, names, k)
+        assert searched(queries, names.astype(np.float16), k) == sorted_fully(queries, names, k)
+        some = np.flatnonzero(data.draw(arrays.arrays(bool, len(names))))
+        rows, scores = sorted_fully(queries, names[some], k)
+        expected = [[int(some[row]) for row in found] for found in rows], scores
+        assert searched(queries, names.astype(np.float16), k, some) == expected
+
+
+@pytest.mark.parametrize("rising", [False, True])
+def test_vectors_of_any_numbers(rising: bool) -> None:
+    random = np.random.default_rng(1)
+    queries, names = (random.standard_normal((n, 16)).astype(np.float32) for n in (30, 3000))
+    if rising:  # every block is better than those before it, for all queries
+        queries, names = (
+            np.abs(queries),
+            names[np.argsort(names.sum(axis=1))]
+            + np.linspace(0, 50, 3000, dtype=np.float32)[:, None],
+        )
+    with mock.patch.multiple(index, _CELLS=30 * 200):
+        rows, scores = searched(queries, names, 20)
+    full = queries.astype(np.float64) @ names.astype(np.float64).T
+    expected = np.argsort(-full, axis=1)[:, :20]
+    assert rows == expected.tolist()
+    assert np.array(scores) == pytest.approx(np.take_along_axis(full, expected, axis=1), rel=1e-5)
+
+
+def test_half_precision_gives_the_numbers_of_the_same_vectors_in_full() -> None:
+    random = np.random.default_rng(1)
+    queries, names = (random.standard_normal((n, 16)).astype(np.float32) for n in (7, 500))
+    half = names.astype(np.float16)
+    with mock.patch.multiple(index, _COMPONENTS=16 * 40):
+        made, full = ExactIndex(half), half.astype(np.float32)
+        for _ in range(2):  # the first search checks the vectors
+            assert searched(queries, made, 9) == searched(queries, full, 9)
+
+
+def test_every_number_of_half_precision_is_widened_to_itself() -> None:
+    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    finite = every[np.isfinite(every)]
+    assert index.widened(finite).tobytes() == finite.astype(np.float32).tobytes()
+    full = finite.astype(np.float32)
+    assert index.widened(full) is full
+
+
+def test_what_is_memory_mapped_stays_on_the_disk(tmp_path: Path) -> None:
+    np.save(tmp_path / "v.npy", np.ones((4, 2), np.float16))
+    made = ExactIndex(np.load(tmp_path / "v.npy", mmap_mode="c"))
+    assert isinstance(made.vectors.base, np.memmap)
+    assert made.vectors.dtype == np.float16
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_vectors_that_are_not_finite_are_found_by_the_first_search(bad: float, dtype: Any) -> None:
+    vectors = np.ones((9, 2), dtype)
+    vectors[7, 1] = bad
+    made, query = ExactIndex(vectors), np.ones((1, 2), np.float32)
+    with mock.patch.multiple(index, _COMPONENTS=2 * 3):
+        assert len(made.search(query, 2, np.arange(6)).rows) == 2  # it is not among these
+        for _ in range(2):
+            with pytest.raises(LinkerError, match="not finite; the model is damaged, train again"):
+                made.search(query, 2)
+    with pytest.raises(LinkerError, match="not finite"):
+        made.products(query, np.array([0]), np.array([7]))
+
+
+@pytest.mark.parametrize("vectors", [np.ones((2, 2)), np.ones(2, np.float32), np.ones((2, 2), int)])
+def test_what_is_no_matrix_of_vectors(vectors: NDArray[Any]) -> None:
+    with pytest.raises(ValueError, match=r"they are .*, expected: float32 or float16 \(n, dim\)"):
+        ExactIndex(vectors)
+
+
+def test_all_names_tie() -> None:
+    with mock.patch.multiple(index, _CELLS=64):
+        rows, _ = searched(np.zeros((2, 3), np.float32), np.ones((100, 3), np.float32), 7)
+    assert rows == [list(range(7))] * 2
+
+
+def test_no_block_is_larger_than_said() -> None:
+    asked = []
+
+    def score(some: slice) -> Matrix:
+        asked.append((some.start, some.stop))
+        return np.zeros((some.stop - some.start, 5), np.float32)
+
+    with mock.patch.multiple(index, _CELLS=50, _NAMES=8):
+        index.best(score, 5, 20, 3)
+    assert asked == [(0, 8), (8, 16), (16, 20)]
+    asked.clear()
+    with mock.patch.multiple(index, _CELLS=50, _NAMES=1000):
+        index.best(score, 5, 20, 3)
+    assert asked == [(0, 10), (10, 20)]  # 10 names by 5 queries are 50 cells
+
+
+def test_names_that_may_not_be_found_are_not() -> None:
+    scores = np.array(
+        [[-1, -np.inf], [-np.inf, -np.inf], [-3, 5]], np.float32
+    )  # 3 names, 2 queries
+    for cells in (1, 100):
+        with mock.patch.multiple(index, _CELLS=cells):
+            query, rows, found = index.best(lambda some: scores[some], 2, 3, 3)
+        assert list(zip(query.tolist(), rows.tolist(), found.tolist(), strict=True)) == [
+            (0, 0, -1),
+            (0, 2, -3),
+            (1, 2, 5),
+        ]
+
+
+def test_products_of_pairs() -> None:
+    queries, names = (
+        np.array([[1, 2], [3, 4]], np.float32),
+        np.array([[5, 6], [7, 8], [9, 1]], np.float32),
+    )
+    with mock.patch.multiple(index, _PAIRS=2):
+        found = ExactIndex(names).products(queries, np.array([0, 1, 1]), np.array([2, 0, 1]))
+    assert found.tolist() == [1 * 9 + 2 * 1, 3 * 5 + 4 * 6, 3 * 7 + 4 * 8]
+
+
+@given(st.data())
+@settings(deadline=None)
+def test_ranks_of_given_names_are_their_places_in_a_full_sort(data: st.DataObject) -> None:
+    dim = data.draw(st.integers(1, 3))
+    names, queries = (
+        data.draw(matrix(st.integers(1, 12), dim)),
+        data.draw(matrix(st.integers(0, 5), dim)),
+    )
+    some = st.lists(st.integers(0, len(names) - 1), unique=True, max_size=4).map(
+        lambda rows: np.array(rows, np.int64)
+    )
+    wanted = [data.draw(some) for _ in queries]
+    order, _ = sorted_fully(queries, names, len(names))
+    expected = [
+        sorted(found.index(row) + 1 for row in rows)
+        for found, rows in zip(order, wanted, strict=True)
+    ]
+    with mock.patch.multiple(index, _RANKED=2):
+        assert [ranks.tolist() for ranks in index.ranks(queries, names, wanted)] == expected

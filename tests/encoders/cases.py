@@ -1,0 +1,159 @@
+"""What every dense encoder must do. The test of a new one is a class of two lines in `test_cases.py`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+from safetensors.torch import load_file, save_file  # noqa: E402
+
+from linker import registry  # noqa: E402
+from linker.dictionary import Dictionary  # noqa: E402
+from linker.encoders.base import Encoder, EncoderContext  # noqa: E402
+from linker.encoders.grounded import GroundedEncoder  # noqa: E402
+from linker.encoders.trainable import TrainableEncoder  # noqa: E402
+from linker.encoders.words import WordVectors  # noqa: E402
+from linker.errors import LinkerError  # noqa: E402
+from linker.options import changed, preset  # noqa: E402
+from linker.text.normalize import normalize  # noqa: E402
+
+NAMES = [
+    "breast cancer",
+    "",
+    "xyz",
+    "the the the heart",
+    "skin",
+    "a " * 300,
+    "ß" * 5000,
+    "heart attack 😀",
+]
+LINES = [
+    "D1||breast cancer|breast tumor|tumor of the breast",
+    "D2||skin cancer|skin tumor",
+    "D3||heart attack|pain of the heart",
+]
+
+
+class EncoderCase:
+    """An encoder as it is created, trained, saved and loaded."""
+
+    name: ClassVar[str]  # in the registry
+    small: ClassVar[dict[str, Any]] = {}  # options that make it small
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        self.folder = tmp_path
+        (tmp_path / "d.txt").write_text("\n".join(LINES) + "\n")
+        vocabulary = {word for line in LINES for word in line[4:].replace("|", " ").split()}
+        vectors = np.random.default_rng(0).normal(size=(len(vocabulary), 3)).astype(np.float32)
+        self.words: WordVectors | None = WordVectors(sorted(vocabulary), vectors)
+
+    def make(self, seed: int = 0) -> Any:
+        """A new encoder with the defaults of its name, made small."""
+        table = Dictionary.read(self.folder / "d.txt", format="biosyn").table(normalize)
+        options = changed(preset("default", self.name), {"encoder": self.small}, self.name)
+        return registry.load(self.name).create(
+            EncoderContext(options.encoder, table, self.words, seed)
+        )
+
+    def test_alone_or_in_a_batch(self) -> None:
+        encoder = self.make()
+        assert isinstance(encoder, Encoder)
+        together = (encoder.eval() if isinstance(encoder, TrainableEncoder) else encoder).encode(
+            NAMES * 3
+        )
+        assert together.dtype == np.float32
+        assert together.shape == (3 * len(NAMES), encoder.dim)
+        assert np.isfinite(together).all()
+        alone = np.concatenate([encoder.encode([text]) for text in NAMES * 3])
+        np.testing.assert_allclose(together, alone, atol=1e-5)
+
+    def test_every_weight_is_trained(self) -> None:
+        encoder = self.make()
+        if not isinstance(encoder, TrainableEncoder):
+            return
+        encoder.embed(NAMES).square().sum().add(encoder.embed(NAMES)[:, 0].sum()).backward()
+        assert all(
+            parameter.grad is not None and torch.isfinite(parameter.grad).all()
+            for name, parameter in encoder.named_parameters()
+            if "pooler" not in name
+        )
+
+    def test_saving_and_loading(self) -> None:
+        encoder = self.make()
+        if isinstance(encoder, TrainableEncoder):
+            encoder.eval()
+        (self.folder / "e").mkdir()
+        encoder.save(self.folder / "e")
+        loaded = registry.load(self.name).load(self.folder / "e")
+        np.testing.assert_allclose(loaded.encode(NAMES), encoder.encode(NAMES), atol=1e-6)
+        assert loaded.options == encoder.options
+        files = [path for path in (self.folder / "e").rglob("*") if path.is_file()]
+        assert {path.suffix for path in files} <= {".npy", ".json", ".safetensors", ".txt"}
+
+    def test_its_options_are_plain_data(self) -> None:
+        kind = registry.load(self.name)
+        assert (kind.Options is None) == (self.make().options is None)
+        if kind.Options is not None:
+            options = self.make().options
+            assert isinstance(options, kind.Options)
+            assert kind.Options(**json.loads(json.dumps(dataclasses.asdict(options)))) == options
+
+    def test_its_presets_change_options_that_there_are(self) -> None:
+        for name, one in registry.load(self.name).presets.items():
+            assert one.description.strip().endswith(".")
+            assert "\n" not in one.description
+            if name.startswith("paper-"):
+                preset(name, self.name)
+            else:
+                assert preset("default", name) != preset("default")
+
+
+class GroundedCase(EncoderCase):
+    """An encoder that the grounding phase trains."""
+
+    def test_the_length_of_a_vector(self) -> None:
+        """Names without a known word have a vector of zeros, unless the encoder reads letters."""
+        lengths = np.linalg.norm(self.make().eval().encode(["xyz", "heart", "xyz heart"]), axis=1)
+        np.testing.assert_allclose(lengths, [self.name == "bne", 1, 1], atol=1e-5)
+
+    def test_every_weight_is_in_a_group_of_the_optimizer(self) -> None:
+        encoder = self.make()
+        groups = encoder.groups(0.1, 0.2)
+        assert {one for group in groups for one in group["params"]} == {*encoder.parameters()}
+        assert all(group["lr"] == 0.1 for group in groups)
+
+    def test_the_seed_decides(self) -> None:
+        one, same, other = (self.make(seed).eval().encode(["skin"]) for seed in (0, 0, 1))
+        np.testing.assert_array_equal(one, same)
+        assert not np.array_equal(one, other)
+
+    @pytest.mark.parametrize("change", ["weights", "options", "nan", "missing"])
+    def test_a_folder_that_was_changed(self, change: str) -> None:
+        folder = self.folder / "e"
+        encoder = self.make()
+        assert isinstance(encoder, GroundedEncoder)
+        encoder.save(folder)
+        weights = folder / "weights.safetensors"
+        if change == "weights":
+            weights.write_bytes(b"no")
+        elif change == "options":
+            (folder / "options.json").write_text(json.dumps({"depth": 3}))
+        elif change == "nan":
+            broken = {key: tensor * float("nan") for key, tensor in load_file(weights).items()}
+            save_file(broken, weights)
+        else:
+            weights.unlink()
+        with pytest.raises(LinkerError, match="train again"):
+            registry.load(self.name).load(folder)
+
+    def test_without_word_vectors(self) -> None:
+        self.words = None
+        with pytest.raises(LinkerError, match="name some with --words"):
+            self.make()

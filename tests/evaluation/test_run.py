@@ -1,0 +1,67 @@
+"""An evaluation from mentions to figures and files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from linker import Linker, LinkerError, Mention
+from linker.evaluation import protocols, report, run
+from linker.ids import parse_gold
+from linker.outputs import jsonl
+
+GIVEN = [
+    Mention("abcd", gold=parse_gold("D:1"), document_id="7"),
+    Mention("abcd", gold=parse_gold("D:5")),
+    Mention("www"),
+]
+
+
+@pytest.mark.parametrize("protocol", protocols.PROTOCOLS)
+def test_a_model_is_evaluated_by_a_protocol(tiny: Linker, protocol: str) -> None:
+    outcomes = list(getattr(protocols, protocol)(tiny, GIVEN, 20))
+    result = run.evaluate(GIVEN, tiny, protocol, (1, 5))
+    assert result.outcomes == outcomes
+    assert result.record == {
+        "protocol": protocol,
+        **report.summary(outcomes, (1, 5), tiny),
+        "left_out": 1,
+    }
+    assert (result.mentions, result.warning) == (3, "")
+
+
+def test_predictions_need_no_model(tiny: Linker, tmp_path: Path) -> None:
+    path = tmp_path / "predictions.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        jsonl.write(tiny.link_items(GIVEN, k=20), file)
+    alone = run.evaluate(GIVEN, None, "strict", (1,), path=path)
+    assert alone.record["acc"] == {"1": 1 / 2}
+    assert "groups" not in alone.record
+    together = run.evaluate(GIVEN, tiny, "strict", (1,), path=path)
+    assert together.outcomes == run.evaluate(GIVEN, tiny, "strict", (1,)).outcomes
+    assert "groups" in together.record
+
+
+def test_nothing_to_evaluate_is_an_error() -> None:
+    with pytest.raises(LinkerError, match="there is nothing to evaluate"):
+        run.evaluate(GIVEN, None, "strict", (1,))
+
+
+def test_ids_that_the_model_can_never_answer_with_are_a_warning(tiny: Linker) -> None:
+    foreign = Mention("gout", gold=parse_gold("X:1"))
+    assert run.evaluate([*GIVEN, foreign], tiny, "strict", (1,)).warning.startswith(
+        "the model does not have 1 of the 3 annotated ids"
+    )
+
+
+def test_files(tiny: Linker, tmp_path: Path) -> None:
+    result = run.evaluate(GIVEN, tiny, "strict", (1,))
+    run.write(tmp_path, result.record, result.outcomes, tiny)
+    assert json.loads((tmp_path / "metrics.json").read_text("utf-8")) == result.record
+    head, first, second = (tmp_path / "outcomes.tsv").read_text("utf-8").splitlines()
+    assert head.split("\t")[:4] == ["document_id", "mention", "gold", "rank"]
+    assert first.split("\t") == ["7", "abcd", "D:1", "1", "D:1", "abcd", ""]
+    assert second.split("\t")[1:3] == ["abcd", "D:5"]
+    assert second.split("\t")[6] == "hypernym"

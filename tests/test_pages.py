@@ -1,0 +1,178 @@
+"""The code blocks of README.md and docs/ run on the bundled sample and print what they show.
+
+A page's blocks run in order, in a folder that holds `dictionaries/` and a model of the sample
+dictionary. A `text` block directly behind a block is its output, and a block of Python that begins
+with `# name.py` is written to that file. `<!-- not run: why -->` before a block excepts it; the
+options of its commands are checked all the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from linker import Dictionary, Linker, registry
+from linker.cli.commands import cli
+from linker.encoders import base
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [
+    "README.md",
+    "dictionaries/README.md",
+    *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")),
+]
+BLOCK = re.compile(
+    r"(?:<!-- not run: (?P<reason>.+?) -->\n\n?)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+COMMAND = re.compile(r"(.*\| |accelerate launch -m )?linker(\.cli)? [a-z]")
+NOT_RUN = 15  # blocks that are excepted, in all pages
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A code block of a page."""
+
+    language: str
+    text: str
+    not_run: str  # why it is not run; empty: it is
+    output: str  # what it prints; empty: the page does not show it
+
+    @property
+    def runs(self) -> bool:
+        """Whether the test runs it."""
+        return not self.not_run and (self.language == "python" or bool(self.commands))
+
+    @property
+    def commands(self) -> list[str]:
+        """Its lines that run linker."""
+        return [line for line in self.text.splitlines() if COMMAND.match(line)]
+
+
+def blocks(page: str) -> list[Block]:
+    """The blocks of a page, in order."""
+    source = (ROOT / page).read_text(encoding="utf-8")
+    matches = list(BLOCK.finditer(source))
+    outputs = {
+        first.start(): second["text"]
+        for first, second in pairwise(matches)
+        if second["language"] == "text" and not source[first.end() : second.start()].strip()
+    }
+    return [
+        Block(
+            block["language"],
+            block["text"],
+            block["reason"] or "",
+            outputs.get(block.start(), ""),
+        )
+        for block in matches
+    ]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory, sample: Path) -> Path:
+    """A model of the bundled sample dictionary."""
+    folder = tmp_path_factory.mktemp("pages") / "linker-model"
+    Linker.train(Dictionary.read(sample)).save(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if any(block.runs for block in blocks(page))]
+)
+def test_blocks_run_and_print_what_the_page_shows(
+    page: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if page == "docs/plugins.md":
+        pytest.importorskip("torch")
+        monkeypatch.setattr(registry, "ENCODERS", dict(registry.ENCODERS))
+        if not hasattr(base, "EncoderContext"):
+            pytest.skip("the interface of the page is not there yet")
+    shutil.copytree(ROOT / "dictionaries", tmp_path / "dictionaries")
+    shutil.copytree(model, tmp_path / "linker-model")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks(page):
+        if block.runs:
+            printed = (
+                run_python(block.text, names)
+                if block.language == "python"
+                else "".join(map(run_command, block.commands))
+            )
+            if block.output:
+                assert words(printed) == words(block.output), page
+
+
+def run_python(code: str, names: dict[str, object]) -> str:
+    """Run a block of Python among the names of the blocks before it; what it prints."""
+    if file := re.match(r"# (\w+\.py)\n", code):
+        Path(file[1]).write_text(code, encoding="utf-8")
+        return ""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "page", "exec"), names)
+    return printed.getvalue()
+
+
+def run_command(line: str) -> str:
+    """Run a command, by the shell where it needs one; its standard output."""
+    if not set("|<>") & set(line):
+        result = CliRunner().invoke(cli, shlex.split(line, comments=True)[1:])
+        assert result.exit_code == 0, f"{line}\n{result.output}"
+        return result.stdout
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PATH": path},
+    )
+    assert done.returncode == 0, f"{line}\n{done.stderr}"
+    return done.stdout
+
+
+def words(text: str) -> list[list[str]]:
+    """The lines of a text, split at blanks and tabs: pages align columns by blanks."""
+    return [line.split() for line in text.splitlines() if line.strip()]
+
+
+def excepted() -> list[tuple[str, Block]]:
+    """The blocks that are not run, with their pages."""
+    return [(page, block) for page in PAGES for block in blocks(page) if block.not_run]
+
+
+@pytest.mark.parametrize(
+    "line", sorted({line for _, block in excepted() for line in block.commands})
+)
+def test_commands_that_are_not_run_are_understood(line: str) -> None:
+    arguments = shlex.split(line[line.index("linker") :], comments=True)[1:]
+    command: click.Command = cli
+    while isinstance(command, click.Group):
+        command = command.commands[arguments.pop(0)]
+    command.make_context("linker", arguments)
+
+
+def test_blocks_that_are_not_run_are_counted() -> None:
+    assert len(excepted()) == NOT_RUN, [(page, block.not_run) for page, block in excepted()]
+
+
+def test_scripts_that_the_pages_name_exist() -> None:
+    source = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
+    scripts = set(re.findall(r"(?:benchmarks|scripts)/[\w/]*\w(?:\.py\b|(?=[\s`]))", source))
+    assert scripts
+    assert not [script for script in scripts if not (ROOT / script).exists()]

@@ -1,0 +1,100 @@
+"""Self-alignment, against its formula worked out pair by pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+
+from linker import Dictionary
+from linker.training import sampling
+from linker.training.loop import Step
+
+from ..small import Letters, a_setup, data_of, fit, mean
+
+pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
+
+
+def slow_alignment(
+    encoder: Letters, dictionary: Dictionary, pairs: Sequence[tuple[str, str]], temperature: float
+) -> float:
+    means: dict[str, set[int]] = {}  # names that share a concept are no negatives
+    for concept in range(len(dictionary)):
+        for row in dictionary.name_rows(concept):
+            means.setdefault(dictionary.names[row], set()).add(concept)
+    vectors = {
+        text: row.astype(np.float64)
+        for text, row in zip(dictionary.names, encoder.encode(dictionary.names), strict=True)
+    }
+
+    def cosine(a: str, b: str) -> float:
+        return (
+            float(vectors[a] @ vectors[b] / np.linalg.norm(vectors[a]) / np.linalg.norm(vectors[b]))
+            / temperature
+        )
+
+    both = []
+    for left, right in pairs:
+        own = math.exp(cosine(left, right))
+        both.append(
+            -math.log(
+                own
+                / (
+                    own
+                    + sum(math.exp(cosine(left, b)) for _, b in pairs if not means[left] & means[b])
+                )
+            )
+        )
+        both.append(
+            -math.log(
+                own
+                / (
+                    own
+                    + sum(
+                        math.exp(cosine(a, right)) for a, _ in pairs if not means[a] & means[right]
+                    )
+                )
+            )
+        )
+    return mean(both)
+
+
+@pytest.mark.parametrize("hard", [True, False])
+def test_the_loss_of_self_alignment_is_that_of_the_formula(
+    dictionary: Dictionary, hard: bool
+) -> None:
+    data, encoder = data_of(dictionary, None), Letters(normalize=False)
+    drawn = sampling.synonym_pairs(data.table, 0, 1)
+    texts = data.table.texts
+    pairs = [(texts[a], texts[b]) for a, b in zip(drawn.left, drawn.right, strict=True)]
+    expected = slow_alignment(encoder, dictionary, pairs, 0.2)
+    steps: list[Any] = []
+    aligning = {"batch_size": 100, "temperature": 0.2, "hard_negatives": hard}
+    setup = a_setup(align=1, aligning=aligning, epochs=0)
+    _, history = fit(encoder, data, setup.told(steps.append))
+    assert steps[0] == Step(1, 1, 1, pytest.approx(expected, rel=1e-5))
+    assert [(record["phase"], record["epoch"]) for record in history] == [("align", 1)]
+
+
+def test_self_alignment_leaves_lambda_alone_and_draws_synonyms_together(
+    dictionary: Dictionary,
+) -> None:
+    data, encoder = data_of(dictionary, None), Letters()
+    pairs = sampling.synonym_pairs(data.table, 0, 1)
+    texts = list(data.table.texts)
+
+    def cosines() -> float:
+        vectors = encoder.encode(texts)
+        return float((vectors[pairs.left] * vectors[pairs.right]).sum(1).mean())
+
+    before = cosines()
+    generator, history = fit(encoder, data, a_setup(align=8, epochs=0, sparse_weight=0.25))
+    assert generator.sparse_weight == 0.25 / 20
+    assert cosines() > before + 0.1
+    assert history[-1]["loss"] < history[0]["loss"]

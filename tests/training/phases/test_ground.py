@@ -1,0 +1,504 @@
+"""Conceptual grounding on a small dictionary."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+
+from linker import Dictionary  # noqa: E402
+from linker.dictionary import classes  # noqa: E402
+from linker.dictionary.classes import Classes  # noqa: E402
+from linker.encoders.base import EncoderContext  # noqa: E402
+from linker.encoders.dan import DanEncoder, DanOptions  # noqa: E402
+from linker.encoders.words import WordVectors  # noqa: E402
+from linker.errors import LinkerError  # noqa: E402
+from linker.options import GroundOptions  # noqa: E402
+from linker.text.normalize import normalize  # noqa: E402
+from linker.training.loop import Epoch  # noqa: E402
+from linker.training.phases.ground import Grounding, train  # noqa: E402
+
+ALL = GroundOptions(
+    loss="triplet",
+    prototype_weight=1,
+    held_out=0,
+    pool=0,
+    triplets=0,
+    synonym_dropout=0,
+    prototype_names=0,
+    batch_size=4,
+)
+LINES = [
+    "D1||breast cancer|breast tumor|mammary cancer",
+    "D2||heart attack|heart failure",
+    "D3||skin",
+    "D4||fever of heart|skin fever|fever|mammary fever",
+]
+
+
+pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
+
+
+@pytest.fixture
+def encoder(tmp_path: Path) -> DanEncoder:
+    (tmp_path / "d.txt").write_text("\n".join(LINES) + "\n")
+    table = Dictionary.read(tmp_path / "d.txt", format="biosyn").table(normalize)
+    vocabulary = sorted({word for text in table.texts for word in text.split()})
+    words = WordVectors(
+        vocabulary, np.random.default_rng(0).normal(size=(len(vocabulary), 4)).astype(np.float32)
+    )
+    made = DanEncoder.create(EncoderContext(DanOptions(hidden=8, dropout=0), table, words, 0))
+    made.names = classes.of_concepts(table)
+    return made
+
+
+def grounding(
+    encoder: DanEncoder,
+    options: GroundOptions = ALL,
+    names: Classes | None = None,
+    **others: object,
+) -> Grounding:
+    return Grounding(encoder, names or encoder.names, options, 0, encoder.encode, **others)
+
+
+def cosine_distance(a: np.ndarray, b: np.ndarray) -> float:
+    return 1 - float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+
+def test_the_loss_is_that_of_the_formulas(encoder: DanEncoder) -> None:
+    """Eq. 3-5, each triplet and each concept on its own."""
+    made = grounding(encoder)
+    names = made.names
+    u = {
+        text: vector / np.linalg.norm(vector)
+        for text, vector in zip(names.texts, encoder.words.means(names.texts), strict=True)
+    }
+    seen = alone = 0
+    for batch in made.batches(1):
+        texts = batch.names
+        f = dict(zip(texts, encoder.encode(texts), strict=True))
+        loss = batch.loss(torch.from_numpy(np.stack([f[text] for text in texts])))
+        count = int(loss.numbers["synonym_loss"][1])
+        label = dict(zip(names.texts, names.labels, strict=True))
+        syn, proto = [], []
+        for anchor, positive, negative in zip(
+            *(texts[i * count : (i + 1) * count] for i in range(3)), strict=True
+        ):
+            assert label[anchor] == label[positive] != label[negative]
+            syn.append(
+                max(
+                    cosine_distance(f[anchor], f[positive])
+                    - cosine_distance(f[anchor], f[negative])
+                    + 0.1,
+                    0,
+                )
+            )
+            members = [text for text in names.texts if label[text] == label[anchor]]
+            target = encoder.concept_projection(
+                np.mean([u[text] for text in members], axis=0)[None]
+            )[0]
+            proto.append(cosine_distance(np.mean(encoder.encode(members), axis=0), target))
+        if "skin" in texts[3 * count :]:
+            target = encoder.concept_projection(u["skin"][None])[0]
+            proto.append(cosine_distance(f["skin"], target))
+            alone += 1
+        assert loss.value.item() == pytest.approx(np.mean(syn) + np.mean(proto), abs=1e-4)
+        assert loss.numbers["synonym_loss"][0] == pytest.approx(np.mean(syn), abs=1e-4)
+        seen += count
+    assert seen == 3 * 2 + 2 * 1 + 4 * 3  # ordered pairs of synonyms
+    assert alone == 1  # the concept without one has its prototype once
+
+
+def test_the_contrast_is_that_of_the_formula(encoder: DanEncoder) -> None:
+    """InfoNCE in both directions, worked out pair by pair; positives of the same concept are no negatives."""
+    made = grounding(
+        encoder,
+        dataclasses.replace(
+            ALL, loss="contrast", prototype_weight=0, batch_size=7, temperature=0.2
+        ),
+    )
+    label = dict(zip(made.names.texts, made.names.labels, strict=True))
+    seen = []
+    for batch in made.batches(1):
+        count = len(batch.names) // 2
+        pairs = list(zip(batch.names[:count], batch.names[count:], strict=True))
+        f = {
+            text: vector / np.linalg.norm(vector)
+            for text, vector in zip(batch.names, encoder.encode(batch.names), strict=True)
+        }
+        each = []
+        for own in pairs:
+            for side in (0, 1):
+                rivals = [
+                    pair[1 - side]
+                    for pair in pairs
+                    if pair is own or label[pair[0]] != label[own[0]]
+                ]
+                exponentials = [np.exp(f[own[side]] @ f[rival] / 0.2) for rival in rivals]
+                each.append(-np.log(np.exp(f[own[0]] @ f[own[1]] / 0.2) / np.sum(exponentials)))
+        loss = batch.loss(torch.from_numpy(encoder.encode(batch.names)))
+        assert loss.value.item() == pytest.approx(np.mean(each), abs=1e-4)
+        seen += pairs
+    assert len(seen) == 3 * 2 + 2 * 1 + 4 * 3
+    assert all(label[a] == label[b] and a != b for a, b in seen)
+    assert len({*seen}) == len(seen)
+
+
+@pytest.mark.parametrize(
+    ("anchors", "positives", "expected"),
+    [
+        ([1, 3], [0, 2], 0),
+        ([0, 2], [1, 3], 0),
+        ([0, 3], [1, 2], np.log(1 + np.exp(-5)) / 2),
+        ([1, 4], [0, 5], np.log(1 + np.exp(-5))),
+    ],
+)
+def test_the_contrast_does_not_set_a_name_against_its_own_spelling(
+    encoder: DanEncoder, anchors: list[int], positives: list[int], expected: float
+) -> None:
+    names = Classes(
+        ["skin", "fever", "skin", "heart", "cancer", "tumor"], np.array([0, 0, 1, 1, 2, 2])
+    )
+    made = grounding(encoder, dataclasses.replace(ALL, loss="contrast", temperature=0.2), names)
+    loss = made._synonym_loss(
+        [np.array(anchors), np.array(positives)],
+        [torch.eye(2), torch.eye(2)],
+        np.empty(0, np.int64),
+    )
+    assert loss.item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_batch_of_the_contrast_holds_names_that_are_alike_and_some_that_are_not(
+    encoder: DanEncoder,
+) -> None:
+    """64 concepts along an arc, in batches of a quarter of all pairs: each holds a few neighbourhoods of four concepts."""
+    names = Classes([f"{i} {j}" for i in range(64) for j in range(2)], np.repeat(np.arange(64), 2))
+
+    def encode(texts: Sequence[str]) -> np.ndarray:
+        angles = np.array([int(text.split()[0]) / 64 for text in texts])
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+
+    options = dataclasses.replace(
+        ALL, loss="contrast", prototype_weight=0, triplets=1, batch_size=32
+    )
+    found = []
+    for batch in Grounding(encoder, names, options, 0, encode).batches(1):
+        concepts = sorted({int(text.split()[0]) for text in batch.names})
+        found.append(1 + sum(b - a > 1 for a, b in itertools.pairwise(concepts)))
+        assert len(concepts) == 16
+    assert 1 < max(found) <= 4  # 13 by chance, 1 in the order of the concepts
+
+
+def test_prototypes_alone_where_no_concept_has_two_names(encoder: DanEncoder) -> None:
+    one_each = Classes(["skin", "fever", "heart"], np.array([0, 1, 2]))
+    for names in (one_each, Classes(["skin", "fever", "heart"], np.array([0, 0, 0]))):
+        made = grounding(encoder, names=names)
+        (batch,) = made.batches(1)
+        assert {*batch.names} == {"skin", "fever", "heart"}
+        vectors = torch.from_numpy(encoder.encode(batch.names)).requires_grad_()
+        loss = batch.loss(vectors)
+        assert set(loss.numbers) == {"prototype_loss"}
+        loss.value.backward()
+        assert vectors.grad.abs().sum() > 0
+
+
+def test_a_concept_with_one_name_is_no_anchor_and_may_be_a_negative(encoder: DanEncoder) -> None:
+    made = grounding(encoder)
+    assert made.lone.tolist() == [2]
+    first = made.batches(1)[0]  # 4 triplets, then the names of prototypes
+    assert "skin" not in first.names[:8]
+    with_it = grounding(encoder, names=Classes(["skin", "fever", "cancer"], np.array([0, 1, 1])))
+    assert {name for batch in with_it.batches(1) for name in batch.names[4:6]} == {
+        "skin"
+    }  # the only name of another class
+
+
+def test_a_share_of_the_synonyms_makes_a_prototype(encoder: DanEncoder) -> None:
+    half = dataclasses.replace(ALL, synonym_dropout=0.5)
+    made = grounding(encoder, half)
+    chosen, owner = made._prototype_names(np.array([0, 3]), np.random.default_rng(0))
+    assert np.bincount(owner).tolist() == [2, 2]  # of 3 and of 4 names
+    assert made.names.labels[chosen].tolist() == [0, 0, 3, 3]
+    few = grounding(encoder, dataclasses.replace(ALL, prototype_names=1))
+    assert len(few._prototype_names(np.array([0, 3]), np.random.default_rng(0))[0]) == 2
+
+
+def test_a_process_without_a_share_of_a_batch_has_no_names(encoder: DanEncoder) -> None:
+    names = Classes(["skin", "fever", "heart"], np.array([0, 0, 1]))
+    of_each = [
+        grounding(encoder, dataclasses.replace(ALL, batch_size=3), names).batches(
+            1, slice(i, None, 4)
+        )
+        for i in range(4)
+    ]
+    assert [[len(batch.names) for batch in batches] for batches in of_each] == [
+        [6],
+        [5],
+        [0],
+        [0],
+    ]  # a triplet and two names each; one more of the concept alone
+
+
+def test_without_prototypes_only_triplets_are_encoded(encoder: DanEncoder) -> None:
+    made = grounding(encoder, dataclasses.replace(ALL, prototype_weight=0))
+    batch = made.batches(1)[0]
+    assert len(batch.names) == 3 * 4
+    assert set(batch.loss(torch.from_numpy(encoder.encode(batch.names))).numbers) == {
+        "synonym_loss"
+    }
+
+
+def test_the_nearest_of_other_classes_by_now_are_found_in_the_pool(encoder: DanEncoder) -> None:
+    made = grounding(encoder, dataclasses.replace(ALL, negatives=4))
+    rows, cosines = made.nearest(1)(np.array([0, 5]))
+    vectors, labels = encoder.encode(made.names.texts), made.names.labels
+    found = [
+        [c if labels[row] != labels[i] else -9 for row, c in enumerate(vectors[i] @ vectors.T)]
+        for i in (0, 5)
+    ]
+    expected = np.argsort(-np.array(found), axis=1, kind="stable")[:, :4]
+    assert rows.tolist() == expected.tolist()
+    np.testing.assert_allclose(
+        cosines, np.take_along_axis(np.array(found), expected, axis=1), atol=1e-6
+    )
+    half = grounding(encoder, dataclasses.replace(ALL, negatives=4, pool=5))
+    (one, _), (_other, _) = half.nearest(1)(np.array([0])), half.nearest(2)(np.array([0]))
+    assert one.shape == (1, 2)  # the same share of the 4
+    pools = {tuple(half.nearest(epoch)(np.array([0]))[0][0]) for epoch in range(8)}
+    assert len(pools) > 1
+
+
+def test_more_negatives_than_names(encoder: DanEncoder) -> None:
+    (rows,), (cosines,) = grounding(encoder, dataclasses.replace(ALL, negatives=500)).nearest(1)(
+        np.array([0])
+    )
+    others = {*np.flatnonzero(encoder.names.labels != encoder.names.labels[0]).tolist()}
+    assert {*rows.tolist()} == others | {0}  # itself fills up
+    assert cosines[len(others) :].tolist() == [-1] * (len(rows) - len(others))
+
+
+def test_negatives_of_large_classes_are_near_ones(encoder: DanEncoder) -> None:
+    """Where the nearest names are all of one's own class, those of other classes behind them are drawn from."""
+    names = Classes(
+        [f"{text} {i}" for text in ("heart", "heart attack", "skin") for i in range(30)],
+        np.repeat([0, 1, 2], 30),
+    )
+    made = grounding(encoder, dataclasses.replace(ALL, triplets=1, negatives=5), names)
+    vectors, labels = encoder.encode(names.texts), names.labels
+    between = (vectors[::30] @ vectors[::30].T).round(6)
+    nearest = [
+        max((0, 1, 2), key=lambda other: (other != own, between[own, other])) for own in range(3)
+    ]
+    anchors, _, negatives = made._synonyms(1)
+    assert len(anchors) == len(names)
+    assert labels[negatives].tolist() == [nearest[labels[row]] for row in anchors]
+
+
+def test_held_out_names_are_judged_and_not_trained_on(encoder: DanEncoder) -> None:
+    made = grounding(encoder, dataclasses.replace(ALL, held_out=5))
+    assert len(made.validation) == 1  # half of the two concepts with three names
+    assert not {*made.validation.texts} & {
+        name for batch in made.batches(1) for name in batch.names
+    }
+    assert made.plan().best_by == "dev_map"
+    scores = encoder.encode(made.names.texts) @ encoder.encode(made.validation.texts)[0]
+    order = np.argsort(-scores, kind="stable")
+    ranks = [
+        place
+        for place, row in enumerate(order, 1)
+        if made.names.labels[row] == made.validation.labels[0]
+    ]
+    expected = np.mean([i / rank for i, rank in enumerate(ranks, 1)])
+    assert made.validate(1)["dev_map"] == pytest.approx(expected)
+
+
+def test_without_held_out_names_all_epochs_are_made(encoder: DanEncoder) -> None:
+    plan = grounding(encoder).plan()
+    assert (plan.best_by, plan.patience) == (None, 0)
+    assert grounding(encoder).validate(1) == {}
+
+
+@pytest.mark.parametrize("loss", ["contrast", "triplet", "logistic"])
+def test_training_draws_names_together(encoder: DanEncoder, loss: str) -> None:
+    made = grounding(encoder, dataclasses.replace(ALL, loss=loss, triplets=4, prototype_weight=0))
+    optimizer = torch.optim.Adam(encoder.parameters(), 1e-2)
+
+    def mean_loss() -> float:
+        losses = [
+            batch.loss(torch.from_numpy(encoder.encode(batch.names))).value.item()
+            for batch in made.batches(1)
+        ]
+        return sum(losses) / len(losses)
+
+    before = mean_loss()
+    for epoch in range(1, 11):
+        for batch in made.batches(epoch):
+            optimizer.zero_grad()
+            batch.loss(encoder.embed(batch.names)).value.backward()
+            optimizer.step()
+    assert mean_loss() < before / 2
+
+
+def test_training_alone_keeps_the_best_epoch(encoder: DanEncoder) -> None:
+    validation = Classes(["tumor breast", "fever"], np.array([0, 3]))
+    records: list[dict[str, float]] = []
+    few = dataclasses.replace(ALL, epochs=4, patience=2)
+    train(
+        encoder,
+        encoder.names,
+        few,
+        0,
+        validation,
+        lambda event: records.append(dict(event.record)) if isinstance(event, Epoch) else None,
+    )
+    best = max(record["dev_map"] for record in records)
+    assert grounding(encoder, validation=validation).validate(1)["dev_map"] == best
+
+
+def test_names_are_held_to_the_vectors_they_started_from(encoder: DanEncoder) -> None:
+    """L_cont of Fivez et al. 2021b (eq. 3), L_def of BNE as a cosine distance, and L_ground of 2021b and c (eq. 5), name by name."""
+    weights = {"context_weight": 2, "concept_weight": 3, "between_weight": 4}
+    made = grounding(
+        encoder, dataclasses.replace(ALL, prototype_weight=0, target="plain", triplets=1, **weights)
+    )
+    names, label = made.names, dict(zip(made.names.texts, made.names.labels, strict=True))
+    u = {
+        text: vector / np.linalg.norm(vector)
+        for text, vector in zip(names.texts, encoder.words.means(names.texts), strict=True)
+    }
+    seen = []
+    for batch in made.batches(1):
+        loss = batch.loss(torch.from_numpy(encoder.encode(batch.names)))
+        held = batch.names[3 * int(loss.numbers["synonym_loss"][1]) :]
+        f = dict(zip(held, encoder.encode(held), strict=True))
+        means = {
+            text: np.mean(
+                [u[other] for other in names.texts if label[other] == label[text]], axis=0
+            )
+            for text in held
+        }
+        between = {text: u[text] + means[text] / np.linalg.norm(means[text]) for text in held}
+        expected = {
+            "context_loss": np.mean([cosine_distance(f[text], u[text]) for text in held]),
+            "concept_loss": np.mean([cosine_distance(f[text], means[text]) for text in held]),
+            "between_loss": np.mean([cosine_distance(f[text], between[text]) for text in held]),
+        }
+        assert {name: loss.numbers[name][0] for name in expected} == pytest.approx(
+            expected, abs=1e-5
+        )
+        parts = [1, 2, 3, 4]
+        each = [loss.numbers["synonym_loss"][0], *expected.values()]
+        assert loss.value.item() == pytest.approx(
+            sum(w * e for w, e in zip(parts, each, strict=True)), abs=1e-4
+        )
+        seen += held
+    assert sorted(seen) == sorted(
+        names.texts
+    )  # each name once, that of a concept without synonyms too
+
+
+def test_the_pairs_of_bne(encoder: DanEncoder) -> None:
+    """Logistic losses of dot products (BNE, section 3.2): each pair beside one with a partner of the same batch."""
+    options = dataclasses.replace(
+        ALL,
+        loss="logistic",
+        temperature=0.5,
+        prototype_weight=0,
+        context_weight=1,
+        concept_weight=1,
+        target="plain",
+    )
+    made = grounding(encoder, dataclasses.replace(options, batch_size=7))
+    names = made.names
+    vectors, u = encoder.encode(names.texts), encoder.pretrained(names.texts)
+    g = encoder.prototypes(names, False)[names.labels]
+    logistic = lambda x: float(np.log1p(np.exp(-x)))  # noqa: E731
+
+    def expected(
+        left: np.ndarray, right: np.ndarray, rows: np.ndarray, others: np.ndarray, shift: int
+    ) -> float:
+        each = []
+        for i in range(len(rows)):
+            wrong = (i - shift) % len(rows)
+            value = logistic(2 * float(left[i] @ right[i]))
+            if names.labels[rows[i]] != names.labels[others[wrong]]:
+                value += logistic(-2 * float(left[i] @ right[wrong]))
+            each.append(value)
+        return float(np.mean(each))
+
+    wrong = 0
+    for batch in made.batches(1):
+        (sample,) = batch.loss.args
+        (anchor, positive), held, shifts = sample.synonyms, sample.anchored, sample.shifts.tolist()
+        loss = batch.loss(torch.from_numpy(encoder.encode(batch.names)))
+        assert {name: number for name, (number, _) in loss.numbers.items()} == pytest.approx(
+            {
+                "synonym_loss": expected(
+                    vectors[anchor], vectors[positive], anchor, positive, shifts[0]
+                ),
+                "context_loss": expected(vectors[held], u[held], held, held, shifts[1]),
+                "concept_loss": expected(vectors[held], g[held], held, held, shifts[2]),
+            },
+            abs=1e-4,
+        )
+        assert 0 < shifts[0] < max(2, len(anchor))
+        assert all(0 < shift < max(2, len(held)) for shift in shifts[1:])
+        wrong += int((names.labels[anchor] != names.labels[np.roll(positive, shifts[0])]).sum())
+    assert wrong > 5
+
+
+def test_judging_by_the_loss(encoder: DanEncoder) -> None:
+    """The mean loss of the names that are judged by, as if they were trained on."""
+    validation = Classes(
+        ["tumor breast", "mammary breast", "fever", "skin heart", "heart fever"],
+        np.array([0, 0, 3, 3, 3]),
+    )
+    options = dataclasses.replace(ALL, prototype_weight=0, between_weight=1, monitor="loss")
+    made = grounding(encoder, options, validation=validation)
+    assert (made.plan().best_by, made.plan().minimize) == ("dev_loss", True)
+    assert {*made.names.texts}.isdisjoint({"tumor breast", "skin heart"})
+    alone = grounding(
+        encoder,
+        options,
+        Classes(validation.texts, np.array([0, 0, 1, 1, 1])),
+        validation=validation[np.empty(0, np.int64)],
+    )
+    losses = [
+        batch.loss(torch.from_numpy(encoder.encode(batch.names))) for batch in alone.batches(0)
+    ]
+    assert made.validate(1)["dev_loss"] == pytest.approx(
+        np.average([x.value.item() for x in losses], weights=[x.weight for x in losses])
+    )
+
+
+def test_the_loss_of_held_out_names_of_one_a_class_says_nothing(encoder: DanEncoder) -> None:
+    with pytest.raises(
+        LinkerError, match=r"ground.monitor=loss needs other names of each class; set ground.shots"
+    ):
+        grounding(encoder, dataclasses.replace(ALL, monitor="loss"))
+
+
+def test_prototypes_are_projected_and_other_targets_are_not(encoder: DanEncoder) -> None:
+    made = grounding(encoder, dataclasses.replace(ALL, concept_weight=1, triplets=1))
+    batch = made.batches(1)[0]
+    loss = batch.loss(torch.from_numpy(encoder.encode(batch.names)))
+    (sample,) = batch.loss.args
+    f, plain = encoder.encode(made.names.texts), encoder.prototypes(made.names, False)
+    expected = np.mean(
+        [cosine_distance(f[row], plain[made.names.labels[row]]) for row in sample.anchored]
+    )
+    assert loss.numbers["concept_loss"][0] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2], [0, 0, 0]])
+def test_nothing_to_learn_from(encoder: DanEncoder, labels: list[int]) -> None:
+    names = Classes(["skin", "fever", "heart"], np.array(labels))
+    with pytest.raises(LinkerError, match="there are no synonyms to draw together"):
+        grounding(encoder, dataclasses.replace(ALL, prototype_weight=0), names)

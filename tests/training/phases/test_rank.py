@@ -1,0 +1,336 @@
+"""The list-wise phase on an encoder whose losses are computed a second, slow way."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+
+from linker import Dictionary  # noqa: E402
+from linker.candidates.hybrid import HybridGenerator  # noqa: E402
+from linker.candidates.index import Floats  # noqa: E402
+from linker.errors import LinkerError  # noqa: E402
+from linker.ranker.lists import ListMaker, Lists  # noqa: E402
+from linker.ranker.options import TrainingOptions  # noqa: E402
+from linker.training.data import TrainingData  # noqa: E402
+from linker.training.loop import Step  # noqa: E402
+from linker.types import Lookup  # noqa: E402
+
+from ..small import (  # noqa: E402
+    MENTIONS,
+    PARENTS,
+    ROOT,
+    SMALL,
+    Letters,
+    a_setup,
+    data_of,
+    fit,
+    mean,
+    read,
+    trained,
+)
+
+pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
+
+
+def slow_list(
+    text: str, data: TrainingData, vectors: Mapping[str, Floats], options: TrainingOptions
+) -> list[tuple[str, float]]:
+    """The candidates of a query with their sparse scores: the best sparse ones, then the best dense ones that are new."""
+    names = list(data.table.texts)
+    rows = data.names.encoder.encode([text, *names]).toarray()
+    sparse = {name: float(rows[0] @ row) for name, row in zip(names, rows[1:], strict=True)}
+    by_sparse = sorted((name for name in names if sparse[name] > 0), key=lambda name: -sparse[name])
+    by_dense = sorted(names, key=lambda name: -float(vectors[text] @ vectors[name]))
+    half = options.top_k - int(options.top_k * options.dense_ratio)
+    chosen = list(dict.fromkeys([*by_sparse[:half], *by_dense]))[: options.top_k]
+    return [(name, sparse[name]) for name in chosen]
+
+
+def softmax(values: Sequence[float]) -> list[float]:
+    powers = [math.exp(value - max(values)) for value in values]
+    return [power / sum(powers) for power in powers]
+
+
+def slow_loss(
+    data: TrainingData, encoder: Letters, options: TrainingOptions, scale: float
+) -> float:
+    """The loss of all queries as one batch, from the formulas of the papers, one number at a time."""
+    names = list(data.table.texts)
+    queries = data.queries or ()
+    texts = [*names, *(query.text for query in queries)]
+    vectors = {
+        text: row.astype(np.float64) for text, row in zip(texts, encoder.encode(texts), strict=True)
+    }
+    of = {
+        name: {f"D:{c}" for c in data.table.concepts[slice(*data.table.indptr[i : i + 2])]}
+        for i, name in enumerate(names)
+    }
+    lists, norms = [], []
+    for query in queries:
+        right = query.right
+        above = {parent for identifier in right for parent in PARENTS.get(identifier, set())} - {
+            ROOT
+        }
+        found = slow_list(query.text, data, vectors, options)
+        y = [2 if of[name] & right else 1 if of[name] & above else 0 for name, _ in found]
+        z = [
+            scale * float(vectors[query.text] @ vectors[name]) + options.sparse_weight * sparse
+            for name, sparse in found
+        ]
+        p = softmax(z)
+        if options.loss == "listwise" and (any(y) or options.keep_unjudged):
+            target = softmax([grade / options.relevance_temperature for grade in y])
+            lists.append(-sum(t * math.log(q) for t, q in zip(target, p, strict=True)))
+        if options.loss == "marginal" and 2 in y:
+            lists.append(-math.log(sum(q for q, grade in zip(p, y, strict=True) if grade == 2)))
+        own = float(np.linalg.norm(vectors[query.text]))
+        lengths = [
+            float(np.linalg.norm(vectors[name]))
+            for name in names
+            if of[name] & above and not of[name] & right
+        ]
+        if lengths:
+            norms.append(mean([(own - length) / (own + length) for length in lengths]))
+    return mean(lists) + (options.norm_weight * mean(norms) if options.hypernym_norm else 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "normalize"),
+    [
+        ({}, True),
+        ({"score_scale": 3.0, "sparse_weight": 0.4, "relevance_temperature": 0.5}, True),
+        ({"loss": "marginal", "sparse_weight": -0.3, "score_scale": 2.0}, False),
+        ({"dense_ratio": 0.7, "top_k": 3, "keep_unjudged": True}, False),
+        ({"dense_ratio": 0.7, "top_k": 3}, False),
+        ({"loss": "marginal", "dense_ratio": 1.0, "top_k": 3}, True),
+        (
+            {"hypernym_norm": True, "norm_weight": 0.5, "max_hypernyms": 20, "sparse_weight": 1.0},
+            False,
+        ),
+        (
+            {
+                "hypernym_norm": True,
+                "norm_weight": 2.0,
+                "max_hypernyms": 20,
+                "loss": "marginal",
+                "top_k": 2,
+            },
+            False,
+        ),
+        ({"top_k": 30}, True),  # more than there are names
+    ],
+)
+def test_the_loss_of_a_batch_is_that_of_the_formulas(
+    dictionary: Dictionary, options: dict[str, Any], normalize: bool
+) -> None:
+    data, encoder = data_of(dictionary), Letters(normalize=normalize)
+    setup = a_setup(epochs=1, batch_size=10, **options)
+    expected = slow_loss(
+        data,
+        encoder,
+        setup.options.training,
+        setup.options.training.score_scale or (20.0 if normalize else 1.0),
+    )
+    steps: list[Any] = []
+    fit(encoder, data, setup.told(steps.append))
+    assert steps[0] == Step(1, 1, 1, pytest.approx(expected, rel=1e-5))
+    assert steps[1]["loss"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_some_lists_of_the_formulas_hold_nothing_right(dictionary: Dictionary) -> None:
+    """Otherwise the test above would not see whether they count."""
+    options = {"epochs": 1, "top_k": 3, "dense_ratio": 0.7, "batch_size": 10}
+    losses = [
+        trained(data_of(dictionary), a_setup(keep_unjudged=keep, **options), normalize=False)[3]
+        for keep in (False, True)
+    ]
+    assert losses[0][0]["loss"] != losses[1][0]["loss"]
+    assert losses[0][0]["gold_share"] == losses[1][0]["gold_share"] < 1
+
+
+def test_lambda_has_a_learning_rate_of_its_own(dictionary: Dictionary) -> None:
+    """A first step of Adam moves each weight by its learning rate."""
+    before = Letters().state_dict()
+    options = {
+        "epochs": 1,
+        "batch_size": 10,
+        "sparse_learning_rate": 0.25,
+        "learning_rate": 0.001,
+        "weight_decay": 0.0,
+        "clip": 0.0,
+    }
+    weights, moved, _, _ = trained(data_of(dictionary), a_setup(**options))
+    assert moved == pytest.approx(
+        0.25 / 20, rel=1e-3
+    )  # upwards: names that share letters are right more often
+    assert max(
+        float((torch.tensor(weights[name]) - before[name]).abs().max()) for name in before
+    ) == pytest.approx(0.001, rel=1e-2)
+
+
+def test_lambda_stays_where_it_starts_without_a_learning_rate(dictionary: Dictionary) -> None:
+    assert (
+        trained(data_of(dictionary), a_setup(sparse_learning_rate=0.0, sparse_weight=1.5))[1]
+        == 1.5 / 20
+    )
+
+
+def test_lambda_does_not_decay(tmp_path: Path) -> None:
+    data = data_of(
+        read("D:0\tfever\t\t", tmp_path), [("a fever", "D:0")]
+    )  # a list of one has no gradient
+    weights, sparse_weight, _, _ = trained(
+        data, a_setup(sparse_learning_rate=0.25, sparse_weight=1.5, weight_decay=0.5)
+    )
+    assert sparse_weight == 1.5 / 20
+    assert weights["factor"] == pytest.approx(
+        (1 - 0.01 * 0.5) ** 2
+    )  # as all else does, once for each step
+
+
+@pytest.mark.parametrize("loss", ["listwise", "marginal"])
+def test_training_ranks_what_it_was_trained_on(dictionary: Dictionary, loss: str) -> None:
+    mentions = [("qqq", "D:5"), ("zzz", "D:4"), ("kkk", "D:7")]
+    # mentions that are names are found without training
+    data = data_of(dictionary, mentions, extend=False)
+
+    def first(generator: HybridGenerator) -> list[str]:
+        return [
+            f"D:{ranked.concepts[0]}"
+            for ranked in generator.rank([Lookup.of(text) for text, _ in mentions], 1, "concepts")
+        ]
+
+    options = {
+        "loss": loss,
+        "epochs": 12,
+        "learning_rate": 0.03,
+        "top_k": 20,
+        "relevance_temperature": 0.2,
+    }
+    generator, history = fit(Letters(), data, a_setup(**options))
+    assert (
+        first(generator)
+        == ["D:5", "D:4", "D:7"]
+        != first(fit(Letters(), data, a_setup(epochs=0))[0])
+    )
+    assert history[-1]["loss"] < history[0]["loss"]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[ListMaker, Lists]]:
+    """The lists of each epoch."""
+    seen = []
+    make = ListMaker.make
+
+    def spy(self: ListMaker, dense_rows: Any) -> Lists:
+        seen.append((self, make(self, dense_rows)))
+        return seen[-1][1]
+
+    monkeypatch.setattr(ListMaker, "make", spy)
+    return seen
+
+
+def in_lists(
+    data: TrainingData, made: Sequence[tuple[ListMaker, Lists]]
+) -> list[tuple[str, list[str]]]:
+    texts = data.table.texts
+    return [
+        (query.text, [texts[row] for row in rows if row >= 0])
+        for maker, lists in made
+        for query, rows in zip(maker.queries, lists.rows.tolist(), strict=True)
+    ]
+
+
+def test_without_mentions_names_are_asked_and_are_never_in_their_own_lists(
+    dictionary: Dictionary, made: list[tuple[ListMaker, Lists]]
+) -> None:
+    data = data_of(dictionary, None)
+    _, history = fit(Letters(), data, a_setup(epochs=3, dictionary_queries=7, top_k=5))
+    assert [len(maker.queries) for maker, _ in made] == [7, 7, 7]
+    assert (
+        len({tuple(query.text for query in maker.queries) for maker, _ in made}) == 3
+    )  # drawn anew
+    for text, names in in_lists(data, made):
+        assert text not in names
+        assert len(set(names)) == 5
+    assert all(0 < record["gold_share"] <= 1 for record in history)
+
+
+def test_a_mention_that_is_a_name_may_find_itself(
+    dictionary: Dictionary, made: list[tuple[ListMaker, Lists]]
+) -> None:
+    data = data_of(dictionary)
+    fit(Letters(), data, a_setup())
+    lists = dict(in_lists(data, made))
+    assert "mass" in lists["mass"]
+    assert not {text for text, _ in MENTIONS} - {"mass"} & {
+        name for names in lists.values() for name in names
+    }  # the others are no names
+    assert made[0][0] is made[1][0]  # so that sparse rankings are computed once
+
+
+def test_dense_candidates_follow_the_weights(
+    dictionary: Dictionary, made: list[tuple[ListMaker, Lists]]
+) -> None:
+    fit(Letters(), data_of(dictionary), a_setup(learning_rate=0.1, dense_ratio=1.0))
+    assert made[0][1].rows.tolist() != made[1][1].rows.tolist()
+
+
+def test_the_empty_name_is_no_candidate(
+    tmp_path: Path, made: list[tuple[ListMaker, Lists]]
+) -> None:
+    dictionary = read("D:0\tfever\tpyrexia|--\t\nD:1\tmass\tgrowth\t", tmp_path)
+    data = data_of(dictionary, [("fevers", "D:0")], extend=False)
+    assert "" in data.table.texts
+    fit(Letters(), data, a_setup(top_k=5, dense_ratio=1.0))
+    assert [sorted(names) for _, names in in_lists(data, made)] == [
+        ["fever", "growth", "mass", "pyrexia"]
+    ] * 2
+
+
+def test_the_norm_loss_refuses_unit_vectors(dictionary: Dictionary) -> None:
+    with pytest.raises(LinkerError, match="unit vectors; take another encoder"):
+        fit(Letters(), data_of(dictionary), a_setup(hypernym_norm=True))
+
+
+def test_hypernyms_get_the_larger_norm(dictionary: Dictionary) -> None:
+    options = {"hypernym_norm": True, "norm_weight": 5.0, "epochs": 8}
+    _, history = fit(Letters(normalize=False), data_of(dictionary), a_setup(**options))
+    assert history[-1]["norm_loss"] < min(0, history[0]["norm_loss"])
+
+
+def test_without_a_hierarchy_the_norm_loss_is_switched_off(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    flat = read(
+        "\n".join(line.rpartition("\t")[0] + "\t" for line in SMALL.strip("\n").splitlines()),
+        tmp_path,
+    )
+    with caplog.at_level(logging.WARNING):
+        with_norm = trained(data_of(flat), a_setup(hypernym_norm=True), normalize=False)
+    assert [record.message for record in caplog.records] == [
+        "the dictionary has no hierarchy: the norm loss is switched off, and no candidate counts as hypernym"
+    ]
+    assert "norm_loss" not in with_norm[3][0]
+    assert with_norm == trained(data_of(flat), a_setup(), normalize=False)
+
+
+def test_lists_without_anything_right_are_refused(dictionary: Dictionary) -> None:
+    far = [
+        ("fever", "D:2"),
+        ("pyrexia", "D:2"),
+    ]  # of neither is a name of lymphomas or tumors among the two best
+    with pytest.raises(
+        LinkerError,
+        match=r"none of the 2 candidate lists holds a right name; raise top_k, or check the ids",
+    ):
+        fit(Letters(), data_of(dictionary, far), a_setup(top_k=2, dense_ratio=0.0))

@@ -1,0 +1,235 @@
+"""A dictionary of eight concepts, small encoders to compute with, and a training of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+from torch import Tensor, nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
+
+from linker import Dictionary, registry  # noqa: E402
+from linker.candidates.base import Floats  # noqa: E402
+from linker.candidates.hybrid import HybridGenerator  # noqa: E402
+from linker.encoders.base import Encoder  # noqa: E402
+from linker.encoders.tfidf import TfidfOptions  # noqa: E402
+from linker.encoders.trainable import Batch, Tokens, TrainableEncoder  # noqa: E402
+from linker.options import AlignOptions, LinkerOptions  # noqa: E402
+from linker.ranker.options import TrainingOptions  # noqa: E402
+from linker.training import pipeline  # noqa: E402
+from linker.training.data import TrainingData  # noqa: E402
+from linker.training.model import Validate  # noqa: E402
+from linker.training.plan import TrainingPlan  # noqa: E402
+from linker.training.settings import Record, RunSettings  # noqa: E402
+from linker.types import GoldGroup, Mention  # noqa: E402
+
+HEADER = "id\tname\tsynonyms\tparents"
+SMALL = """
+D:0\tdisease\tillness\t
+D:1\ttumor\tmass|growth\tD:0
+D:2\tlymphoma\tlymphoid mass|growth\tD:1
+D:3\tburkitt\tburkitt tumor|jaw lymphoma\tD:2|D:4
+D:4\tviral disease\tviral infection\tD:0
+D:5\tfever\tpyrexia\tD:0
+D:6\thay fever\tpollen allergy\tD:7
+D:7\tallergy\thypersensitivity|atopy\tD:0
+"""
+PARENTS = {
+    "D:1": {"D:0"},
+    "D:2": {"D:1"},
+    "D:3": {"D:2", "D:4"},
+    "D:4": {"D:0"},
+    "D:5": {"D:0"},
+    "D:6": {"D:7"},
+    "D:7": {"D:0"},
+}
+ROOT = "D:0"
+MENTIONS = [
+    ("burkitts", "D:3"),
+    ("lymph tumor", "D:2"),
+    ("a fever", "D:5"),
+    ("hay allergy", "D:6"),
+    ("viral illness", "D:4"),
+    ("mass", "D:1"),
+]
+
+
+class Letters(TrainableEncoder):
+    """A name is the mean of its letters' vectors, through a layer; from the `breaks`-th time with gradients on it is not a number."""
+
+    def __init__(
+        self, *, normalize: bool = True, dropout: float = 0.0, breaks: int = 10**6
+    ) -> None:
+        super().__init__()
+        with torch.random.fork_rng():
+            torch.manual_seed(4)
+            self.letters, self.out = nn.Embedding(128, 8), nn.Linear(8, 6)
+        self.factor = nn.Parameter(torch.tensor(1.0))  # weights may be scalars
+        self.dropout, self.normalize, self.left = nn.Dropout(dropout), normalize, breaks
+
+    @property
+    def dim(self) -> int:
+        return 6
+
+    def tokenize(self, names: Sequence[str]) -> list[Tokens]:
+        return [[ord(letter) % 128 for letter in name] or [0] for name in names]
+
+    def collate(self, tokens: Sequence[Tokens]) -> Batch:
+        width = max(map(len, tokens))
+        return {"letters": torch.tensor([[*ids, *[-1] * (width - len(ids))] for ids in tokens])}
+
+    def forward(self, batch: Batch) -> Tensor:
+        there = (batch["letters"] >= 0).unsqueeze(-1)
+        vectors = self.letters(batch["letters"].clamp(min=0)) * there
+        vectors = self.out(self.dropout(vectors.sum(1) / there.sum(1))) * self.factor
+        return functional.normalize(vectors, dim=-1) if self.normalize else vectors
+
+    def embed(self, names: Sequence[str]) -> Tensor:
+        self.left -= 1
+        return super().embed(names) * (1 if self.left >= 0 else math.nan)
+
+    def save(self, folder: Path) -> None: ...
+
+    @classmethod
+    def load(cls, folder: Path) -> Letters:
+        return cls()
+
+
+class Plain(Encoder):
+    """An encoder without weights: the counts of a few letters."""
+
+    def __init__(self, length: float = 1.0) -> None:
+        self.length = length
+
+    @property
+    def dim(self) -> int:
+        return 3
+
+    def encode(
+        self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False
+    ) -> Floats:
+        counts = np.array(
+            [[1 + name.count(letter) for letter in "aeo"] for name in names], np.float32
+        )
+        return self.length * counts / np.linalg.norm(counts, axis=1, keepdims=True)
+
+    def save(self, folder: Path) -> None: ...
+
+    @classmethod
+    def load(cls, folder: Path) -> Plain:
+        return cls()
+
+
+def read(text: str, folder: Path) -> Dictionary:
+    path = folder / "small.tsv"
+    path.write_text(f"{HEADER}\n{text.strip(chr(10))}\n", encoding="utf-8")
+    return Dictionary.read(path, format="table")
+
+
+BASE: dict[str, Any] = {
+    "epochs": 2,
+    "batch_size": 4,
+    "top_k": 6,
+    "learning_rate": 0.01,
+    "warmup": 0.0,
+    "frequency_weight": 0.0,
+    "device": "cpu",
+    "precision": "fp32",
+}
+SPARSE = TfidfOptions("char", 1, 2)
+
+
+def data_of(
+    dictionary: Dictionary,
+    mentions: Sequence[tuple[str, str]] | None = MENTIONS,
+    *,
+    extend: bool = True,
+) -> TrainingData:
+    """What is trained on; with mentions, these are indexed too."""
+    annotated = [Mention(text, gold=(GoldGroup((concept,)),)) for text, concept in mentions or ()]
+    plan = TrainingPlan("tfidf", LinkerOptions(sparse=SPARSE), extend=extend)
+    return TrainingData.of(plan, dictionary, annotated)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The options of a training, and how it runs."""
+
+    options: LinkerOptions
+    settings: RunSettings
+
+    def to(self, **settings: Any) -> Setup:
+        """The same, but that it runs in another way."""
+        return replace(self, settings=replace(self.settings, **settings))
+
+    def told(self, on_event: Callable[[Any], object]) -> Setup:
+        """The same, but that each step and epoch is told."""
+        return self.to(on_event=on_event)
+
+
+def a_setup(
+    *,
+    align: int = 0,
+    aligning: Mapping[str, Any] = MappingProxyType({}),
+    checkpoints: Path | None = None,
+    resume: bool = False,
+    **options: Any,
+) -> Setup:
+    """A training of so many epochs of alignment, and then of lists, with these options."""
+    align_options = {"epochs": align, "batch_size": 6, "learning_rate": 0.01, **aligning}
+    return Setup(
+        LinkerOptions(
+            sparse=SPARSE,
+            align=AlignOptions(**align_options),
+            training=TrainingOptions(**BASE | options),
+        ),
+        RunSettings(checkpoints, resume),
+    )
+
+
+def train(
+    encoder: Encoder, data: TrainingData, setup: Setup, validate: Validate | None = None
+) -> pipeline.Trained:
+    """Train this very encoder, as if a plug-in had created it."""
+    kind = type("Kind", (type(encoder),), {"create": classmethod(lambda cls, *_: encoder)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "load", lambda name: kind)
+        plan = TrainingPlan("small", setup.options)
+        return pipeline.train(plan, data, setup.settings, validate)
+
+
+def fit(
+    encoder: Encoder, data: TrainingData, setup: Setup, validate: Validate | None = None
+) -> tuple[HybridGenerator, list[Record]]:
+    """Train an encoder; the first stage, and the record of each epoch."""
+    trained = train(encoder, data, setup, validate)
+    assert trained.encoder is encoder
+    assert isinstance(trained.ranker, HybridGenerator)
+    return trained.ranker, trained.history
+
+
+Outcome = tuple[dict[str, Any], float, list[list[float]], list[Record]]
+
+
+def outcome(generator: HybridGenerator, history: list[Record]) -> Outcome:
+    """All that a training ends with."""
+    assert isinstance(generator.encoder, Letters)
+    weights = {name: tensor.tolist() for name, tensor in generator.encoder.state_dict().items()}
+    return weights, generator.sparse_weight, generator.vectors.tolist(), history
+
+
+def trained(data: TrainingData, setup: Setup, **encoder: Any) -> Outcome:
+    return outcome(*fit(Letters(**encoder), data, setup))
+
+
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

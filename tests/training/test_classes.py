@@ -1,0 +1,196 @@
+"""Which names grounding trains on and validates with, on a dictionary that is done by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linker import Dictionary
+from linker.dictionary.classes import Classes
+from linker.errors import LinkerError
+from linker.options import GroundOptions
+from linker.text.normalize import normalize
+from linker.training import classes
+
+ALL = GroundOptions(
+    loss="triplet",
+    prototype_weight=1,
+    held_out=0,
+    pool=0,
+    triplets=0,
+    synonym_dropout=0,
+    prototype_names=0,
+    batch_size=4,
+)
+SEEDS = st.integers(0, 2**31)
+LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=20).map(
+    lambda labels: np.unique(labels, return_inverse=True)[1].astype(np.int64)
+)
+
+
+def classes_of(labels: np.ndarray) -> Classes:
+    return Classes([f"name {row}" for row in range(len(labels))], labels)
+
+
+@given(LABELS, st.integers(0, 5), SEEDS)
+def test_held_out_names_leave_two_behind(labels: np.ndarray, most: int, seed: int) -> None:
+    names = classes_of(labels)
+    out = classes.held_out(names, most, seed)
+    large = int((names.sizes >= 3).sum())
+    assert out.sum() == min(most, large // 2)
+    assert all(np.bincount(labels[out], minlength=names.count) <= 1)
+    assert all(names.sizes[labels[out]] >= 3)
+
+
+@given(st.integers(0, 60), SEEDS)
+def test_few_large_classes_hold_out_more_than_one_name_each(most: int, seed: int) -> None:
+    """Two of four classes are drawn from: of the 100 names of each a tenth at most, some of which may be drawn twice."""
+    names = Classes([str(i) for i in range(400)], np.repeat(np.arange(4), 100))
+    counts = sorted(
+        np.bincount(names.labels[classes.held_out(names, most, seed)], minlength=4).tolist()
+    )
+    assert counts[:2] == [0, 0] or most < 2
+    assert (
+        all(
+            max(0, min(most // 2, 10) - 1) <= count <= min(max(most // 2, 1), 10)
+            for count in counts[2:]
+        )
+        or most < 2
+    )
+    assert sum(counts) <= most
+
+
+def test_a_held_out_name_is_out_of_all_its_classes() -> None:
+    names = Classes(["x", "x", "x", "x"], np.array([0, 1, 2, 3]))
+    twice = Classes([*names.texts, "a", "b", "c", "d"], np.array([0, 1, 2, 3, 0, 0, 1, 1]))
+    drawn = [classes.held_out(twice, 1, seed).tolist() for seed in range(20)]
+    assert [True] * 4 + [False] * 4 in drawn
+    assert {sum(out) for out in drawn} == {1, 4}
+
+
+@given(LABELS, st.integers(1, 4), SEEDS)
+def test_shots_are_as_many_of_each_class_as_there_are(
+    labels: np.ndarray, each: int, seed: int
+) -> None:
+    names = classes_of(labels)
+    train, judged = classes.shots(names, each, seed)
+    expected = [min(each, count // 2) for count in names.sizes.tolist()]
+    for part in (train, judged):
+        assert np.bincount(part.labels, minlength=names.count).tolist() == expected
+        assert all(
+            names.labels[names.texts.index(text)] == label
+            for text, label in zip(part.texts, part.labels, strict=True)
+        )
+    assert not {*train.texts} & {*judged.texts}
+    assert train.texts == classes.shots(names, each, seed)[0].texts
+
+
+DICTIONARY = """id\tname\tsynonyms\tparents
+D:0\tdisease\t\t
+D:1\tcancer\ttumor\tD:0
+D:2\theart disease\tcardiac disease\tD:0
+D:3\tskin cancer\tskin tumor|cancer of skin\tD:1
+D:4\theart attack\tinfarction\tD:2
+"""
+
+
+def test_what_names_are_drawn_by(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "d.tsv").write_text(DICTIONARY)
+    dictionary = Dictionary.read(tmp_path / "d.tsv")
+    table = dictionary.table(normalize)
+
+    def listed(**options: object) -> list[list[str]]:
+        names, validation = classes.select(
+            dataclasses.replace(ALL, triplets=1, **options), table, dictionary, 0
+        )
+        assert validation is None
+        return [[names.texts[row] for row in rows] for rows in names.of(np.arange(names.count))]
+
+    assert len(listed()) == 5
+    assert listed(classes="level", level=1) == [
+        ["skin cancer", "skin tumor", "cancer of skin"],
+        ["heart attack", "infarction"],
+    ]
+    assert listed(classes="parts") == [
+        ["cancer", "tumor", "skin cancer", "skin tumor", "cancer of skin"],
+        ["heart disease", "cardiac disease", "heart attack", "infarction"],
+    ]
+    names, validation = classes.select(
+        dataclasses.replace(ALL, classes="parts", shots=2), table, dictionary, 0
+    )
+    assert validation is not None
+    assert (names.sizes.tolist(), validation.sizes.tolist()) == ([2, 2], [2, 2])
+    assert not caplog.text
+    classes.select(dataclasses.replace(ALL, classes="parts", shots=15), table, dictionary, 0)
+    assert (
+        "2 of 2 classes have fewer than 30 names to draw from, half of them is trained on: D:1 (5), D:2 (4)"
+        in caplog.text
+    )
+    with pytest.raises(
+        LinkerError,
+        match=r"ground.root is 'D:9', which is no concept of the dictionary; give the id of one, e.g. D:0",
+    ):
+        classes.select(
+            dataclasses.replace(ALL, classes="parts", triplets=1, root="D:9"), table, dictionary, 0
+        )
+    with pytest.raises(
+        LinkerError, match="the hierarchy has 0 concepts on level 4 with names below"
+    ):
+        classes.select(dataclasses.replace(ALL, classes="level", triplets=1), table, dictionary, 0)
+
+
+@pytest.mark.parametrize("kind", ["level", "parts"])
+def test_large_classes_of_no_hierarchy_and_of_several_roots(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    options = dataclasses.replace(ALL, classes=kind, triplets=1, level=1)
+
+    def of(text: str) -> list[str]:
+        (tmp_path / "d.tsv").write_text(text)
+        dictionary = Dictionary.read(tmp_path / "d.tsv")
+        return list(classes.select(options, dictionary.table(normalize), dictionary, 0)[0].ids)
+
+    with pytest.raises(
+        LinkerError,
+        match=f"the dictionary has no hierarchy, which ground.classes={kind} groups names by",
+    ):
+        of("id\tname\nD:1\tcancer\nD:2\tskin\n")
+    assert of(DICTIONARY.split("D:0")[0] + DICTIONARY.split("\n", 2)[2].replace("D:0", "")) == [
+        "D:1",
+        "D:2",
+    ]
+    assert (
+        "the hierarchy has 2 roots, which count as level 1, or as the parts: D:1, D:2; ground.root names one"
+        in caplog.text
+    )
+
+
+def test_a_class_of_one_name_gives_no_shots(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """D:2 is left with one name; two classes are enough."""
+    few, options = (
+        DICTIONARY.split("D:4")[0].replace("cardiac disease", ""),
+        dataclasses.replace(ALL, classes="parts", shots=2),
+    )
+
+    def shots(text: str) -> tuple[list[str], list[int]]:
+        (tmp_path / "d.tsv").write_text(text)
+        dictionary = Dictionary.read(tmp_path / "d.tsv")
+        names, validation = classes.select(options, dictionary.table(normalize), dictionary, 0)
+        assert validation is not None
+        assert names.sizes.tolist() == validation.sizes.tolist()
+        return list(names.ids), names.sizes.tolist()
+
+    with pytest.raises(
+        LinkerError,
+        match=r"^1 of 2 classes have two names or more, .* \(not D:2\); expected: two classes",
+    ):
+        shots(few)
+    assert shots(f"{few}D:9\tlung disease\tchest disease\tD:0\n") == (["D:1", "D:9"], [2, 1])
+    assert "1 of 3 classes have one name, and are left out: D:2" in caplog.text

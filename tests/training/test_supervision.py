@@ -1,0 +1,77 @@
+"""Which queries annotated mentions give, counted by hand."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import pytest
+
+from linker import Dictionary
+from linker.errors import LinkerError
+from linker.ranker.lists import Query
+from linker.training.supervision import Annotated, queries
+from linker.types import GoldGroup, Mention
+
+MENTIONS = [
+    ("flu", {"Z:1"}),
+    ("fever", {"D:5"}),
+    ("--", {"D:5"}),
+    ("fever", {"D:5"}),
+    ("nothing", set()),
+    ("lymphoma", {"O:2"}),
+    ("fever", {"D:4"}),
+    ("fever", {"D:5"}),
+    ("lost", {"D:9"}),  # obsolete and replaced by nothing
+    ("flu", {"Z:1", "Z:0"}),
+    ("flu", {"Z:1"}),
+    ("half", {"Z:1", "D:1"}),
+]
+
+
+def annotated(pairs: Sequence[tuple[str, set[str]]]) -> list[Annotated]:
+    """Mentions of one concept; each has its number as context."""
+    return [
+        Annotated(Mention(text, gold=(GoldGroup(tuple(ids)),)), text, tuple(ids), str(number))
+        for number, (text, ids) in enumerate(pairs)
+    ]
+
+
+def normalize(text: str) -> str:
+    return text.strip("-")
+
+
+def query(text: str, *right: str) -> Query:
+    return Query(text, frozenset(right))
+
+
+def test_mentions_become_distinct_queries_and_the_others_are_counted(
+    aged: Dictionary, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        contexts = queries(annotated(MENTIONS), aged, normalize)
+    assert contexts is not None
+    assert list(contexts.items()) == [
+        (query("fever", "D:5"), ["1", "3", "7"]),
+        (query("lymphoma", "O:2", "D:2"), ["5"]),
+        (query("fever", "D:4"), ["6"]),
+        (query("half", "Z:1", "D:1"), ["11"]),
+    ]
+    assert caplog.messages == [
+        "4 training queries; 2 mentions came before, 4 have an id that the dictionary does not know"
+    ]
+
+
+def test_mentions_that_all_give_no_query_are_counted_in_the_error(aged: Dictionary) -> None:
+    lost = [MENTIONS[number] for number in (0, 2, 4, 8, 9, 10)]
+    message = (
+        "^none of the 6 training mentions of one concept can be trained on: "
+        "4 have an id that the dictionary does not know, 2 are empty once normalised$"
+    )
+    with pytest.raises(LinkerError, match=message):
+        queries(annotated(lost), aged, normalize)
+
+
+def test_no_mentions(aged: Dictionary, caplog: pytest.LogCaptureFixture) -> None:
+    assert queries([], aged, normalize) is None
+    assert caplog.messages == []
