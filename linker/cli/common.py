@@ -15,13 +15,12 @@ import click
 from linker.errors import LinkerError, OnError, Skip, shown, stop
 
 if TYPE_CHECKING:
-    from linker.dictionary import Dictionary
+    pass
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 DEFAULT_MODEL = "linker-model"
 # as in linker.readers, which --help need not import
-DICTIONARY_FORMATS = ("medic", "obo", "rrf", "biosyn", "table")
 MOST = 1_000_000  # the largest number that an option takes for candidates or mentions
 MENTION_FORMATS = ("txt", "tsv", "jsonl", "pubtator", "bioc", "concept")
 
@@ -58,6 +57,11 @@ def _quiet(context: click.Context, _: click.Parameter, value: bool) -> None:
     context.meta["linker.quiet"] = value
     if value:
         silence()
+
+
+def silence_process() -> None:
+    """Let this process say nothing but errors, as with -q; of several, one speaks."""
+    _quiet(click.get_current_context(), click.Option(["--quiet"]), True)
 
 
 def silence() -> None:
@@ -118,90 +122,20 @@ def listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     return tuple(item.strip() for item in (value or "").split(",") if item.strip())
 
 
-_UMLS = {
-    "--sources": "UMLS only: keep names of these vocabularies, e.g. SNOMEDCT_US,MSH.",
-    "--languages": "UMLS only: keep names in these languages. [default: ENG]",
-}
-_FILTERS = {
-    "--namespaces": "Keep concepts with these id prefixes, e.g. MESH,OMIM.",
-    "--types": "Keep concepts of these semantic types, e.g. T047,T191.",
-}
+def list_option(flag: str, text: str) -> Callable[[_Command], _Command]:
+    """An option that takes a list with commas."""
+    return click.option(flag, callback=listed, metavar="A,B", help=text)
 
 
-def _lists(command: _Command, options: dict[str, str]) -> _Command:
-    """Add options that take lists with commas."""
-    for flag, text in options.items():
-        command = click.option(flag, callback=listed, metavar="A,B", help=text)(command)
-    return command
-
-
-def namespaces_option(command: _Command) -> _Command:
-    """Add --namespaces, which restricts what a model answers with."""
-    return _lists(
-        command, {"--namespaces": "Answer with concepts of these id prefixes only, e.g. MESH,OMIM."}
-    )
-
-
-def umls_options(command: _Command) -> _Command:
-    """Add --languages and --sources."""
-    return _lists(command, _UMLS)
-
-
-def dictionary_options(command: _Command) -> _Command:
-    """Add the options that say how dictionary files are read."""
-    command = _lists(umls_options(command), _FILTERS)
-    command = click.option(
-        "--hierarchy", metavar="PATH", help="Another dictionary file that lends its parents."
-    )(command)
-    return dict_format_option(command)
-
-
-def dict_format_option(command: _Command) -> _Command:
-    """Add --dict-format."""
-    text = "Format of the dictionary. [default: recognised from the content]"
-    return click.option("--dict-format", type=click.Choice(DICTIONARY_FORMATS), help=text)(command)
+namespaces_option = list_option(
+    "--namespaces", "Answer with concepts of these id prefixes only, e.g. MESH,OMIM."
+)
 
 
 def mentions_format_option(command: _Command) -> _Command:
     """Add --mentions-format."""
     text = "Format of the mentions. [default: recognised from the content]"
     return click.option("--mentions-format", type=click.Choice(MENTION_FORMATS), help=text)(command)
-
-
-def is_saved(path: str) -> bool:
-    """Whether a path is a folder that linker saved."""
-    from linker import persistence
-
-    return (Path(path) / persistence.MANIFEST).is_file()
-
-
-def read_dictionary(paths: tuple[str, ...], on_error: OnError, **options: Any) -> Dictionary:
-    """Read dictionary files, or load one saved folder of a dictionary or model.
-
-    Args:
-        paths: the files, or the folder.
-        on_error: what to do with a bad record.
-        options: the values of `dictionary_options`.
-    """
-    from linker import persistence
-    from linker.dictionary import Dictionary
-
-    if len(paths) == 1 and is_saved(paths[0]):
-        if any(options.values()):
-            names = ", ".join(
-                f"--{name.replace('_', '-')}" for name, value in options.items() if value
-            )
-            raise LinkerError(
-                f"{paths[0]}: is a saved dictionary; "
-                f"{names} can be chosen only where its files are read, leave it out"
-            )
-        model = (Path(paths[0]) / "dictionary").is_dir()
-        kind, part = ("model", "dictionary") if model else ("dictionary", "")
-        return persistence.load(paths[0], kind, lambda folder, _: Dictionary.open(folder / part))
-    options["languages"] = options.get("languages") or ("ENG",)
-    return Dictionary.read(
-        *paths, format=options.pop("dict_format", None), on_error=on_error, **options
-    )
 
 
 @contextlib.contextmanager

@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from linker.cli import common
+from linker.cli.reading import (
+    Reading,
+    dict_format_option,
+    is_saved,
+    languages_option,
+    reading_options,
+    sources_option,
+)
 
 if TYPE_CHECKING:
     from linker.types import Concept
@@ -26,16 +34,16 @@ def dictionary() -> None:
 
 @dictionary.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@common.dictionary_options
+@reading_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @common.on_error_option
 @common.logs
-def stats(paths: tuple[str, ...], as_json: bool, on_error: str, **options: Any) -> None:
+def stats(paths: tuple[str, ...], as_json: bool, on_error: str, reading: Reading) -> None:
     """Count concepts, names, ambiguous names, old ids, depth, cycles."""
     from linker.dictionary import inspection
 
     handle = common.handler(on_error)
-    figures = inspection.stats(common.read_dictionary(paths, handle, **options))
+    figures = inspection.stats(reading.read(paths, handle))
     common.say_skipped(handle)
     with common.stdout():
         if as_json:
@@ -60,8 +68,9 @@ def _shown(value: Any) -> str:
 
 @dictionary.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@common.dict_format_option
-@common.umls_options
+@dict_format_option
+@languages_option
+@sources_option
 @click.option(
     "-o",
     "--output",
@@ -88,8 +97,8 @@ def convert(
     }
 
     def read(path: str) -> Iterator[Concept]:
-        if common.is_saved(path):
-            saved = common.read_dictionary((path,), handle)
+        if is_saved(path):
+            saved = Reading().read([path], handle)
             return map(saved.concept, range(len(saved)))
         return dictionaries.read(
             path, dict_format or dictionaries.detect(path), on_error=handle, **filters
@@ -113,7 +122,7 @@ def diff(old: str, new: str, on_error: str) -> None:
     from linker.outputs.tsv import row_writer
 
     handle = common.handler(on_error)
-    before, after = (common.read_dictionary((path,), handle) for path in (old, new))
+    before, after = (Reading().read([path], handle) for path in (old, new))
     counts: Counter[str] = Counter()
     with common.stdout() as file:
         write_row = row_writer(file)
@@ -145,7 +154,7 @@ def search(path: str, text: str, limit: int, on_error: str) -> None:
     """Show the concepts with this id (also an old one), or with a name that holds this text."""
     from linker.dictionary import inspection
 
-    dictionary = common.read_dictionary((path,), common.handler(on_error))
+    dictionary = Reading().read([path], common.handler(on_error))
     rows = list(itertools.islice(inspection.search(dictionary, text), limit + 1))
     with common.stdout():
         for row in rows[:limit]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from linker.cli import common, progress
-from linker.cli.dictionary_files import DictionaryFiles, dictionary_files
+from linker.cli.reading import Reading, reading_options
 from linker.cli.training_options import (
     Annotations,
     EncoderChoice,
@@ -33,7 +33,15 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@dictionary_files
+@click.option(
+    "--dict",
+    "dicts",
+    multiple=True,
+    required=True,
+    metavar="PATH",
+    help="Dictionary file or UMLS folder; may be given again.",
+)
+@reading_options
 @annotation_options
 @encoder_options
 @training_options
@@ -56,7 +64,8 @@ if TYPE_CHECKING:
 )
 @common.logs
 def train(
-    files: DictionaryFiles,
+    dicts: tuple[str, ...],
+    reading: Reading,
     annotations: Annotations,
     encoder: EncoderChoice,
     options: OptionFlags,
@@ -83,14 +92,14 @@ def train(
     plan = _plan(annotations, encoder, options, resume, corrections)
     is_main = os.environ.get("RANK", "0") == "0"  # of several processes, the one that writes
     if not is_main:
-        common.silence()
+        common.silence_process()
     persistence.check_replaceable(output)  # this and what follows: before the work, not after it
     checkpoints = Path(f"{Path(output).absolute()}.training")
     if not plan.is_sparse:
         _check_plot()
         if message := folder.check(checkpoints, resume):
             common.say(message)
-    dictionary = files.read(handle)
+    dictionary = reading.read(dicts, handle)
     _describe(dictionary)
     _say_encoder(plan)
     mentions = [item for path in annotations.mentions for item in annotations.read(path, handle)]
@@ -105,7 +114,8 @@ def train(
         if not is_main:
             return
         linker.save(output)
-    folder.remove(checkpoints)
+    if not plan.is_sparse:
+        folder.remove(checkpoints)
     common.say_skipped(handle)
     concepts, names = len(linker.dictionary), len(linker.generator.table)
     common.say(f"model: {output} ({concepts:,} concepts, {names:,} distinct names)")

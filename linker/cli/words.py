@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from linker.cli import common, progress, settings
+from linker.cli.reading import Reading, reading_options
 
 if TYPE_CHECKING:
     from linker.cli.training_options import EncoderChoice
@@ -38,7 +39,7 @@ def words() -> None:
 @words.command()
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
 @_dict_option
-@common.dictionary_options
+@reading_options
 @click.option(
     "--set",
     "changes",
@@ -55,7 +56,7 @@ def train(
     changes: tuple[str, ...],
     on_error: str,
     output: str,
-    **others: object,
+    reading: Reading,
 ) -> None:
     """Train word vectors on text files, one document a line, plain or .gz.
 
@@ -77,7 +78,7 @@ def train(
         )
     persistence.check_replaceable(output)
     handle = common.handler(on_error)
-    dictionary = common.read_dictionary(dicts, handle, **others) if dicts else None
+    dictionary = reading.read(dicts, handle) if dicts else None
     vectors = trained(texts, dictionary, options, handle)
     common.say_skipped(handle)
     _save(vectors, output)
@@ -86,7 +87,7 @@ def train(
 @words.command()
 @click.argument("file", metavar="FILE")
 @_dict_option
-@common.dictionary_options
+@reading_options
 @click.option(
     "--frequent",
     type=click.IntRange(min=0),
@@ -102,7 +103,7 @@ def convert(
     frequent: int | None,
     on_error: str,
     output: str,
-    **others: object,
+    reading: Reading,
 ) -> None:
     """Turn a word2vec file (text or binary) or a fastText .bin into a folder that is
     memory-mapped.
@@ -113,9 +114,7 @@ def convert(
     if frequent is not None and not dicts:
         raise click.UsageError("--frequent goes with --dict, whose words are kept in any case")
     persistence.check_replaceable(output)
-    dictionary = (
-        common.read_dictionary(dicts, common.handler(on_error), **others) if dicts else None
-    )
+    dictionary = reading.read(dicts, common.handler(on_error)) if dicts else None
     vectors = WordVectors.read(file)
     if dictionary is not None:
         vectors = vectors.pruned(dictionary.names, FREQUENT if frequent is None else frequent)
