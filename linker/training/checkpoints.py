@@ -57,12 +57,12 @@ class Checkpoints:
     # of all that the weights depend on: options, checksums of the data; JSON values by their
     # names; a run adds its plan
     fingerprint: Mapping[str, object]
-    resume: bool = False  # whether a run starts from the newest checkpoint
+    resume: bool = False  # whether a run starts from the newest checkpoint, where there is one
 
     @property
-    def exists(self) -> bool:
-        """Whether there is a checkpoint to resume."""
-        return bool(self._saved())
+    def can_resume(self) -> bool:
+        """Whether a run starts from a checkpoint."""
+        return self.resume and bool(self._saved())
 
     def save(self, processes: Sequence[Progress], tensors: Mapping[str, Tensors]) -> None:
         """Write a checkpoint and remove all others.

@@ -172,7 +172,7 @@ class _Loop:
 
     def begin(self) -> None:
         """Resume the newest checkpoint, or write the first one."""
-        resumes = self.checkpoints is not None and self.checkpoints.resume
+        resumes = self.checkpoints is not None and self.checkpoints.can_resume
         if self.checkpoints and resumes:
             self.restore(self.checkpoints)
         broadcast([*self.module.state_dict().values()])

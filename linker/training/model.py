@@ -60,7 +60,7 @@ class ModelInTraining:
         scale = options.training.scale(is_unit(encoder))
         self.ranker = ListwiseRanker(encoder, scale, options.training.sparse_weight)
         self.reranker: Reranker | None = None  # the second stage, once it is trained
-        self.has_history = False  # whether a phase has run
+        self.is_pretrained = False  # whether a phase has trained the encoder
         self._provenance = provenance
         self._vectors: tuple[tuple[str, Precision], Floats] | None = None  # and their weights
 

@@ -1,22 +1,31 @@
-"""What happens to the data of a training, from beginning to end. Read this first.
+"""What happens to the data of a training: from a dictionary and mentions to a ranker of its names.
 
-The data are a dictionary and annotated mentions (`data.py`). The phases, each left out where its
-options or the data say so, train one encoder of names, and λ beside it:
+`linker train` reads the files, makes a plan (`plan.py`) and the data (`data.py`), calls `train`
+for encoders with weights, and saves what it gives. The data are
 
-1. align: synonyms of the dictionary come together (self-alignment, SapBERT);
-2. ground: names of a class come together, anchored to their pretrained vectors and to the class's
-   prototype (Fivez et al. 2021a-c, BNE);
-3. rank: for each mention a list of candidate names, half of them the best by characters and half
-   the best by the encoder; synonyms are to rank before hypernyms, hypernyms before others, by
-   z = dense + λ · sparse (BioSyn, BCNH);
-4. rerank: a cross-encoder learns to reorder the best concepts of each mention.
+- the names of the dictionary, normalised, with their concepts and its hierarchy;
+- training mentions with gold ids: those of one concept are queries, and names of their concept in
+  the model, though not in the candidate lists that they train on;
+- development mentions, which are never trained on: with `validate` they choose the best epoch.
 
-At the end all names, the mentions too, are indexed with the encoder.
+Up to four phases train one encoder of names, each from the weights that the one before kept:
+
+1. align, transformers: synonyms of the dictionary are pulled together, the other names of a batch
+   pushed away (self-alignment by InfoNCE, after SapBERT);
+2. ground, encoders made of words: names of a concept, or of a larger class, are pulled together and
+   anchored to vectors that are not trained (Fivez et al. 2021a-c: DAN, CCA and prototypes; BNE);
+3. rank, all: each query has a list of candidate names, half of them the best by characters (TF-IDF),
+   half the best by the encoder, made anew every epoch; names of the gold concept are to rank before
+   names of its hypernyms, these before others, by z = dense + λ · sparse, where the weight λ of the
+   sparse score is trained too (BioSyn, BCNH). Without mentions, names of the dictionary are queries;
+4. rerank, transformers, off by default: a cross-encoder learns to reorder the best concepts.
+
+At the end all names are encoded, and indexed beside their sparse vectors. Options of 0 epochs leave a
+phase out, and so does what the file of the phase in `phases/` says of itself.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
 from accelerate import Accelerator
@@ -40,9 +49,9 @@ from linker.types import Activity
 class Trained:
     """What a training gives."""
 
-    ranker: Ranker  # of all names, with a second stage where the options want one
-    history: list[Record]  # one record for each epoch
-    encoder: Encoder  # of the names; its options name a pretrained model, not its place
+    ranker: Ranker  # of all names, training mentions among them; reorders them after phase 4
+    history: list[Record]  # one record for each epoch of each phase
+    encoder: Encoder  # of names; its options name a pretrained model by its name, not its path
 
 
 def train(
@@ -51,25 +60,25 @@ def train(
     settings: RunSettings,
     validate: Validate | None = None,
 ) -> Trained:
-    """Train the encoder of a plan, and index the names with it.
+    """Train the encoder of a plan, and index all names with it.
 
     Args:
-        plan: the encoder and the options.
-        data: what is trained on.
-        settings: where checkpoints are, and who is told.
-        validate: measures each epoch of the list-wise phase on development data.
+        plan: which encoder, and the options.
+        data: the dictionary and the training mentions.
+        settings: where checkpoints are written, and callbacks for progress.
+        validate: measures the model after each epoch of phase 3.
     """
-    data.check()
+    data.check()  # this and the next lines refuse what would only fail after hours
     encoder, provenance = start.create_encoder(plan, data, settings)
-    options = rank.usable(plan, encoder, data)
-    if options.rerank.epochs:
-        rerank.check(encoder, options.rerank, data)
+    options = rank.checked_options(plan, encoder, data)
+    rerank.check(encoder, options.rerank, data)
     if not isinstance(encoder, TrainableEncoder):
-        return Trained(start.untrained(encoder, data, options.training), [], encoder)
+        return Trained(start.index_untrained(encoder, data, options.training), [], encoder)
 
-    accelerator, options = start.place(encoder, options)
+    accelerator, options = start.place(encoder, options)  # on its device
     if not settings.resume and accelerator.is_main_process:
-        start.clear(settings)  # a later --resume must not find those of an earlier training
+        start.clear_checkpoints(settings)
+    # of each batch this process takes every n-th query, where there are n processes
     share = slice(accelerator.process_index, None, accelerator.num_processes)
     model = ModelInTraining(encoder, data, options, settings, provenance, validate, share)
     history: list[Record] = []
@@ -77,21 +86,21 @@ def train(
         phase = prepare(model)
         if phase is not None:
             history += _run(phase, accelerator, settings)
-            model.has_history = True
+            model.is_pretrained = True
     return Trained(model.ranker_of_all_names(), history, encoder)
 
 
 def _run(phase: Phase, accelerator: Accelerator, settings: RunSettings) -> list[Record]:
-    """Run a phase, tell each step and epoch, and give back the record of each epoch."""
+    """Run the epochs of a phase, tell of each step and epoch, and return the epochs' records."""
     checkpoints = None
     if folder := settings.folder(phase.name):
-        checkpoints = Checkpoints(folder, phase.fingerprint)
-        resume = settings.resume and checkpoints.exists
-        checkpoints = dataclasses.replace(checkpoints, resume=resume)
+        checkpoints = Checkpoints(folder, phase.fingerprint, settings.resume)
     history: list[Record] = []
     settings.on_activity(Activity(phase.name.value, epochs=phase.plan.epochs))
     for event in run(phase, accelerator, checkpoints):
         if isinstance(event, Epoch):
             history.append({"phase": phase.name.value, **event.record})
-        settings.on_event(history[-1] if isinstance(event, Epoch) else event)
+            settings.on_event(history[-1])
+        else:
+            settings.on_event(event)
     return history

@@ -48,7 +48,9 @@ def create_encoder(
     return encoder, provenance
 
 
-def untrained(encoder: Encoder, data: TrainingData, options: TrainingOptions) -> HybridGenerator:
+def index_untrained(
+    encoder: Encoder, data: TrainingData, options: TrainingOptions
+) -> HybridGenerator:
     """Index the names with an encoder that has no weights to train."""
     logger.warning("the encoder has no weights to train; it is used as it is")
     vectors = encoder.encode(list(data.indexed.table.texts))
@@ -77,7 +79,7 @@ def place(encoder: TrainableEncoder, options: LinkerOptions) -> tuple[Accelerato
     return accelerator, options
 
 
-def clear(settings: RunSettings) -> None:
-    """Remove the checkpoints of an earlier training."""
+def clear_checkpoints(settings: RunSettings) -> None:
+    """Remove those of an earlier training, which a later --resume must not find."""
     for folder in filter(None, map(settings.folder, PhaseName)):
         Checkpoints(folder, {}).clear()

@@ -18,6 +18,6 @@ def test_checkpoints_of_all_phases_are_removed_and_nothing_else(tmp_path: Path) 
     for phase in phases:
         (tmp_path / phase / "00001-00000000").mkdir(parents=True)
         (tmp_path / phase / "mine").mkdir()
-    start.clear(RunSettings(tmp_path))
+    start.clear_checkpoints(RunSettings(tmp_path))
     assert [path.name for phase in phases for path in (tmp_path / phase).iterdir()] == ["mine"] * 6
-    start.clear(RunSettings())  # keeps none
+    start.clear_checkpoints(RunSettings())  # keeps none

@@ -37,8 +37,8 @@ from linker.training.settings import PhaseName
 logger = logging.getLogger(__name__)
 
 
-def usable(plan: TrainingPlan, encoder: Encoder, data: TrainingData) -> LinkerOptions:
-    """Leave the norm loss out where the dictionary has no hierarchy.
+def checked_options(plan: TrainingPlan, encoder: Encoder, data: TrainingData) -> LinkerOptions:
+    """Give the options of a plan, without the norm loss where there is no hierarchy.
 
     Raises:
         LinkerError: the norm loss is asked for, and the encoder learns unit vectors.
@@ -67,7 +67,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
         model.ranker.sparse_weight.fill_(options.sparse_weight)
     if not options.epochs or (data.queries is None and not options.dictionary_queries):
         return None
-    if data.queries is None and model.has_history and not len(with_synonyms(data.table)):
+    if data.queries is None and model.is_pretrained and not len(with_synonyms(data.table)):
         logger.warning(
             "no concept has two names, and there are no annotated mentions: "
             "the list-wise phase is left out"

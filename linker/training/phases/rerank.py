@@ -61,6 +61,8 @@ def check(encoder: Encoder, options: RerankOptions, data: TrainingData) -> None:
         LinkerError: the encoder is no transformer, or reads fewer tokens than asked for; or there
             are no mentions of one concept.
     """
+    if not options.epochs:
+        return
     if data.contexts is None:
         raise LinkerError(
             "a second stage (rerank.epochs) learns from annotated mentions of one concept; "

@@ -214,20 +214,20 @@ def test_nothing_to_learn_from(data: TrainingData, encoder: TransformerEncoder) 
 
 
 def test_what_it_starts_from(data: TrainingData, encoder: TransformerEncoder) -> None:
-    check(encoder, RerankOptions(max_length=64), data)
+    check(encoder, RerankOptions(epochs=1, max_length=64), data)
     with pytest.raises(
         LinkerError,
         match=r"reads at most 64 tokens; rerank\.max_length is 96, set it to 64 or less",
     ):
-        check(encoder, RerankOptions(), data)
+        check(encoder, RerankOptions(epochs=1), data)
     with pytest.raises(
         LinkerError, match=r"a second stage \(rerank\.epochs\) starts from a transformer"
     ):
-        check(SimpleNamespace(), RerankOptions(), data)  # type: ignore[arg-type]
+        check(SimpleNamespace(), RerankOptions(epochs=1), data)  # type: ignore[arg-type]
     with pytest.raises(
         LinkerError,
         match="learns from annotated mentions of one concept; give some, or leave it out",
     ):
-        check(encoder, RerankOptions(max_length=64), with_contexts(data, None))
+        check(encoder, RerankOptions(epochs=1, max_length=64), with_contexts(data, None))
     with pytest.raises(LinkerError, match=r"rerank\.weight is inf; expected: 0 to 1000000"):
         RerankOptions(weight=float("inf"))
