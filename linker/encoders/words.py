@@ -133,10 +133,10 @@ class WordVectors:
         Each of its words has the same weight; an unknown word is the mean of its n-grams. Words
         without any vector are left out; a name of nothing else has no pieces, and the zero vector.
         """
-        by_word = [rows for word in tokens(name) if len(rows := self._rows(word))]
-        rows, weights = array("i", itertools.chain.from_iterable(by_word)), array("f")
-        for of_word in by_word:
-            weights.extend([1 / (len(by_word) * len(of_word))] * len(of_word))
+        rows_of_words = [rows for word in tokens(name) if len(rows := self._rows(word))]
+        rows, weights = array("i", itertools.chain.from_iterable(rows_of_words)), array("f")
+        for word_rows in rows_of_words:
+            weights.extend([1 / (len(rows_of_words) * len(word_rows))] * len(word_rows))
         return rows, weights
 
     def _rows(self, word: str) -> Sequence[int]:
@@ -147,12 +147,12 @@ class WordVectors:
             return ()
         hashes = np.array(self.subwords.hashes(word), np.int64)
         places = np.searchsorted(self.buckets, hashes)
-        kept = [
+        places_of_ngrams = [
             p
             for p, h in zip(places.tolist(), hashes.tolist(), strict=True)
             if p < len(self.buckets) and self.buckets[p] == h
         ]
-        return [len(self.words) + place for place in kept]
+        return [len(self.words) + place for place in places_of_ngrams]
 
     def means(self, names: Sequence[str]) -> Floats:
         """The mean word vector u_n of each name (Fivez et al. 2021a, eq. 1).
@@ -195,24 +195,24 @@ class WordVectors:
             frequent: how many of the first words of the vocabulary are kept.
         """
         cut = [tokens(name) for name in names]
-        wanted = {word for name in cut for word in name} | set(self.words[:frequent])
+        kept_words = {word for name in cut for word in name} | set(self.words[:frequent])
         named = {NAME + " ".join(name) for name in cut} | {
             word for word in self.words if word.startswith(CONCEPT)
         }
-        words = [word for word in self.row if word in wanted or word in named]
+        words = [word for word in self.row if word in kept_words or word in named]
         if self.subwords is None:
             return WordVectors(words, self.vectors[[self.row[word] for word in words]])
-        used = {h for word in wanted for h in self.subwords.hashes(word)}
-        kept = np.array(
+        used = {h for word in kept_words for h in self.subwords.hashes(word)}
+        ngrams = np.array(
             [place for place, h in enumerate(self.buckets.tolist()) if h in used], np.int64
         )
         rows = np.concatenate(
-            [np.array([self.row[word] for word in words], np.int64), len(self.words) + kept]
+            [np.array([self.row[word] for word in words], np.int64), len(self.words) + ngrams]
         )
-        return WordVectors(words, self.vectors[rows], self.subwords, self.buckets[kept])
+        return WordVectors(words, self.vectors[rows], self.subwords, self.buckets[ngrams])
 
-    def halved(self) -> WordVectors:
-        """The same in half precision, in which a model keeps them."""
+    def to_fp16(self) -> WordVectors:
+        """The same vectors, rounded to half precision, as a model stores them."""
         return WordVectors(
             self.words, persistence.to_fp16(self.vectors), self.subwords, self.buckets
         )
