@@ -1,4 +1,4 @@
-"""linker maps the names of diseases and other concepts, as people write them, to identifiers of a dictionary."""
+"""linker maps names of diseases and other concepts, as people write them, to dictionary ids."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import importlib
 
 from linker.version import VERSION
 
-TYPE_CHECKING = False  # importing typing takes longer than all the rest, and Ctrl-C in that time would show a traceback
+# importing typing takes longer than all the rest, and Ctrl-C in that time would show a traceback
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

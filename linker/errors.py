@@ -21,7 +21,7 @@ class LinkerError(Exception):
 
 
 class UsageError(LinkerError):
-    """What was asked for does not fit together (exit code 2)."""
+    """Options or arguments that do not fit together (exit code 2)."""
 
 
 class InputError(LinkerError):

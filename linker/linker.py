@@ -57,7 +57,10 @@ Linked = tuple[Document | None, list[Prediction]]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a model was trained on, so that evaluation can report the unseen apart: normalised mentions and concept ids."""
+    """The normalised mentions and the concept ids that a model was trained on.
+
+    Evaluation reports those that were not seen in training by themselves.
+    """
 
     mentions: frozenset[str] = frozenset()
     concepts: frozenset[str] = frozenset()

@@ -31,7 +31,7 @@ def encoders() -> dict[str, str]:
 
 
 def best() -> tuple[str, str]:
-    """The encoder to take where none is asked for, and why.
+    """The encoder to take where none is named, and why.
 
     It is the best of those that need neither a download nor an hour (figures: docs/names.md).
     """

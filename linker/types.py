@@ -77,7 +77,7 @@ class GoldGroup:
 
 
 Gold = tuple[GoldGroup, ...]
-"""One group for each part of the mention: `A|B` is two groups, `A+B` is one `all_of` group, () is no concept."""
+"""One group for each part of the mention: `A|B` is two groups, `A+B` one `all_of`, () none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,11 +104,11 @@ def _changes(old: Dictionary, before: int, new: Dictionary, after: int) -> Itera
     if old.preferred_name(before) != name:
         yield Change("preferred name changed", identifier, name, (old.preferred_name(before),))
     parts = {"names": _names, "parents": _parents, "alternative ids": _alternatives}
-    for what, part in parts.items():
+    for field, part in parts.items():
         was, now = set(part(old, before)), set(part(new, after))
         for verb, changed in (("removed", was - now), ("added", now - was)):
             if changed:
-                yield Change(f"{what} {verb}", identifier, name, tuple(sorted(changed)))
+                yield Change(f"{field} {verb}", identifier, name, tuple(sorted(changed)))
 
 
 def _names(dictionary: Dictionary, row: int) -> list[str]:

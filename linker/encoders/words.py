@@ -32,8 +32,10 @@ They are an array "i" and an array "f".
 """
 
 KIND = "words"  # of the folder
-FREQUENT = 20_000  # words that a model keeps beside those of its names, since mentions hold them
-# what tokens that are no words begin with; words are lower case, without spaces
+FREQUENT = (
+    20_000  # words that a model keeps besides those of its names, since mentions have them too
+)
+# prefixes of tokens that are no words; words are lower case, without spaces
 NAME, CONCEPT = "NAME ", "CONCEPT "
 
 
@@ -128,7 +130,7 @@ class WordVectors:
         return digest.hexdigest()
 
     def pieces(self, name: str) -> Pieces:
-        """Tell which vectors a name is the weighted sum of.
+        """The vectors that a name is the weighted sum of.
 
         Each of its words has the same weight; an unknown word is the mean of its n-grams. Words
         without any vector are left out; a name of nothing else has no pieces, and the zero vector.
@@ -247,7 +249,7 @@ class WordVectors:
             ) from None
 
     def save(self, folder: files.Pathlike, provenance: str = "") -> None:
-        """Write a folder that holds nothing else; one that stood there is replaced at the end.
+        """Write the vectors to a folder of their own; an existing one is replaced at the end.
 
         Args:
             folder: the folder.
@@ -285,7 +287,7 @@ class WordVectors:
         """Train vectors on nothing but names; see `train`.
 
         Raises:
-            LinkerError: the options want what only texts have, or as for `train`.
+            LinkerError: the options require texts, or as for `train`.
         """
         if options.tokens != "words":
             raise LinkerError(
@@ -333,7 +335,7 @@ def gensim_models() -> Any:
 def of_fasttext(vectors: Any) -> WordVectors:
     """Take the vectors of gensim's `FastTextKeyedVectors`.
 
-    Of the n-grams only those of the vocabulary: the others were never trained.
+    Only the n-grams of the vocabulary are taken: the others were never trained.
     """
     if not (vectors.bucket and vectors.max_n):
         return WordVectors(

@@ -44,8 +44,8 @@ def groups(linker: Linker, outcomes: Sequence[Outcome]) -> dict[str, list[Outcom
 
     tests: dict[str, Callable[[Outcome], bool]] = {"mention": seen_mention, "concept": seen_concept}
     return {
-        f"{sign}_{what}": [o for o in outcomes if test(o) == (sign == "seen")]
-        for what, test in tests.items()
+        f"{sign}_{kind}": [o for o in outcomes if test(o) == (sign == "seen")]
+        for kind, test in tests.items()
         for sign in ("seen", "unseen")
     }
 

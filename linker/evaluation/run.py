@@ -45,8 +45,8 @@ def evaluate(
 
     Args:
         items: the annotated mentions, or documents that hold them.
-        linker: the model; if there are predictions, it only resolves old ids and tells seen from
-            unseen mentions and errors apart, and may be None.
+        linker: the model; if there are predictions, it only resolves old ids and separates
+            seen from unseen mentions and kinds of errors, and may be None.
         protocol: a name of `protocols.PROTOCOLS`.
         ks: the k of Acc@k.
         path: predictions to evaluate instead of the model's, see `predictions.outcomes`.

@@ -44,7 +44,7 @@ def has_checksum(path: Path, expected: str, *, trust: bool) -> bool:
 
 
 def _state(path: Path) -> dict[str, int]:
-    """What changes when a file is changed or replaced."""
+    """A fingerprint of a file: its size, times and inode, which change with its content."""
     status = path.stat()
     return {
         "size": status.st_size,

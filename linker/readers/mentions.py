@@ -37,7 +37,7 @@ _SUBTYPES = {
         {"disease", "specificdisease", "diseaseclass", "modifier", "compositemention"}
     )
 }  # NCBI Disease
-_HEAD = 1 << 16  # bytes that the format is told from
+_HEAD = 1 << 16  # bytes that the format is detected by
 _BIOC = re.compile(r'<\?xml|<!DOCTYPE|<collection|\{(?:(?s:.)*?[{,\s])?"documents"\s*:')
 _SIGNS = (  # order matters
     ("bioc", _BIOC),

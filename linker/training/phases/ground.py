@@ -81,7 +81,7 @@ def train(
         seed: of all samples.
         validation: names that choose the epoch that is kept, and end the training; some of `names`
             are held out for this where None.
-        on_event: is told each step and each epoch.
+        on_event: is called with each step and each epoch.
     """
     grounding = Grounding(encoder, names, options, seed, encoder.encode, validation)
     accelerator = Accelerator(cpu=encoder.device.type == "cpu")

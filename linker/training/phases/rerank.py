@@ -203,7 +203,7 @@ def _padded(
 def _loss(
     relevances: NDArray[np.int8], mask: NDArray[np.bool_], temperature: float, vectors: Tensor
 ) -> Loss:
-    """Compute the list-wise loss of some lists (B, K), given the score of each candidate, (n, 1)."""
+    """Compute the list-wise loss of lists (B, K), given the score of each candidate, (n, 1)."""
     grades = torch.from_numpy(relevances).to(vectors.device)
     places = torch.from_numpy(mask).to(vectors.device)
     scores = spread(vectors, places)[0].squeeze(-1)
