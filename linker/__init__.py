@@ -51,7 +51,7 @@ __all__ = [  # noqa: RUF022 - in the order of use
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for."""
+    """Import a public name when it is first used."""
     if name not in _PUBLIC:
         raise AttributeError(f"module 'linker' has no attribute {name!r}")
     return getattr(importlib.import_module(_PUBLIC[name]), name)

@@ -60,7 +60,7 @@ class InputError(LinkerError):
 
 
 OnError = Callable[[InputError], None]
-"""What a reader does with a bad record: it calls this with the error, and skips the record.
+"""A function that a reader calls with the error of a bad record, before it skips the record.
 
 To stop the reader, the function raises the error.
 """

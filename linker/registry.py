@@ -75,7 +75,7 @@ def load(name: str) -> Any:
 
 
 def options_group(name: str) -> str:
-    """What the options of an encoder are called: the first name that its class has.
+    """The name of the options of an encoder: the first name that its class has.
 
     "dan-higher" is of the class of "dan", and so are its options. Nothing is imported.
     """

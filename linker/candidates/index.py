@@ -14,7 +14,7 @@ from linker import persistence
 from linker.errors import LinkerError
 
 QUERIES = 1024  # queries that are scored together; more would not speed up the product
-_CELLS = 4_000_000  # scores that are held at once, 16 MB
+_CELLS = 4_000_000  # scores in memory at once, 16 MB
 _NAMES = 100_000  # names that are scored together, however few the queries
 _COMPONENTS = 4_000_000  # components of vectors that become float32 at once, 16 MB
 _PAIRS = 5_000  # pairs of vectors that are multiplied at once, 8 MB a side with 384 components

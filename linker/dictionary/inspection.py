@@ -1,4 +1,4 @@
-"""What curators ask of dictionaries: figures, a search, and the changes between two releases."""
+"""Inspection of dictionaries: figures, a search, and the changes between two releases."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def diff(old: Dictionary, new: Dictionary) -> Iterator[Change]:
 
 
 def _changes(old: Dictionary, before: int, new: Dictionary, after: int) -> Iterator[Change]:
-    """What changed in one concept."""
+    """The changes in one concept."""
     identifier, name = new.ids[after], new.preferred_name(after)
     if old.preferred_name(before) != name:
         yield Change("preferred name changed", identifier, name, (old.preferred_name(before),))

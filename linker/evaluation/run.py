@@ -84,7 +84,7 @@ def write(
         folder: where to write.
         record: the figures.
         outcomes: the rows of the table.
-        linker: the model, which tells the kinds of errors apart; None for a column without them.
+        linker: the model, which the kinds of errors depend on; None for a column without them.
     """
     with files.write_aside(folder / "metrics.json") as file:
         file.write(json.dumps(record, indent=1, ensure_ascii=False) + "\n")

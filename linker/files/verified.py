@@ -60,7 +60,7 @@ def _cache() -> Path:
 
 
 def _remembered() -> dict[str, object]:
-    """What is remembered of each file, by its path; nothing where the cache is damaged."""
+    """The entry of each file in the cache, by its path; none if the cache is damaged."""
     try:
         entries = json.loads(_cache().read_bytes())["files"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):

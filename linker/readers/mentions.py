@@ -53,7 +53,7 @@ _SIGNS = (  # order matters
 
 
 def detect(path: Readable) -> str:
-    """Tell the format of a file (plain or gzip) from its first 64 KiB, or that of a folder.
+    """Detect the format of a file (plain or gzip) from its first 64 KiB, or that of a folder.
 
     What is in no other format is `txt`, and so are standard input ("-") and other pipes, which
     cannot be looked at before they are read.

@@ -1,4 +1,4 @@
-"""What the dictionary readers share: the checks of a record and the making of its names."""
+"""Functions of all dictionary readers: they check records and make names."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ COLUMNS = (
     "replaced_by",
     "xrefs",
 )
-"""What `write` writes."""
+"""The columns that `write` writes."""
 
 _OF_NAME = ("kind", "preferred", "language")  # columns that say something of the name of their row
 # column names of tables with a row for each name

@@ -41,7 +41,7 @@ def usable(plan: TrainingPlan, encoder: Encoder, data: TrainingData) -> LinkerOp
     """Leave the norm loss out where the dictionary has no hierarchy.
 
     Raises:
-        LinkerError: the norm loss is asked for, and the encoder learns unit vectors.
+        LinkerError: `hypernym_norm` is set, and the encoder learns unit vectors.
     """
     options, training = plan.options, plan.options.training
     uses_hierarchy = training.hypernym_norm or training.loss == "listwise"

@@ -58,8 +58,8 @@ def check(encoder: Encoder, options: RerankOptions, data: TrainingData) -> None:
     """Refuse, before the first stage is trained, what a second stage cannot start from.
 
     Raises:
-        LinkerError: the encoder is no transformer, or reads fewer tokens than asked for; or there
-            are no mentions of one concept.
+        LinkerError: the encoder is no transformer, or reads fewer tokens than the options say; or
+            there are no mentions of one concept.
     """
     if data.contexts is None:
         raise LinkerError(
