@@ -1,4 +1,4 @@
-"""linker maps the names of diseases and other concepts, as people write them, to identifiers of a dictionary."""
+"""linker maps names of diseases and other concepts, as people write them, to dictionary ids."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import importlib
 
 from linker.version import VERSION
 
-TYPE_CHECKING = False  # importing typing takes longer than all the rest, and Ctrl-C in that time would show a traceback
+# importing typing takes longer than all the rest, and Ctrl-C in that time would show a traceback
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
@@ -50,7 +51,7 @@ __all__ = [  # noqa: RUF022 - in the order of use
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for."""
+    """Import a public name when it is first used."""
     if name not in _PUBLIC:
         raise AttributeError(f"module 'linker' has no attribute {name!r}")
     return getattr(importlib.import_module(_PUBLIC[name]), name)

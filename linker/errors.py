@@ -21,7 +21,7 @@ class LinkerError(Exception):
 
 
 class UsageError(LinkerError):
-    """What was asked for does not fit together (exit code 2)."""
+    """Options or arguments that do not fit together (exit code 2)."""
 
 
 class InputError(LinkerError):
@@ -60,7 +60,7 @@ class InputError(LinkerError):
 
 
 OnError = Callable[[InputError], None]
-"""What a reader does with a bad record: it calls this with the error, and skips the record.
+"""A function that a reader calls with the error of a bad record, before it skips the record.
 
 To stop the reader, the function raises the error.
 """

@@ -1,4 +1,4 @@
-"""What groups of options share: ranges of numbers, and the sentence that refuses a value."""
+"""The base class of groups of options: ranges of numbers, and messages about wrong values."""
 
 from __future__ import annotations
 
@@ -112,12 +112,12 @@ def limits(kind: Any, field: str) -> Mapping[str, float]:
         The ends, by their names in `pydantic.Field`: ge, gt, le, lt.
     """
     hint = get_type_hints(kind, include_extras=True)[field]
-    metadata = [one for outer in getattr(hint, "__metadata__", ()) for one in _flat(outer)]
+    metadata = [part for outer in getattr(hint, "__metadata__", ()) for part in _flat(outer)]
     return {
-        end: getattr(one, end)
-        for one in metadata
+        end: getattr(part, end)
+        for part in metadata
         for end in ("ge", "gt", "le", "lt")
-        if getattr(one, end, None) is not None
+        if getattr(part, end, None) is not None
     }
 
 
@@ -161,7 +161,7 @@ def _refusal(kind: Any, group: str, error: ValidationError) -> Exception:
 
 
 def _range(ends: Mapping[str, float], number: float) -> str:
-    """What should stand in the place of a number that is out of its range."""
+    """The expected range, for the message about a number outside it."""
     low, high = ends.get("ge", ends.get("gt")), ends.get("le", ends.get("lt"))
     start = f"a number above {low}" if "gt" in ends else str(low)
     if high is None or low is None or not number > high:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from linker import files, matching, metrics, persistence, registry
 from linker.candidates import agreement
 from linker.candidates.agreement import Group
-from linker.candidates.answers import Answers, Asked, Request, batches
+from linker.candidates.answers import Answers, PreparedRequest, Request, batches
 from linker.candidates.base import Generator, Ranked, Ranker, Unit
 from linker.candidates.cache import CachedRanker
 from linker.candidates.hybrid import HybridGenerator
@@ -57,7 +57,10 @@ Linked = tuple[Document | None, list[Prediction]]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a model was trained on, so that evaluation can report the unseen apart: normalised mentions and concept ids."""
+    """The normalised mentions and the concept ids that a model was trained on.
+
+    Evaluation reports those that were not seen in training by themselves.
+    """
 
     mentions: frozenset[str] = frozenset()
     concepts: frozenset[str] = frozenset()
@@ -348,15 +351,15 @@ class Linker:
         definitions: Mapping[str, str],
         k: int,
         threshold: float | None,
-    ) -> Asked:
+    ) -> PreparedRequest:
         around = self.contexts(document, mentions)
         lookups = [
             self._lookups(mention, definitions, context)
             for mention, context in zip(mentions, around, strict=True)
         ]
-        return Asked(document, lookups, k, threshold)
+        return PreparedRequest(document, lookups, k, threshold)
 
-    def _answer(self, batch: Sequence[Asked]) -> Iterator[Linked]:
+    def _answer(self, batch: Sequence[PreparedRequest]) -> Iterator[Linked]:
         """The predictions of each item, whose lookups are ranked in one batch."""
         groups = [group for asked in batch for group in asked.groups]
         rankings = itertools.chain.from_iterable(self.rank(groups, "concepts"))

@@ -1,7 +1,7 @@
 """The one rule for whether a candidate is right for a mention.
 
-Training, evaluation and benchmarks use it. A candidate is right where its id is an annotated one, or
-one of the current ids that an annotated one stands for, which the caller's `resolve` gives for
+Training, evaluation and benchmarks use it. A candidate is right where its id is an annotated one,
+or one of the current ids that an annotated one stands for, which the caller's `resolve` gives for
 alternative and obsolete ids.
 """
 
@@ -88,7 +88,9 @@ def strict_rank(parts: Sequence[Sequence[str]], gold: Gold, resolve: Resolve) ->
     if not gold:
         return None if any(parts) else 1
     if len(gold) > 1:
-        return _one_to_one([[_group_rank(part, one, resolve) for one in gold] for part in parts])
+        return _one_to_one(
+            [[_group_rank(part, group, resolve) for group in gold] for part in parts]
+        )
     group = gold[0]
     if group.operator == "one_of":
         return (_group_rank(parts[0], group, resolve) or None) if len(parts) == 1 else None

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linker.errors import LinkerError
 
-_CELLS = 500_000  # mentions x samples that are held at once; 4 MB an array
+_CELLS = 500_000  # mentions x samples in memory at once; 4 MB an array
 
 Values = NDArray[np.float64]
 

@@ -303,7 +303,7 @@ def changed(
 
 
 def _is_of(group: str, options: LinkerOptions, encoder: str) -> bool:
-    """Tell whether a group, an encoder's, is that of the encoder that the options are for."""
+    """Whether a group of an encoder belongs to the encoder that the options are for."""
     if group == "encoder":
         return True
     if encoder:

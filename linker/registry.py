@@ -31,7 +31,7 @@ def encoders() -> dict[str, str]:
 
 
 def best() -> tuple[str, str]:
-    """The encoder to take where none is asked for, and why.
+    """The encoder to take where none is named, and why.
 
     It is the best of those that need neither a download nor an hour (figures: docs/names.md).
     """
@@ -75,7 +75,7 @@ def load(name: str) -> Any:
 
 
 def options_group(name: str) -> str:
-    """What the options of an encoder are called: the first name that its class has.
+    """The name of the options of an encoder: the first name that its class has.
 
     "dan-higher" is of the class of "dan", and so are its options. Nothing is imported.
     """

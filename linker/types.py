@@ -77,7 +77,7 @@ class GoldGroup:
 
 
 Gold = tuple[GoldGroup, ...]
-"""One group for each part of the mention: `A|B` is two groups, `A+B` is one `all_of` group, () is no concept."""
+"""One group for each part of the mention: `A|B` is two groups, `A+B` one `all_of`, () none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """What a long run is doing: a message for progress displays.
+    """A step of a long run: a message for progress displays.
 
     It is sent when an activity begins, and from time to time while it lasts.
     """
@@ -221,7 +221,7 @@ class Candidate:
     name: str  # preferred name
     matched_name: str  # the name of the concept with the best score
     score: float
-    """What candidates are ordered by.
+    """The number that candidates are ordered by.
 
     For a dense linker this is the dense score, plus λ times the sparse one, plus the bonus of
     frequent names, minus what a second stage takes from candidates that lose.

@@ -1,4 +1,4 @@
-"""The version of linker, the name of its distribution, and the command that installs one of its extras."""
+"""The version of linker, the name of its distribution, and how to install one of its extras."""
 
 from __future__ import annotations
 

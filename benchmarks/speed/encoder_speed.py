@@ -68,7 +68,7 @@ def encoding(sizes: Sizes) -> dict[str, Any]:
     """Names of the dictionary that each encodes a second, and what each takes on disk."""
     table = medic(YEAR).table(normalize)
     names = list(table.texts)
-    words = vectors("fastText").pruned(names).halved()
+    words = vectors("fastText").pruned(names).to_fp16()
     encoders: dict[str, TrainableEncoder] = {}
     for name in ENCODERS:
         kind = registry.load(name)

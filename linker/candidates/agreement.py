@@ -1,4 +1,4 @@
-"""Document-level consistency: what the other mentions are linked to speaks for a candidate."""
+"""Document-level consistency: a candidate gains if other mentions of its document mean it too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 from linker.candidates.base import Ranked, Ranker, Unit
 from linker.types import Lookup
 
-_DEPTH: Mapping[Unit, int] = {"concepts": 20, "names": 60}  # at least, where mentions agree
+_DEPTH: Mapping[Unit, int] = {
+    "concepts": 20,
+    "names": 60,
+}  # the fewest answers that agreement reorders
 
 _Name = TypeVar("_Name", bound=Hashable)
 Ranking = Sequence[tuple[Iterable[Hashable], float]]
@@ -22,24 +25,21 @@ Ranking = Sequence[tuple[Iterable[Hashable], float]]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Lookups that are answered together: those of a document, or one by itself.
-
-    `k` is how many answers each is given.
-    """
+    """Lookups that are answered together: those of a document, or one by itself."""
 
     lookups: Sequence[Lookup]
-    k: int
+    k: int  # answers for each lookup
 
 
 def rank(
     ranker: Ranker, groups: Sequence[Group], unit: Unit, weight: float
 ) -> Iterator[list[Ranked]]:
-    """Rank the k best names or concepts of each lookup, so that those of a group agree.
+    """Rank the k best names or concepts of each lookup; lookups of a group influence each other.
 
     Args:
         ranker: ranks each lookup by itself.
-        groups: are ranked in one batch.
-        unit: what is ranked.
+        groups: the lookups, all ranked in one batch.
+        unit: whether names or concepts are ranked.
         weight: of the agreement, see `agreed`; 0 switches it off.
 
     Returns:
@@ -49,19 +49,19 @@ def rank(
     for group in groups:
         lookups[_depth(group, unit, weight)] |= dict.fromkeys(group.lookups)
     ranked = {
-        depth: dict(zip(some, ranker.rank(list(some), depth, unit), strict=True))
-        for depth, some in lookups.items()
+        depth: dict(zip(batch, ranker.rank(list(batch), depth, unit), strict=True))
+        for depth, batch in lookups.items()
     }
     for group in groups:
-        by_itself = ranked[_depth(group, unit, weight)]
-        rankings = {lookup: by_itself[lookup] for lookup in group.lookups}
+        alone = ranked[_depth(group, unit, weight)]
+        rankings = {lookup: alone[lookup] for lookup in group.lookups}
         if weight and len(group.lookups) > 1:
             rankings = _agreeing(ranker, rankings, unit, weight, group.k)
         yield [rankings[lookup][: group.k] for lookup in group.lookups]
 
 
 def _depth(group: Group, unit: Unit, weight: float) -> int:
-    """How many answers are fetched: more than are wanted where agreement orders them anew."""
+    """The number of answers to fetch: more than `k` where agreement reorders them."""
     return max(group.k, _DEPTH[unit]) if weight and len(group.lookups) > 1 else group.k
 
 
@@ -71,7 +71,7 @@ def _agreeing(
     """The rankings of a document's lookups, ranked anew so that they agree."""
     answers = {
         lookup: [
-            (concepts, round(score, 6))  # float32 holds no more digits
+            (concepts, round(score, 6))  # float32 has no more digits
             for concepts, score in zip(
                 ranker.meanings(ranked, unit), ranked.scores.tolist(), strict=True
             )
@@ -79,17 +79,17 @@ def _agreeing(
         for lookup, ranked in rankings.items()
     }
     texts = ranker.table.texts
-    settled = {
+    exact = {
         lookup
         for lookup, ranked in rankings.items()
         if len(ranked) and texts[int(ranked.names[0])] == lookup.normalized
     }
-    order = agreed(answers, settled, weight, k)
+    order = agreed(answers, exact, weight, k)
     return {lookup: ranked.reordered(*order[lookup]) for lookup, ranked in rankings.items()}
 
 
 def agreed(
-    rankings: Mapping[_Name, Ranking], settled: Collection[_Name], weight: float, k: int
+    rankings: Mapping[_Name, Ranking], exact: Collection[_Name], weight: float, k: int
 ) -> dict[_Name, tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Rank the candidates of a document's names anew, so that the names agree.
 
@@ -99,14 +99,14 @@ def agreed(
 
     Args:
         rankings: of each distinct name of the document.
-        settled: the names that gain nothing, since the dictionary has them as they are.
+        exact: the names that the dictionary has as they are; they gain nothing.
         weight: how much of another name's score a candidate gains.
         k: how many candidates are kept of each name.
 
     Returns:
         For each name the places of its k best candidates, and their scores.
     """
-    # of a concept: the names that it is the first answer to, each with its score
+    # concept -> the names that it is the first answer to, each with its score
     votes: dict[Hashable, dict[_Name, float]] = defaultdict(dict)
     for name, ranking in rankings.items():
         for concepts, score in ranking:
@@ -120,7 +120,7 @@ def agreed(
             [score for i in concepts for other, score in votes.get(i, {}).items() if other != name]
             for concepts, _ in ranking
         ]
-        gained = np.array([0.0 if name in settled else max(0.0, *scores, 0.0) for scores in others])
+        gained = np.array([0.0 if name in exact else max(0.0, *scores, 0.0) for scores in others])
         scores = np.array([score for _, score in ranking]) + weight * gained
         order = np.argsort(-scores, kind="stable")[:k]
         best[name] = order, scores[order]

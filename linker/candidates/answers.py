@@ -1,4 +1,4 @@
-"""What is asked of a linker, and how rankings become candidates, parts and predictions."""
+"""Requests to a linker, and the predictions that are made of their rankings."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from linker.errors import LinkerError
 from linker.text.mentions import Item
 from linker.types import Candidate, Document, Lookup, Part, Prediction
 
-_REMEMBERED = 100_000  # concepts with a name, whose texts are kept
+_REMEMBERED = 100_000  # pairs of a concept and a name, whose texts are cached
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Something to link, and what is wanted of it.
+    """An item to link, with its own number of candidates and threshold.
 
     Raises:
         LinkerError: k is below 1, or the threshold is no number.
@@ -37,8 +37,8 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """An item as it is looked up, and what is wanted of it, as in `Request`."""
+class PreparedRequest:
+    """A request whose mentions have become lookups."""
 
     document: Document | None  # None for a loose mention
     lookups: Sequence[Sequence[Lookup]]  # of each of its mentions
@@ -47,19 +47,19 @@ class Asked:
 
     @property
     def groups(self) -> list[Group]:
-        """What is ranked together: the whole of a document, each part of a loose mention alone."""
+        """The groups to rank: one for a whole document, one for each part of a loose mention."""
         lookups = list(chain.from_iterable(self.lookups))
         if self.document:
             return [Group(lookups, self.k)]
         return [Group([lookup], self.k) for lookup in lookups]
 
 
-def batches(items: Iterable[Asked], mentions: int) -> Iterator[list[Asked]]:
-    """Items that hold at least so many mentions together."""
+def batches(items: Iterable[PreparedRequest], mentions: int) -> Iterator[list[PreparedRequest]]:
+    """Batches of requests, each of at least so many mentions together; the last may be smaller."""
     batch, size = [], 0
-    for asked in items:
-        batch.append(asked)
-        size += max(1, len(asked.lookups))  # documents without mentions take memory too
+    for request in items:
+        batch.append(request)
+        size += max(1, len(request.lookups))  # documents without mentions take memory too
         if size >= mentions:
             yield batch
             batch, size = [], 0
@@ -68,28 +68,28 @@ def batches(items: Iterable[Asked], mentions: int) -> Iterator[list[Asked]]:
 
 
 class Answers:
-    """Makes predictions of rankings.
+    """Turns rankings into predictions.
 
     Args:
-        dictionary: whose rows are ranked.
+        dictionary: the dictionary whose rows are ranked.
     """
 
     def __init__(self, dictionary: Dictionary) -> None:
         self._texts = lru_cache(_REMEMBERED)(partial(_texts, dictionary))
 
-    def predictions(self, asked: Asked, rankings: Iterator[Ranked]) -> list[Prediction]:
+    def predictions(self, request: PreparedRequest, rankings: Iterator[Ranked]) -> list[Prediction]:
         """The predictions of an item's mentions.
 
         Args:
-            asked: the item.
-            rankings: of its lookups, in order; as many are taken.
+            request: the item and its lookups.
+            rankings: of its lookups, in order; only these are consumed.
         """
         predictions = []
-        for lookups in asked.lookups:
+        for lookups in request.lookups:
             spans = lookups[0].mention.spans if len(lookups) == 1 else ()
             parts = []
             for lookup in lookups:
-                candidates = self._candidates(next(rankings), asked.threshold)
+                candidates = self._candidates(next(rankings), request.threshold)
                 part = Part(lookup.text, lookup.expanded, spans, candidates, nil=not candidates)
                 parts.append(part)
             predictions.append(Prediction(lookups[0].mention, tuple(parts)))

@@ -1,4 +1,4 @@
-"""What ranks names and concepts, and the frame of all candidate generators, which decides ties."""
+"""The base classes of rankers and of candidate generators, which also decide ties."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from linker.candidates.index import Floats, Hits, Integers
 from linker.dictionary import Dictionary, NameTable
 from linker.types import Lookup
 
-_OVERFETCH = 10  # names fetched for each concept asked for (MEDIC has 7 a concept)
-_WIDEN = 4
-_CELLS = 500_000  # hits that are held at once, 4 MB
+_OVERFETCH = 10  # names fetched for each concept to rank (MEDIC has 7 a concept)
+_GROWTH = 4  # times as many hits in the next round, where a list may change
+_CELLS = 500_000  # hits in memory at once, 4 MB
 
 Unit = Literal["names", "concepts"]
-"""What is ranked and counted: distinct names, or concepts, each by its best name."""
+"""The unit of a ranking: distinct names, or concepts, each scored by its best name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Ranked:
         )
 
     def reordered(self, order: NDArray[np.int64], scores: NDArray[Any]) -> Ranked:
-        """Some answers in another order, with other scores."""
+        """Choose answers, in the given order, and give them new scores."""
         return dataclasses.replace(self[order], scores=np.asarray(scores, np.float32))
 
 
@@ -64,7 +64,7 @@ class Ranker(ABC):
     """Ranks the names or the concepts of a dictionary for lookups.
 
     Attributes:
-        words: how many words on either side of a mention it reads; None where it reads none.
+        words: the number of context words that it reads on either side of a mention; None: none.
     """
 
     words: int | None = None
@@ -84,7 +84,7 @@ class Ranker(ABC):
 
     @abstractmethod
     def save(self, folder: Path) -> None:
-        """Write what it ranks with into a folder that is being saved."""
+        """Write the encoders and vectors that it ranks with into a folder that is being saved."""
 
     @property
     def table(self) -> NameTable:
@@ -149,26 +149,26 @@ class Generator(Ranker):
         else:
             k = min(k, len(self._id_rank))  # a larger one is more than arrays can count to
             group, fetch, concepts = self._by_concept, _OVERFETCH * k, k
-        for todo, hits in self._widening(queries, fetch, concepts):
+        for numbers, hits in self._complete_hits(queries, fetch, concepts):
             indptr, best = group(hits)
-            for i, a, b in zip(todo, indptr[:-1].tolist(), indptr[1:].tolist(), strict=True):
+            for i, a, b in zip(numbers, indptr[:-1].tolist(), indptr[1:].tolist(), strict=True):
                 ranked[queries[i]] = best[a : min(a + k, b)]
         return [ranked[lookup.normalized] for lookup in lookups]
 
-    def _widening(
+    def _complete_hits(
         self, queries: Sequence[str], fetch: int, concepts: int = 0
     ) -> Iterator[tuple[list[int], Hits]]:
-        """Yield query numbers with their hits, again with more hits where a cut list may change.
+        """Yield query numbers with their hits, and again with more hits until these are complete.
 
-        A list may be cut between equal scores, or, where `concepts` are counted, before it names so
-        many. A query is yielded again then, and the later hits hold the earlier ones.
+        The hits of a query are incomplete if the list ends between equal scores, or has names of
+        fewer than `concepts` concepts. The later hits of a query include the earlier ones.
         """
-        todo = list(range(len(queries)))
-        while todo:
+        numbers = list(range(len(queries)))
+        while numbers:
             fetch = min(fetch, len(self.table))
             still_open = []
             step = max(1, _CELLS // fetch)
-            for batch in (todo[i : i + step] for i in range(0, len(todo), step)):
+            for batch in (numbers[i : i + step] for i in range(0, len(numbers), step)):
                 hits = self.score([queries[i] for i in batch], fetch)
                 yield batch, hits
                 if fetch < len(self.table):
@@ -177,8 +177,8 @@ class Generator(Ranker):
                         for i, a, b in _ranges(batch, hits)
                         if b - a == fetch and self._is_open(hits, slice(a, b), concepts)
                     ]
-            todo = still_open
-            fetch *= _WIDEN
+            numbers = still_open
+            fetch *= _GROWTH
 
     def _is_open(self, hits: Hits, full: slice, concepts: int) -> bool:
         """Whether names beyond a full list could change its first concepts.
@@ -186,17 +186,17 @@ class Generator(Ranker):
         Args:
             hits: of all queries.
             full: the range of the list.
-            concepts: how many are wanted; 0: all names but the last.
+            concepts: the number of concepts to rank; 0: all names but the last must be certain.
         """
         scores = hits.scores[full]
-        surely = hits.rows[full][scores > scores.min()]
+        certain = hits.rows[full][scores > scores.min()]
         if not concepts:
-            return len(surely) < len(scores) - 1
-        above = [self.table.concepts_of(row) for row in surely]
+            return len(certain) < len(scores) - 1
+        above = [self.table.concepts_of(row) for row in certain]
         return not above or len(np.unique(np.concatenate(above))) < concepts
 
     def _by_name(self, hits: Hits) -> tuple[NDArray[np.int64], Ranked]:
-        """Order hits within each query; where each query's begin, and all of them."""
+        """Order the hits of each query: where those of each query begin, and all hits in order."""
         order = np.lexsort((hits.rows, self._name_rank[hits.rows], -hits.scores, hits.queries))
         rows = hits.rows[order]
         return hits.indptr, Ranked(
@@ -213,7 +213,7 @@ class Generator(Ranker):
         return np.argsort(self._id_rank).astype(np.int32)
 
     def _by_concept(self, hits: Hits) -> tuple[NDArray[np.int64], Ranked]:
-        """As `_by_name`, with each concept once, by its best name."""
+        """Like `_by_name`, but each concept once, at the place of its best name."""
         starts = self.table.indptr[hits.rows]
         counts = self.table.indptr[hits.rows + 1] - starts
         hit = np.repeat(np.arange(len(hits.rows)), counts)
@@ -222,22 +222,22 @@ class Generator(Ranker):
         scores, query = hits.scores[hit], hits.queries[hit]
         ranks = self._entry_rank[entries]
         order = np.lexsort((entries, ranks, -scores, concepts, query))
-        new = np.ones(len(order), bool)
-        new[1:] = (np.diff(query[order]) != 0) | (np.diff(concepts[order]) != 0)
-        first = order[new]
-        first = first[
-            np.lexsort((self._id_rank[concepts[first]], ranks[first], -scores[first], query[first]))
+        is_first = np.ones(len(order), bool)
+        is_first[1:] = (np.diff(query[order]) != 0) | (np.diff(concepts[order]) != 0)
+        best = order[is_first]
+        best = best[
+            np.lexsort((self._id_rank[concepts[best]], ranks[best], -scores[best], query[best]))
         ]
-        return np.searchsorted(query[first], np.arange(len(hits.indptr))), Ranked(
-            hits.rows[hit[first]],
-            concepts[first],
-            entries[first],
-            scores[first],
-            *(None if part is None else part[hit[first]] for part in (hits.sparse, hits.dense)),
+        return np.searchsorted(query[best], np.arange(len(hits.indptr))), Ranked(
+            hits.rows[hit[best]],
+            concepts[best],
+            entries[best],
+            scores[best],
+            *(None if part is None else part[hit[best]] for part in (hits.sparse, hits.dense)),
         )
 
 
-def _ranges(todo: Sequence[int], hits: Hits) -> Iterator[tuple[int, int, int]]:
+def _ranges(numbers: Sequence[int], hits: Hits) -> Iterator[tuple[int, int, int]]:
     """Each query number with the range of its hits."""
     bounds = hits.indptr.tolist()
-    return zip(todo, bounds[:-1], bounds[1:], strict=True)
+    return zip(numbers, bounds[:-1], bounds[1:], strict=True)

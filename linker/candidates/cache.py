@@ -1,4 +1,4 @@
-"""Rankings that are remembered, for mentions that come again."""
+"""A cache of rankings, for mentions that occur again."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from linker.candidates.base import Generator, Ranked, Ranker, Unit
 from linker.dictionary import Dictionary
 from linker.types import Lookup
 
-_Key = tuple[str, str, int, Unit]  # what is looked up, its context, how many answers, and of what
+_Key = tuple[str, str, int, Unit]  # the normalised text, its context, k, the unit
 
 
 class CachedRanker(Ranker):
-    """Ranks as another ranker does, and remembers what was asked last; safe under threads.
+    """Ranks as another ranker does, and caches the latest rankings; safe under threads.
 
     Args:
-        ranker: the other one.
-        size: how many answers are remembered, those of all lookups together.
+        ranker: the ranker whose answers are cached.
+        size: the number of answers to keep, those of all lookups together.
     """
 
     def __init__(self, ranker: Ranker, size: int = 100_000) -> None:
         self.ranker, self.words = ranker, ranker.words
-        self._lock = Lock()  # held while the cache is read or written, not while others rank
+        self._lock = Lock()  # taken to read or write the cache, not while ranking
         self._cache: LRUCache[_Key, Ranked] = LRUCache(size, lambda ranked: 1 + len(ranked))
 
     @property
@@ -35,18 +35,18 @@ class CachedRanker(Ranker):
 
     def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
         ranked: dict[Lookup, Ranked] = {}
-        new = []
+        missing = []
         with self._lock:
             for lookup in dict.fromkeys(lookups):
                 remembered = self._cache.get(self._key(lookup, k, unit))
                 if remembered is None:
-                    new.append(lookup)
+                    missing.append(lookup)
                 else:
                     ranked[lookup] = remembered
-        if new:
-            ranked |= zip(new, self.ranker.rank(new, k, unit), strict=True)
+        if missing:
+            ranked |= zip(missing, self.ranker.rank(missing, k, unit), strict=True)
         with self._lock:
-            for lookup in new:
+            for lookup in missing:
                 answers = ranked[lookup]
                 if len(answers) < self._cache.maxsize:
                     answers = answers[np.arange(len(answers))]  # a view keeps the whole array

@@ -1,6 +1,6 @@
 """Exact top-k of the hybrid score, z = dense + λ · sparse.
 
-It is that of BioSyn (Sung et al. 2020, eq. 1-4) and BCNH (Yan et al. 2021, eq. 1-3).
+The score is that of BioSyn (Sung et al. 2020, eq. 1-4) and BCNH (Yan et al. 2021, eq. 1-3).
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from linker.dictionary import Dictionary
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.errors import LinkerError
 
-_WEIGHTS = 8_000_000  # sparse weights of queries that are held at once, zeros included, 32 MB
+_WEIGHTS = 8_000_000  # sparse weights of queries in memory at once, zeros included, 32 MB
 _LARGEST = 1e30  # of λ, so that float32 holds the scores
 
 ENCODING = Lock()
-"""Held by the thread that encodes: encoders keep state, and one at a time uses all cores."""
+"""Taken by the thread that encodes: encoders keep state, and one at a time uses all cores."""
 
 
 class HybridGenerator(Generator):
     """Ranks names by the dense dot product plus λ times the sparse one, plus a bias of each name.
 
     Args:
-        sparse: the names, and how their characters score.
+        sparse: the sparse generator of the names.
         encoder: makes the dense vectors of queries.
-        vectors: what the encoder makes of the names, (names, dim), or an index of these vectors.
+        vectors: of the names by this encoder, (names, dim), or an index of these vectors.
         sparse_weight: λ; may be 0 or negative.
         bias: float32 (names,), added to the score of each name; none where None.
         rows: the rows of the names in `vectors`, rising; None: the names are all of them.
@@ -102,11 +102,11 @@ class HybridGenerator(Generator):
         query, rows = self._best(vectors, weights, k)
         has_text = np.array([text != "" for text in queries], bool)[query]
         query, rows = query[has_text], rows[has_text]  # an empty query finds nothing
-        near = self.dense.products(vectors, query, rows if self.rows is None else self.rows[rows])
-        alike = self.sparse.products(weights, query, rows)
-        scores = near + self.sparse_weight * alike + self.bias[rows]
+        dense = self.dense.products(vectors, query, rows if self.rows is None else self.rows[rows])
+        sparse = self.sparse.products(weights, query, rows)
+        scores = dense + self.sparse_weight * sparse + self.bias[rows]
         indptr = np.searchsorted(query, np.arange(len(queries) + 1))
-        return Hits(indptr, rows, scores, alike, near)
+        return Hits(indptr, rows, scores, sparse, dense)
 
     def among(self, concepts: NDArray[np.bool_]) -> HybridGenerator:
         names = self.table.naming(concepts)
@@ -120,7 +120,7 @@ class HybridGenerator(Generator):
         )
 
     def weighted(self, factor: float) -> HybridGenerator:
-        """The generator with another λ, so many times what it is."""
+        """The generator with λ multiplied by a factor."""
         weight = factor * self.sparse_weight
         return HybridGenerator(self.sparse, self.encoder, self.dense, weight, self.bias, self.rows)
 
@@ -129,29 +129,29 @@ class HybridGenerator(Generator):
     ) -> tuple[NDArray[np.int64], Integers]:
         """The queries and the rows of the hits, in the order of queries."""
         if not isinstance(self.dense, ExactIndex):
-            return self._likely(vectors, weights, k)
+            return self._approximate_best(vectors, weights, k)
         step = max(1, min(QUERIES, _WEIGHTS // max(1, weights.shape[1])))
         batches = [slice(i, i + step) for i in range(0, len(vectors), step)]
         hits = joined(
             [
-                self.dense.search_batch(vectors[i], k, self.rows, self._adjust(weights[i]))
+                self.dense.search_batch(vectors[i], k, self.rows, self._adding_sparse(weights[i]))
                 for i in batches
             ]
         )
         return hits.queries, self._names(hits)
 
-    def _likely(
+    def _approximate_best(
         self, vectors: Floats, weights: csr_matrix, k: int
     ) -> tuple[NDArray[np.int64], Integers]:
-        """As `_best`, by an index that cannot adjust scores: it knows nothing of λ · sparse.
+        """Like `_best`, by an index that searches by dense scores only.
 
-        The k best by their vectors and the k best by their characters are scored together, and the
-        k best of these are taken. A name that is the best by the sum alone may be missed.
+        The k best by the dense score and the k best by the sparse score get their full score, and
+        the k best of these are the result. A name that is good only by the sum may be missed.
         """
-        near = self.dense.search(vectors, k, self.rows)
-        alike = self.sparse.search(weights, k)
-        query = np.concatenate([near.queries, alike.queries])
-        rows = np.concatenate([self._names(near), alike.rows])
+        dense = self.dense.search(vectors, k, self.rows)
+        sparse = self.sparse.search(weights, k)
+        query = np.concatenate([dense.queries, sparse.queries])
+        rows = np.concatenate([self._names(dense), sparse.rows])
         query, rows = np.unique([query, rows], axis=1)
         query, rows = query[~self._nameless[rows]], rows[~self._nameless[rows]]
         scores = self.dense.products(
@@ -168,11 +168,13 @@ class HybridGenerator(Generator):
             return hits.rows
         return np.searchsorted(self.rows, hits.rows).astype(np.int32)
 
-    def _adjust(self, weights: csr_matrix) -> Adjust:
-        """What adds λ · sparse and the bias to blocks of dense scores, given the queries' weights.
+    def _adding_sparse(self, weights: csr_matrix) -> Adjust:
+        """Return a function that adds λ · sparse and the bias to a block of dense scores.
 
-        The sparse names meet queries with their zeros, so that frequent terms are as fast as rare
-        ones.
+        The queries are a dense matrix, so that frequent terms take no longer than rare ones.
+
+        Args:
+            weights: the sparse vectors of the queries.
         """
         weighted = (self.sparse_weight * weights).T.toarray(order="C")
         sparse = self.sparse.by_name

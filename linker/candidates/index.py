@@ -14,12 +14,12 @@ from linker import persistence
 from linker.errors import LinkerError
 
 QUERIES = 1024  # queries that are scored together; more would not speed up the product
-_CELLS = 4_000_000  # scores that are held at once, 16 MB
+_CELLS = 4_000_000  # scores in memory at once, 16 MB
 _NAMES = 100_000  # names that are scored together, however few the queries
-_COMPONENTS = 4_000_000  # components of vectors that are widened to float32 at once, 16 MB
+_COMPONENTS = 4_000_000  # components of vectors that become float32 at once, 16 MB
 _PAIRS = 5_000  # pairs of vectors that are multiplied at once, 8 MB a side with 384 components
 _RANKED = 64  # queries whose scores of all names are sorted together
-_SIGN_AND_REST, _EXPONENT = np.int32(-0x70000001), np.float32(2.0**112)  # see `widened`
+_SIGN_AND_REST, _EXPONENT = np.int32(-0x70000001), np.float32(2.0**112)  # see `to_fp32`
 _CROWD = 4  # a block that would add more than 4 · k names to a list is first cut to its own k best
 
 Integers = NDArray[np.int32]
@@ -56,12 +56,12 @@ class Hits:
 class VectorIndex(ABC):
     """Finds names by their vectors.
 
-    An index that is not `exact` may miss some of the best. Whoever asks it must not take the last
-    of its k hits as a bound for the names that it did not return.
+    An index that is not `exact` may miss some of the best. A caller must not take the
+    score of its last hit as a bound on the scores of the names that it did not return.
 
     Args:
         vectors: of the names, (names, dim), float32 or float16, as they are stored: an array that
-            is memory-mapped stays so. Blocks of float16 are widened to float32 when they are used.
+            is memory-mapped stays so. Blocks of float16 become float32 when they are used.
 
     Raises:
         ValueError: the vectors are of another type, or no matrix.
@@ -98,11 +98,11 @@ class VectorIndex(ABC):
         scores = np.empty(len(rows), np.float32)
         for i in range(0, len(rows), _PAIRS):
             pairs = slice(i, i + _PAIRS)
-            names = self._widened(rows[pairs])
+            names = self._checked(rows[pairs])
             np.einsum("ij,ij->i", queries[query[pairs]], names, out=scores[pairs])
         return scores
 
-    def _widened(self, rows: slice | NDArray[Any]) -> Floats:
+    def _checked(self, rows: slice | NDArray[Any]) -> Floats:
         """The vectors of some names as float32; they are checked when they are first used.
 
         Raises:
@@ -110,7 +110,7 @@ class VectorIndex(ABC):
         """
         vectors = self.vectors[rows]
         if self._is_checked[rows].all():
-            return widened(vectors)
+            return to_fp32(vectors)
         vectors = persistence.from_storage(vectors)
         if not is_finite(vectors):
             raise LinkerError(
@@ -120,16 +120,16 @@ class VectorIndex(ABC):
         return vectors
 
 
-def widened(vectors: NDArray[Any]) -> Floats:
+def to_fp32(vectors: NDArray[Any]) -> Floats:
     """Finite float16 numbers as float32, twice as fast as numpy's own way; float32 as it is."""
     if vectors.dtype == np.float32:
         return vectors
     bits = vectors.view(np.int16).astype(np.int32)
     bits <<= 13  # the fraction has 10 bits in float16, 23 in float32
     bits &= _SIGN_AND_REST  # of the sign, which was copied, the first bit only
-    wide = bits.view(np.float32)
-    wide *= _EXPONENT  # the exponent counts from -15 in float16, from -127 in float32
-    return wide
+    numbers = bits.view(np.float32)
+    numbers *= _EXPONENT  # the exponent counts from -15 in float16, from -127 in float32
+    return numbers
 
 
 class ExactIndex(VectorIndex):
@@ -178,7 +178,7 @@ class ExactIndex(VectorIndex):
         step = max(1, _COMPONENTS // max(1, self.vectors.shape[1]))
         for start in range(0, len(block), step):
             part = slice(names.start + start, min(names.start + start + step, names.stop))
-            vectors = self._widened(part if among is None else among[part])
+            vectors = self._checked(part if among is None else among[part])
             np.matmul(vectors, queries.T, out=block[start : start + step])
         return block
 
@@ -244,7 +244,7 @@ def _above(block: Floats, floor: Floats, k: int) -> tuple[Integers, Integers]:
 
 
 def ranks(
-    queries: Floats, names: Floats, wanted: Sequence[NDArray[np.int64]]
+    queries: Floats, names: Floats, rows_of_queries: Sequence[NDArray[np.int64]]
 ) -> list[NDArray[np.int64]]:
     """Rank given names of each query among all names by inner product; equal products by row.
 
@@ -253,7 +253,7 @@ def ranks(
     Args:
         queries: (q, dim).
         names: (n, dim).
-        wanted: for each query rows of `names`.
+        rows_of_queries: for each query rows of `names`.
 
     Returns:
         For each query the ranks of its rows, from 1, in rising order.
@@ -261,7 +261,7 @@ def ranks(
     ranked = []
     for i in range(0, len(queries), _RANKED):
         block = queries[i : i + _RANKED] @ names.T
-        for scores, rows in zip(block, wanted[i : i + _RANKED], strict=False):
+        for scores, rows in zip(block, rows_of_queries[i : i + _RANKED], strict=False):
             rising = np.sort(scores)
             below = np.searchsorted(rising, scores[rows], "left")
             upto = np.searchsorted(rising, scores[rows], "right")

@@ -1,4 +1,4 @@
-"""Exact top-k of the sparse score, blockwise: no matrix of queries by names is ever held."""
+"""Exact top-k of the sparse score, computed blockwise: never all queries by all names at once."""
 
 from __future__ import annotations
 
@@ -20,15 +20,19 @@ from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder
 from linker.errors import LinkerError
 
-_PAIRS = 100_000  # pairs of names whose vectors are held at once, 60 MB with trigrams
+_PAIRS = 100_000  # pairs of names whose vectors are in memory at once, 60 MB with trigrams
 
 
 class SparseGenerator(Generator):
     """Ranks names by the dot product of sparse vectors.
 
     Args:
-        postings: csr_matrix (terms, names): for each term the names that hold it.
-        threads: CPU threads; 0 takes all that the process may use.
+        table: the normalised names of the dictionary.
+        id_rank: as for `Generator`.
+        entry_rank: as for `Generator`.
+        encoder: fitted to the names; encodes the queries.
+        postings: csr_matrix (terms, names): for each term the names that have it.
+        threads: of the CPU; 0: as many as the process may use.
     """
 
     def __init__(
@@ -79,13 +83,14 @@ class SparseGenerator(Generator):
 
     @cached_property
     def by_name(self) -> csr_matrix:
-        """The vectors of the names, csr_matrix (names, terms), made when first asked for."""
+        """The vectors of the names, csr_matrix (names, terms), made on first use."""
         return csr_matrix(self._postings.T)
 
     def similarity(self, queries: Sequence[str], rows: Integers) -> Floats:
         """Score given names for each query.
 
         Args:
+            queries: the normalised queries.
             rows: (len(queries), K) rows of the name table, -1 where there is none.
 
         Returns:

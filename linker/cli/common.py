@@ -81,7 +81,7 @@ def has_bars() -> bool:
 
 
 def say(message: str) -> None:
-    """Tell the user something on stderr, unless -q was given."""
+    """Write a message to stderr, unless -q was given."""
     if not is_quiet():
         click.echo("\n".join(map(shown, message.split("\n"))), err=True)
 
@@ -112,7 +112,7 @@ def handler(on_error: str) -> OnError:
 
 
 def say_skipped(on_error: OnError) -> None:
-    """Tell how many records were skipped."""
+    """Report how many records were skipped."""
     if isinstance(on_error, Skip) and on_error.count:
         say(f"{on_error.count:,} bad record{'s were' if on_error.count > 1 else ' was'} skipped")
 

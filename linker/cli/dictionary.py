@@ -165,9 +165,9 @@ def search(path: str, text: str, limit: int, on_error: str) -> None:
                 "parents": concept.parents,
                 "alternative ids": concept.alt_ids,
             }
-            for what, items in lists.items():
+            for label, items in lists.items():
                 if items:
-                    click.echo(f"  {what}: {' | '.join(items)}")
+                    click.echo(f"  {label}: {' | '.join(items)}")
     if not rows:
         common.say(f"no concept has the id or a name with {text!r}")
     elif len(rows) > limit:

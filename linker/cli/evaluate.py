@@ -125,7 +125,7 @@ def _make_folder(path: str) -> None:
 
 
 def _about(options: dict[str, Any], linker: Linker | None) -> dict[str, Any]:
-    """What was evaluated, and with which options, for metrics.json."""
+    """The evaluated files and the options, for metrics.json."""
     from linker.evaluation import report
 
     predictions = options["predictions"]

@@ -23,7 +23,7 @@ FLAGS = (
 logger = logging.getLogger(__name__)
 
 Setting = tuple[str, str, Any]
-"""What was typed, the option that it sets ("group.field"), and the value."""
+"""The typed text, the option that it sets ("group.field"), and the value."""
 
 
 def flagged(flags: Mapping[str, Any], model_name: str | None, encoder: str) -> list[Setting]:
@@ -120,7 +120,7 @@ def _changed(
 
 
 def _setting(change: str) -> Setting:
-    """What --set says."""
+    """The setting of one --set option."""
     option, equals, value = change.partition("=")
     group, dot, field = option.partition(".")
     if not (equals and dot):

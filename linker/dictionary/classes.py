@@ -249,15 +249,15 @@ def of_parts(
     return names
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def retrieval(asked: Classes, ranked: Classes) -> tuple[list[str], list[str], list[Rows]]:
-    """What a search for names of the same class is to find.
+def retrieval(queries: Classes, ranked: Classes) -> tuple[list[str], list[str], list[Rows]]:
+    """Prepare a search for names of the same class, and its right answers.
 
     Args:
-        asked: the names that are searched for.
+        queries: the names that are searched for.
         ranked: the names that are searched in.
 
     Returns:
@@ -265,7 +265,7 @@ def retrieval(asked: Classes, ranked: Classes) -> tuple[list[str], list[str], li
         each of the former the rows of the latter that share a class with it.
     """
     right: dict[str, list[Rows]] = {}
-    for text, members in zip(asked.texts, ranked.of(asked.labels), strict=True):
+    for text, members in zip(queries.texts, ranked.of(queries.labels), strict=True):
         right.setdefault(text, []).append(ranked.spelling[members])
     return (
         list(right),

@@ -1,4 +1,4 @@
-"""What curators ask of dictionaries: figures, a search, and the changes between two releases."""
+"""Inspection of dictionaries: figures, a search, and the changes between two releases."""
 
 from __future__ import annotations
 
@@ -99,16 +99,16 @@ def diff(old: Dictionary, new: Dictionary) -> Iterator[Change]:
 
 
 def _changes(old: Dictionary, before: int, new: Dictionary, after: int) -> Iterator[Change]:
-    """What changed in one concept."""
+    """The changes in one concept."""
     identifier, name = new.ids[after], new.preferred_name(after)
     if old.preferred_name(before) != name:
         yield Change("preferred name changed", identifier, name, (old.preferred_name(before),))
     parts = {"names": _names, "parents": _parents, "alternative ids": _alternatives}
-    for what, part in parts.items():
+    for field, part in parts.items():
         was, now = set(part(old, before)), set(part(new, after))
         for verb, changed in (("removed", was - now), ("added", now - was)):
             if changed:
-                yield Change(f"{what} {verb}", identifier, name, tuple(sorted(changed)))
+                yield Change(f"{field} {verb}", identifier, name, tuple(sorted(changed)))
 
 
 def _names(dictionary: Dictionary, row: int) -> list[str]:

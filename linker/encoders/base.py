@@ -1,4 +1,4 @@
-"""What an encoder of names must provide."""
+"""The base classes of encoders, which every encoder of names implements."""
 
 from __future__ import annotations
 
@@ -25,21 +25,23 @@ class Preset:
     """Settings of an encoder under a name."""
 
     description: str  # one line, for `linker encoders`
-    changes: Changes  # the group `encoder` is the encoder's own
+    changes: Changes  # the group `encoder` holds the options of the encoder itself
 
 
 def merged(*changes: Changes) -> Changes:
-    """Several changes as one; of two values of a field the last counts."""
-    groups = {group: None for one in changes for group in one}
+    """Merge changes into one; of two values of a field the last counts."""
+    groups = {group: None for mapping in changes for group in mapping}
     return {
-        group: {name: value for one in changes for name, value in one.get(group, {}).items()}
+        group: {
+            name: value for mapping in changes for name, value in mapping.get(group, {}).items()
+        }
         for group in groups
     }
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderContext:
-    """What an encoder is made from."""
+    """What a new encoder is made from: its options, the names of the dictionary, a seed."""
 
     options: Any  # the encoder's: an instance of its `Options`, or None where it has none
     table: NameTable  # the distinct names of the dictionary, without the annotated mentions
@@ -75,9 +77,10 @@ class Encoder(ABC):
         Options: the frozen dataclass of its options; None where it has none.
         presets: settings by name. The one that is called as the encoder is in the registry holds
             its defaults; `paper-NAME` holds those of a paper.
-        options: those that it was made with.
-        provenance: a fingerprint of what it was made from beside the names and the word vectors,
-            such as a pretrained model; a checkpoint of another one is not resumed.
+        options: the options that it was made with.
+        provenance: a fingerprint of what else it was made from, such as a pretrained model; names
+            and word vectors have fingerprints already. A training resumes only from checkpoints
+            with the same fingerprint.
     """
 
     Options: ClassVar[Any] = None
@@ -87,12 +90,12 @@ class Encoder(ABC):
 
     @classmethod
     def create(cls, context: EncoderContext) -> Encoder:
-        """Make a new encoder, which a training may change."""
+        """Make a new encoder, which training may change."""
         raise NotImplementedError(f"{cls.__name__} has no `create`, which training calls")
 
-    @classmethod  # noqa: B027 - most encoders have nothing to find out
+    @classmethod  # noqa: B027 - most encoders have nothing to check
     def check(cls, options: Any) -> None:
-        """Find out, before any data is read, whether `create` can work with these options.
+        """Check, before any data is read, that `create` can work with these options.
 
         Raises:
             LinkerError: it cannot.
@@ -100,7 +103,7 @@ class Encoder(ABC):
 
     @classmethod
     def needs_words(cls, options: Any) -> bool:
-        """Tell whether an encoder with these options is made of word vectors."""
+        """Whether an encoder with these options is made from word vectors."""
         return False
 
     @property
@@ -124,11 +127,11 @@ class Encoder(ABC):
         """Read a saved encoder."""
 
 
-PROBE = ("a", "name")  # names whose vectors tell what an encoder makes
+PROBE = ("a", "name")  # names that an encoder is tried on
 
 
 def is_unit(encoder: Encoder) -> bool:
-    """Whether the vectors of an encoder have length 1: by its options, else by some names."""
+    """Whether the vectors of an encoder have length 1, by its options or else by trial."""
     normalizes = getattr(getattr(encoder, "options", None), "normalize", None)
     if isinstance(normalizes, bool):  # a name without known words has length 0
         return normalizes

@@ -27,8 +27,8 @@ from linker.fields import OptionGroup
 _WORDS = "words"
 # numbers of characters; those of the alphabet begin at _FIRST
 _PAD, _UNKNOWN, _BEGIN, _END, _FIRST = range(5)
-_ALPHABET = 200  # characters that have a vector of their own, the frequent ones
-_REMEMBERED = 50_000  # words whose vectors are not looked up again
+_ALPHABET = 200  # the most frequent characters have a vector each
+_REMEMBERED = 50_000  # words whose pieces are cached
 _MAX_WITH_CHARACTERS = 2000  # units of networks that also read characters: half a gigabyte
 _DEFAULTS: Changes = merged(OF_WORDS, ANCHORED, {"ground": {"epochs": 8, "clip": 5}})
 
@@ -309,7 +309,7 @@ class BneEncoder(GroundedEncoder):
 def _read(
     network: nn.LSTM, rows: Tensor, lengths: Tensor, pool: Callable[[Tensor, Tensor], Tensor]
 ) -> Tensor:
-    """Let a network read sequences, those of a length together.
+    """Let a network read sequences, those of the same length together.
 
     This is three times faster on a CPU than packed sequences, and exact as well.
 

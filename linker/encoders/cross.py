@@ -1,4 +1,4 @@
-"""A transformer that gives several texts, read as one, a score: the second stage of ranking."""
+"""A transformer that scores several texts read together: the second stage of ranking."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _HEAD = "head.safetensors"
 
 
 class CrossEncoder(TransformerEncoder):
-    """Gives texts that were `join`ed, to be read together, one number; 0 until it is trained.
+    """Gives one score to texts that were put together by `join`; 0 until it is trained.
 
-    It starts from a `TransformerEncoder`, and is trained, batched and saved as one: its "vectors"
-    have one component.
+    It starts from a `TransformerEncoder`, and is trained, batched and saved like one: its "vectors"
+    have one component, the score.
     """
 
-    cached = 0  # texts hardly ever come again
+    cached = 0  # the same text hardly ever comes again
 
     def __init__(self, model: Any, tokenizer: Any, options: TransformerOptions) -> None:
         super().__init__(model, tokenizer, options)

@@ -42,9 +42,9 @@ _WORDS = "words"
 
 
 class Dropout(nn.Module):
-    """Dropout by one random byte a unit, so that the share counts in 256ths.
+    """Dropout that takes one random byte for each unit, so that the share is a multiple of 1/256.
 
-    torch's own takes most of a step's time on a CPU.
+    `nn.Dropout` takes most of the time of a step on a CPU.
 
     Args:
         share: of the units that are set to 0 in training.
@@ -157,7 +157,7 @@ class DanEncoder(GroundedEncoder):
     def of(cls, names: Classes, options: DanOptions, words: WordVectors, seed: int) -> DanEncoder:
         """Fit the projection to the names of some classes; the network has random weights.
 
-        A projection that there are too few names for is left out, with a warning.
+        With too few names for a projection it is left out, with a warning.
 
         Args:
             names: the names and their classes.

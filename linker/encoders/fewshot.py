@@ -139,7 +139,7 @@ class FewShotEncoder(GroundedEncoder):
         return self._below[0]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> FewShotEncoder:
-        """Do what `to` does to the encoder below as well."""
+        """Move the encoder below as well, when `to` moves this one."""
         if isinstance(self.base, nn.Module):
             self.base._apply(fn, recurse)  # type: ignore[no-untyped-call]
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
@@ -179,36 +179,36 @@ class _Base:
 
     encoder: Encoder
     kind: str  # its name in the registry
-    label: str  # what to remember it by, which holds no path of this machine
-    provenance: str  # fingerprint of its weights; empty for word vectors, which have their own
+    label: str  # the value of `base` that is saved; it has no path of this machine
+    provenance: str  # fingerprint of its weights; empty for word vectors, which have one already
 
 
 def _base(context: EncoderContext) -> _Base:
     """Make or load the encoder that the options ask for."""
-    asked = context.options.base
-    if asked in _OF_WORDS:
+    name = context.options.base
+    if name in _OF_WORDS:
         if context.words is None:
             raise LinkerError(
                 "the encoder fewshot stands on word vectors here; "
                 "name some with --words, or set fewshot.base"
             )
-        means = dataclasses.replace(context, options=DanOptions(cca=asked == "cca", hidden=0))
-        return _Base(DanEncoder.create(means).eval(), "dan", asked, "")
-    kind, _, model = asked.partition(":")
+        means = dataclasses.replace(context, options=DanOptions(cca=name == "cca", hidden=0))
+        return _Base(DanEncoder.create(means).eval(), "dan", name, "")
+    kind, _, model = name.partition(":")
     if kind == "transformer":
-        # which takes seconds to import
+        # importing it takes seconds
         from linker.encoders.transformer import TransformerEncoder, TransformerOptions
 
         encoder = TransformerEncoder.pretrained(TransformerOptions(model=model)).eval()
         label = f"{kind}:{encoder.options.model}".removesuffix(":")
         return _Base(encoder, kind, label, checksum(encoder))
-    if not Path(asked).is_dir():
+    if not Path(name).is_dir():
         raise LinkerError(
-            f"fewshot.base is {asked!r}; "
+            f"fewshot.base is {name!r}; "
             "expected: cca, words, transformer, transformer:ID, or the folder of a model"
         )
     return persistence.load(
-        asked, "model", lambda folder, config: _of_model(folder, config, Path(asked).resolve().name)
+        name, "model", lambda folder, config: _of_model(folder, config, Path(name).resolve().name)
     )
 
 

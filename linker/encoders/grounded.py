@@ -1,4 +1,4 @@
-"""What encoders share that start from pretrained vectors of names, and are anchored to them."""
+"""The base class of encoders that start from pretrained vectors of names, anchored to them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _WEIGHTS = "weights.safetensors"
 
-# The defaults of encoders that are made of words. λ is large here, and would take long to grow; a
-# word that one name has tells its concept from all others, so that no word is too rare.
+# The defaults of encoders that are made from word vectors. λ is large here, and would take long to
+# grow. A word of a single name identifies its concept, so that no word is too rare.
 OF_WORDS: Changes = {
     "words": {"min_count": 1},
     "align": {"epochs": 0},
@@ -32,10 +32,10 @@ OF_WORDS: Changes = {
 }
 # Names stay near the vectors of the name and of the concept that they start from.
 ANCHORED: Changes = {"ground": {"prototype_weight": 0, "context_weight": 1, "concept_weight": 1}}
-# A list tells the synonyms of a concept from all others, those of its own large class too.
+# No training on lists: it would separate the concepts of one large class.
 LARGE_CLASSES: Changes = {"training": {"dictionary_queries": 0}}
-# What the papers on encoders made of words share: triplets of all names, Adam at a constant rate,
-# no annotated mentions.
+# What the papers on encoders made from word vectors share: triplets of all names, Adam at a
+# constant rate, no annotated mentions.
 FIVEZ: Changes = {
     "words": {"dim": 300, "max_n": 6, "buckets": 200_000},
     "align": {"epochs": 0},
@@ -67,7 +67,7 @@ class GroundedEncoder(TrainableEncoder):
 
         Args:
             names: of the classes, each of which has one or more.
-            projected: as the encoder's own projection makes it, where it has one.
+            projected: whether to apply the encoder's projection, where it has one.
 
         Returns:
             float32 (classes, dim).
@@ -85,12 +85,12 @@ class GroundedEncoder(TrainableEncoder):
 
     @abstractmethod
     def _write(self, folder: Path) -> object:
-        """Write all but the weights; return what `_read` needs beside it, for a JSON file."""
+        """Write all but the weights; return the values for `_read`, which go into a JSON file."""
 
     @classmethod
     @abstractmethod
     def _read(cls, folder: Path, saved: Any) -> Self:
-        """Make the encoder out of what `_write` wrote and gave back; its weights are set later."""
+        """Make the encoder from what `_write` wrote and returned; its weights are set later."""
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -106,10 +106,10 @@ class GroundedEncoder(TrainableEncoder):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Read a saved encoder, and one below it, onto a GPU where there is one.
+        """Read a saved encoder, with its base encoder if it has one, onto a GPU if there is one.
 
         Raises:
-            LinkerError: a file is missing, or was changed so that they no longer belong together.
+            LinkerError: a file is missing, or was changed so that the files no longer fit.
         """
         try:
             encoder = cls._read(folder, persistence.load_json(folder / "options.json"))
@@ -118,7 +118,7 @@ class GroundedEncoder(TrainableEncoder):
             for name, tensor in encoder.state_dict().items():
                 if weights[name].shape != tensor.shape:
                     actual, expected = (
-                        "×".join(map(str, one.shape)) for one in (weights[name], tensor)
+                        "×".join(map(str, values.shape)) for values in (weights[name], tensor)
                     )
                     raise LinkerError(
                         f"{folder}: its weights have other dimensions than what they stand on "

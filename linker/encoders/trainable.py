@@ -1,4 +1,4 @@
-"""What dense encoders with weights share: names become batches, and batches become vectors."""
+"""The base class of dense encoders with weights: names to batches, batches to vectors."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from linker.errors import LinkerError
 
 logger = logging.getLogger(__name__)
 
-_GPU_STEP = 512  # names that are embedded at once on a GPU, which fewer do not fill
+_GPU_STEP = 512  # names that are embedded at once on a GPU; fewer do not use all of it
 
-Tokens = Sequence[Any]  # one name as its pieces; its length is what padding costs
+Tokens = Sequence[Any]  # the pieces of one name; padding costs their number
 Batch = dict[str, Tensor]
 Precision = Literal["auto", "fp32", "bf16"]
 
@@ -33,7 +33,7 @@ def pick_device(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
     """Choose where to compute; auto is a GPU where there is one.
 
     Raises:
-        LinkerError: a GPU is asked for, and there is none that torch can use.
+        LinkerError: the choice is cuda, and there is no GPU that torch can use.
     """
     has_gpu = torch.cuda.is_available()
     if choice == "cuda" and not has_gpu:
@@ -45,10 +45,10 @@ def pick_device(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
 
 
 def bf16_is_fast(device: torch.device) -> bool:
-    """Tell whether bf16 is faster than fp32: where the processor computes it natively.
+    """Whether bf16 is faster than fp32 on a device, since the processor computes it natively.
 
-    Elsewhere autocast is slower, on AVX-512 threefold. Among CPUs those with AMX or AVX512-BF16
-    do; where torch is too old to know the processor's abilities, it counts as one without.
+    Elsewhere autocast is slower, three times on AVX-512. CPUs with AMX or AVX512-BF16 compute it
+    natively; if torch is too old to list the abilities of a CPU, the answer is no.
     """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
@@ -59,7 +59,7 @@ def bf16_is_fast(device: torch.device) -> bool:
 
 
 def resolve_precision(device: torch.device, precision: Precision) -> Precision:
-    """What auto means on a device: bf16 where it is fast, else fp32."""
+    """Replace auto by the precision for a device: bf16 where it is fast, else fp32."""
     if precision == "auto":
         return "bf16" if bf16_is_fast(device) else "fp32"
     return precision
@@ -75,11 +75,12 @@ class TrainableEncoder(Encoder, nn.Module):
     """An encoder that gradients can train: `tokenize`, `collate` and `forward` make the vectors.
 
     Attributes:
-        step: names at once on a CPU, whose caches hold no more: with MiniLM 256 are a quarter
-            slower, and 320 with gradients by half.
-        cached: names whose tokens are kept, about 100 bytes each, since every epoch encodes the
-            same dictionary.
-        precision: of `embed` and `encode`; what they return is float32 in any case.
+        step: the names that a CPU encodes at once. More do not fit its caches: with MiniLM, each
+            name takes a quarter longer with 256 at once, half as long again with 320 and
+            gradients.
+        cached: the number of names whose tokens are cached, about 100 bytes each, since every
+            epoch encodes the same dictionary.
+        precision: in which `embed` and `encode` compute; they return float32 in any case.
     """
 
     step: ClassVar[int] = 64
@@ -132,11 +133,11 @@ class TrainableEncoder(Encoder, nn.Module):
         """Encode each distinct name once, without dropout and gradients.
 
         Args:
-            names: as many as wanted; memory holds the result and the tokens of all of them.
-            batch_size: names at once, at most: a CPU takes fewer, and where the memory of the GPU
-                does not hold a batch, that batch and those after it are halved.
-            progress: whether to show a bar; or a function that is told, from time to time, how
-                many distinct names are encoded, and of how many.
+            names: any number; the vectors and tokens of all of them are in memory.
+            batch_size: the most names at once: a CPU takes fewer, and where a batch does not fit
+                into the memory of the GPU, it and the later ones are cut in half.
+            progress: whether to show a bar; or a function that is called from time to time with
+                the number of distinct names encoded so far, and with that of all.
 
         Returns:
             float32 (len(names), dim).
@@ -151,27 +152,27 @@ class TrainableEncoder(Encoder, nn.Module):
         tokens = self._cut(distinct)
         batch_size = min(batch_size, self.step) if self.device.type == "cpu" else batch_size
         vectors = np.empty((len(distinct), self.dim), np.float32)
-        todo = _longest_first(tokens)  # so that memory trouble shows at once
-        tell = progress if callable(progress) else None
+        remaining = _longest_first(tokens)  # so that too large a batch fails at once
+        report = progress if callable(progress) else None
         bar = tqdm(total=len(distinct), unit=" names", leave=False, disable=progress is not True)
         with self._evaluating(), bar:
-            while len(todo):
-                if tell:
-                    tell(len(distinct) - len(todo), len(distinct))
-                rows = todo[:batch_size]
+            while len(remaining):
+                if report:
+                    report(len(distinct) - len(remaining), len(distinct))
+                rows = remaining[:batch_size]
                 encoded = self._attempt(tokens, rows)
                 if encoded is None:
                     batch_size = _half(len(rows))
                     continue
                 vectors[rows] = encoded
-                todo = todo[len(rows) :]
+                remaining = remaining[len(rows) :]
                 bar.update(len(rows))
         return vectors if len(distinct) == len(names) else vectors[places]
 
     def _cut(self, names: Sequence[str]) -> list[Tokens]:
-        """The tokens of distinct names, from the cache where they are there."""
-        new = [name for name in names if name not in self._cache]
-        cut = dict(zip(new, self.tokenize(new), strict=True)) if new else {}
+        """The tokens of distinct names, from the cache where possible."""
+        missing = [name for name in names if name not in self._cache]
+        cut = dict(zip(missing, self.tokenize(missing), strict=True)) if missing else {}
         self._cache.update(islice(cut.items(), max(0, self.cached - len(self._cache))))
         return [cut[name] if name in cut else self._cache[name] for name in names]
 
@@ -213,7 +214,7 @@ def checksum(module: nn.Module) -> str:
 
 
 def _half(size: int) -> int:
-    """Half of a batch that was too large for the GPU."""
+    """Half the size of a batch that was too large for the GPU."""
     if size == 1:
         raise LinkerError(
             "the memory of the GPU does not hold the encoding of one name; "
@@ -232,5 +233,5 @@ def _distinct(names: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def _longest_first(tokens: Sequence[Tokens]) -> NDArray[np.int64]:
-    """The order in which names of about the same length stand together."""
+    """The rows of names by falling length, so that a batch has names of similar length."""
     return np.argsort([-len(pieces) for pieces in tokens], kind="stable")

@@ -16,11 +16,11 @@ from linker.encoders.words import WordVectors, gensim_models, of_fasttext
 from linker.errors import InputError, LinkerError, shorten
 
 _FASTTEXT = (793712314).to_bytes(4, "little")  # what a fastText .bin begins with
-# version; dim and other options; words, of them words and labels, tokens, pruned n-grams
+# version; dim and other options; sizes: all entries, words, labels, tokens, pruned n-grams
 _FASTTEXT_HEAD = struct.Struct("<4xi12id3i2q")
 _FASTTEXT_COUNT = 9  # bytes behind a word: how often it occurs, and its kind
 _FASTTEXT_MATRIX = struct.Struct("<?2q")  # whether it is quantised, rows, columns
-_GZIP_RATIO = 1032  # by which gzip shortens at most
+_GZIP_RATIO = 1032  # the most that gzip compresses by
 
 
 def read(path: files.Pathlike) -> WordVectors:
@@ -46,7 +46,7 @@ def read(path: files.Pathlike) -> WordVectors:
         )
     except LinkerError:
         raise
-    except Exception as error:  # what a damaged file does to gensim has many names
+    except Exception as error:  # gensim raises many kinds for damaged files
         reason = shorten(str(error) or type(error).__name__, 200)
         raise LinkerError(
             f"{path}: cannot be read as word vectors ({reason}); "
@@ -57,7 +57,7 @@ def read(path: files.Pathlike) -> WordVectors:
 def _check_fasttext(path: files.Pathlike) -> None:
     """Check that a fastText .bin holds as many numbers as it says.
 
-    gensim would make room for all of them, or read for ever.
+    Otherwise gensim would allocate memory for all of them, or read for ever.
 
     Raises:
         ValueError: it holds fewer.
@@ -101,7 +101,7 @@ def _read_binary(path: files.Pathlike, header: bytes) -> WordVectors:
 def _read_text(path: files.Pathlike) -> WordVectors:
     """Read the text format of word2vec.
 
-    Not by gensim, which takes a line with one number for a vector of equal numbers.
+    gensim is not used: it takes a line with one number for a vector of equal numbers.
     """
     lines = files.read_lines(path, limit=None)
     _, header = next(lines, (1, ""))

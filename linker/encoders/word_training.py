@@ -30,7 +30,7 @@ from linker.text.gazetteer import Gazetteer
 from linker.text.normalize import normalize
 from linker.types import Activity
 
-# of the vectors of all n-grams, 2.4 GB: fastText's own 2,000,000 of 300 each
+# the most components of all n-gram vectors, 2.4 GB: 2,000,000 of 300, the default of fastText
 _COMPONENTS = 600_000_000
 
 
@@ -51,12 +51,12 @@ class WordsOptions(OptionGroup):
     dim: Annotated[int, Field(ge=1, le=3000)] = 200  # components of a word's or n-gram's vector
     window: Annotated[int, Field(ge=1, le=1000)] = 6  # words on either side, at most
     negative: Annotated[int, Field(ge=1, le=1000)] = 5  # wrong words sampled for each right one
-    # rarer words have no vector of their own
+    # rarer words get no vector
     min_count: Annotated[int, Field(ge=1, le=1_000_000_000)] = 3
     epochs: Annotated[int, Field(ge=1, le=1_000_000)] = 5  # passes over the text
     min_n: Annotated[int, Field(ge=1, le=50)] = 3  # characters of the shortest n-gram
     max_n: Annotated[int, Field(ge=1, le=50)] = 5  # characters of the longest n-gram
-    # hashes that n-grams are told apart by; with fewer, more n-grams share a vector
+    # number of hashes of n-grams; with fewer, more n-grams share a vector
     buckets: Annotated[int, Field(ge=1, le=3_000_000)] = 50_000
     seed: Seed = 0  # of the vectors
 
@@ -82,7 +82,7 @@ def train(
     Args:
         sentences: their words.
         options: the settings of the training.
-        on_activity: is told every second how far it is.
+        on_activity: is called every second with the progress.
 
     Raises:
         LinkerError: gensim is not installed, or no word is frequent enough.
@@ -196,12 +196,12 @@ def _with(
 
 @contextlib.contextmanager
 def _listening(epochs: int, on_activity: Callable[[Activity], None]) -> Iterator[None]:
-    """Hand on how far gensim logs that it is, which it tells in no other way.
+    """Report the progress of gensim, which it only writes to its log.
 
-    The rest of its log is as it was.
+    The rest of its log is not changed.
     """
     log = logging.getLogger("gensim.models.word2vec")
-    level, shown = log.level, log.getEffectiveLevel()
+    level, threshold = log.level, log.getEffectiveLevel()
 
     def heard(record: logging.LogRecord) -> bool:
         if str(record.msg).startswith("EPOCH %i - PROGRESS: at %.2f%%") and isinstance(
@@ -215,11 +215,11 @@ def _listening(epochs: int, on_activity: Callable[[Activity], None]) -> Iterator
                     f"epoch {epoch + 1} of {epochs}",
                 )
             )
-        return record.levelno >= shown
+        return record.levelno >= threshold
 
     on_activity(Activity("training word vectors", at=f"epoch 1 of {epochs}"))
     log.addFilter(heard)
-    log.setLevel(min(logging.INFO, shown))
+    log.setLevel(min(logging.INFO, threshold))
     try:
         yield
     finally:

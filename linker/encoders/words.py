@@ -32,8 +32,10 @@ They are an array "i" and an array "f".
 """
 
 KIND = "words"  # of the folder
-FREQUENT = 20_000  # words that a model keeps beside those of its names, since mentions hold them
-# what tokens that are no words begin with; words are lower case, without spaces
+FREQUENT = (
+    20_000  # words that a model keeps besides those of its names, since mentions have them too
+)
+# prefixes of tokens that are no words; words are lower case, without spaces
 NAME, CONCEPT = "NAME ", "CONCEPT "
 
 
@@ -128,15 +130,15 @@ class WordVectors:
         return digest.hexdigest()
 
     def pieces(self, name: str) -> Pieces:
-        """Tell which vectors a name is the weighted sum of.
+        """The vectors that a name is the weighted sum of.
 
         Each of its words has the same weight; an unknown word is the mean of its n-grams. Words
         without any vector are left out; a name of nothing else has no pieces, and the zero vector.
         """
-        by_word = [rows for word in tokens(name) if len(rows := self._rows(word))]
-        rows, weights = array("i", itertools.chain.from_iterable(by_word)), array("f")
-        for of_word in by_word:
-            weights.extend([1 / (len(by_word) * len(of_word))] * len(of_word))
+        rows_of_words = [rows for word in tokens(name) if len(rows := self._rows(word))]
+        rows, weights = array("i", itertools.chain.from_iterable(rows_of_words)), array("f")
+        for word_rows in rows_of_words:
+            weights.extend([1 / (len(rows_of_words) * len(word_rows))] * len(word_rows))
         return rows, weights
 
     def _rows(self, word: str) -> Sequence[int]:
@@ -147,12 +149,12 @@ class WordVectors:
             return ()
         hashes = np.array(self.subwords.hashes(word), np.int64)
         places = np.searchsorted(self.buckets, hashes)
-        kept = [
+        places_of_ngrams = [
             p
             for p, h in zip(places.tolist(), hashes.tolist(), strict=True)
             if p < len(self.buckets) and self.buckets[p] == h
         ]
-        return [len(self.words) + place for place in kept]
+        return [len(self.words) + place for place in places_of_ngrams]
 
     def means(self, names: Sequence[str]) -> Floats:
         """The mean word vector u_n of each name (Fivez et al. 2021a, eq. 1).
@@ -195,24 +197,24 @@ class WordVectors:
             frequent: how many of the first words of the vocabulary are kept.
         """
         cut = [tokens(name) for name in names]
-        wanted = {word for name in cut for word in name} | set(self.words[:frequent])
+        kept_words = {word for name in cut for word in name} | set(self.words[:frequent])
         named = {NAME + " ".join(name) for name in cut} | {
             word for word in self.words if word.startswith(CONCEPT)
         }
-        words = [word for word in self.row if word in wanted or word in named]
+        words = [word for word in self.row if word in kept_words or word in named]
         if self.subwords is None:
             return WordVectors(words, self.vectors[[self.row[word] for word in words]])
-        used = {h for word in wanted for h in self.subwords.hashes(word)}
-        kept = np.array(
+        used = {h for word in kept_words for h in self.subwords.hashes(word)}
+        ngrams = np.array(
             [place for place, h in enumerate(self.buckets.tolist()) if h in used], np.int64
         )
         rows = np.concatenate(
-            [np.array([self.row[word] for word in words], np.int64), len(self.words) + kept]
+            [np.array([self.row[word] for word in words], np.int64), len(self.words) + ngrams]
         )
-        return WordVectors(words, self.vectors[rows], self.subwords, self.buckets[kept])
+        return WordVectors(words, self.vectors[rows], self.subwords, self.buckets[ngrams])
 
-    def halved(self) -> WordVectors:
-        """The same in half precision, in which a model keeps them."""
+    def to_fp16(self) -> WordVectors:
+        """The same vectors, rounded to half precision, as a model stores them."""
         return WordVectors(
             self.words, persistence.to_fp16(self.vectors), self.subwords, self.buckets
         )
@@ -247,7 +249,7 @@ class WordVectors:
             ) from None
 
     def save(self, folder: files.Pathlike, provenance: str = "") -> None:
-        """Write a folder that holds nothing else; one that stood there is replaced at the end.
+        """Write the vectors to a folder of their own; an existing one is replaced at the end.
 
         Args:
             folder: the folder.
@@ -285,7 +287,7 @@ class WordVectors:
         """Train vectors on nothing but names; see `train`.
 
         Raises:
-            LinkerError: the options want what only texts have, or as for `train`.
+            LinkerError: the options require texts, or as for `train`.
         """
         if options.tokens != "words":
             raise LinkerError(
@@ -333,7 +335,7 @@ def gensim_models() -> Any:
 def of_fasttext(vectors: Any) -> WordVectors:
     """Take the vectors of gensim's `FastTextKeyedVectors`.
 
-    Of the n-grams only those of the vocabulary: the others were never trained.
+    Only the n-grams of the vocabulary are taken: the others were never trained.
     """
     if not (vectors.bucket and vectors.max_n):
         return WordVectors(

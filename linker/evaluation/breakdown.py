@@ -44,14 +44,14 @@ def groups(linker: Linker, outcomes: Sequence[Outcome]) -> dict[str, list[Outcom
 
     tests: dict[str, Callable[[Outcome], bool]] = {"mention": seen_mention, "concept": seen_concept}
     return {
-        f"{sign}_{what}": [o for o in outcomes if test(o) == (sign == "seen")]
-        for what, test in tests.items()
+        f"{sign}_{kind}": [o for o in outcomes if test(o) == (sign == "seen")]
+        for kind, test in tests.items()
         for sign in ("seen", "unseen")
     }
 
 
 def unknown(linker: Linker, mentions: Iterable[Mention]) -> str:
-    """Tell how many annotated ids a linker can never answer with, and which types have no others.
+    """Describe the annotated ids that a linker can never answer with, and types with no others.
 
     Returns:
         A sentence; empty if it can answer with all ids.
@@ -83,7 +83,7 @@ def unknown(linker: Linker, mentions: Iterable[Mention]) -> str:
 
 
 def error(outcome: Outcome, dictionary: Dictionary, normalize: Callable[[str], str]) -> str:
-    """What went wrong with a mention whose first candidates are wrong: a key of `ERRORS`."""
+    """The kind of error of a mention whose first candidates are wrong: a key of `ERRORS`."""
     candidates = [part for part in outcome.parts if part]
     if not candidates:
         return "no_candidate"

@@ -45,8 +45,8 @@ def evaluate(
 
     Args:
         items: the annotated mentions, or documents that hold them.
-        linker: the model; if there are predictions, it only resolves old ids and tells seen from
-            unseen mentions and errors apart, and may be None.
+        linker: the model; if there are predictions, it only resolves old ids and separates
+            seen from unseen mentions and kinds of errors, and may be None.
         protocol: a name of `protocols.PROTOCOLS`.
         ks: the k of Acc@k.
         path: predictions to evaluate instead of the model's, see `predictions.outcomes`.
@@ -84,7 +84,7 @@ def write(
         folder: where to write.
         record: the figures.
         outcomes: the rows of the table.
-        linker: the model, which tells the kinds of errors apart; None for a column without them.
+        linker: the model, which the kinds of errors depend on; None for a column without them.
     """
     with files.write_aside(folder / "metrics.json") as file:
         file.write(json.dumps(record, indent=1, ensure_ascii=False) + "\n")

@@ -99,12 +99,12 @@ def _renamed(new: Path, path: Path) -> bool:
     return True
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(first: Path, second: Path) -> bool:
     """Exchange two names in one step; False where the system or the file system cannot."""
     rename = getattr(ctypes.CDLL(None), "renameat2", None) if os.name == "posix" else None
     if rename is None:
         return False
-    names = (_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other))
+    names = (_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second))
     return bool(rename(*names, _RENAME_EXCHANGE) == 0)
 
 

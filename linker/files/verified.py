@@ -44,7 +44,7 @@ def has_checksum(path: Path, expected: str, *, trust: bool) -> bool:
 
 
 def _state(path: Path) -> dict[str, int]:
-    """What changes when a file is changed or replaced."""
+    """A fingerprint of a file: its size, times and inode, which change with its content."""
     status = path.stat()
     return {
         "size": status.st_size,
@@ -60,7 +60,7 @@ def _cache() -> Path:
 
 
 def _remembered() -> dict[str, object]:
-    """What is remembered of each file, by its path; nothing where the cache is damaged."""
+    """The entry of each file in the cache, by its path; none if the cache is damaged."""
     try:
         entries = json.loads(_cache().read_bytes())["files"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Saved folders of arrays and JSON: checked against a manifest, memory-mapped, never running code."""
+"""Saved folders of arrays and JSON: checked against a manifest, memory-mapped, without pickles."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from linker.version import VERSION
 FORMAT_VERSION = 1
 CONFIG, MANIFEST = "config.json", "manifest.json"
 
-_ATTEMPTS = 1000  # to read a folder that others replace again and again
-_HEADER = re.compile(
+_ATTEMPTS = 1000  # to read a folder while other processes replace it
+_HEADER = re.compile(  # of .npy files
     rb"\{'descr': '([<>|][a-zA-Z]\d+)', 'fortran_order': (?:False|True), "
     rb"'shape': \(([\d, ]*)\), \} *\n"
-)  # of npy
-_HEADER_LIMIT = 10_000  # bytes, as in numpy
+)
+_HEADER_LIMIT = 10_000  # bytes; the same as in numpy
 _CHANGED = "the folder was changed, train or save it again"
 
 _Value = TypeVar("_Value")
@@ -55,21 +55,21 @@ def to_fp16(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def to_storage(values: NDArray[Any]) -> NDArray[Any]:
-    """The numbers as they are saved: float16 where nothing is lost by it, else as they are."""
+    """Numbers as they are saved: float16 where no number changes by it, else unchanged."""
     with np.errstate(over="ignore"):
         half = np.asarray(values, np.float16)
     return half if np.array_equal(half, values) else values
 
 
 def from_storage(values: NDArray[Any]) -> NDArray[Any]:
-    """Numbers that `to_storage` gave, as float32."""
+    """Undo `to_storage`: float16 becomes float32, other types stay."""
     return np.asarray(values, np.float32) if values.dtype == np.float16 else values
 
 
 def load_arrays(folder: Path) -> dict[str, NDArray[Any]]:
     """Memory-map every `.npy` file of a folder, and read those that are empty.
 
-    The maps are copy-on-write, since compiled code asks for arrays that can be written.
+    The maps are copy-on-write, since compiled code requires writable arrays.
     """
     return {path.stem: _load_array(path) for path in sorted(folder.glob("*.npy"))}
 
@@ -112,12 +112,10 @@ def load_json(path: Path) -> Any:
 
 
 def check_replaceable(path: files.Pathlike) -> None:
-    """Refuse to write over what linker did not write.
-
-    That is a file, or a folder that holds a file its manifest does not name.
+    """Refuse to overwrite a file, or a folder with files that linker did not write.
 
     Raises:
-        LinkerError: it is such a folder, or a file.
+        LinkerError: the path is a file, or a folder with a file that its manifest does not name.
     """
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
@@ -136,7 +134,7 @@ def check_replaceable(path: files.Pathlike) -> None:
 
 
 def _own_files(folder: Path) -> set[str]:
-    """The files that our manifest of a folder names, and the manifest; none without one."""
+    """The manifest of a folder and the files that it lists; an empty set without a manifest."""
     try:
         sums = json.loads((folder / MANIFEST).read_bytes())["sha256"]
     except (OSError, ValueError, LookupError, TypeError):
@@ -146,7 +144,9 @@ def _own_files(folder: Path) -> set[str]:
 
 @contextlib.contextmanager
 def saving(path: files.Pathlike, kind: str, config: Mapping[str, object]) -> Iterator[Path]:
-    """Fill a temporary folder, then add `config.json` and the manifest and put the folder in place.
+    """Yield a temporary folder to fill; then complete it, and move it to `path`.
+
+    `config.json` and the manifest are added at the end.
 
     Args:
         path: the folder to make, or to replace when it holds a manifest.
@@ -177,14 +177,14 @@ def load(
 ) -> _Value:
     """Check a saved folder against its manifest and version, and read it.
 
-    All of it is of one save, also while others replace the folder.
+    All files belong to one save, even while other processes replace the folder.
 
     Args:
         path: the folder.
         kind: what it must hold ("model", "dictionary").
-        read: makes the value out of the folder and its `config.json`. The folder's name is good
-            for the time of the call.
-        trust: whether the checksum of a large file may be remembered from an earlier check.
+        read: makes the value out of the folder and its `config.json`; the path that it is given
+            is valid during the call only.
+        trust: whether a large file need not be read again, if it was checked before.
 
     Raises:
         LinkerError: the folder is absent, of another kind or version, or a file of it is missing,
@@ -197,15 +197,15 @@ def load(
 
     for _ in range(_ATTEMPTS):
         replacing.restore(folder.resolve())
-        if read_once := _attempt(folder, check_and_read):
-            return read_once[0]
+        if result := _attempt(folder, check_and_read):
+            return result[0]
     raise LinkerError(
         f"{folder}: was replaced {_ATTEMPTS:,} times while it was read; stop what writes it"
     )
 
 
 def verify(path: files.Pathlike, kind: str) -> tuple[int, int]:
-    """Check every file of a saved folder against its manifest, whatever is remembered of it.
+    """Check every file of a saved folder against its manifest, also files checked before.
 
     Args:
         path: the folder.
@@ -226,16 +226,16 @@ def verify(path: files.Pathlike, kind: str) -> tuple[int, int]:
 
 
 def _attempt(path: Path, read: Callable[[Path], _Value]) -> tuple[_Value] | None:
-    """What `read` makes of a folder; None where another was put in its place meanwhile."""
+    """Read a folder; return the value in a tuple, or None if the folder was replaced meanwhile."""
     with contextlib.ExitStack() as stack:
         try:
             folder = stack.enter_context(replacing.pinned(path))
-        except OSError:  # it is not there, which `_checked` says, or was not for a moment
+        except OSError:  # it is missing, which `_checked` reports, or was for a moment
             folder = path
         before = replacing.state(folder)
         try:
             value = read(folder)
-        except Exception as error:  # whatever comes of files that are being removed
+        except Exception as error:  # reading files that are being removed may raise anything
             if replacing.state(path) != before:
                 return None
             if not isinstance(error, LinkerError | OSError):
@@ -246,18 +246,18 @@ def _attempt(path: Path, read: Callable[[Path], _Value]) -> tuple[_Value] | None
                 else str(error)
             )
             raise LinkerError(text.replace(str(folder), str(path))) from error
-        is_whole = replacing.state(path) == before or (folder != path and _is_there(folder))
-        return (value,) if is_whole else None
+        is_valid = replacing.state(path) == before or (folder != path and _is_complete(folder))
+        return (value,) if is_valid else None
 
 
-def _is_there(folder: Path) -> bool:
+def _is_complete(folder: Path) -> bool:
     """Whether every file of the manifest is still there."""
     names = _own_files(folder)
     return bool(names) and all((folder / name).is_file() for name in names)
 
 
 def _checked(folder: Path, kind: str, trust: bool) -> dict[str, Any]:
-    """The configuration of a folder whose files are those of its manifest."""
+    """Check the version, kind and files of a folder, and return its configuration."""
     if not (folder / CONFIG).is_file():
         hint = (
             "train one (linker train --dict FILE -o DIR) or name one with --model"
@@ -308,9 +308,9 @@ def _check(folder: Path, trust: bool) -> None:
 
 
 def _unlisted(folder: Path, listed: set[str]) -> Iterator[str]:
-    """The files that are not listed, but for what nothing reads.
+    """The files that are not listed, except descriptions (.md) and hidden files.
 
-    That is descriptions (.md), and hidden files of desktops and version control.
+    linker reads neither; desktops and version control leave hidden files behind.
     """
     for path in folder.rglob("*"):
         name = path.relative_to(folder)

@@ -11,15 +11,15 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-_BLOCK = 1 << 20  # bytes that are checked at a time
+_BLOCK = 1 << 20  # bytes that are checked at once
 
 
 class Strings(Sequence[str]):
-    """A column of strings as UTF-8 bytes and offsets, so that it can be memory-mapped.
+    """A column of strings that can be memory-mapped: UTF-8 bytes, and where each string starts.
 
     Args:
-        data: uint8 (bytes,).
-        offsets: int64 (strings + 1,).
+        data: uint8 (bytes,), the strings one behind another.
+        offsets: int64 (strings + 1,); string i is `data[offsets[i]:offsets[i + 1]]`.
     """
 
     __slots__ = ("data", "offsets")
@@ -78,7 +78,7 @@ class Strings(Sequence[str]):
 
 
 def check_lists(indptr: NDArray[Any], values: NDArray[Any], count: int, limit: int) -> None:
-    """Check lists that stand one behind another: list i is `values[indptr[i]:indptr[i + 1]]`.
+    """Check lists that are stored one behind another: list i is `values[indptr[i]:indptr[i + 1]]`.
 
     Raises:
         ValueError: they are not `count` lists of whole numbers from 0 to below `limit`.
@@ -97,7 +97,7 @@ def check_lists(indptr: NDArray[Any], values: NDArray[Any], count: int, limit: i
 
 
 class StringsBuilder:
-    """Collects strings without holding a Python object for each."""
+    """Collects strings in one buffer, which takes less memory than a list of strings."""
 
     def __init__(self) -> None:
         self._data, self._offsets = bytearray(), array("q", [0])

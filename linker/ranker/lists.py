@@ -165,7 +165,7 @@ def _rows_of(texts: Iterable[str], table: NameTable) -> list[int]:
 
 
 def ids_of(table: NameTable, dictionary: Dictionary) -> Callable[[int], tuple[str, ...]]:
-    """Give a function from the row of a name to the ids of its concepts; it caches them."""
+    """Return a function from the row of a name to the ids of its concepts; it caches them."""
 
     @cache
     def ids(row: int) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ def ids_of(table: NameTable, dictionary: Dictionary) -> Callable[[int], tuple[st
 
 
 def name_of_each(table: NameTable) -> NDArray[np.int64]:
-    """Give the row of the name that each entry of `table.concepts` belongs to."""
+    """The row of the name that each entry of `table.concepts` belongs to."""
     return np.repeat(np.arange(len(table)), np.diff(table.indptr))
 
 

@@ -69,7 +69,7 @@ class TrainingOptions(OptionGroup):
     precision: Literal["auto", "fp32", "bf16"] = "auto"
 
     def scale(self, is_unit: bool) -> float:
-        """What dense scores are multiplied by in training, and scores divided by when linking.
+        """The factor of dense scores in training, which all scores are divided by when linking.
 
         Args:
             is_unit: whether the vectors have length 1.

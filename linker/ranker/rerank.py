@@ -24,21 +24,21 @@ from linker.ranker.options import RerankOptions
 from linker.types import Lookup
 
 _FOLDER = "rerank"  # of a model's folder
-_FETCH = 2  # names fetched for each name asked for
+_FETCH = 2  # names fetched for each name to rank
 _NAMES = 10  # names fetched for each concept that is read (MEDIC has 7 a concept)
 
 Contexts = Mapping[Query, Sequence[str]]
-"""What stands around the mentions of a query, one text for each; empty where nothing is known."""
+"""The texts around the mentions of a query, one for each mention; empty if there is no context."""
 
-_Found = Sequence[tuple[int, int]]
+_Concepts = Sequence[tuple[int, int]]
 """Concept rows, each with the row of `Dictionary.names` that matched best."""
 
 
 class Reranker(Ranker):
     """A ranker behind a ranker: it reads the first concepts again, and reorders the ranking.
 
-    A concept loses what it reads worse than the best of those that are read, and one that is not
-    read loses as much as the worst of these.
+    Each concept that the encoder reads loses the difference of its score to the best one; a concept
+    that is not read loses as much as the worst of these.
 
     Args:
         generator: the first stage.
@@ -75,7 +75,7 @@ class Reranker(Ranker):
         first = self.generator.rank(lookups, depth, unit)
         heads = [self._head(ranked, unit) for ranked in first]
         result = []
-        for ranked, lost in zip(first, self._lost(lookups, heads), strict=True):
+        for ranked, lost in zip(first, self._losses(lookups, heads), strict=True):
             worst = max(lost.values(), default=0.0)
             meanings = self.meanings(ranked, unit)
             losses = [min(lost.get(row, worst) for row in rows) for rows in meanings]
@@ -84,7 +84,7 @@ class Reranker(Ranker):
             result.append(ranked.reordered(order, scores[order]))
         return result
 
-    def _head(self, ranked: Ranked, unit: Unit) -> _Found:
+    def _head(self, ranked: Ranked, unit: Unit) -> _Concepts:
         """The first concepts of a ranking, each with the name that brought it."""
         pairs: Iterable[tuple[int, int]]
         pairs = zip(ranked.concepts.tolist(), ranked.entries.tolist(), strict=True)
@@ -101,12 +101,14 @@ class Reranker(Ranker):
         return list(best.items())[: self.options.candidates]
 
     def read(self, query: str, context: str, concept: int, entry: int) -> str:
-        """What the encoder reads of a candidate."""
+        """The text that the encoder reads to score a candidate."""
         about = f"{self._dictionary.names[entry]} | {self._about(concept)}"
         return self.encoder.join(query, about, context)
 
-    def _lost(self, lookups: Sequence[Lookup], heads: Sequence[_Found]) -> list[dict[int, float]]:
-        """What each concept that is read loses: its weighted distance to the best, 0 or more."""
+    def _losses(
+        self, lookups: Sequence[Lookup], heads: Sequence[_Concepts]
+    ) -> list[dict[int, float]]:
+        """The score that each concept loses: its weighted distance to the best, 0 or more."""
         texts = [
             self.read(lookup.normalized, lookup.context, *pair)
             for lookup, head in zip(lookups, heads, strict=True)

@@ -125,7 +125,7 @@ def _xml(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
 
 
 def _elements(path: Pathlike, parser: Any) -> Iterator[_Raw]:
-    """Yield the documents that are complete; each leaves the memory when the next is asked for."""
+    """Yield the documents that are complete; only one at a time is in memory."""
     for _, element in parser.read_events():
         parent = element.getparent()
         _check_root(path, element if parent is None else parent)

@@ -12,7 +12,7 @@ from linker.types import Concept
 
 
 class Format(Protocol):
-    """What a module of a dictionary format provides."""
+    """The attributes and functions of a module of a dictionary format."""
 
     def recognises(self, path: Pathlike, head: list[str]) -> bool: ...
 

@@ -37,7 +37,7 @@ _SUBTYPES = {
         {"disease", "specificdisease", "diseaseclass", "modifier", "compositemention"}
     )
 }  # NCBI Disease
-_HEAD = 1 << 16  # bytes that the format is told from
+_HEAD = 1 << 16  # bytes that the format is detected by
 _BIOC = re.compile(r'<\?xml|<!DOCTYPE|<collection|\{(?:(?s:.)*?[{,\s])?"documents"\s*:')
 _SIGNS = (  # order matters
     ("bioc", _BIOC),
@@ -53,7 +53,7 @@ _SIGNS = (  # order matters
 
 
 def detect(path: Readable) -> str:
-    """Tell the format of a file (plain or gzip) from its first 64 KiB, or that of a folder.
+    """Detect the format of a file (plain or gzip) from its first 64 KiB, or that of a folder.
 
     What is in no other format is `txt`, and so are standard input ("-") and other pipes, which
     cannot be looked at before they are read.

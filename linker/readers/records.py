@@ -1,4 +1,4 @@
-"""What the dictionary readers share: the checks of a record and the making of its names."""
+"""Functions of all dictionary readers: they check records and make names."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def fault(path: Pathlike, line: int, identifier: str, names: Iterable[str]) -> I
         )
     for position, name in enumerate(names):
         if not name:
-            what = "the concept name is empty" if position == 0 else "a name is empty"
+            problem = "the concept name is empty" if position == 0 else "a name is empty"
             return InputError(
                 path,
-                what,
+                problem,
                 line=line,
                 value=identifier,
                 expected="a name",

@@ -137,10 +137,12 @@ def _rows(
             if _is_cui(cells[_CUI]):
                 yield number, cells
             else:
-                what = "the concept id is not a CUI" if cells[_CUI] else "the concept id is empty"
+                problem = (
+                    "the concept id is not a CUI" if cells[_CUI] else "the concept id is empty"
+                )
                 on_error(
                     InputError(
-                        path, what, line=number, value=cells[_CUI], expected="C and seven digits"
+                        path, problem, line=number, value=cells[_CUI], expected="C and seven digits"
                     )
                 )
 
@@ -240,12 +242,12 @@ def _types(names: Pathlike, on_error: OnError, kept: NDArray[np.int64]) -> Pairs
     return _of_kept(pairs, kept)
 
 
-def _beside(names: Pathlike, name: str, what: str) -> Path | None:
+def _beside(names: Pathlike, name: str, content: str) -> Path | None:
     """The file of another table in the folder of MRCONSO; an open file stands in none."""
     place = names if isinstance(names, OpenFile) else Path(names).parent
     path = _find(place, name) if isinstance(place, Path) else None
     if path is None:
-        logger.warning("%s: there is no %s.RRF, so the concepts have no %s", place, name, what)
+        logger.warning("%s: there is no %s.RRF, so the concepts have no %s", place, name, content)
     return path
 
 

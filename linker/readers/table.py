@@ -50,7 +50,7 @@ COLUMNS = (
     "replaced_by",
     "xrefs",
 )
-"""What `write` writes."""
+"""The columns that `write` writes."""
 
 _OF_NAME = ("kind", "preferred", "language")  # columns that say something of the name of their row
 # column names of tables with a row for each name
@@ -111,7 +111,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
     repeated = _repeated(
         curie(_unescape(row["id"])) for _, row in _rows(path, columns, delimiter, ignore)
     )
-    held: dict[tuple[str, Status], list[Record]] = {}
+    records_of: dict[tuple[str, Status], list[Record]] = {}
     for number, row in _rows(path, columns, delimiter, on_error):
         try:
             kind, concept = _record(path, number, row)
@@ -119,12 +119,12 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
             on_error(error)
             continue
         if concept.id in repeated:
-            held.setdefault((concept.id, concept.status), []).append((kind, concept))
+            records_of.setdefault((concept.id, concept.status), []).append((kind, concept))
         else:
             yield concept
-    yield from map(_merged, held.values())
-    if more := sum(map(len, held.values())) - len(held):
-        concepts = sum(len(records) > 1 for records in held.values())
+    yield from map(_merged, records_of.values())
+    if more := sum(map(len, records_of.values())) - len(records_of):
+        concepts = sum(len(records) > 1 for records in records_of.values())
         text = "%s: %s of the rows repeat an id, and were merged (concepts with several rows: %s)"
         logger.warning(text, path, f"{more:,}", f"{concepts:,}")
 

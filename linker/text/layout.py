@@ -203,7 +203,7 @@ def _long_start(token: str, at: int) -> int:
 
 
 def _start_cost(token: str, at: int) -> float:
-    """What it costs to start in a word at a piece that is not its first."""
+    """The cost of starting in a word at a piece that is not its first."""
     start = _long_start(token, at)
     if start == at and token[:at].strip(QUOTES + "(["):
         return _COST["start_piece"]

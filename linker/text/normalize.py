@@ -17,7 +17,7 @@ _HYPHENS = dict.fromkeys((8208, 8209, 8210, 8211, 8212, 8213, 8722, 65123, 65293
 
 @dataclass(frozen=True, slots=True)
 class NormalizeOptions(OptionGroup):
-    """What `normalize` folds together. `PRESETS["biosyn"]` is the published setting."""
+    """The differences that `normalize` removes. `PRESETS["biosyn"]` is the published setting."""
 
     group: ClassVar[str] = "normalize"
 

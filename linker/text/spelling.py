@@ -68,7 +68,7 @@ def normalized(corrections: Mapping[str, str], options: NormalizeOptions) -> dic
 
 
 def normal_form(text: str, options: NormalizeOptions, corrections: Mapping[str, str]) -> str:
-    """Give the form of a name by which it is indexed and looked up.
+    """The form of a name by which it is indexed and looked up.
 
     Args:
         text: the name as written.

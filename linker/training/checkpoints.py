@@ -33,7 +33,7 @@ Tensors = Mapping[str, Tensor]
 
 @dataclass(slots=True)
 class Progress:
-    """What one process of a run has done so far. Checkpoints hold the fields by their names."""
+    """The state of one process of a run. Checkpoints hold the fields by their names."""
 
     epoch: int = 0  # finished epochs
     step: int = 0  # finished steps of the running epoch
@@ -187,7 +187,7 @@ def optimizer_state(optimizer: Optimizer, name_of: Mapping[Tensor, str]) -> dict
 def load_optimizer_state(
     optimizer: Optimizer, name_of: Mapping[Tensor, str], state: Tensors
 ) -> None:
-    """Give an optimizer the state that `optimizer_state` copied.
+    """Load into an optimizer the state that `optimizer_state` copied.
 
     Args:
         optimizer: has no state yet.

@@ -23,10 +23,10 @@ _SHOWN = 5  # classes in a message
 def select(
     options: GroundOptions, table: NameTable, dictionary: Dictionary, seed: int
 ) -> tuple[Classes, Classes | None]:
-    """Group the names of a dictionary by class, and sample few of each class where shots are asked for.
+    """Group the names of a dictionary by class, and sample a few of each class if `shots` is set.
 
     Returns:
-        The names to train on, and those to validate with; None: some of the former do.
+        The names to train on, and those to validate with; None: some of the former serve.
 
     Raises:
         LinkerError: there is no such root, or the hierarchy has too few classes, or too few of two

@@ -128,7 +128,7 @@ class Course(Generic[_Linker]):
         return linker
 
     def _by_characters(self) -> _Linker:
-        """Train the sparse encoder, where too few names can be held out to compare it with another."""
+        """Train the sparse encoder, if too few names can be held out to compare it with another."""
         encoder = self.plan.encoder
         self.settings.say(
             f"encoder: tfidf (fewer than {trial.FEWEST} names can be held out to compare it "

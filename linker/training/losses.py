@@ -179,5 +179,5 @@ def _log_softmax(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def _lowest(scores: Tensor) -> float:
-    """Give the lowest finite number. Its exponential is 0, and unlike -inf it makes no NaN."""
+    """The lowest finite number. Its exponential is 0, and unlike -inf it makes no NaN."""
     return torch.finfo(scores.dtype).min

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """What random numbers are drawn for. Two streams, or two epochs of one, are independent."""
+    """The purposes of random numbers. Two streams, or two epochs of one, are independent."""
 
     LIST_ORDER = 0  # the order of the candidate lists in an epoch
     HYPERNYMS = 1  # hypernym names of the norm loss

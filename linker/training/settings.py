@@ -36,7 +36,7 @@ def _ignore(_: object) -> None: ...
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """Where a training keeps its checkpoints, and whom it tells what it does."""
+    """Where a training keeps its checkpoints, and the functions it reports to."""
 
     checkpoints: Path | None = (
         None  # folder that holds a folder for each phase; None: none are kept
@@ -46,10 +46,12 @@ class RunSettings:
     # trainings have them in common; `checkpoints` where None
     development: str = ""  # fingerprint of the development mentions, which checkpoints depend on
     refit: bool = False  # whether this is the training after the report, on all mentions
-    on_event: Callable[[Any], None] = _ignore  # is told each `loop.Step`, and each epoch's `Record`
-    on_activity: Callable[[Activity], None] = _ignore  # is told what begins, and how far it is
-    on_trained: Callable[[Any], None] = _ignore  # is told the `Linker` before a refit
-    say: Callable[[str], None] = logger.info  # is told in a sentence what was decided
+    on_event: Callable[[Any], None] = (
+        _ignore  # called with each `loop.Step` and each `Record` of an epoch
+    )
+    on_activity: Callable[[Activity], None] = _ignore  # called with what begins, and its progress
+    on_trained: Callable[[Any], None] = _ignore  # called with the `Linker` before a refit
+    say: Callable[[str], None] = logger.info  # called with a sentence for each decision
     progress: bool = False  # show a bar while the names of the dictionary are encoded
 
     def folder(self, phase: PhaseName) -> Path | None:

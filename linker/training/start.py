@@ -40,7 +40,7 @@ def create_encoder(
         words = plan.words or WordVectors.of_names(names, options.words, settings.on_activity)
         # without the mentions, which a refit has more of
         provenance["words"] = words.pruned(names).checksum
-        words = words.pruned(data.indexed.table.texts).halved()
+        words = words.pruned(data.indexed.table.texts).to_fp16()
     context = EncoderContext(options.encoder, data.table, words, options.training.seed)
     encoder: Encoder = plan.encoder_class.create(context)
     if encoder.provenance:

@@ -1,4 +1,4 @@
-"""What annotated mentions give to a training: names, queries, and how often a concept occurs."""
+"""Supervision by annotated mentions: names, queries, and how often a concept occurs."""
 
 from __future__ import annotations
 

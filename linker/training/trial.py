@@ -99,7 +99,7 @@ def compare(dense: _Linker, right: Callable[[_Linker], NDArray[np.bool_]]) -> Co
 
     Args:
         dense: links by the encoder and λ.
-        right: tells which of some mentions a linker gets right, (mentions,).
+        right: returns whether a linker gets each mention right, (mentions,).
     """
     sparse = dense.by_characters()
     baseline = right(sparse)

@@ -110,9 +110,9 @@ def test_half_precision_gives_the_numbers_of_the_same_vectors_in_full() -> None:
 def test_every_number_of_half_precision_is_widened_to_itself() -> None:
     every = np.arange(2**16, dtype=np.uint16).view(np.float16)
     finite = every[np.isfinite(every)]
-    assert index.widened(finite).tobytes() == finite.astype(np.float32).tobytes()
+    assert index.to_fp32(finite).tobytes() == finite.astype(np.float32).tobytes()
     full = finite.astype(np.float32)
-    assert index.widened(full) is full
+    assert index.to_fp32(full) is full
 
 
 def test_what_is_memory_mapped_stays_on_the_disk(tmp_path: Path) -> None:

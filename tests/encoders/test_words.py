@@ -106,7 +106,7 @@ def test_pruning_keeps_the_words_of_names_the_first_words_and_their_ngrams() -> 
         h for word in ("alpha", "gamma") for h in made.subwords.hashes(word)
     }
     np.testing.assert_array_equal(kept.means(["gamma alpha"]), made.means(["gamma alpha"]))
-    half = kept.halved()
+    half = kept.to_fp16()
     np.testing.assert_array_equal(half.vectors, kept.vectors.astype(np.float16))
     assert (list(half.words), half.buckets.tolist(), half.subwords) == (
         list(kept.words),

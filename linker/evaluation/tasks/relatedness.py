@@ -37,12 +37,12 @@ def read(path: files.Pathlike, on_error: OnError = stop) -> list[Pair]:
     columns = ["term1", "term2", "score"]
     header = lines[0][1].split("\t") if lines else []
     if not set(columns) <= set(header):
-        shown = "\t".join(header)
+        value = "\t".join(header)
         raise InputError(
             path,
             "the columns are not there",
             line=1,
-            value=shown,
+            value=value,
             expected="a header with term1, term2 and score",
         )
     pairs = []

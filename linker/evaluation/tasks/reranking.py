@@ -72,7 +72,7 @@ def questions(
 
 
 def _concepts(
-    index: Any, query: str, of_name: Sequence[NDArray[np.int32]], wanted: int, names: int
+    index: Any, query: str, of_name: Sequence[NDArray[np.int32]], concepts: int, names: int
 ) -> list[int]:
     """The first concepts by BM25; names that share no word with the query are left out.
 
@@ -80,7 +80,7 @@ def _concepts(
         index: the BM25 index of the names.
         query: the mention.
         of_name: the concepts of each name.
-        wanted: how many concepts to find.
+        concepts: how many concepts to find.
         names: how many names there are.
     """
     count = min(_NAMES, names)
@@ -89,22 +89,22 @@ def _concepts(
         distinct = dict.fromkeys(
             c for row in rows[0][scores[0] > 0].tolist() for c in of_name[row].tolist()
         )
-        if len(distinct) >= wanted or count == names or not scores[0][-1] > 0:
-            return list(distinct)[:wanted]
+        if len(distinct) >= concepts or count == names or not scores[0][-1] > 0:
+            return list(distinct)[:concepts]
         count = min(2 * count, names)
 
 
 def mean_average_precisions(
-    asked: Sequence[Question], similarity: Similarity
+    questions: Sequence[Question], similarity: Similarity
 ) -> NDArray[np.float64]:
     """Average precision of each question, its candidates ranked by similarity.
 
     Args:
-        asked: the questions; candidates of equal similarity stay in their order.
+        questions: the queries with their candidates; equally similar ones stay in their order.
         similarity: how alike a mention and its candidates are.
     """
     ranks = []
-    for question in asked:
+    for question in questions:
         order = np.argsort(-similarity(question.query, question.names), kind="stable")
         ranks.append(np.flatnonzero(question.right[order]) + 1)
     return metrics.average_precisions(ranks)

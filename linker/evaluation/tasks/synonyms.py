@@ -29,7 +29,7 @@ class Split:
     """Names to train on and to evaluate with; all labels but those of `zero_shot` are alike."""
 
     train: Classes
-    validation: Classes  # which tell when to stop
+    validation: Classes  # names that early stopping looks at
     test: Classes
     zero_shot: Classes  # names of other classes, with labels of their own
     repeated: Classes | None = None  # further test names, which are also trained on
@@ -130,7 +130,7 @@ def medmentions(
     known = list(dict.fromkeys((normalize(name), concept) for name, concept in train))
     trained = set(known)
     distinct = list(dict.fromkeys((normalize(name), concept) for name, concept in test))
-    asked, again = (
+    new, repeated = (
         [pair for pair in distinct if pair not in trained],
         [pair for pair in distinct if pair in trained],
     )
@@ -142,46 +142,48 @@ def medmentions(
     order = random.permutation(len(names))
     labels, first, count = np.unique(names.labels[order], return_index=True, return_counts=True)
     held_out = order[first[(count >= 2) & (random.random(len(labels)) < 0.1)]]
-    seen = [(name, label[concept]) for name, concept in asked if concept in label]
-    new = [(name, concept) for name, concept in asked if concept not in label]
-    codes = np.unique([concept for _, concept in new], return_inverse=True)[1].astype(np.int64)
+    seen = [(name, label[concept]) for name, concept in new if concept in label]
+    zero_shot = [(name, concept) for name, concept in new if concept not in label]
+    codes = np.unique([concept for _, concept in zero_shot], return_inverse=True)[1].astype(
+        np.int64
+    )
     return Split(
         names[np.setdiff1d(np.arange(len(names)), held_out)],
         names[held_out],
         Classes([name for name, _ in seen], np.array([i for _, i in seen], np.int64)),
-        Classes([name for name, _ in new], codes),
+        Classes([name for name, _ in zero_shot], codes),
         Classes(
-            [name for name, _ in again],
-            np.array([label[concept] for _, concept in again], np.int64),
+            [name for name, _ in repeated],
+            np.array([label[concept] for _, concept in repeated], np.int64),
         ),
     )
 
 
-def retrieved(encode: Encode, asked: Classes, ranked: Classes | None = None) -> list[Rows]:
+def retrieved(encode: Encode, queries: Classes, ranked: Classes | None = None) -> list[Rows]:
     """Find the names of its own class for each name, by cosine.
 
     Args:
         encode: makes vectors of names.
-        asked: the names; those whose class has no name to find are left out.
-        ranked: the names to find; None for the other names of `asked`.
+        queries: the names; those whose class has no name to find are left out.
+        ranked: the names to find; None for the other names of `queries`.
 
     Returns:
         For each name, the rising 1-based ranks of the names of its class among all that are ranked.
     """
     if ranked is not None:
-        texts, others, right = retrieval(asked, ranked)
+        texts, others, right = retrieval(queries, ranked)
         solvable = [row for row, rows in enumerate(right) if len(rows)]
         return ranks(
             unit(encode([texts[row] for row in solvable])),
             unit(encode(others)),
             [right[row] for row in solvable],
         )
-    right = [rows[rows != row] for row, rows in enumerate(asked.of(asked.labels))]
+    right = [rows[rows != row] for row, rows in enumerate(queries.of(queries.labels))]
     solvable = [row for row, rows in enumerate(right) if len(rows)]
-    names = unit(encode(asked.texts))
+    names = unit(encode(queries.texts))
     of_others = ranks(names[solvable], names, [right[row] for row in solvable])
     of_themselves = ranks(names[solvable], names, [np.array([row]) for row in solvable])
-    # a name is not asked for itself, so that those behind it move up
+    # a query does not count as an answer to itself, so that names behind it move up
     return [
         places - (places > place[0]) for places, place in zip(of_others, of_themselves, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""What a phase of a training is, and how its options are written into a fingerprint."""
+"""The phases of a training, and the fingerprint of their options."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def train(
         seed: of all samples.
         validation: names that choose the epoch that is kept, and end the training; some of `names`
             are held out for this where None.
-        on_event: is told each step and each epoch.
+        on_event: is called with each step and each epoch.
     """
     grounding = Grounding(encoder, names, options, seed, encoder.encode, validation)
     accelerator = Accelerator(cpu=encoder.device.type == "cpu")
@@ -246,7 +246,7 @@ class Grounding:
         return [rows[order] for rows in pairs]
 
     def nearest(self, epoch: int) -> sampling.Nearest:
-        """Give what finds the names of other classes nearest to some names, with their cosines.
+        """Return a function that finds the nearest names of other classes, with their cosines.
 
         They come from the epoch's pool, a share of all names; the nearest are taken in the same
         share, so that they are a sample of the nearest of all. A name itself fills up a list where

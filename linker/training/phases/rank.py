@@ -41,7 +41,7 @@ def checked_options(plan: TrainingPlan, encoder: Encoder, data: TrainingData) ->
     """Give the options of a plan, without the norm loss where there is no hierarchy.
 
     Raises:
-        LinkerError: the norm loss is asked for, and the encoder learns unit vectors.
+        LinkerError: `hypernym_norm` is set, and the encoder learns unit vectors.
     """
     options, training = plan.options, plan.options.training
     uses_hierarchy = training.hypernym_norm or training.loss == "listwise"
@@ -112,12 +112,16 @@ def _queries(model: ModelInTraining, epoch: int) -> Sequence[Query]:
 
 
 def _list_batches(model: ModelInTraining) -> Callable[[int], list[Batch]]:
-    """Give what makes the batches of an epoch; mentions are ranked by characters once."""
+    """Return the function that makes the batches of an epoch; sparse candidates are ranked once."""
 
     def maker(queries: Sequence[Query]) -> ListMaker:
-        data, own = model.data, model.data.queries is None
+        data = model.data
         return ListMaker(
-            queries, data.dictionary, data.names, model.options.training, exclude_own=own
+            queries,
+            data.dictionary,
+            data.names,
+            model.options.training,
+            exclude_own=data.queries is None,
         )
 
     queries = model.data.queries
@@ -159,7 +163,7 @@ def _dense_candidates(model: ModelInTraining, maker: ListMaker) -> np.ndarray:
 
 
 def _loss(model: ModelInTraining, lists: Lists, has_hypernym: np.ndarray, vectors: Tensor) -> Loss:
-    """Compute the loss of some lists, and the norm loss where it is asked for.
+    """Compute the loss of candidate lists, and the norm loss if `hypernym_norm` is set.
 
     Args:
         model: scores the lists.

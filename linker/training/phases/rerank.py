@@ -58,8 +58,8 @@ def check(encoder: Encoder, options: RerankOptions, data: TrainingData) -> None:
     """Refuse, before the first stage is trained, what a second stage cannot start from.
 
     Raises:
-        LinkerError: the encoder is no transformer, or reads fewer tokens than asked for; or there
-            are no mentions of one concept.
+        LinkerError: the encoder is no transformer, or reads fewer tokens than the options say; or
+            there are no mentions of one concept.
     """
     if not options.epochs:
         return
@@ -205,7 +205,7 @@ def _padded(
 def _loss(
     relevances: NDArray[np.int8], mask: NDArray[np.bool_], temperature: float, vectors: Tensor
 ) -> Loss:
-    """Compute the list-wise loss of some lists (B, K), given the score of each candidate, (n, 1)."""
+    """Compute the list-wise loss of lists (B, K), given the score of each candidate, (n, 1)."""
     grades = torch.from_numpy(relevances).to(vectors.device)
     places = torch.from_numpy(mask).to(vectors.device)
     scores = spread(vectors, places)[0].squeeze(-1)
