@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import importlib.util
 import itertools
 import json
@@ -29,7 +30,7 @@ from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
 from linker.ids import counted, namespace, prefixes
-from linker.options import LinkerOptions, for_encoder, restored
+from linker.options import LinkerOptions, as_saved, for_encoder, restored
 from linker.text import composites, spelling
 from linker.text.mentions import Item, contexts, expanded, grouped
 from linker.training import supervision
@@ -149,6 +150,7 @@ class Linker:
                 has_mentions=bool(mentions),
                 has_dev=bool(dev),
                 refit=refit,
+                resume=settings is not None and settings.resume,
                 has_words=words is not None,
                 extend=extend,
                 corrections=corrections or {},
@@ -171,6 +173,9 @@ class Linker:
         validate = validate or _validation(dev)
         right = partial(_first_is_right, dev)
         settings = settings or RunSettings()
+        if dev and not settings.development:
+            fingerprint = hashlib.sha256(repr(list(dev)).encode("utf-8", "replace")).hexdigest()
+            settings = dataclasses.replace(settings, development=fingerprint)
         course: Course[Linker] = Course(
             plan, dictionary, mentions, dev, settings, cls._trained, validate, right
         )
@@ -433,7 +438,7 @@ class Linker:
         """Write the model folder; one that stood there is replaced at the end."""
         config = {
             "encoder": self.encoder,
-            "options": dataclasses.asdict(self.options),
+            "options": as_saved(self.options, self.encoder),
             "dictionary": self.describe_dictionary(),
         }
         with persistence.saving(folder, "model", config) as aside:

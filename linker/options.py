@@ -331,6 +331,18 @@ def _encoder_options(group: str, options: LinkerOptions, encoder: str) -> Any:
     return record
 
 
+def as_saved(options: LinkerOptions, encoder: str) -> dict[str, Any]:
+    """The options as a model keeps them, which `restored` reads: those of its encoder by its name.
+
+    Args:
+        options: of the model.
+        encoder: of the model.
+    """
+    groups = dataclasses.asdict(options)
+    own = groups.pop("encoder")
+    return groups if own is None else groups | {registry.options_group(encoder): own}
+
+
 def restored(values: Mapping[str, Any], encoder: str) -> LinkerOptions:
     """The options of a saved model.
 

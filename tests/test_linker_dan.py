@@ -308,3 +308,36 @@ def test_another_dictionary_with_the_same_encoder(
     assert [answer[0] for answer in answers(model.over(Dictionary.read(tmp_path / "d.tsv")))][
         :1
     ] == ["X:1"]
+
+
+def test_development_mentions_choose_the_epoch_and_belong_to_the_checkpoints(
+    dictionary: Dictionary, options: LinkerOptions, tmp_path: Path
+) -> None:
+    def gold(text: str, concept: str) -> Mention:
+        return Mention(text, gold=(GoldGroup((concept,)),))
+
+    dev = [gold("breast cancer", "MESH:D001943"), gold("nothing alike", "MESH:D001943")]
+
+    class Stop(Exception):
+        pass
+
+    def stop(event: object) -> None:
+        if isinstance(event, dict) and event["phase"] == "rank":
+            assert event["dev_acc1"] == 0.5
+            raise Stop
+
+    with pytest.raises(Stop):
+        Linker.train(
+            dictionary,
+            encoder="dan",
+            dev=dev,
+            options=options,
+            settings=RunSettings(tmp_path, on_event=stop),
+        )
+    resumed = RunSettings(tmp_path, resume=True)
+    with pytest.raises(LinkerError, match="of another training: development "):
+        Linker.train(dictionary, encoder="dan", dev=dev[:1], options=options, settings=resumed)
+    model = Linker.train(dictionary, encoder="dan", dev=dev, options=options, settings=resumed)
+    assert model.best_epoch >= 1
+    with pytest.raises(LinkerError, match="--refit trains again on the mentions of --mentions"):
+        Linker.train(dictionary, encoder="dan", dev=dev, refit=True, options=options)

@@ -20,6 +20,7 @@ from linker.options import (
     GroundOptions,
     LinkerOptions,
     TextOptions,
+    as_saved,
     changed,
     for_encoder,
     preset,
@@ -412,3 +413,12 @@ def test_the_upper_end_of_a_range_trains_a_tiny_dictionary(attack: Any, option: 
         )
         is None
     )
+
+
+def test_a_model_keeps_the_options_of_its_encoder_by_its_name() -> None:
+    options = preset("default", "dan-higher")
+    saved = as_saved(options, "dan-higher")
+    assert saved["dan"] == dataclasses.asdict(options.encoder)
+    assert "encoder" not in saved
+    assert restored(saved, "dan-higher") == options
+    assert as_saved(LinkerOptions(), "tfidf").keys() == saved.keys() - {"dan"}

@@ -95,10 +95,12 @@ class HybridGenerator(Generator):
         bias: Floats | None = None,
     ) -> HybridGenerator:
         """Encode the names of a sparse generator with a dense encoder."""
-        return cls(sparse, encoder, _encode(encoder, list(sparse.table.texts)), sparse_weight, bias)
+        return cls(
+            sparse, encoder, encode_names(encoder, list(sparse.table.texts)), sparse_weight, bias
+        )
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
-        vectors, weights = _encode(self.encoder, queries), self.sparse.encoder.encode(queries)
+        vectors, weights = encode_names(self.encoder, queries), self.sparse.encoder.encode(queries)
         query, rows = self._best(vectors, weights, k)
         has_text = np.array([text != "" for text in queries], bool)[query]
         query, rows = query[has_text], rows[has_text]  # an empty query finds nothing
@@ -225,7 +227,12 @@ class HybridGenerator(Generator):
             ) from None
 
 
-def _encode(encoder: Encoder, names: Sequence[str]) -> Floats:
+def encode_names(encoder: Encoder, names: Sequence[str]) -> Floats:
+    """Encode names, one thread at a time; float32 (len(names), dim).
+
+    Raises:
+        LinkerError: the vectors are not finite.
+    """
     with ENCODING:
         vectors = encoder.encode(names)
     if not is_finite(vectors):

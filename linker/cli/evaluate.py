@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,12 +126,13 @@ def _make_folder(path: str) -> None:
 def _about(options: dict[str, Any], linker: Linker | None) -> dict[str, Any]:
     """The evaluated files and the options, for metrics.json."""
     from linker.evaluation import report
+    from linker.options import as_saved
 
     predictions = options["predictions"]
     model = linker and {
         "folder": shown(options["model"]),
         "encoder": linker.encoder,
-        "options": dataclasses.asdict(linker.options),
+        "options": as_saved(linker.options, linker.encoder),
     }
     return {
         "mentions": shown(options["mentions"]),

@@ -87,13 +87,13 @@ def train(
     from linker.training import folder
     from linker.training.supervision import check_known
 
-    handle = common.handler(on_error)
-    corrections = read_spelling(spelling, handle) if spelling else {}
-    plan = _plan(annotations, encoder, options, resume, corrections)
     is_main = os.environ.get("RANK", "0") == "0"  # of several processes, the one that writes
     if not is_main:
         common.silence_process()
     persistence.check_replaceable(output)  # this and what follows: before the work, not after it
+    handle = common.handler(on_error)
+    corrections = read_spelling(spelling, handle) if spelling else {}
+    plan = _plan(annotations, encoder, options, resume, corrections)
     checkpoints = Path(f"{Path(output).absolute()}.training")
     if not plan.is_sparse:
         _check_plot()

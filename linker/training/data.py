@@ -116,11 +116,11 @@ class TrainingData:
             options: `score_scale` and `frequency_weight` are used.
             vectors: float32 (indexed names, dim), in half precision; encoded here where None.
         """
-        from linker.candidates.hybrid import HybridGenerator
+        from linker.candidates.hybrid import HybridGenerator, encode_names
 
         weight = np.float32(options.frequency_weight / options.scale(is_unit(encoder)))
         if vectors is None:
-            vectors = persistence.to_fp16(encoder.encode(list(self.indexed.table.texts)))
+            vectors = persistence.to_fp16(encode_names(encoder, list(self.indexed.table.texts)))
         return HybridGenerator(
             self.indexed, encoder, vectors, sparse_weight, weight * self.frequency
         )

@@ -14,14 +14,15 @@ Up to four phases train one encoder of names, each from the weights that the one
    pushed away (self-alignment by InfoNCE, after SapBERT);
 2. ground, encoders made of words: names of a concept, or of a larger class, are pulled together and
    anchored to vectors that are not trained (Fivez et al. 2021a-c: DAN, CCA and prototypes; BNE);
-3. rank, all: each query has a list of candidate names, half of them the best by characters (TF-IDF),
-   half the best by the encoder, made anew every epoch; names of the gold concept are to rank before
-   names of its hypernyms, these before others, by z = dense + λ · sparse, where the weight λ of the
-   sparse score is trained too (BioSyn, BCNH). Without mentions, names of the dictionary are queries;
+3. rank, all: each query has a list of candidate names, half of them the best by characters
+   (TF-IDF), half the best by the encoder, made anew every epoch; names of the gold concept are to
+   rank before names of its hypernyms, these before others, by z = dense + λ · sparse, where the
+   weight λ of the sparse score is trained too (BioSyn, BCNH). Without mentions, names of the
+   dictionary are queries;
 4. rerank, transformers, off by default: a cross-encoder learns to reorder the best concepts.
 
-At the end all names are encoded, and indexed beside their sparse vectors. Options of 0 epochs leave a
-phase out, and so does what the file of the phase in `phases/` says of itself.
+At the end all names are encoded, and indexed beside their sparse vectors. Options of 0 epochs leave
+a phase out; the files in `phases/` say what else does.
 """
 
 from __future__ import annotations

@@ -38,17 +38,14 @@ def _ignore(_: object) -> None: ...
 class RunSettings:
     """Where a training keeps its checkpoints, and the functions it reports to."""
 
-    checkpoints: Path | None = (
-        None  # folder that holds a folder for each phase; None: none are kept
-    )
+    # folder that holds one for each phase; what it held goes unless `resume`; None: none are kept
+    checkpoints: Path | None = None
     resume: bool = False  # continue from the checkpoints, where there are any
-    shared: Path | None = None  # folder for the phases on the dictionary's names, where several
-    # trainings have them in common; `checkpoints` where None
+    # folder of the phases on the dictionary's names, where trainings share them; None: the above
+    shared: Path | None = None
     development: str = ""  # fingerprint of the development mentions, which checkpoints depend on
     refit: bool = False  # whether this is the training after the report, on all mentions
-    on_event: Callable[[Any], None] = (
-        _ignore  # called with each `loop.Step` and each `Record` of an epoch
-    )
+    on_event: Callable[[Any], None] = _ignore  # called with each `loop.Step` and epoch's `Record`
     on_activity: Callable[[Activity], None] = _ignore  # called with what begins, and its progress
     on_trained: Callable[[Any], None] = _ignore  # called with the `Linker` before a refit
     say: Callable[[str], None] = logger.info  # called with a sentence for each decision

@@ -7,7 +7,7 @@ import logging
 
 from accelerate import Accelerator
 
-from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.hybrid import HybridGenerator, encode_names
 from linker.encoders.base import Encoder, EncoderContext, is_unit
 from linker.encoders.trainable import TrainableEncoder, pick_device, resolve_precision
 from linker.encoders.words import WordVectors
@@ -53,7 +53,7 @@ def index_untrained(
 ) -> HybridGenerator:
     """Index the names with an encoder that has no weights to train."""
     logger.warning("the encoder has no weights to train; it is used as it is")
-    vectors = encoder.encode(list(data.indexed.table.texts))
+    vectors = encode_names(encoder, list(data.indexed.table.texts))
     weight = options.sparse_weight / options.scale(is_unit(encoder))
     return data.generator(encoder, weight, options, vectors)
 
@@ -81,5 +81,6 @@ def place(encoder: TrainableEncoder, options: LinkerOptions) -> tuple[Accelerato
 
 def clear_checkpoints(settings: RunSettings) -> None:
     """Remove those of an earlier training, which a later --resume must not find."""
-    for folder in filter(None, map(settings.folder, PhaseName)):
-        Checkpoints(folder, {}).clear()
+    if settings.checkpoints is not None:  # what several trainings share stays
+        for phase in PhaseName:
+            Checkpoints(settings.checkpoints / phase.value, {}).clear()
