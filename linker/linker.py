@@ -118,45 +118,35 @@ class Linker:
         validate: Validate | None = None,
         settings: RunSettings | None = None,
     ) -> Linker:
-        """Fit a linker to a dictionary and annotated mentions.
-
-        A dense encoder is trained on the mentions, or on the synonyms of the dictionary where there
-        are none (`linker.training.pipeline` says how).
+        """Fit a linker to a dictionary and annotated mentions (see `linker.training.pipeline`).
 
         Args:
             dictionary: the names to link to.
-            encoder: a name of `registry.encoders()`; None: the best that needs no download, if it
-                beats characters.
-            mentions: annotated mentions; they become names of kind `training`.
+            encoder: of `registry.encoders()`; None: the best without a download, where it wins.
+            mentions: annotated mentions, which become names; without, synonyms are trained on.
             dev: annotated mentions that choose the best epoch, by Acc@1 of the protocol `strict`.
             refit: whether to train again on `mentions` and `dev`, with the choices made.
             options: the defaults of the encoder where None.
             extend: whether the mentions become names; without, they only count as seen.
             corrections: misspelt words or phrases, and what they become.
-            words: word vectors, for encoders that are made of them; trained on the names of the
-                dictionary where None.
+            words: vectors for encoders made of words; trained on the dictionary where None.
             validate: measures the linker after each epoch in place of `dev`; `dev_acc1` decides.
             settings: checkpoints and progress of a dense encoder's training.
 
         Raises:
-            LinkerError: no name of the dictionary is left once normalised, what is asked for does
-                not fit together, or the training fails.
+            LinkerError: what is asked for does not fit together, or the training fails.
         """
-        mentions, dev = list(mentions), list(dev)
-        plan = make_plan(
-            TrainingRequest(
-                encoder=encoder,
-                options=None if options is None else lambda _: options,
-                has_mentions=bool(mentions),
-                has_dev=bool(dev),
-                refit=refit,
-                resume=settings is not None and settings.resume,
-                has_words=words is not None,
-                extend=extend,
-                corrections=corrections or {},
-            )
+        request = TrainingRequest(
+            encoder=encoder,
+            options=None if options is None else lambda _: options,
+            has_mentions=bool(mentions := list(mentions)),
+            has_dev=bool(dev := list(dev)),
+            refit=refit,
+            has_words=words is not None,
+            extend=extend,
+            corrections=corrections or {},
         )
-        plan = dataclasses.replace(plan, words=words)
+        plan = make_plan(request, words)
         return cls.from_plan(plan, dictionary, mentions, dev, settings, validate)
 
     @classmethod

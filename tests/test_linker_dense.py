@@ -594,7 +594,7 @@ def test_the_folder_holds_no_code_no_paths_and_can_be_read(saved: Path, tiny_ber
         for told in (str(tiny_bert), str(tiny_bert.parent.name), str(saved.parent)):
             assert told.encode() not in path.read_bytes(), path
     assert (
-        json.loads((saved / "config.json").read_text())["options"]["encoder"]["model"]
+        json.loads((saved / "config.json").read_text())["options"]["transformer"]["model"]
         == "tiny-bert"
     )
     lines = [json.loads(line) for line in (saved / "training.jsonl").read_text().splitlines()]

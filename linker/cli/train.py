@@ -21,7 +21,7 @@ from linker.cli.training_options import (
     encoder_options,
     training_options,
 )
-from linker.errors import LinkerError, UsageError
+from linker.errors import LinkerError, OnError, UsageError
 from linker.version import install_hint
 
 if TYPE_CHECKING:
@@ -83,31 +83,24 @@ def train(
     from linker import persistence
     from linker.cli.words import for_training
     from linker.linker import Linker
-    from linker.text.spelling import read as read_spelling
     from linker.training import folder
-    from linker.training.supervision import check_known
 
-    is_main = os.environ.get("RANK", "0") == "0"  # of several processes, the one that writes
-    if not is_main:
+    if not (is_main := os.environ.get("RANK", "0") == "0"):  # of several processes one speaks
         common.silence_process()
     persistence.check_replaceable(output)  # this and what follows: before the work, not after it
     handle = common.handler(on_error)
-    corrections = read_spelling(spelling, handle) if spelling else {}
+    corrections = _corrections(spelling, handle)
     plan = _plan(annotations, encoder, options, resume, corrections)
     checkpoints = Path(f"{Path(output).absolute()}.training")
     if not plan.is_sparse:
-        _check_plot()
-        if message := folder.check(checkpoints, resume):
-            common.say(message)
+        _check_dense(checkpoints, resume)
     dictionary = reading.read(dicts, handle)
     _describe(dictionary)
     _say_encoder(plan)
-    mentions = [item for path in annotations.mentions for item in annotations.read(path, handle)]
+    mentions, dev = annotations.training(handle), annotations.development(handle, dictionary)
     if encoder.words or encoder.texts:
         words = for_training(encoder, dictionary, plan.options.words, checkpoints, handle)
         plan = dataclasses.replace(plan, words=words)
-    dev = annotations.read(annotations.dev, handle) if annotations.dev else []
-    check_known(dictionary, dev, annotations.dev or "")
     with progress.shown(checkpoints) as shown:
         settings = _settings(checkpoints, resume, annotations.dev, dev, shown)
         linker = Linker.from_plan(plan, dictionary, mentions, dev, settings)
@@ -117,8 +110,13 @@ def train(
     if not plan.is_sparse:
         folder.remove(checkpoints)
     common.say_skipped(handle)
-    concepts, names = len(linker.dictionary), len(linker.generator.table)
-    common.say(f"model: {output} ({concepts:,} concepts, {names:,} distinct names)")
+    _say_model(linker, output)
+
+
+def _corrections(path: str | None, on_error: OnError) -> dict[str, str]:
+    from linker.text.spelling import read
+
+    return read(path, on_error) if path else {}
 
 
 def _plan(
@@ -176,11 +174,15 @@ def _settings(
     )
 
 
-def _check_plot() -> None:
-    """Refuse a training whose plot could not be drawn at the end."""
+def _check_dense(checkpoints: Path, resume: bool) -> None:
+    """Refuse a training whose plot could not be drawn, or whose checkpoints have no place."""
+    from linker.training import folder
+
     if importlib.util.find_spec("matplotlib") is None:
         hint = install_hint("dense")
         raise LinkerError(f"training needs matplotlib, which is not installed: {hint}")
+    if message := folder.check(checkpoints, resume):
+        common.say(message)
 
 
 def _say_encoder(plan: TrainingPlan) -> None:
@@ -190,6 +192,11 @@ def _say_encoder(plan: TrainingPlan) -> None:
         reason = f" ({plan.reason}{compared})" if plan.reason else ""
         device = f", trained on {plan.device}" if plan.device else ""
         common.say(f"encoder: {plan.encoder}{reason}{device}")
+
+
+def _say_model(linker: Linker, folder: str) -> None:
+    concepts, names = len(linker.dictionary), len(linker.generator.table)
+    common.say(f"model: {folder} ({concepts:,} concepts, {names:,} distinct names)")
 
 
 def _describe(dictionary: Dictionary) -> None:

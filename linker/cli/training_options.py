@@ -12,6 +12,7 @@ from linker.cli.groups import group
 from linker.errors import LinkerError, OnError
 
 if TYPE_CHECKING:
+    from linker.dictionary import Dictionary
     from linker.options import LinkerOptions
     from linker.types import Document, Mention
 
@@ -27,7 +28,19 @@ class Annotations:
     refit: bool
     no_extend: bool
 
-    def read(self, path: str, on_error: OnError) -> list[Document | Mention]:
+    def training(self, on_error: OnError) -> list[Document | Mention]:
+        """Read the mentions to train on."""
+        return [item for path in self.mentions for item in self._read(path, on_error)]
+
+    def development(self, on_error: OnError, dictionary: Dictionary) -> list[Document | Mention]:
+        """Read the mentions to validate on, of which the dictionary must know some."""
+        from linker.training.supervision import check_known
+
+        items = self._read(self.dev, on_error) if self.dev else []
+        check_known(dictionary, items, self.dev or "")
+        return items
+
+    def _read(self, path: str, on_error: OnError) -> list[Document | Mention]:
         """Read a file, which must hold annotated mentions."""
         from linker.readers import mentions as readers
 

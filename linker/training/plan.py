@@ -85,8 +85,12 @@ class TrainingPlan:
         return partial(normal_form, options=options, corrections=corrections)
 
 
-def make(request: TrainingRequest) -> TrainingPlan:
+def make(request: TrainingRequest, words: WordVectors | None = None) -> TrainingPlan:
     """Decide what a training does, and refuse what does not fit together.
+
+    Args:
+        request: what is asked for.
+        words: word vectors, where they are there already.
 
     Raises:
         UsageError: parts of the request exclude each other, or there is no such encoder.
@@ -107,6 +111,7 @@ def make(request: TrainingRequest) -> TrainingPlan:
         options,
         normalized(request.corrections, options.normalize),
         request.extend,
+        words=words,
         refit=request.refit,
         reason=reason,
         compare=_is_open(request, encoder, reason),

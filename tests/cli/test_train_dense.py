@@ -179,8 +179,8 @@ def test_every_flag_reaches_the_options(
         },
     }
     assert (
-        found["options"]["encoder"]["model"],
-        found["options"]["encoder"]["normalize"],
+        found["options"]["transformer"]["model"],
+        found["options"]["transformer"]["normalize"],
     ) == (tiny_bert.name, False)
     assert (
         str(tiny_bert.parent) not in (tmp_path / "model" / "config.json").read_text()
@@ -768,7 +768,7 @@ def test_folders_whose_names_are_not_utf_8(
         assert run("train", *given, "--model-name", bert, *second_stage).code == 1
     assert run("train", *given, "--model-name", bert, *second_stage, "--resume").code == 0
     assert (
-        json.loads((model / "config.json").read_text("utf-8"))["options"]["encoder"]["model"]
+        json.loads((model / "config.json").read_text("utf-8"))["options"]["transformer"]["model"]
         == r"bert\xff"
     )
     assert not [file for file in model.rglob("*.json") if "/proc/" in file.read_text("utf-8")]
