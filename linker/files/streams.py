@@ -89,7 +89,7 @@ def _name(file: IO[Any]) -> str:
     return name if isinstance(name, str) and name else "upload"
 
 
-def _bytes_of(file: IO[Any]) -> Any:
+def _bytes_of(file: Any) -> Any:
     """The bytes from where a file stands, which of a text is not where its read-ahead stands.
 
     Raises:
