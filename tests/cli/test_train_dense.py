@@ -21,7 +21,7 @@ from linker import Linker, LinkerOptions
 from linker.cli import settings
 from linker.cli.commands import cli
 from linker.errors import LinkerError
-from linker.options import PRESETS, preset
+from linker.options import PRESETS, preset, presets
 from linker.version import install_hint
 
 torch = pytest.importorskip("torch")
@@ -282,8 +282,7 @@ def test_flags_change_a_preset_and_set_changes_flags() -> None:
         ),
         (
             ("--preset", "best", "--hypernym-norm"),
-            "--preset best: there is no preset 'best'; choose one of: default, paper-biosyn, paper-bcnh, paper-dan, "
-            "paper-dan-higher, paper-fewshot, paper-bne, paper-bne-words",
+            "--preset best: there is no preset 'best'; choose one of: " + ", ".join(presets()),
         ),
         (
             ("--model-name", "x", "--encoder", "tfidf"),
