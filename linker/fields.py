@@ -126,7 +126,12 @@ def _flat(metadata: Any) -> list[Any]:
 
 
 def _plain(option: str, value: Any, hint: Any) -> Any:
-    """Prepare a value for pydantic: choices in any case, and true is no number."""
+    """Prepare a value for pydantic, which alone takes "yes" for true, and 3.0 for a whole number.
+
+    Raises:
+        LinkerError: a truth value is neither true nor false (in any case), or a whole number is
+            written otherwise than in digits.
+    """
     try:
         text = str(value)
     except ValueError:  # a hexadecimal number of more digits than Python writes in decimal
@@ -135,7 +140,18 @@ def _plain(option: str, value: Any, hint: Any) -> Any:
         ) from None
     if get_origin(hint) is Literal:
         return next((choice for choice in get_args(hint) if choice == text.lower()), value)
-    return text if hint in (str, float) or (isinstance(value, bool) and hint is int) else value
+    if hint is bool:
+        if text.lower() not in ("true", "false"):
+            raise LinkerError(f"{option} is {shorten(repr(value))}; choose one of: true, false")
+        return text.lower() == "true"
+    if hint is int:
+        try:
+            return int(text)
+        except ValueError:
+            raise LinkerError(
+                f"{option} is {shorten(repr(value))}; expected: {_KINDS[int]}"
+            ) from None
+    return text if hint in (str, float) else value
 
 
 def _refusal(kind: Any, group: str, error: ValidationError) -> Exception:

@@ -466,7 +466,7 @@ class Linker:
     def _read(cls, path: Path, config: Mapping[str, Any]) -> Linker:
         try:
             dictionary = Dictionary.open(path / "dictionary")
-            kind = registry.load(config["encoder"])
+            kind = _encoder(path, config["encoder"])
             ranker: Ranker
             if issubclass(kind, SparseEncoder):
                 ranker = SparseGenerator.load(path, dictionary, kind)
@@ -512,6 +512,19 @@ class Linker:
             "names": len(self.generator.table),
             "sources": sources,
         }
+
+
+def _encoder(path: Path, name: str) -> Any:
+    """The class of the encoder of a model folder."""
+    if isinstance(name, str) and name not in registry.encoders():
+        raise LinkerError(
+            f"{path}: there is no encoder {name!r}, which the model was trained with; "
+            "install the package that brings it"
+        )
+    try:
+        return registry.load(name)
+    except LinkerError as error:
+        raise LinkerError(f"{path}: {error}") from error
 
 
 def _strict_ranks(dev: Iterable[Mention | Document], linker: Linker, k: int) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import sys
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, Any, ClassVar, Literal
@@ -300,6 +301,33 @@ def changed(
             record = _encoder_options(group, options, encoder)
             options = dataclasses.replace(options, encoder=replaced(record, group, fields))
     return options
+
+
+def check_foreign(values: Mapping[str, Mapping[str, Any]], encoder: str) -> None:
+    """Check the groups of other encoders, which `changed` passes over.
+
+    A group is passed over here too where torch is not loaded, for which options of a sparse encoder
+    are not to wait, and where what the other encoder needs is not installed.
+
+    Args:
+        values: group -> field -> value.
+        encoder: the encoder that the options are for.
+
+    Raises:
+        LinkerError: there is no such field, or the value does not fit.
+    """
+    if "torch" not in sys.modules:
+        return
+    own, table = registry.options_group(encoder), registry.encoders()
+    foreign = []
+    for group, fields in values.items():
+        if group in table and registry.options_group(group) != own:
+            with contextlib.suppress(LinkerError):
+                kind = getattr(registry.load(group), "Options", None)
+                if kind is not None:
+                    foreign.append((kind(), group, fields))
+    for record, group, fields in foreign:
+        replaced(record, group, fields)
 
 
 def _is_of(group: str, options: LinkerOptions, encoder: str) -> bool:

@@ -53,7 +53,8 @@ def load(name: str) -> Any:
     """The class of an encoder.
 
     Raises:
-        LinkerError: there is no such encoder, or the package that it needs is not installed.
+        LinkerError: there is no such encoder, a package that it needs is not installed, or the
+            package that brings it is broken.
     """
     table = encoders()
     if not isinstance(name, str) or name not in table:
@@ -61,17 +62,37 @@ def load(name: str) -> Any:
             f"there is no encoder {name!r}; choose one of: {', '.join(sorted(table))}"
         )
     module, _, attribute = table[name].partition(":")
+    if name not in ENCODERS:
+        return _of_another_package(name, module, attribute)
     try:
         return getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as error:
-        remedy = (
-            install_hint("dense")
-            if name in ENCODERS
-            else f"install what {module.partition('.')[0]} asks for"
-        )
         raise LinkerError(
-            f"encoder {name!r} needs {error.name}, which is not installed: {remedy}"
+            f"encoder {name!r} needs {error.name}, which is not installed: {install_hint('dense')}"
         ) from error
+
+
+def _of_another_package(name: str, module: str, attribute: str) -> Any:
+    """The class that an entry point names."""
+    points = importlib.metadata.entry_points(group="linker.encoders")
+    distribution = next((point.dist for point in points if point.name == name), None)
+    package = distribution.name if distribution else module.partition(".")[0]
+    try:
+        loaded = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if not f"{module}.".startswith(f"{error.name}."):
+            raise LinkerError(
+                f"encoder {name!r} needs {error.name}, which is not installed: "
+                f"install what {package} asks for"
+            ) from error
+        problem = f"names {module}:{attribute}, and the module {error.name} is missing"
+    except Exception as error:
+        problem = f"cannot be imported ({type(error).__name__}: {error})"
+    else:
+        if hasattr(loaded, attribute):
+            return getattr(loaded, attribute)
+        problem = f"names {module}:{attribute}, which is not there"
+    raise LinkerError(f"encoder {name!r}: the package {package} {problem}; ask its authors")
 
 
 def options_group(name: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 import json
+import pickle
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -308,6 +310,16 @@ def test_neither_batches_nor_the_cache_change_an_answer(
             assert [c.score for c in a.candidates] == pytest.approx(
                 [c.score for c in b.candidates], abs=1e-4
             )
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_a_copy_links_the_same(
+    model: Linker, items: list[Mention | Document], copied: Callable[[Linker], Linker]
+) -> None:
+    expected = list(model.link(items))
+    twin = copied(model)
+    assert list(twin.link(items)) == expected
+    assert twin._answers._dictionary is twin.dictionary is not model.dictionary
 
 
 def test_another_k_is_not_answered_from_the_cache(model: Linker) -> None:

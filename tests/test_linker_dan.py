@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -103,6 +106,12 @@ def test_the_phases_and_what_they_tell(model: Linker) -> None:
     ]
     assert {"synonym_loss", "prototype_loss", "dev_map"} <= model.history[0].keys()
     assert model.best_epoch == 2
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_a_copy_links_the_same(model: Linker, copied: Callable[[Linker], Linker]) -> None:
+    expected = answers(model)
+    assert answers(copied(model)) == expected
 
 
 def test_it_links(model: Linker) -> None:

@@ -19,7 +19,16 @@ transformers = pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 from safetensors.torch import load_file, save_file  # noqa: E402
 
-from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, files, persistence  # noqa: E402
+from linker import (  # noqa: E402
+    Dictionary,
+    Linker,
+    LinkerError,
+    LinkerOptions,
+    Mention,
+    files,
+    persistence,
+    registry,
+)
 from linker.candidates.agreement import Group  # noqa: E402
 from linker.evaluation import protocols  # noqa: E402
 from linker.linker import Seen  # noqa: E402
@@ -669,7 +678,11 @@ def broken_encoder(folder: Path) -> None:
         ),
         (lambda folder: shutil.rmtree(folder / "dense"), "there is no such file"),
         (json_file("dense/options.json", pooling="max"), "pooling"),
-        (json_file("config.json", encoder="word2vec"), "there is no encoder 'word2vec'"),
+        (
+            json_file("config.json", encoder="word2vec"),
+            r"^\S*model: there is no encoder 'word2vec', which the model was trained with; "
+            "install the package that brings it$",
+        ),
         (json_file("config.json", encoder="tfidf"), None),  # then it is a sparse model
         (
             lambda folder: (folder / "training.jsonl").write_text("{"),
@@ -689,6 +702,17 @@ def test_damaged_folders_with_a_true_manifest_are_refused(
         return
     with pytest.raises(LinkerError, match=message):
         Linker.load(folder)
+
+
+def test_a_model_whose_encoder_lacks_a_package_is_named(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(registry.ENCODERS, "transformer", "no_such_package:Encoder")
+    with pytest.raises(
+        LinkerError, match=r" needs no_such_package, which is not installed"
+    ) as caught:
+        Linker.load(saved)
+    assert str(caught.value).startswith(f"{saved}: encoder 'transformer' needs ")
 
 
 def test_vectors_that_are_not_finite_are_refused_by_the_first_link(

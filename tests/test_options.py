@@ -7,6 +7,7 @@ import importlib.util
 import json
 import math
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from linker.options import (
     TextOptions,
     as_saved,
     changed,
+    check_foreign,
     for_encoder,
     preset,
     preset_encoder,
@@ -107,6 +109,20 @@ GROUPS = (
             {"sparse": {"sublinear": "maybe"}},
             "sparse.sublinear is 'maybe'; choose one of: true, false",
         ),
+        *(
+            (
+                {"sparse": {"sublinear": value}},
+                f"sparse.sublinear is {value!r}; choose one of: true, false",
+            )
+            for value in ("yes", "on", "1", "t", "", 1, 0.0, None)
+        ),
+        *(
+            (
+                {"sparse": {"ngram_max": value}},
+                f"sparse.ngram_max is {value!r}; expected: a whole number",
+            )
+            for value in ("3.0", 3.0, "3e0", True, "")
+        ),
         ({"sparse": {"ngram_max": "two"}}, "sparse.ngram_max is 'two'; expected: a whole number"),
         ({"sparse": {"ngram_max": 2.5}}, "sparse.ngram_max is 2.5; expected: a whole number"),
         (
@@ -184,7 +200,7 @@ def test_defaults_of_an_encoder(torch: None) -> None:
 
 
 def test_presets_know_their_encoder(torch: None) -> None:
-    assert presets() == {
+    ours = {
         "default": "",
         "paper-biosyn": "transformer",
         "paper-bcnh": "transformer",
@@ -194,6 +210,7 @@ def test_presets_know_their_encoder(torch: None) -> None:
         "paper-bne": "bne",
         "paper-bne-words": "bne-words",
     }
+    assert ours.items() <= presets().items()
     assert {name: preset_encoder(name) for name in presets()} == presets()
     with pytest.raises(
         LinkerError, match=r"^the preset paper-dan is for the encoder dan, not transformer$"
@@ -225,6 +242,25 @@ def test_options_of_other_encoders_are_passed_over(torch: None) -> None:
         assert options.encoder == registry.load("dan").Options(hidden=8)
     del tables["tfidf"]
     assert changed(LinkerOptions(), tables, "tfidf") == LinkerOptions()
+
+
+def test_options_of_other_encoders_are_checked_where_torch_is_loaded(
+    torch: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = {"sparse": {"x": 1}, "dan": {"x": 1}, "dan-higher": {"x": 1}, "bne": {"hidden": "7"}}
+    check_foreign(right, "dan")
+    check_foreign({"tfidf": {"x": 1}}, "dan")
+    with pytest.raises(LinkerError, match=r"^there is no option bne-words.x; bne-words has: "):
+        check_foreign({**right, "bne-words": {"x": 1}}, "dan")
+    wrong = {"bne": {"characters": "yes"}}
+    for encoder in ("dan", "tfidf", ""):
+        with pytest.raises(LinkerError, match=r"^bne.characters is 'yes'; choose one of: "):
+            check_foreign(wrong, encoder)
+    monkeypatch.setitem(registry.ENCODERS, "bne", "no_such_package:Encoder")
+    check_foreign(wrong, "dan")
+    monkeypatch.undo()
+    monkeypatch.delitem(sys.modules, "torch")
+    check_foreign(wrong, "dan")
 
 
 def test_the_first_group_of_an_encoder_chooses_it(torch: None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import re
+from pathlib import Path
 
 import pytest
 
@@ -49,12 +50,53 @@ def test_third_parties_add_encoders_but_replace_none(monkeypatch: pytest.MonkeyP
     assert registry.load("tfidf") is TfidfEncoder
 
 
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    plug_in(monkeypatch, mine="no_such_package_anywhere:Encoder")
-    with pytest.raises(
-        LinkerError,
-        match="encoder 'mine' needs no_such_package_anywhere, which is not installed: install what no_such_package_anywhere asks for",
-    ):
+PACKAGES = {  # what the modules of another package hold
+    "wrong": "",
+    "breaks": "1 / 0",
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("wrong:No", "encoder 'bad': the package wrong names wrong:No, which is not there; "),
+        (
+            "no_such_package.part:Encoder",
+            "encoder 'bad': the package no_such_package names no_such_package.part:Encoder, "
+            "and the module no_such_package is missing; ",
+        ),
+        (
+            "wrong.part:Encoder",
+            "encoder 'bad': the package wrong names wrong.part:Encoder, "
+            "and the module wrong.part is missing; ",
+        ),
+        (
+            "breaks:Encoder",
+            "encoder 'bad': the package breaks cannot be imported "
+            "(ZeroDivisionError: division by zero); ",
+        ),
+    ],
+)
+def test_a_broken_package_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str, message: str
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, text in PACKAGES.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(text)
+    plug_in(monkeypatch, bad=value)
+    with pytest.raises(LinkerError, match=f"^{re.escape(message)}ask its authors$"):
+        registry.load("bad")
+
+
+def test_what_another_package_needs_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "asking.py").write_text("import no_such_package.part")
+    plug_in(monkeypatch, mine="asking:Encoder")
+    message = "needs no_such_package, which is not installed: install what asking asks for"
+    with pytest.raises(LinkerError, match=f"^encoder 'mine' {message}$"):
         registry.load("mine")
 
 

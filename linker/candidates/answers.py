@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
+from typing import Any
 
 from linker.candidates.agreement import Group
 from linker.candidates.base import Ranked
@@ -75,7 +76,11 @@ class Answers:
     """
 
     def __init__(self, dictionary: Dictionary) -> None:
+        self._dictionary = dictionary
         self._texts = lru_cache(_REMEMBERED)(partial(_texts, dictionary))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with an empty cache
+        return Answers, (self._dictionary,)
 
     def predictions(self, request: PreparedRequest, rankings: Iterator[Ranked]) -> list[Prediction]:
         """The predictions of an item's mentions.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from cachetools import LRUCache
@@ -28,6 +29,9 @@ class CachedRanker(Ranker):
         self.ranker, self.words = ranker, ranker.words
         self._lock = Lock()  # taken to read or write the cache, not while ranking
         self._cache: LRUCache[_Key, Ranked] = LRUCache(size, lambda ranked: 1 + len(ranked))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with an empty cache
+        return CachedRanker, (self.ranker, int(self._cache.maxsize))
 
     @property
     def generator(self) -> Generator:

@@ -19,5 +19,8 @@ def encoders() -> None:
             try:
                 line = registry.describe(name)
             except LinkerError as error:
+                if name not in registry.ENCODERS:
+                    common.say(str(error))
+                    continue
                 line = f"({error})"
             file.write(f"{name:14}{line}\n")

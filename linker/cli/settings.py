@@ -132,9 +132,13 @@ def _setting(change: str) -> Setting:
 
 def _configured(options: LinkerOptions, path: str, encoder: str) -> LinkerOptions:
     """Change options by a TOML file, which may hold tables of other encoders too."""
+    from linker.options import check_foreign
+
     values = _toml(path)
     try:
-        return _changed(options, values, encoder)
+        options = _changed(options, values, encoder)
+        check_foreign(values, encoder)
+        return options
     except LinkerError as error:
         raise LinkerError(f"{path}: {error}") from None
 

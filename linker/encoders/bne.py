@@ -142,6 +142,13 @@ class BneEncoder(GroundedEncoder):
         )
         self.out = nn.Linear(2 * options.hidden, words.dim)
 
+    def __getstate__(self) -> dict[str, Any]:  # a copy starts with an empty cache
+        return {name: value for name, value in self.__dict__.items() if name != "_pieces"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._pieces = lru_cache(_REMEMBERED)(self.words.pieces)
+
     @classmethod
     def create(cls, context: EncoderContext) -> BneEncoder:
         """Take the characters of a dictionary's names; the networks have random weights.

@@ -13,6 +13,7 @@ from linker.errors import LinkerError
 
 _BLOCK = 1 << 16  # bytes read at a time
 _IN_MEMORY = 1 << 24  # bytes of a copy that are kept in memory; a longer one goes to disk
+_PLAIN = 1 << 64  # places of a text file below it are bytes; others hold the decoder's state too
 
 
 class OpenFile(os.PathLike[str]):
@@ -31,13 +32,13 @@ class OpenFile(os.PathLike[str]):
 
     def __init__(self, file: IO[bytes] | IO[str], name: str = "") -> None:
         self._name = name or _name(file)
-        self._file: Any = _bytes_of(file)
         self._is_copy = False
         try:
+            self._file: Any = _bytes_of(file)
             self._start = self._file.tell()
             self._file.seek(self._start)
         except (AttributeError, OSError):
-            self._file, self._start = _copy(self._file, self._name), 0
+            self._file, self._start = _copy(file, self._name), 0
             weakref.finalize(self, self._file.close)
             self._is_copy = True
 
@@ -88,18 +89,31 @@ def _name(file: IO[Any]) -> str:
     return name if isinstance(name, str) and name else "upload"
 
 
-def _bytes_of(file: IO[Any]) -> Any:
-    if hasattr(file, "buffer"):
-        return file.buffer
-    if not isinstance(file.read(0), str):
+def _bytes_of(file: Any) -> Any:
+    """The bytes from where a file stands, which of a text is not where its read-ahead stands.
+
+    Raises:
+        OSError: a text does not tell where it stands, as a pipe or within a loop over its lines.
+    """
+    has_bytes = hasattr(file, "buffer")
+    if not has_bytes and not isinstance(file.read(0), str):
         return file
-    place = file.tell()  # of text in memory
-    text = file.read()
+    place = file.tell()
+    if has_bytes and place < _PLAIN:
+        file.seek(place)
+        return file.buffer
+    rest = _encoded(file)
     file.seek(place)
-    return io.BytesIO(text.encode("utf-8", "surrogatepass"))
+    return rest
 
 
-def _copy(file: IO[bytes], name: str) -> IO[bytes]:
+def _encoded(file: IO[str]) -> io.BytesIO:
+    return io.BytesIO(file.read().encode("utf-8", "surrogatepass"))
+
+
+def _copy(file: Any, name: str) -> IO[bytes]:
+    if hasattr(file, "buffer"):
+        file = _encoded(file) if file.seekable() else file.buffer
     copy = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed with its owner
     try:
         shutil.copyfileobj(file, copy, _BLOCK)

@@ -36,6 +36,7 @@ def has_checksum(path: Path, expected: str, *, trust: bool) -> bool:
     if trust and _remembered().get(place) == entry:
         return True
     if files.sha256(path) != expected:
+        _remember(place, None)
         return False
     age = time.time_ns() - max(state["mtime_ns"], state["ctime_ns"])
     if _state(path) == state and age > _SETTLED:
@@ -55,7 +56,9 @@ def _state(path: Path) -> dict[str, int]:
 
 
 def _cache() -> Path:
-    folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(folder):  # as the XDG specification has it
+        folder = os.path.expanduser("~/.cache")
     return Path(folder) / "linker" / "verified.json"
 
 
@@ -69,7 +72,11 @@ def _remembered() -> dict[str, object]:
 
 
 def _remember(place: str, entry: object) -> None:
-    entries = {**_remembered(), place: entry}
-    kept = dict(list(entries.items())[-_MOST:])
+    """Keep the entry of a file in the cache; None forgets the file."""
+    before = _remembered()
+    if entry is None and place not in before:
+        return
+    entries = {**before, place: entry}
+    kept = {file: known for file, known in list(entries.items())[-_MOST:] if known is not None}
     with contextlib.suppress(LinkerError, OSError), files.write_aside(_cache()) as file:
         json.dump({"files": kept}, file, indent=1)

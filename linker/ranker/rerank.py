@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -61,6 +62,10 @@ class Reranker(Ranker):
         self.weight, self.words = weight, options.words
         self._dictionary = dictionary
         self._about = cache(partial(_about, dictionary, options.parents))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with an empty cache
+        arguments = self._generator, self.encoder, self._dictionary, self.options, self.weight
+        return Reranker, arguments
 
     @property
     def generator(self) -> Generator:

@@ -77,14 +77,17 @@ COMPANIONS = {  # what makes an option count
 def numeric() -> dict[str, Mapping[str, float]]:
     """All options that are numbers, as "group.field", with the ends of their ranges (ge or gt, le)."""
     found = {}
-    records = [kind for group, kind in get_type_hints(LinkerOptions).items() if group != "encoder"]
+    records = {
+        group: kind for group, kind in get_type_hints(LinkerOptions).items() if group != "encoder"
+    }
     for encoder in registry.ENCODERS:
         with contextlib.suppress(LinkerError):  # what it needs is not installed
-            records.append(getattr(registry.load(encoder), "Options", None))
-    for kind in dict.fromkeys(filter(None, records)):
+            if kind := getattr(registry.load(encoder), "Options", None):
+                records[registry.options_group(encoder)] = kind
+    for group, kind in records.items():
         for field in dataclasses.fields(kind):
             if get_type_hints(kind)[field.name] in (int, float):
-                found[f"{kind.group}.{field.name}"] = limits(kind, field.name)
+                found[f"{group}.{field.name}"] = limits(kind, field.name)
     return found
 
 

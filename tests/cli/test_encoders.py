@@ -20,15 +20,20 @@ def test_ours(run: Run) -> None:
 def test_a_plug_in_that_cannot_be_loaded_says_why(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    point = importlib.metadata.EntryPoint(
-        "theirs", "no_such_package.encoder:Encoder", "linker.encoders"
-    )
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [point])
-    lines = run("encoders").out.splitlines()
-    assert (
-        "theirs        (encoder 'theirs' needs no_such_package, which is not installed: install what no_such_package asks for)"
-        in lines
-    )
+    ours = run("encoders")
+    values = {"bad": "os:Wrong", "theirs": "no_such_package.encoder:Encoder"}
+    points = [
+        importlib.metadata.EntryPoint(name, value, "linker.encoders")
+        for name, value in values.items()
+    ]
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
+    result = run("encoders")
+    assert (result.code, result.out) == (0, ours.out)
+    assert result.err.splitlines() == [
+        "encoder 'bad': the package os names os:Wrong, which is not there; ask its authors",
+        "encoder 'theirs': the package no_such_package names no_such_package.encoder:Encoder, "
+        "and the module no_such_package is missing; ask its authors",
+    ]
 
 
 def test_each_has_a_line_of_its_own(run: Run) -> None:

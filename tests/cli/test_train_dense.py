@@ -21,7 +21,7 @@ from linker import Linker, LinkerOptions
 from linker.cli import settings
 from linker.cli.commands import cli
 from linker.errors import LinkerError
-from linker.options import PRESETS, preset
+from linker.options import PRESETS, preset, presets
 from linker.version import install_hint
 
 torch = pytest.importorskip("torch")
@@ -282,8 +282,7 @@ def test_flags_change_a_preset_and_set_changes_flags() -> None:
         ),
         (
             ("--preset", "best", "--hypernym-norm"),
-            "--preset best: there is no preset 'best'; choose one of: default, paper-biosyn, paper-bcnh, paper-dan, "
-            "paper-dan-higher, paper-fewshot, paper-bne, paper-bne-words",
+            "--preset best: there is no preset 'best'; choose one of: " + ", ".join(presets()),
         ),
         (
             ("--model-name", "x", "--encoder", "tfidf"),
@@ -327,6 +326,19 @@ def test_a_wrong_command_line_is_one_sentence(
         result.err
         == f"Usage: linker train [OPTIONS]\nTry 'linker train --help' for help.\n\nError: {message}\n"
     )
+
+
+def test_tables_of_other_encoders_in_a_file_are_checked(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "options.toml"
+    for table, message in [
+        ("[bne]\nx = 1", "there is no option bne.x; bne has: characters, "),
+        ("[bne]\nhidden = 3.0", "bne.hidden is 3.0; expected: a whole number"),
+        ("[bne]\ncharacters = 'yes'", "bne.characters is 'yes'; choose one of: true, false"),
+    ]:
+        path.write_text(f"{table}\n[dan]\nhidden = 8\n")
+        assert f"{path}: {message}" in refused(run, tmp_path, "--encoder", "dan", "--config", path)
+    path.write_text("[bne]\nhidden = 3\n")
+    assert "nowhere" in refused(run, tmp_path, "--encoder", "dan", "--config", path)
 
 
 # ----------------------------------------------------------------------------- what is refused before anything is read

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 from typing import Any
 
 import numpy as np
@@ -80,6 +82,16 @@ def test_what_is_too_long_is_not_read(words: WordVectors) -> None:
     long, cut, other = encoder.encode(["abceik" + "n" * 5000, "abceik", "abceis"])
     np.testing.assert_allclose(long, cut, atol=1e-6)
     assert np.abs(long - other).max() > 1e-4
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made))])
+def test_a_copy_encodes_the_same(words: WordVectors, copied: Any) -> None:
+    encoder = make(words)
+    twin = copied(encoder)
+    assert np.array_equal(
+        twin.encode(["gout", "breast cancer"]), encoder.encode(["gout", "breast cancer"])
+    )
+    assert twin._pieces.__wrapped__.__self__ is twin.words is not words
 
 
 def test_characters_that_were_never_seen_are_one(words: WordVectors) -> None:

@@ -80,6 +80,42 @@ def test_a_stream_is_read_from_where_it_stands_and_peeking_sets_it_back() -> Non
     assert text.read() == "gout\n"
 
 
+@pytest.mark.parametrize("newline", [None, ""])
+def test_a_text_file_is_read_from_the_line_where_it_stands(
+    tmp_path: Path, newline: str | None
+) -> None:
+    path = tmp_path / "long.txt"
+    names = [f"disease ü {number}" for number in range(9999)]  # more than a text reads ahead
+    path.write_bytes("\r\n".join(names).encode())
+    expected = [(number, name) for number, name in enumerate(names[2:], 1)]
+    with path.open(encoding="utf-8", newline=newline) as stream:
+        stream.readline()
+        stream.readline()
+        with files.peeking(stream) as peeked:
+            assert files.head(peeked, 20) == names[2:22]
+        assert list(files.read_lines(OpenFile(stream))) == expected
+    with path.open(encoding="utf-8", newline=newline) as stream:
+        next(stream)  # hides where the file stands
+        next(stream)
+        assert list(files.read_lines(OpenFile(stream))) == expected
+    with path.open(encoding="utf-8", newline=newline) as stream:
+        next(stream)
+        with pytest.raises(LinkerError, match="can be read only once"), files.peeking(stream):
+            pass
+
+
+def test_a_text_file_whose_decoder_has_a_state_is_read_as_text(tmp_path: Path) -> None:
+    path = tmp_path / "seven.txt"
+    path.write_bytes("gout\nü€ß\nHodgkin’s disease\n".encode("utf-7"))
+    with path.open(encoding="utf-7") as stream:
+        while stream.read(1) != "€":  # stands inside of an encoded run
+            pass
+        assert stream.tell() >= 1 << 64
+        with files.peeking(stream) as peeked:
+            assert files.head(peeked) == ["ß", "Hodgkin’s disease"]
+        assert list(files.read_lines(OpenFile(stream))) == [(1, "ß"), (2, "Hodgkin’s disease")]
+
+
 def test_peeking_into_what_can_be_read_once_wants_an_open_file() -> None:
     with (
         pytest.raises(

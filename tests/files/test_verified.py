@@ -72,6 +72,34 @@ def test_a_wrong_checksum_is_not_remembered(cache: Path, path: Path) -> None:
     assert not check(path, b"others")
 
 
+def test_a_file_that_turns_out_to_be_damaged_is_forgotten(
+    cache: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Damage that changes neither size nor times, such as that of a disk."""
+    state = verified._state(path)
+    monkeypatch.setattr(verified, "_state", lambda _: state)
+    path.with_name("other").write_bytes(DATA)
+    assert check(path)
+    assert check(path.with_name("other"))
+    path.write_bytes(DATA[::-1])
+    assert check(path)  # nobody looked
+    assert not check(path, trust=False)
+    assert not check(path)
+    assert list(json.loads(cache.read_text())["files"]) == [str(path.with_name("other"))]
+
+
+@pytest.mark.parametrize("folder", ["", "cache", "./cache"])
+def test_a_cache_folder_that_is_not_absolute_counts_for_nothing(
+    cache: Path, path: Path, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", folder)
+    assert check(path)
+    assert not (tmp_path / "cache").exists()
+    assert (tmp_path / "home" / ".cache" / "linker" / "verified.json").exists()
+
+
 def rewrite(path: Path) -> None:
     """Other bytes, as many, at the time of the old ones."""
     status = path.stat()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -273,6 +275,7 @@ def test_saving_and_loading(
     made = reading(generator, dictionary)
     made.save(tmp_path)
     assert scores(Reranker.load(tmp_path, generator, dictionary, made.options)) == scores(made)
+    assert scores(pickle.loads(pickle.dumps(made))) == scores(copy.deepcopy(made)) == scores(made)
 
 
 @pytest.mark.parametrize("weight", ["0.1", None, float("nan"), True])
