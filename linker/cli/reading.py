@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from linker.dictionary import Dictionary
 
 # as in linker.readers, which --help need not import
-_FORMATS = ("medic", "obo", "rrf", "biosyn", "table")
+DICTIONARY_FORMATS = ("medic", "obo", "rrf", "biosyn", "table")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def is_saved(path: str) -> bool:
 
 dict_format_option = click.option(
     "--dict-format",
-    type=click.Choice(_FORMATS),
+    type=click.Choice(DICTIONARY_FORMATS),
     help="Format of the dictionary. [default: recognised from the content]",
 )
 languages_option = common.list_option(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from linker import Dictionary
-from linker.cli import common
+from linker.cli import common, reading
 from linker.readers import dictionaries, mentions
 
 Run = Callable[..., Any]
@@ -29,7 +29,7 @@ def old(medic: Callable[..., Path]) -> Path:
 
 
 def test_the_formats_on_the_command_line_are_those_of_the_readers() -> None:
-    assert tuple(dictionaries.FORMATS) == common.DICTIONARY_FORMATS
+    assert tuple(dictionaries.FORMATS) == reading.DICTIONARY_FORMATS
     assert tuple(mentions.FORMATS) == common.MENTION_FORMATS
 
 
