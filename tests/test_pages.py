@@ -8,6 +8,7 @@ options of its commands are checked all the same.
 
 from __future__ import annotations
 
+import configparser
 import contextlib
 import io
 import os
@@ -26,7 +27,6 @@ from click.testing import CliRunner
 
 from linker import Dictionary, Linker, registry
 from linker.cli.commands import cli
-from linker.encoders import base
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [
@@ -39,7 +39,7 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 COMMAND = re.compile(r"(.*\| |accelerate launch -m )?linker(\.cli)? [a-z]")
-NOT_RUN = 15  # blocks that are excepted, in all pages
+NOT_RUN = 16  # blocks that are excepted, in all pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,6 @@ def test_blocks_run_and_print_what_the_page_shows(
     if page == "docs/plugins.md":
         pytest.importorskip("torch")
         monkeypatch.setattr(registry, "ENCODERS", dict(registry.ENCODERS))
-        if not hasattr(base, "EncoderContext"):
-            pytest.skip("the interface of the page is not there yet")
     shutil.copytree(ROOT / "dictionaries", tmp_path / "dictionaries")
     shutil.copytree(model, tmp_path / "linker-model")
     monkeypatch.chdir(tmp_path)
@@ -176,3 +174,13 @@ def test_scripts_that_the_pages_name_exist() -> None:
     scripts = set(re.findall(r"(?:benchmarks|scripts)/[\w/]*\w(?:\.py\b|(?=[\s`]))", source))
     assert scripts
     assert not [script for script in scripts if not (ROOT / script).exists()]
+
+
+def test_layers_of_the_architecture_page_are_those_that_are_checked() -> None:
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "setup.cfg", encoding="utf-8")
+    layers = settings["importlinter:contract:layers"]["layers"].replace("linker.", "").split()
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    _, section = page.split("## Who may import whom")
+    (shown,) = re.findall(r"```text\n(.*?)```", section, re.DOTALL)
+    assert shown.split() == layers
