@@ -81,7 +81,6 @@ def train(
     several GPUs: accelerate launch -m linker.cli train ...
     """
     from linker import persistence
-    from linker.cli.words import for_training
     from linker.linker import Linker
     from linker.training import folder
 
@@ -98,9 +97,7 @@ def train(
     _describe(dictionary)
     _say_encoder(plan)
     mentions, dev = annotations.training(handle), annotations.development(handle, dictionary)
-    if encoder.words or encoder.texts:
-        words = for_training(encoder, dictionary, plan.options.words, checkpoints, handle)
-        plan = dataclasses.replace(plan, words=words)
+    plan = _with_words(plan, encoder, dictionary, checkpoints, handle)
     with progress.shown(checkpoints) as shown:
         settings = _settings(checkpoints, resume, annotations.dev, dev, shown)
         linker = Linker.from_plan(plan, dictionary, mentions, dev, settings)
@@ -149,6 +146,22 @@ def _plan(
         return plan.make(request)
     except UsageError as error:
         raise click.UsageError(str(error)) from None
+
+
+def _with_words(
+    plan: TrainingPlan,
+    encoder: EncoderChoice,
+    dictionary: Dictionary,
+    checkpoints: Path,
+    on_error: OnError,
+) -> TrainingPlan:
+    """The plan with the word vectors of --words or --text, where one of them is given."""
+    from linker.cli.words import for_training
+
+    if not (encoder.words or encoder.texts):
+        return plan
+    words = for_training(encoder, dictionary, plan.options.words, checkpoints, on_error)
+    return dataclasses.replace(plan, words=words)
 
 
 def _settings(
