@@ -101,7 +101,7 @@ class Builder:
             self._add(concept, str(path))
         common = prefixes.most_common(1)[0][0] if prefixes else ""
         self._sources.append(
-            Source(shown(Path(path).name), kind, common, release, _checksum(path), len(seen))
+            Source(shown(Path(path).name), kind, common, release, checksum(path), len(seen))
         )
         if not seen and not self._untyped:
             logger.warning("%s: holds no concept that the filters keep", path)
@@ -295,7 +295,7 @@ def _old_id_columns(old: dict[str, tuple[int, list[int]]]) -> OldIdColumns:
     )
 
 
-def _checksum(path: files.Pathlike) -> str:
+def checksum(path: files.Pathlike) -> str:
     """The checksum of a file or a folder; empty where there is neither."""
     if Path(path).is_dir():
         return files.sha256_of_folder(path)

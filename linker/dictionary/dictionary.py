@@ -14,15 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import files, persistence
+from linker.dictionary import lenders, lent_names
 from linker.dictionary.annotations import add_annotations
 from linker.dictionary.building import Builder
 from linker.dictionary.columns import ALTERNATIVE, XREF_SEPARATOR, Columns
 from linker.dictionary.hierarchy import Hierarchy
 from linker.dictionary.lending import lend_parents
+from linker.dictionary.lent_names import RULE, LendingOptions
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError, OnError, stop
 from linker.ids import namespace
 from linker.readers import dictionaries
+from linker.text.normalize import normalize
 from linker.types import NAME_KINDS, Concept, Name, Source
 
 # Of names with equal scores, what annotators meant by a name beats what sources say of it.
@@ -34,6 +37,7 @@ _KIND_ORDER = np.array(
     ],
     np.int32,
 )
+LENT_RANK = len(_FIRST_KINDS) + 1  # of the best lent name, behind all kinds of own names
 
 
 class Dictionary:
@@ -145,12 +149,17 @@ class Dictionary:
     def entry_rank(self) -> NDArray[np.int32]:
         """The rank of each name where scores are equal, (names,), the lowest first.
 
-        Names that were annotated more often come first, then those of the better kind.
+        Names that were annotated more often come first, then the dictionary's own names before lent
+        ones, then those of the better kind. A lent name that was never annotated has `LENT_RANK` or
+        more, any other name less.
         """
-        kinds, times = _KIND_ORDER[self.name_kind], self.columns.names.annotated
-        if times is None:
-            return kinds
-        return np.asarray(kinds - times * np.int32(len(_FIRST_KINDS) + 1), np.int32)
+        names = self.columns.names
+        ranks = _KIND_ORDER[self.name_kind]
+        if names.lent is not None:
+            ranks = ranks + LENT_RANK * names.lent
+        if names.annotated is not None:
+            ranks = ranks - 2 * LENT_RANK * names.annotated
+        return np.asarray(ranks, np.int32)
 
     @cached_property
     def _names_by_concept(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -178,6 +187,16 @@ class Dictionary:
             self.labels[names.source[row]],
             bool(names.case[row]),
         )
+
+    def lender(self, row: int) -> str:
+        """The file that lent a name; empty for the dictionary's own names."""
+        names = self.columns.names
+        return "" if names.lent is None or not names.lent[row] else self.labels[names.source[row]]
+
+    @property
+    def has_lent_names(self) -> bool:
+        """Whether another vocabulary lent names."""
+        return self.columns.names.lent is not None
 
     def types(self, row: int) -> tuple[str, ...]:
         """The semantic types of a concept."""
@@ -226,6 +245,52 @@ class Dictionary:
             for source in lender.sources
         )
         return Dictionary(columns, self.labels, (*self.sources, *lent))
+
+    def lend(
+        self,
+        *paths: files.Pathlike,
+        options: LendingOptions = RULE,
+        form: Callable[[str], str] = normalize,
+        on_error: OnError = stop,
+    ) -> Dictionary:
+        """A dictionary that also holds names of other vocabularies, for the same concepts.
+
+        `linker.dictionary.lent_names.lend` also says what became of each name.
+
+        Args:
+            paths: dictionary files, whose concepts are joined by ids and cross-references, and
+                SSSOM files of mappings, which join them too and whose labels are names.
+            options: which names are lent.
+            form: the normal form of a name.
+            on_error: what to do with a bad record; returns to skip it.
+
+        Raises:
+            LinkerError: a file cannot be read, or none of its concepts joins one of ours.
+        """
+        sources = [lenders.read(path, on_error=on_error) for path in paths]
+        return lent_names.lend(self, sources, options, form).dictionary
+
+    def with_lent_names(self, names: Sequence[Name], sources: Sequence[Source]) -> Dictionary:
+        """A dictionary that also holds names that other vocabularies lent.
+
+        Args:
+            names: with ids of our concepts; the source of each is the file that lent it.
+            sources: the files.
+        """
+        columns = self.columns
+        if names:
+            place = {label: number for number, label in enumerate(self.labels)}
+            labels = [place.setdefault(name.source, len(place)) for name in names]
+            lent = columns.names.append(
+                [name.text for name in names],
+                [self._row[name.concept_id] for name in names],
+                [NAME_KINDS.index(name.kind) for name in names],
+                labels,
+                lent=True,
+            )
+            columns = dataclasses.replace(columns, names=lent)
+            return Dictionary(columns, list(place), (*self.sources, *sources))
+        return Dictionary(columns, self.labels, (*self.sources, *sources))
 
     def add(
         self, names: Iterable[tuple[str, Sequence[str]]], form: Callable[[str], str] = str
