@@ -154,11 +154,11 @@ class Dictionary:
         more, any other name less.
         """
         names = self.columns.names
-        ranks = _KIND_ORDER[self.name_kind]
+        ranks, range_of_ranks = _KIND_ORDER[self.name_kind], LENT_RANK
         if names.lent is not None:
-            ranks = ranks + LENT_RANK * names.lent
+            ranks, range_of_ranks = ranks + LENT_RANK * names.lent, 2 * LENT_RANK
         if names.annotated is not None:
-            ranks = ranks - 2 * LENT_RANK * names.annotated
+            ranks = ranks - range_of_ranks * names.annotated
         return np.asarray(ranks, np.int32)
 
     @cached_property
@@ -194,9 +194,10 @@ class Dictionary:
         return "" if names.lent is None or not names.lent[row] else self.labels[names.source[row]]
 
     @property
-    def has_lent_names(self) -> bool:
-        """Whether another vocabulary lent names."""
-        return self.columns.names.lent is not None
+    def lent_rows(self) -> NDArray[np.int64]:
+        """The rows of the names that other vocabularies lent."""
+        lent = self.columns.names.lent
+        return np.empty(0, np.int64) if lent is None else np.flatnonzero(lent)
 
     def types(self, row: int) -> tuple[str, ...]:
         """The semantic types of a concept."""
@@ -277,20 +278,19 @@ class Dictionary:
             names: with ids of our concepts; the source of each is the file that lent it.
             sources: the files.
         """
-        columns = self.columns
+        columns, labels = self.columns, self.labels
         if names:
             place = {label: number for number, label in enumerate(self.labels)}
-            labels = [place.setdefault(name.source, len(place)) for name in names]
+            files_of_names = [place.setdefault(name.source, len(place)) for name in names]
             lent = columns.names.append(
                 [name.text for name in names],
                 [self._row[name.concept_id] for name in names],
                 [NAME_KINDS.index(name.kind) for name in names],
-                labels,
+                files_of_names,
                 lent=True,
             )
-            columns = dataclasses.replace(columns, names=lent)
-            return Dictionary(columns, list(place), (*self.sources, *sources))
-        return Dictionary(columns, self.labels, (*self.sources, *sources))
+            columns, labels = dataclasses.replace(columns, names=lent), list(place)
+        return Dictionary(columns, labels, (*self.sources, *sources))
 
     def add(
         self, names: Iterable[tuple[str, Sequence[str]]], form: Callable[[str], str] = str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from linker.dictionary.columns import XREF_SEPARATOR
-from linker.ids import curie
+from linker.ids import curie, namespace
 from linker.types import Concept, IdMapping
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _SAME = {
     "ICD-9": "ICD9",
     "ICD-O": "ICDO",
 }
+_RowsOf = dict[str, tuple[int, ...]]  # id -> rows of concepts
 _RELEASE = re.compile(r"_\d{4}_\d\d_\d\d\Z")  # DOID writes SNOMEDCT_US_2023_03_01
 
 
@@ -48,8 +49,11 @@ def key(identifier: str) -> str:
 class Joins:
     """Finds the concepts of a dictionary that are the same as a concept of another vocabulary.
 
-    Ids are the same where they are equal. A cross-reference or a mapping is a step from one id to
-    another: a DOID that refers to a MeSH id is one step from it, and two where MONDO maps to both.
+    A cross-reference or a mapping is a step from one id to another: a DOID that refers to a MeSH id
+    is one step from it, and two where MONDO maps to both. The fewest steps decide. Where no steps
+    lead to the dictionary, a concept joins those that have its id as an alternative one, which is
+    weaker, as it is often the id of a broader concept: MEDIC has the DOID of hereditary breast and
+    ovarian cancer on susceptibilities to it, while this DOID refers to the right id of MeSH.
 
     Args:
         borrower: the dictionary.
@@ -60,32 +64,39 @@ class Joins:
 
     def __init__(self, borrower: Dictionary, mappings: Iterable[IdMapping], steps: int) -> None:
         self._steps = steps
-        self._rows: dict[str, tuple[int, ...]] = {
-            key(identifier): (row,) for row, identifier in enumerate(borrower.ids)
-        }
-        for identifier, rows in borrower.old_ids.items():
-            self._rows.setdefault(key(identifier), rows)
+        self._own: _RowsOf = {key(i): (row,) for row, i in enumerate(borrower.ids)}
+        self._any: _RowsOf = {key(i): rows for i, rows in borrower.old_ids.items()} | self._own
         self._next: dict[str, set[str]] = defaultdict(set)  # the ids one step away
         for identifier, xrefs in zip(borrower.ids, borrower.columns.xrefs, strict=True):
             for xref in filter(None, xrefs.split(XREF_SEPARATOR)):
                 self._next[key(xref)].add(key(identifier))
-        for mapping in mappings:
-            if is_used(mapping):
-                subject, target = key(mapping.subject_id), key(mapping.object_id)
-                self._next[subject].add(target)
-                self._next[target].add(subject)
+        for mapping in filter(is_used, mappings):
+            subject, target = key(mapping.subject_id), key(mapping.object_id)
+            self._next[subject].add(target)
+            self._next[target].add(subject)
+
+    @property
+    def prefixes(self) -> Counter[str]:
+        """How many ids of each vocabulary lead to the dictionary's concepts."""
+        return Counter(namespace(i) for i in {*self._any, *self._next})
 
     def rows(self, concept: Concept) -> tuple[int, ...]:
-        """The rows of our concepts that are the fewest steps away from a concept."""
-        reached = {key(identifier) for identifier in (concept.id, *concept.alt_ids)}
+        """The rows of the dictionary's concepts that are the same as a concept, in order."""
+        ids = {key(identifier) for identifier in (concept.id, *concept.alt_ids)}
         seen: set[str] = set()
-        for step in range(self._steps + 1):
-            if rows := {row for identifier in reached for row in self._rows.get(identifier, ())}:
-                return tuple(sorted(rows))
+        reached, rows = ids, _rows(ids, self._own)
+        for step in range(self._steps):
+            if rows:
+                break
             seen |= reached
-            following = set(map(key, concept.xrefs)) if step == 0 else set()
-            reached = following.union(*(self._next.get(i, ()) for i in reached)) - seen
-        return ()
+            xrefs = map(key, concept.xrefs) if step == 0 else ()
+            reached = set(xrefs).union(*(self._next.get(i, ()) for i in reached)) - seen
+            rows = _rows(reached, self._any)
+        return tuple(sorted(rows or _rows(ids, self._any)))
+
+
+def _rows(identifiers: Iterable[str], rows_of: _RowsOf) -> set[int]:
+    return {row for identifier in identifiers for row in rows_of.get(identifier, ())}
 
 
 def is_used(mapping: IdMapping) -> bool:

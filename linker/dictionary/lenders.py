@@ -31,6 +31,7 @@ class Lender:
     concepts: tuple[Concept, ...]  # obsolete ones included
     mappings: tuple[IdMapping, ...] = ()  # those with a predicate that joins
     unused: int = 0  # mappings with another predicate
+    is_mappings: bool = False  # whether it is a file of mappings
 
 
 def read(path: files.Pathlike, *, on_error: OnError = stop) -> Lender:
@@ -59,7 +60,7 @@ def _read_mappings(path: files.Pathlike, on_error: OnError) -> Lender:
         _labelled(identifier, filter(None, texts)) for identifier, texts in labels.items()
     )
     source = _source(path, "sssom", sssom.release(path), concepts)
-    return Lender(str(path), source, concepts, used, len(rows) - len(used))
+    return Lender(str(path), source, concepts, used, len(rows) - len(used), True)
 
 
 def _labelled(identifier: str, labels: Iterable[str]) -> Concept:

@@ -13,10 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from linker.dictionary.joins import Joins
+from linker.dictionary.joins import Joins, key
 from linker.dictionary.lenders import Lender
+from linker.errors import LinkerError
+from linker.ids import counted, namespace
 from linker.text.normalize import normalize
-from linker.types import Concept, Name, NameKind, Source
+from linker.types import NAME_KINDS, Concept, Name, NameKind, Source
 
 if TYPE_CHECKING:
     from linker.dictionary.dictionary import Dictionary
@@ -45,6 +47,21 @@ class LendingOptions:
 
 
 RULE = LendingOptions()
+_NONE = "no cross-references"
+_KINDS = tuple(kind for kind in NAME_KINDS if kind != "training")
+
+
+def options(kinds: Sequence[str]) -> LendingOptions:
+    """The rule with other kinds of names; those of the rule where none is given.
+
+    Raises:
+        LinkerError: one is not a kind of names that dictionaries have.
+    """
+    if unknown := [kind for kind in kinds if kind not in _KINDS]:
+        raise LinkerError(
+            f"{unknown[0]!r} is no kind of names to lend; choose of {', '.join(_KINDS)}"
+        )
+    return LendingOptions(tuple(kind for kind in _KINDS if kind in kinds)) if kinds else RULE
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +84,20 @@ class LenderReport:
     not_joined: int
     unused_mappings: int  # mappings whose predicate does not say that two ids mean the same
     names: Mapping[Outcome, int]  # how many names had each outcome
+
+    def summary(self) -> str:
+        """The counts in words, the names by what became of them: the lent ones first."""
+        counts = {"lent": 0, **self.names}
+        names = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
+        unused = (
+            f"; {self.unused_mappings:,} mappings with other predicates not used"
+            if self.unused_mappings
+            else ""
+        )
+        return (
+            f"concepts: {self.joined:,} joined, {self.ambiguous:,} ambiguous, "
+            f"{self.not_joined:,} not joined; names: {names}{unused}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +135,8 @@ def lend(
         form: the normal form of a name, by which names are the same.
 
     Raises:
-        LinkerError: no concept of a lender joins one of the borrower.
+        LinkerError: no concept of a dictionary that lends joins one of the borrower, or no id in
+            any file of mappings, where nothing else lends.
     """
     mappings = itertools.chain.from_iterable(lender.mappings for lender in lenders)
     joins = Joins(borrower, mappings, options.steps)
@@ -121,6 +153,7 @@ def lend(
         for identifier in n.concepts
     ]
     reports = _reports(lenders, joined, names)
+    _check(joins, borrower, lenders, reports)
     dictionary = borrower.with_lent_names(lent, [report.source for report in reports])
     return Lending(dictionary, tuple(names), reports)
 
@@ -200,3 +233,38 @@ def _reports(
             )
         )
     return tuple(reports)
+
+
+def _check(
+    joins: Joins, borrower: Dictionary, lenders: Sequence[Lender], reports: Sequence[LenderReport]
+) -> None:
+    """Warn of lenders that lend nothing, and raise LinkerError for those that join nothing."""
+    join = [report.joined + report.ambiguous > 0 for report in reports]
+    for lender, report, joins_some in zip(lenders, reports, join, strict=True):
+        if not joins_some:
+            problem = _why_not_joined(joins, lender)
+            if not lender.is_mappings or not any(join):
+                raise LinkerError(problem)
+            logger.warning("%s", problem)
+        elif not report.source.concepts and not _maps_only(lender):
+            same = any(source.sha256 == report.source.sha256 for source in borrower.sources)
+            why = "it is a file of the dictionary itself" if same else report.summary()
+            logger.warning("%s: lends no name (%s)", lender.path, why)
+
+
+def _maps_only(lender: Lender) -> bool:
+    """Whether a file of mappings has no labels, so that it joins the concepts of other files."""
+    return lender.is_mappings and not any(concept.names for concept in lender.concepts)
+
+
+def _why_not_joined(joins: Joins, lender: Lender) -> str:
+    ids = Counter(concept.namespace for concept in lender.concepts)
+    xrefs = Counter(namespace(key(x)) for concept in lender.concepts for x in concept.xrefs)
+    kind, has = "ids", f"{counted(ids)} ids"
+    if not lender.is_mappings:
+        kind, has = "concepts", f"{has} and {f'references to {counted(xrefs)}' if xrefs else _NONE}"
+    return (
+        f"{lender.path}: none of its {kind} joins a concept of the dictionary; it has {has}, "
+        f"and {counted(joins.prefixes)} are wanted; give another file with --lend, "
+        "or also a file of mappings (SSSOM) between the two"
+    )
