@@ -135,11 +135,10 @@ def lend(
 
     A LENDER is a dictionary file, or a file of mappings (SSSOM). The table has a row for each name.
     """
-    from linker.dictionary import lent_names
     from linker.outputs.tsv import row_writer
 
     handle = common.handler(on_error)
-    options = lent_names.options(lend_kinds)
+    options = reading.lending_options(lend_kinds)
     lending = reading.lend(Reading().read([path], handle), lenders, options, handle)
     dictionary = lending.dictionary
     names = {i: dictionary.preferred_name(row) for row, i in enumerate(dictionary.ids)}

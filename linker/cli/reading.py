@@ -12,7 +12,7 @@ import click
 
 from linker.cli import common
 from linker.cli.groups import group
-from linker.errors import LinkerError, OnError
+from linker.errors import LinkerError, OnError, UsageError
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
@@ -46,11 +46,9 @@ class Reading:
 
     def read_and_lend(self, paths: Sequence[str], on_error: OnError) -> Lending:
         """Like `read`, with the account of the names that --lend lends."""
-        from linker.dictionary import lent_names
-
-        options = lent_names.options(self.lend_kinds)
         if self.lend_kinds and not self.lend:
-            raise LinkerError("--lend-kinds chooses among the names of --lend; give one, too")
+            raise click.UsageError("--lend-kinds chooses among the names of --lend; give that, too")
+        options = lending_options(self.lend_kinds)
         return lend(self._read(paths, on_error), self.lend, options, on_error)
 
     def _read(self, paths: Sequence[str], on_error: OnError) -> Dictionary:
@@ -75,6 +73,16 @@ class Reading:
         options["format"] = options.pop("dict_format")
         options["languages"] = self.languages or ("ENG",)
         return Dictionary.read(*paths, on_error=on_error, **options)
+
+
+def lending_options(kinds: Sequence[str]) -> LendingOptions:
+    """The rule by which names are lent: those of these kinds, or of the default ones."""
+    from linker.dictionary import lent_names
+
+    try:
+        return lent_names.options(kinds)
+    except UsageError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def lend(

@@ -60,6 +60,9 @@ class Joins:
         mappings: between ids of any vocabularies, used in both directions; those whose predicate
             is not one of `PREDICATES` are not used.
         steps: how many steps may lie between two concepts.
+
+    Attributes:
+        prefixes: how many ids and cross-references of each vocabulary the dictionary has.
     """
 
     def __init__(self, borrower: Dictionary, mappings: Iterable[IdMapping], steps: int) -> None:
@@ -70,15 +73,11 @@ class Joins:
         for identifier, xrefs in zip(borrower.ids, borrower.columns.xrefs, strict=True):
             for xref in filter(None, xrefs.split(XREF_SEPARATOR)):
                 self._next[key(xref)].add(key(identifier))
+        self.prefixes = Counter(map(namespace, {*self._any, *self._next}))
         for mapping in filter(is_used, mappings):
             subject, target = key(mapping.subject_id), key(mapping.object_id)
             self._next[subject].add(target)
             self._next[target].add(subject)
-
-    @property
-    def prefixes(self) -> Counter[str]:
-        """How many ids of each vocabulary lead to the dictionary's concepts."""
-        return Counter(namespace(i) for i in {*self._any, *self._next})
 
     def rows(self, concept: Concept) -> tuple[int, ...]:
         """The rows of the dictionary's concepts that are the same as a concept, in order."""

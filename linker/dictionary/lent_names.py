@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from linker.dictionary.joins import Joins, key
 from linker.dictionary.lenders import Lender
-from linker.errors import LinkerError
+from linker.errors import LinkerError, UsageError
 from linker.ids import counted, namespace
 from linker.text.normalize import normalize
 from linker.types import NAME_KINDS, Concept, Name, NameKind, Source
@@ -55,12 +55,11 @@ def options(kinds: Sequence[str]) -> LendingOptions:
     """The rule with other kinds of names; those of the rule where none is given.
 
     Raises:
-        LinkerError: one is not a kind of names that dictionaries have.
+        UsageError: one is not a kind of names that dictionaries have.
     """
     if unknown := [kind for kind in kinds if kind not in _KINDS]:
-        raise LinkerError(
-            f"{unknown[0]!r} is no kind of names to lend; choose of {', '.join(_KINDS)}"
-        )
+        known = ", ".join(_KINDS)
+        raise UsageError(f"{unknown[0]!r} is no kind of names to lend; choose of {known}")
     return LendingOptions(tuple(kind for kind in _KINDS if kind in kinds)) if kinds else RULE
 
 
@@ -88,15 +87,15 @@ class LenderReport:
     def summary(self) -> str:
         """The counts in words, the names by what became of them: the lent ones first."""
         counts = {"lent": 0, **self.names}
-        names = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
+        names = ", ".join(f"{outcome} {count:,}" for outcome, count in counts.items())
         unused = (
             f"; {self.unused_mappings:,} mappings with other predicates not used"
             if self.unused_mappings
             else ""
         )
         return (
-            f"concepts: {self.joined:,} joined, {self.ambiguous:,} ambiguous, "
-            f"{self.not_joined:,} not joined; names: {names}{unused}"
+            f"concepts: joined {self.joined:,}, ambiguous {self.ambiguous:,}, "
+            f"not joined {self.not_joined:,}; names: {names}{unused}"
         )
 
 
