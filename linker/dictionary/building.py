@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -300,3 +300,11 @@ def checksum(path: files.Pathlike) -> str:
     if Path(path).is_dir():
         return files.sha256_of_folder(path)
     return files.sha256(path) if Path(path).is_file() else ""
+
+
+def refuse_pipes(paths: Sequence[files.Pathlike]) -> None:
+    """Raise LinkerError where a path is one that can be read only once."""
+    for path in paths:
+        if str(path) == "-" or Path(path).is_fifo():
+            named = "standard input" if str(path) == "-" else f"a pipe ({path})"
+            raise LinkerError(f"a dictionary cannot be read from {named}; name a file")

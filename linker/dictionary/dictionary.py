@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from linker import files, persistence
 from linker.dictionary import lenders, lent_names
 from linker.dictionary.annotations import add_annotations
-from linker.dictionary.building import Builder
+from linker.dictionary.building import Builder, refuse_pipes
 from linker.dictionary.columns import ALTERNATIVE, XREF_SEPARATOR, Columns
 from linker.dictionary.hierarchy import Hierarchy
 from linker.dictionary.lending import lend_parents
@@ -91,7 +91,7 @@ class Dictionary:
             LinkerError: a file cannot be read, is no dictionary, or holds a bad record and
                 `on_error` raises.
         """
-        _refuse_pipes(paths)
+        refuse_pipes(paths)
         builder = Builder(frozenset(namespaces), frozenset(types), on_error)
         formats = [format or dictionaries.detect(path) for path in paths]
         umls: dict[str, Any] = {"languages": languages, "sources": sources}
@@ -368,11 +368,3 @@ class Dictionary:
             raise LinkerError(
                 f"{folder}: holds no dictionary as linker writes it ({error}); make it again"
             ) from None
-
-
-def _refuse_pipes(paths: Sequence[files.Pathlike]) -> None:
-    """Raise LinkerError where a path is one that can be read only once."""
-    for path in paths:
-        if str(path) == "-" or Path(path).is_fifo():
-            named = "standard input" if str(path) == "-" else f"a pipe ({path})"
-            raise LinkerError(f"a dictionary cannot be read from {named}; name a file")

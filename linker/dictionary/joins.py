@@ -15,8 +15,8 @@ from linker.types import Concept, IdMapping
 if TYPE_CHECKING:
     from linker.dictionary.dictionary import Dictionary
 
-PREDICATES = frozenset(("skos:exactmatch", "owl:equivalentclass"))
-"""The predicates, in lower case, whose two ids mean the same."""
+PREDICATES = frozenset(("skos:exactMatch", "owl:equivalentClass"))
+"""The predicates whose two ids mean the same."""
 
 # Prefixes of one vocabulary that `curie` leaves apart, since users see them on output.
 _SAME = {
@@ -100,4 +100,4 @@ def _rows(identifiers: Iterable[str], rows_of: _RowsOf) -> set[int]:
 
 def is_used(mapping: IdMapping) -> bool:
     """Whether the two ids of a mapping mean the same."""
-    return mapping.predicate_id.lower() in PREDICATES
+    return mapping.predicate_id in PREDICATES

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linker import files
-from linker.dictionary.building import checksum
+from linker.dictionary.building import checksum, refuse_pipes
 from linker.dictionary.joins import is_used
 from linker.errors import OnError, ignore, shown, stop
 from linker.ids import namespace
@@ -40,6 +40,7 @@ def read(path: files.Pathlike, *, on_error: OnError = stop) -> Lender:
     Raises:
         LinkerError: the file cannot be read, is neither, or what `on_error` raises.
     """
+    refuse_pipes([path])
     if not files.is_folder(path) and sssom.recognises(path, files.head(path, on_error=ignore)):
         return _read_mappings(path, on_error)
     format = dictionaries.detect(path)

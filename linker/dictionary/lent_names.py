@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from linker.dictionary.joins import Joins, key
+from linker.dictionary.joins import PREDICATES, Joins, key
 from linker.dictionary.lenders import Lender
 from linker.errors import LinkerError, UsageError
 from linker.ids import counted, namespace
@@ -109,8 +109,8 @@ class Lending:
 
 
 @dataclass(frozen=True, slots=True)
-class _Joined:
-    """A concept of a lender with the rows of our concepts that it joins."""
+class _Match:
+    """A concept of a lender, with the rows of our concepts that it joins."""
 
     lender: int  # place of the lender
     concept: Concept
@@ -139,19 +139,19 @@ def lend(
     """
     mappings = itertools.chain.from_iterable(lender.mappings for lender in lenders)
     joins = Joins(borrower, mappings, options.steps)
-    joined = [
-        _Joined(place, concept, joins.rows(concept))
+    matches = [
+        _Match(place, concept, joins.rows(concept))
         for place, lender in enumerate(lenders)
         for concept in lender.concepts
     ]
-    names = _considered(borrower, lenders, joined, options, form)
+    names = _considered(borrower, lenders, matches, options, form)
     lent = [
         Name(n.name.text, identifier, _lent_kind(n.name.kind), n.name.language, n.file)
         for n in names
         if n.outcome == "lent"
         for identifier in n.concepts
     ]
-    reports = _reports(lenders, joined, names)
+    reports = _reports(lenders, matches, names)
     _check(joins, borrower, lenders, reports)
     dictionary = borrower.with_lent_names(lent, [report.source for report in reports])
     return Lending(dictionary, tuple(names), reports)
@@ -164,24 +164,24 @@ def _lent_kind(kind: NameKind) -> NameKind:
 def _considered(
     borrower: Dictionary,
     lenders: Sequence[Lender],
-    joined: Sequence[_Joined],
+    matches: Sequence[_Match],
     options: LendingOptions,
     form: Callable[[str], str],
 ) -> list[ConsideredName]:
     """All names of the lenders, in their order, with what becomes of each."""
     known = {"", *map(form, borrower.names)}  # a name of which nothing is left cannot be found
     outcomes = [
-        (one, name, _outcome_by_concept(one, name, options))
-        for one in joined
-        for name in one.concept.names
+        (match, name, _outcome_by_concept(match, name, options))
+        for match in matches
+        for name in match.concept.names
     ]
     rows_of: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # where the names of a form come to
-    for one, name, outcome in outcomes:
+    for match, name, outcome in outcomes:
         if outcome == "lent":
-            rows_of[form(name.text)].add(one.rows)
+            rows_of[form(name.text)].add(match.rows)
     lent: set[str] = set()
     names = []
-    for one, name, outcome in outcomes:
+    for match, name, outcome in outcomes:
         if outcome == "lent":
             text = form(name.text)
             if text in known:
@@ -191,36 +191,37 @@ def _considered(
             elif text in lent:
                 outcome = "lent already"
             lent.add(text)
-        ids = tuple(borrower.ids[row] for row in one.rows)
-        names.append(ConsideredName(name, lenders[one.lender].source.file, ids, outcome))
+        ids = tuple(borrower.ids[row] for row in match.rows)
+        names.append(ConsideredName(name, lenders[match.lender].source.file, ids, outcome))
     return names
 
 
-def _outcome_by_concept(joined: _Joined, name: Name, options: LendingOptions) -> Outcome:
+def _outcome_by_concept(match: _Match, name: Name, options: LendingOptions) -> Outcome:
     """What becomes of a name, as far as its concept and kind decide."""
-    if joined.concept.status != "current":
+    if match.concept.status != "current":
         return "concept is obsolete"
-    if not joined.rows:
+    if not match.rows:
         return "concept joins none"
-    if len(joined.rows) > 1 and not options.one_to_many:
+    if len(match.rows) > 1 and not options.one_to_many:
         return "concept joins several"
     return "lent" if name.kind in options.kinds else "kind not lent"
 
 
 def _reports(
-    lenders: Sequence[Lender], joined: Sequence[_Joined], names: Sequence[ConsideredName]
+    lenders: Sequence[Lender], matches: Sequence[_Match], names: Sequence[ConsideredName]
 ) -> tuple[LenderReport, ...]:
     reports = []
     considered = iter(names)
     for place, lender in enumerate(lenders):
-        concepts = [one for one in joined if one.lender == place]
+        concepts = [match for match in matches if match.lender == place]
         outcomes: Counter[Outcome] = Counter()
         lending = 0
-        for one in concepts:
-            own = [name.outcome for name in itertools.islice(considered, len(one.concept.names))]
-            outcomes.update(own)
-            lending += "lent" in own
-        sizes = [len(one.rows) for one in concepts if one.concept.status == "current"]
+        for match in concepts:
+            names_of_concept = itertools.islice(considered, len(match.concept.names))
+            counts = Counter(name.outcome for name in names_of_concept)
+            outcomes.update(counts)
+            lending += counts["lent"] > 0
+        sizes = [len(match.rows) for match in concepts if match.concept.status == "current"]
         reports.append(
             LenderReport(
                 replace(lender.source, concepts=lending),
@@ -262,6 +263,8 @@ def _why_not_joined(joins: Joins, lender: Lender) -> str:
     kind, has = "ids", f"{counted(ids)} ids"
     if not lender.is_mappings:
         kind, has = "concepts", f"{has} and {f'references to {counted(xrefs)}' if xrefs else _NONE}"
+    elif not lender.concepts:
+        has = f"no mapping with {' or '.join(sorted(PREDICATES))}, but {lender.unused:,} others"
     return (
         f"{lender.path}: none of its {kind} joins a concept of the dictionary; it has {has}, "
         f"and {counted(joins.prefixes)} are wanted; give another file with --lend, "

@@ -248,6 +248,23 @@ def test_mappings_that_nobody_knows_are_refused_alone_and_harmless_beside_others
     assert len(lending.dictionary.lent_rows) == 3
 
 
+def test_mappings_that_say_nothing_of_equal_ids_are_refused(
+    ours: Dictionary, tmp_path: Path
+) -> None:
+    text = "subject_id\tpredicate_id\tobject_id\nX:1\tskos:broadMatch\tM:1\n"
+    message = (
+        "none of its ids joins .*; it has no mapping with owl:equivalentClass or "
+        "skos:exactMatch, but 1 others, and M 4"
+    )
+    with pytest.raises(LinkerError, match=message):
+        ours.lend(saved(tmp_path / "broad.tsv", text))
+
+
+def test_lenders_cannot_be_read_from_a_pipe(ours: Dictionary) -> None:
+    with pytest.raises(LinkerError, match="cannot be read from standard input; name a file"):
+        ours.lend("-")
+
+
 def test_lenders_that_have_nothing_new_are_warned_of(
     ours: Dictionary, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
