@@ -57,6 +57,18 @@ class Concept:
 
 
 @dataclass(frozen=True, slots=True)
+class IdMapping:
+    """What a file of mappings says of two ids of different vocabularies."""
+
+    subject_id: str  # CURIE
+    subject_label: str  # the name that the subject has in its vocabulary; empty where not given
+    predicate_id: str  # as written: "skos:exactMatch"
+    object_id: str  # CURIE
+    object_label: str
+    line: int | None = field(default=None, compare=False)  # of its row in the file, from 1
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A file or folder that concepts of a dictionary were read from."""
 
@@ -228,6 +240,7 @@ class Candidate:
     """
     sparse_score: float | None = None
     dense_score: float | None = None
+    source: str = ""  # the file that lent the matched name; empty for names of the dictionary's own
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,13 +107,24 @@ class Answers:
             for part in parts
         ]
         rows = zip(ranked.concepts.tolist(), ranked.entries.tolist(), *scores, strict=True)
-        return tuple(
-            Candidate(*self._texts(concept, entry), score, *parts)
-            for concept, entry, score, *parts in rows
-            if threshold is None or score >= threshold
-        )
+        candidates = []
+        for concept, entry, score, sparse, dense in rows:
+            if threshold is None or score >= threshold:
+                identifier, name, matched, source = self._texts(concept, entry)
+                candidates.append(
+                    Candidate(identifier, name, matched, score, sparse, dense, source)
+                )
+        return tuple(candidates)
 
 
-def _texts(dictionary: Dictionary, concept: int, entry: int) -> tuple[str, str, str]:
-    """The id of a concept, its preferred name, and a name as it is written."""
-    return dictionary.ids[concept], dictionary.preferred_name(concept), dictionary.names[entry]
+def _texts(dictionary: Dictionary, concept: int, entry: int) -> tuple[str, str, str, str]:
+    """The id of a concept, its preferred name, a name as it is written, and the file that lent it.
+
+    The file is empty for a name of the dictionary's own.
+    """
+    return (
+        dictionary.ids[concept],
+        dictionary.preferred_name(concept),
+        dictionary.names[entry],
+        dictionary.lender(entry),
+    )

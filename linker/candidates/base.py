@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from linker.candidates.index import Floats, Hits, Integers
 from linker.dictionary import Dictionary, NameTable
+from linker.dictionary.dictionary import LENT_RANK
 from linker.types import Lookup
 
 _OVERFETCH = 10  # names fetched for each concept to rank (MEDIC has 7 a concept)
@@ -101,8 +102,9 @@ class Ranker(ABC):
 class Generator(Ranker):
     """Ranks by the scores of names, and decides ties.
 
-    Equal scores of names are ordered by the id of the first concept, then by row; those of concepts
-    by the rank of the matched name, then by id.
+    Of names with equal scores the dictionary's own come before lent ones, then they are ordered by
+    the id of the first concept, then by row; concepts are ordered by the rank of the matched name,
+    then by id.
 
     Args:
         table: the normalised names of the dictionary.
@@ -113,10 +115,12 @@ class Generator(Ranker):
     def __init__(self, table: NameTable, id_rank: Integers, entry_rank: Integers) -> None:
         self._table, self._id_rank, self._entry_rank = table, id_rank, entry_rank
         self._name_rank = np.zeros(len(table), np.int32)  # of a name's first concept
+        self._lent_name = np.zeros(len(table), bool)  # whether all entries of a name are lent
         named = np.diff(table.indptr) > 0
-        self._name_rank[named] = np.minimum.reduceat(
-            id_rank[table.concepts], table.indptr[:-1][named]
-        )
+        starts = table.indptr[:-1][named]
+        self._name_rank[named] = np.minimum.reduceat(id_rank[table.concepts], starts)
+        best_entry = np.minimum.reduceat(entry_rank[table.entries], starts)
+        self._lent_name[named] = best_entry >= LENT_RANK
 
     @property
     def table(self) -> NameTable:
@@ -197,8 +201,11 @@ class Generator(Ranker):
 
     def _by_name(self, hits: Hits) -> tuple[NDArray[np.int64], Ranked]:
         """Order the hits of each query: where those of each query begin, and all hits in order."""
-        order = np.lexsort((hits.rows, self._name_rank[hits.rows], -hits.scores, hits.queries))
-        rows = hits.rows[order]
+        rows = hits.rows
+        order = np.lexsort(
+            (rows, self._name_rank[rows], self._lent_name[rows], -hits.scores, hits.queries)
+        )
+        rows = rows[order]
         return hits.indptr, Ranked(
             rows,
             self._by_id[self._name_rank[rows]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 from collections import Counter
@@ -10,18 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from linker.cli import common
+from linker.cli import common, reading
 from linker.cli.reading import (
     Reading,
     dict_format_option,
     is_saved,
     languages_option,
+    lend_kinds_option,
     reading_options,
     sources_option,
 )
 
 if TYPE_CHECKING:
     from linker.types import Concept
+
+
+output_option = click.option(
+    "-o",
+    "--output",
+    metavar="PATH",
+    default="-",
+    help="Where to write; .gz compresses. [default: standard output]",
+)
 
 
 @click.group()
@@ -43,10 +54,14 @@ def stats(paths: tuple[str, ...], as_json: bool, on_error: str, reading: Reading
     from linker.dictionary import inspection
 
     handle = common.handler(on_error)
-    figures = inspection.stats(reading.read(paths, handle))
+    lending = reading.read_and_lend(paths, handle)
+    figures = inspection.stats(lending.dictionary)
+    reports = {report.source.file: report for report in lending.lenders}
     common.say_skipped(handle)
     with common.stdout():
         if as_json:
+            lent = {file: dataclasses.asdict(report) for file, report in reports.items()}
+            figures |= {"lenders": lent} if lent else {}
             click.echo(json.dumps(figures, indent=1, ensure_ascii=False))
             return
         for source in figures.pop("sources"):
@@ -55,6 +70,8 @@ def stats(paths: tuple[str, ...], as_json: bool, on_error: str, reading: Reading
             click.echo(f"{source['file']}  {source['format']}  {release}  {count}")
         for name, value in figures.items():
             click.echo(f"{name.replace('_', ' '):36}{_shown(value)}")
+        for file, report in reports.items():
+            click.echo(f"{f'names lent by {file}':36}{report.summary()}")
 
 
 def _shown(value: Any) -> str:
@@ -71,13 +88,7 @@ def _shown(value: Any) -> str:
 @dict_format_option
 @languages_option
 @sources_option
-@click.option(
-    "-o",
-    "--output",
-    metavar="PATH",
-    default="-",
-    help="Where to write; .gz compresses. [default: standard output]",
-)
+@output_option
 @common.on_error_option
 @common.logs
 def convert(
@@ -108,6 +119,39 @@ def convert(
     with common.writing(output, paths) as file:
         table.write(concepts, file)
     common.say_skipped(handle)
+
+
+@dictionary.command()
+@click.argument("path", metavar="PATH")
+@click.argument("lenders", nargs=-1, required=True, metavar="LENDER...")
+@lend_kinds_option
+@output_option
+@common.on_error_option
+@common.logs
+def lend(
+    path: str, lenders: tuple[str, ...], lend_kinds: tuple[str, ...], output: str, on_error: str
+) -> None:
+    """Write what becomes of each name that other vocabularies could lend to PATH.
+
+    A LENDER is a dictionary file, or a file of mappings (SSSOM). The table has a row for each name.
+    """
+    from linker.outputs.tsv import row_writer
+
+    handle = common.handler(on_error)
+    options = reading.lending_options(lend_kinds)
+    lending = reading.lend(Reading().read([path], handle), lenders, options, handle)
+    dictionary = lending.dictionary
+    names = {i: dictionary.preferred_name(row) for row, i in enumerate(dictionary.ids)}
+    with common.writing(output, [path, *lenders]) as file:
+        write_row = row_writer(file)
+        write_row(("concept_id", "concept", "name", "kind", "lender_id", "file", "status"))
+        for one in lending.names:
+            concepts = "|".join(one.concepts), "|".join(map(names.__getitem__, one.concepts))
+            name = one.name
+            write_row((*concepts, name.text, name.kind, name.concept_id, one.file, one.outcome))
+    common.say_skipped(handle)
+    for report in lending.lenders:
+        common.say(f"names lent by {report.source.file}: {report.summary()}")
 
 
 @dictionary.command()

@@ -99,7 +99,8 @@ def link(
         linked = _checked(linked, source, mention_type)
     linked = _progress(linked, hidden=shown or common.is_quiet())
     with common.writing(output, [source]) as file:
-        outputs.writer(form)(linked, file, documents=kind not in ("txt", "tsv"))
+        documents, sources = kind not in ("txt", "tsv"), len(linker.dictionary.lent_rows) > 0
+        outputs.writer(form)(linked, file, documents=documents, sources=sources)
     common.say_skipped(handle)
 
 

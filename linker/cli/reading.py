@@ -12,10 +12,11 @@ import click
 
 from linker.cli import common
 from linker.cli.groups import group
-from linker.errors import LinkerError, OnError
+from linker.errors import LinkerError, OnError, UsageError
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
+    from linker.dictionary.lent_names import Lending, LendingOptions
 
 # as in linker.readers, which --help need not import
 DICTIONARY_FORMATS = ("medic", "obo", "rrf", "biosyn", "table")
@@ -31,6 +32,8 @@ class Reading:
     namespaces: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    lend: tuple[str, ...] = ()
+    lend_kinds: tuple[str, ...] = ()
 
     def read(self, paths: Sequence[str], on_error: OnError) -> Dictionary:
         """Read files into one dictionary, or load one saved folder of a dictionary or model.
@@ -39,6 +42,17 @@ class Reading:
             paths: the files, or the folder.
             on_error: what to do with a bad record.
         """
+        return self.read_and_lend(paths, on_error).dictionary
+
+    def read_and_lend(self, paths: Sequence[str], on_error: OnError) -> Lending:
+        """Like `read`, with the account of the names that --lend lends."""
+        if self.lend_kinds and not self.lend:
+            raise click.UsageError("--lend-kinds chooses among the names of --lend; give that, too")
+        options = lending_options(self.lend_kinds)
+        return lend(self._read(paths, on_error), self.lend, options, on_error)
+
+    def _read(self, paths: Sequence[str], on_error: OnError) -> Dictionary:
+        """The dictionary without lent names."""
         from linker import persistence
         from linker.dictionary import Dictionary
 
@@ -55,9 +69,32 @@ class Reading:
             return persistence.load(
                 paths[0], kind, lambda folder, _: Dictionary.open(folder / part)
             )
+        del options["lend"], options["lend_kinds"]
         options["format"] = options.pop("dict_format")
         options["languages"] = self.languages or ("ENG",)
         return Dictionary.read(*paths, on_error=on_error, **options)
+
+
+def lending_options(kinds: Sequence[str]) -> LendingOptions:
+    """The rule by which names are lent: those of these kinds, or of the default ones."""
+    from linker.dictionary import lent_names
+
+    try:
+        return lent_names.options(kinds)
+    except UsageError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def lend(
+    dictionary: Dictionary, paths: Sequence[str], options: LendingOptions, on_error: OnError
+) -> Lending:
+    """Lend names of files to a dictionary; nothing changes where there are none."""
+    from linker.dictionary import lenders, lent_names
+
+    if not paths:
+        return lent_names.Lending(dictionary)
+    files = [lenders.read(path, on_error=on_error) for path in paths]
+    return lent_names.lend(dictionary, files, options)
 
 
 def is_saved(path: str) -> bool:
@@ -78,6 +115,9 @@ languages_option = common.list_option(
 sources_option = common.list_option(
     "--sources", "UMLS only: keep names of these vocabularies, e.g. SNOMEDCT_US,MSH."
 )
+lend_kinds_option = common.list_option(
+    "--lend-kinds", "Lend names of these kinds, e.g. exact,narrow. [default: preferred,exact]"
+)
 reading_options = group(
     "reading",
     Reading,
@@ -89,4 +129,11 @@ reading_options = group(
     common.list_option("--namespaces", "Keep concepts with these id prefixes, e.g. MESH,OMIM."),
     languages_option,
     sources_option,
+    click.option(
+        "--lend",
+        multiple=True,
+        metavar="PATH",
+        help="Another dictionary that lends names, or mappings (SSSOM); may be given again.",
+    ),
+    lend_kinds_option,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import os
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,8 +94,7 @@ def train(
     checkpoints = Path(f"{Path(output).absolute()}.training")
     if not plan.is_sparse:
         _check_dense(checkpoints, resume)
-    dictionary = reading.read(dicts, handle)
-    _describe(dictionary)
+    dictionary = _read(reading, dicts, handle)
     _say_encoder(plan)
     mentions, dev = annotations.training(handle), annotations.development(handle, dictionary)
     plan = _with_words(plan, encoder, dictionary, checkpoints, handle)
@@ -108,6 +108,15 @@ def train(
         folder.remove(checkpoints)
     common.say_skipped(handle)
     _say_model(linker, output)
+
+
+def _read(reading: Reading, paths: Sequence[str], on_error: OnError) -> Dictionary:
+    """The dictionary with the names that are lent to it; says what it holds."""
+    lending = reading.read_and_lend(paths, on_error)
+    _describe(lending.dictionary)
+    for report in lending.lenders:
+        common.say(f"names lent by {report.source.file}: {report.summary()}")
+    return lending.dictionary
 
 
 def _corrections(path: str | None, on_error: OnError) -> dict[str, str]:

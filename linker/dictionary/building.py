@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -101,7 +101,7 @@ class Builder:
             self._add(concept, str(path))
         common = prefixes.most_common(1)[0][0] if prefixes else ""
         self._sources.append(
-            Source(shown(Path(path).name), kind, common, release, _checksum(path), len(seen))
+            Source(shown(Path(path).name), kind, common, release, checksum(path), len(seen))
         )
         if not seen and not self._untyped:
             logger.warning("%s: holds no concept that the filters keep", path)
@@ -295,8 +295,16 @@ def _old_id_columns(old: dict[str, tuple[int, list[int]]]) -> OldIdColumns:
     )
 
 
-def _checksum(path: files.Pathlike) -> str:
+def checksum(path: files.Pathlike) -> str:
     """The checksum of a file or a folder; empty where there is neither."""
     if Path(path).is_dir():
         return files.sha256_of_folder(path)
     return files.sha256(path) if Path(path).is_file() else ""
+
+
+def refuse_pipes(paths: Sequence[files.Pathlike]) -> None:
+    """Raise LinkerError where a path is one that can be read only once."""
+    for path in paths:
+        if str(path) == "-" or Path(path).is_fifo():
+            named = "standard input" if str(path) == "-" else f"a pipe ({path})"
+            raise LinkerError(f"a dictionary cannot be read from {named}; name a file")

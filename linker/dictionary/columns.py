@@ -7,12 +7,12 @@ a number too: its place in the dictionary's list of labels.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from linker import persistence
 from linker.persistence import Strings
@@ -20,6 +20,8 @@ from linker.types import NAME_KINDS
 
 ALTERNATIVE, OBSOLETE, MERGED = range(3)  # what an old id is
 XREF_SEPARATOR = "\x1f"  # a reference may hold any visible sign
+
+_Number = TypeVar("_Number", bound=np.generic)
 
 Arrays = Mapping[str, NDArray[Any]]  # what is saved: file name without `.npy` -> array
 
@@ -65,6 +67,42 @@ class NameColumns:
     case: NDArray[np.bool_]  # whether capitals count, as in "ALL"
     annotated: NDArray[np.integer[Any]] | None = None
     """How often mentions were annotated with the concept and equal the name in normal form."""
+    lent: NDArray[np.bool_] | None = None
+    """Whether another vocabulary lent the name; None where no name is lent."""
+
+    def append(
+        self,
+        texts: Sequence[str],
+        concept: ArrayLike,
+        kind: ArrayLike,
+        source: ArrayLike = 0,
+        lent: bool = False,
+    ) -> NameColumns:
+        """The names with more of them behind, of which the language is not known.
+
+        Args:
+            texts: the names to append.
+            concept: the row of the concept of each.
+            kind: of each, a place in NAME_KINDS, or one for all.
+            source: of each, a label, or one for all.
+            lent: whether another vocabulary lent them.
+        """
+
+        def joined(column: NDArray[_Number], values: ArrayLike) -> NDArray[_Number]:
+            added = np.broadcast_to(np.asarray(values, column.dtype), (len(texts),))
+            return np.concatenate([column, added])
+
+        were_lent = np.zeros(len(self.texts), bool) if self.lent is None else self.lent
+        return NameColumns(
+            Strings.of([*self.texts, *texts]),
+            joined(self.concept, concept),
+            joined(self.kind, kind),
+            joined(self.source, source),
+            joined(self.language, 0),
+            joined(self.case, False),
+            None if self.annotated is None else joined(self.annotated, 0),
+            joined(were_lent, lent) if lent or self.lent is not None else None,
+        )
 
     def keep(self, kept: NDArray[np.bool_]) -> NameColumns:
         """Some of the names, given whether each is kept (names,)."""
@@ -76,6 +114,7 @@ class NameColumns:
             self.language[kept],
             self.case[kept],
             None if self.annotated is None else self.annotated[kept],
+            None if self.lent is None else self.lent[kept],
         )
 
     def check(self, concepts: int, labels: int) -> None:
@@ -91,6 +130,8 @@ class NameColumns:
         times = self.annotated
         if times is not None and (times.shape != (rows,) or times.dtype.kind != "i"):
             raise ValueError("name.annotated does not fit the names")
+        if self.lent is not None and (self.lent.shape != (rows,) or self.lent.dtype.kind != "b"):
+            raise ValueError("name.lent does not fit the names")
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays to save."""
@@ -101,7 +142,8 @@ class NameColumns:
             "name.language": self.language,
             "name.case": self.case,
         }
-        return arrays if self.annotated is None else arrays | {"name.annotated": self.annotated}
+        optional = {"name.annotated": self.annotated, "name.lent": self.lent}
+        return arrays | {name: values for name, values in optional.items() if values is not None}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> NameColumns:
@@ -114,6 +156,7 @@ class NameColumns:
             arrays["name.language"],
             arrays["name.case"],
             arrays.get("name.annotated"),
+            arrays.get("name.lent"),
         )
 
 

@@ -14,15 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import files, persistence
+from linker.dictionary import lenders, lent_names
 from linker.dictionary.annotations import add_annotations
-from linker.dictionary.building import Builder
+from linker.dictionary.building import Builder, refuse_pipes
 from linker.dictionary.columns import ALTERNATIVE, XREF_SEPARATOR, Columns
 from linker.dictionary.hierarchy import Hierarchy
 from linker.dictionary.lending import lend_parents
+from linker.dictionary.lent_names import RULE, LendingOptions
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError, OnError, stop
 from linker.ids import namespace
 from linker.readers import dictionaries
+from linker.text.normalize import normalize
 from linker.types import NAME_KINDS, Concept, Name, Source
 
 # Of names with equal scores, what annotators meant by a name beats what sources say of it.
@@ -34,6 +37,7 @@ _KIND_ORDER = np.array(
     ],
     np.int32,
 )
+LENT_RANK = len(_FIRST_KINDS) + 1  # of the best lent name, behind all kinds of own names
 
 
 class Dictionary:
@@ -87,7 +91,7 @@ class Dictionary:
             LinkerError: a file cannot be read, is no dictionary, or holds a bad record and
                 `on_error` raises.
         """
-        _refuse_pipes(paths)
+        refuse_pipes(paths)
         builder = Builder(frozenset(namespaces), frozenset(types), on_error)
         formats = [format or dictionaries.detect(path) for path in paths]
         umls: dict[str, Any] = {"languages": languages, "sources": sources}
@@ -145,12 +149,17 @@ class Dictionary:
     def entry_rank(self) -> NDArray[np.int32]:
         """The rank of each name where scores are equal, (names,), the lowest first.
 
-        Names that were annotated more often come first, then those of the better kind.
+        Names that were annotated more often come first, then the dictionary's own names before lent
+        ones, then those of the better kind. A lent name that was never annotated has `LENT_RANK` or
+        more, any other name less.
         """
-        kinds, times = _KIND_ORDER[self.name_kind], self.columns.names.annotated
-        if times is None:
-            return kinds
-        return np.asarray(kinds - times * np.int32(len(_FIRST_KINDS) + 1), np.int32)
+        names = self.columns.names
+        ranks, range_of_ranks = _KIND_ORDER[self.name_kind], LENT_RANK
+        if names.lent is not None:
+            ranks, range_of_ranks = ranks + LENT_RANK * names.lent, 2 * LENT_RANK
+        if names.annotated is not None:
+            ranks = ranks - range_of_ranks * names.annotated
+        return np.asarray(ranks, np.int32)
 
     @cached_property
     def _names_by_concept(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -178,6 +187,17 @@ class Dictionary:
             self.labels[names.source[row]],
             bool(names.case[row]),
         )
+
+    def lender(self, row: int) -> str:
+        """The file that lent a name; empty for the dictionary's own names."""
+        names = self.columns.names
+        return "" if names.lent is None or not names.lent[row] else self.labels[names.source[row]]
+
+    @property
+    def lent_rows(self) -> NDArray[np.int64]:
+        """The rows of the names that other vocabularies lent."""
+        lent = self.columns.names.lent
+        return np.empty(0, np.int64) if lent is None else np.flatnonzero(lent)
 
     def types(self, row: int) -> tuple[str, ...]:
         """The semantic types of a concept."""
@@ -226,6 +246,51 @@ class Dictionary:
             for source in lender.sources
         )
         return Dictionary(columns, self.labels, (*self.sources, *lent))
+
+    def lend(
+        self,
+        *paths: files.Pathlike,
+        options: LendingOptions = RULE,
+        form: Callable[[str], str] = normalize,
+        on_error: OnError = stop,
+    ) -> Dictionary:
+        """A dictionary that also holds names of other vocabularies, for the same concepts.
+
+        `linker.dictionary.lent_names.lend` also says what became of each name.
+
+        Args:
+            paths: dictionary files, whose concepts are joined by ids and cross-references, and
+                SSSOM files of mappings, which join them too and whose labels are names.
+            options: which names are lent.
+            form: the normal form of a name.
+            on_error: what to do with a bad record; returns to skip it.
+
+        Raises:
+            LinkerError: a file cannot be read, or none of its concepts joins one of ours.
+        """
+        sources = [lenders.read(path, on_error=on_error) for path in paths]
+        return lent_names.lend(self, sources, options, form).dictionary
+
+    def with_lent_names(self, names: Sequence[Name], sources: Sequence[Source]) -> Dictionary:
+        """A dictionary that also holds names that other vocabularies lent.
+
+        Args:
+            names: with ids of our concepts; the source of each is the file that lent it.
+            sources: the files.
+        """
+        columns, labels = self.columns, self.labels
+        if names:
+            place = {label: number for number, label in enumerate(self.labels)}
+            files_of_names = [place.setdefault(name.source, len(place)) for name in names]
+            lent = columns.names.append(
+                [name.text for name in names],
+                [self._row[name.concept_id] for name in names],
+                [NAME_KINDS.index(name.kind) for name in names],
+                files_of_names,
+                lent=True,
+            )
+            columns, labels = dataclasses.replace(columns, names=lent), list(place)
+        return Dictionary(columns, labels, (*self.sources, *sources))
 
     def add(
         self, names: Iterable[tuple[str, Sequence[str]]], form: Callable[[str], str] = str
@@ -303,11 +368,3 @@ class Dictionary:
             raise LinkerError(
                 f"{folder}: holds no dictionary as linker writes it ({error}); make it again"
             ) from None
-
-
-def _refuse_pipes(paths: Sequence[files.Pathlike]) -> None:
-    """Raise LinkerError where a path is one that can be read only once."""
-    for path in paths:
-        if str(path) == "-" or Path(path).is_fifo():
-            named = "standard input" if str(path) == "-" else f"a pipe ({path})"
-            raise LinkerError(f"a dictionary cannot be read from {named}; name a file")

@@ -23,6 +23,7 @@ def stats(dictionary: Dictionary) -> dict[str, Any]:
     old = dictionary.columns.old
     statuses = Counter(old.status.tolist())
     shared = (old.concepts.sizes > 1) & (old.status == ALTERNATIVE)
+    lent = Counter(dictionary.lender(row) for row in dictionary.lent_rows.tolist())
     kinds = Counter(NAME_KINDS[kind] for kind in dictionary.name_kind.tolist())
     return {
         "sources": [asdict(source) for source in dictionary.sources],
@@ -30,6 +31,7 @@ def stats(dictionary: Dictionary) -> dict[str, Any]:
         "namespaces": dict(Counter(map(ids.namespace, dictionary.ids)).most_common()),
         "names": len(dictionary.names),
         "names_by_kind": dict(kinds.most_common()),
+        **({"lent_names": dict(lent.most_common())} if lent else {}),
         "distinct_names": int((concepts > 0).sum()),
         "ambiguous_names": int((concepts > 1).sum()),
         "alternative_ids": statuses[ALTERNATIVE],

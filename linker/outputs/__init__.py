@@ -29,10 +29,17 @@ class Writer(Protocol):
         file: where to write.
         documents: whether the mentions are of documents, which a table says in columns of its
             header; None to go by the first item. Formats without a header do not need it.
+        sources: whether other vocabularies lent names to the dictionary, so that a table has a
+            column for the file that lent the matched name.
     """
 
     def __call__(
-        self, items: Iterable[Item], file: TextIO, *, documents: bool | None = None
+        self,
+        items: Iterable[Item],
+        file: TextIO,
+        *,
+        documents: bool | None = None,
+        sources: bool = False,
     ) -> None: ...
 
 

@@ -22,14 +22,18 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _RESERVED = ("bioc:", "pubtator:", "concept:")  # metadata that are not infons
 
 
-def write(items: Iterable[Item], file: TextIO, *, documents: bool | None = None) -> None:
-    """Write a BioC collection: each document as read, with two infons on each predicted mention.
+def write(
+    items: Iterable[Item], file: TextIO, *, documents: bool | None = None, sources: bool = False
+) -> None:
+    """Write a BioC collection: each document as read, with infons on each predicted mention.
 
     `identifier` has the best id of each part, joined by `|` (-1: no concept). `score` has their
     scores with 4 decimals (`-` for a part without a concept), and is absent if no part has one.
+    Where another vocabulary lent a matched name, `source` has the file of each part in the same way
+    (`-` for a name of the dictionary's own).
     Sentences, relations and other infons stand as they were read. The collection's own fields are
     those of the first document. A character that XML cannot hold becomes a blank.
-    For `items`, `file` and `documents` see `linker.outputs.Writer`.
+    For `items`, `file`, `documents` and `sources` see `linker.outputs.Writer`.
 
     Raises:
         LinkerError: an item has no document, or a document no text.
@@ -118,6 +122,9 @@ def _annotation(mention: Mention, prediction: Prediction | None, number: str) ->
         result.infons |= {"identifier": joined_ids(prediction), "score": "|".join(scores)}
         if not set(scores) - {"-"}:
             del result.infons["score"]
+        files = [candidate.source if (candidate := best(part)) else "" for part in prediction.parts]
+        if any(files):
+            result.infons["source"] = _clean("|".join(file or "-" for file in files))
     elif mention.gold is not None and "bioc:in" not in mention.metadata:
         result.infons["identifier"] = format_gold(mention.gold)
     return result

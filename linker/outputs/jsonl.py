@@ -15,10 +15,13 @@ from linker.types import Candidate, Mention, Part, Prediction, Span, parse_spans
 SCHEMA = 1
 
 
-def write(items: Iterable[Item], file: TextIO, *, documents: bool | None = None) -> None:
+def write(
+    items: Iterable[Item], file: TextIO, *, documents: bool | None = None, sources: bool = False
+) -> None:
     """Write one object a line, in the order of the mentions.
 
-    For `items`, `file` and `documents` see `linker.outputs.Writer`.
+    A candidate has the key `source` where another vocabulary lent the matched name.
+    For `items`, `file`, `documents` and `sources` see `linker.outputs.Writer`.
     """
     for _, predictions in items:
         for prediction in predictions:
@@ -74,6 +77,7 @@ def _part_to_json(part: Part) -> dict[str, Any]:
 
 
 def _candidate_to_json(candidate: Candidate) -> dict[str, Any]:
+    source = {"source": candidate.source} if candidate.source else {}
     return {
         "concept_id": candidate.concept_id,
         "name": candidate.name,
@@ -81,7 +85,7 @@ def _candidate_to_json(candidate: Candidate) -> dict[str, Any]:
         "score": float(candidate.score),
         "sparse_score": _number(candidate.sparse_score),
         "dense_score": _number(candidate.dense_score),
-    }
+    } | source
 
 
 def _pairs(spans: Sequence[Span]) -> list[list[int]] | None:
@@ -133,7 +137,8 @@ def _candidate_from_json(record: Mapping[str, Any]) -> Candidate:
         None if record[key] is None else _score(record, key)
         for key in ("sparse_score", "dense_score")
     )
-    return Candidate(identifier, name, matched, _score(record, "score"), sparse, dense)
+    source = _text(record, "source") if "source" in record else ""
+    return Candidate(identifier, name, matched, _score(record, "score"), sparse, dense, source)
 
 
 def _text(record: Mapping[str, Any], key: str) -> str:

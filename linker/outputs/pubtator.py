@@ -13,7 +13,9 @@ from linker.types import Document, Mention, Prediction, Relation
 _LINE_BREAKS = str.maketrans("\r\n\0", "   ")  # what cannot stand in a text
 
 
-def write(items: Iterable[Item], file: TextIO, *, documents: bool | None = None) -> None:
+def write(
+    items: Iterable[Item], file: TextIO, *, documents: bool | None = None, sources: bool = False
+) -> None:
     """Write each document, each mention with the best id of each part, joined by `|`.
 
     The id of no concept is -1. If a mention has several parts, a seventh column has their texts.
@@ -21,7 +23,7 @@ def write(items: Iterable[Item], file: TextIO, *, documents: bool | None = None)
     were read. Line breaks and NUL in a text, and bars in an id, become blanks; a discontinuous
     mention is written as the stretch of text that covers it.
 
-    For `items`, `file` and `documents` see `linker.outputs.Writer`.
+    For `items`, `file`, `documents` and `sources` see `linker.outputs.Writer`.
 
     Raises:
         LinkerError: an item has no document, or a document no text, or a mention no span.

@@ -17,6 +17,7 @@ from linker.types import Document, Prediction
 
 COLUMNS = ("mention", "part", "concept_id", "name", "score", "matched_name", "rank")
 DOCUMENT_COLUMNS = ("document_id", "spans")
+SOURCE_COLUMNS = ("source",)
 
 
 def row_writer(file: TextIO) -> Callable[[Iterable[str]], None]:
@@ -29,7 +30,9 @@ def row_writer(file: TextIO) -> Callable[[Iterable[str]], None]:
     return write_row
 
 
-def write(items: Iterable[Item], file: TextIO, *, documents: bool | None = None) -> None:
+def write(
+    items: Iterable[Item], file: TextIO, *, documents: bool | None = None, sources: bool = False
+) -> None:
     """Write a header, and a row for each candidate of each part of each mention, best first.
 
     A part without a concept has one row, of which the columns from `concept_id` to `rank` are
@@ -40,18 +43,20 @@ def write(items: Iterable[Item], file: TextIO, *, documents: bool | None = None)
         file: where to write.
         documents: whether there are the columns `document_id` and `spans` (`0-5;9-12`); None for
             such columns if the first item is a document, or a mention with a document id.
+        sources: whether there is a column `source`, the file that lent the matched name; it is
+            empty for the dictionary's own names.
     """
     items = iter(items)
     first = next(items, None)
     if documents is None:
         documents = first is not None and _has_documents(*first)
     write_row = row_writer(file)
-    write_row(COLUMNS + DOCUMENT_COLUMNS * documents)
+    write_row(COLUMNS + DOCUMENT_COLUMNS * documents + SOURCE_COLUMNS * sources)
     for document, predictions in chain([] if first is None else [first], items):
         for prediction in predictions:
             where = _where(document, prediction) if documents else ()
-            for row in _rows(prediction):
-                write_row((*row, *where))
+            for *row, lender in _rows(prediction):
+                write_row((*row, *where, *([lender] * sources)))
 
 
 def _has_documents(document: Document | None, predictions: Sequence[Prediction]) -> bool:
@@ -67,10 +72,11 @@ def _where(document: Document | None, prediction: Prediction) -> tuple[str, str]
 
 
 def _rows(prediction: Prediction) -> Iterator[tuple[str, ...]]:
+    """The cells of `COLUMNS` for each candidate of each part, and the source of its name."""
     for part in prediction.parts:
         head = (prediction.mention.text, part.text)
         if best(part) is None:
-            yield (*head, "", "", "", "", "")
+            yield (*head, "", "", "", "", "", "")
             continue
         for rank, candidate in enumerate(part.candidates, 1):
             yield (
@@ -80,4 +86,5 @@ def _rows(prediction: Prediction) -> Iterator[tuple[str, ...]]:
                 f"{candidate.score:.4f}",
                 candidate.matched_name,
                 str(rank),
+                candidate.source,
             )

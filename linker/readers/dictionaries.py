@@ -7,7 +7,7 @@ from typing import Protocol
 
 from linker.errors import InputError, LinkerError, OnError, stop
 from linker.files import Pathlike, Readable, as_path, head, is_folder, peeking
-from linker.readers import biosyn, medic, obo, rrf, table
+from linker.readers import biosyn, medic, obo, rrf, sssom, table
 from linker.types import Concept
 
 
@@ -55,6 +55,12 @@ def _detect(path: Pathlike) -> str:
             return name
     if unread:
         raise unread[0]
+    if sssom.recognises(path, lines):
+        raise InputError(
+            path,
+            "holds mappings between vocabularies (SSSOM), not a dictionary",
+            remedy="give it with --lend",
+        )
     if not any(lines) and not is_folder(path):
         raise InputError(
             path, "the file is empty", expected="a dictionary", remedy="check the path"

@@ -69,16 +69,18 @@ def hold_out(dictionary: Dictionary, normalize: Callable[[str], str], seed: int)
     """Leave a sample of names out of a dictionary; None where fewer than `FEWEST` can be spared.
 
     Args:
-        dictionary: all names; a preferred name is never left out.
+        dictionary: all names; a preferred name is never left out, and neither is one that another
+            vocabulary lent: what is asked is how the dictionary's own names are found.
         normalize: gives the normal form of a name; all names of one form are left out together.
         seed: of the sample.
     """
     table = dictionary.table(normalize)
     row_of = {text: row for row, text in enumerate(table.texts)}
     rows = np.array([row_of[normalize(text)] for text in dictionary.names], np.int64)
-    is_preferred = np.zeros(len(table), bool)
-    is_preferred[rows[dictionary.preferred]] = True
-    spare = np.flatnonzero((np.diff(table.indptr) == 1) & ~is_preferred)
+    is_kept = np.zeros(len(table), bool)
+    is_kept[rows[dictionary.preferred]] = True
+    is_kept[rows[dictionary.lent_rows]] = True
+    spare = np.flatnonzero((np.diff(table.indptr) == 1) & ~is_kept)
     spare = rng(seed, Stream.TRIAL).permutation(spare)
     concepts, first = np.unique(table.concepts[table.indptr[spare]], return_index=True)
     count = min(MOST, len(concepts), int(SHARE * len(spare)))

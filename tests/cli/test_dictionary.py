@@ -33,6 +33,73 @@ def test_the_formats_on_the_command_line_are_those_of_the_readers() -> None:
     assert tuple(mentions.FORMATS) == common.MENTION_FORMATS
 
 
+@pytest.fixture
+def lender(tmp_path: Path) -> Path:
+    text = "id\tname\tsynonyms\tnarrow\txrefs\nD:1\tpertussis\tTussis\twhoop\tMESH:D000002\n"
+    (tmp_path / "lender.tsv").write_text(text)
+    return tmp_path / "lender.tsv"
+
+
+SUMMARY = "concepts: joined 1, ambiguous 0, not joined 0; names: lent 1, known already 1, kind not"
+
+
+def test_stats_count_lent_names(run: Run, old: Path, lender: Path) -> None:
+    result = run("dictionary", "stats", old, "--lend", lender)
+    assert (result.code, result.err) == (0, "")
+    _, second, *lines = result.out.splitlines()
+    assert second == "lender.tsv  table, names only  release not stated  1 concepts"
+    figures = dict(re.split(r"  +", line) for line in lines)
+    assert (figures["names"], figures["lent names"]) == ("7", "lender.tsv 1")
+    assert figures["names lent by lender.tsv"].startswith(SUMMARY)
+    record = json.loads(run("dictionary", "stats", old, "--lend", lender, "--json").out)
+    assert record["lent_names"] == {"lender.tsv": 1}
+    report = record["lenders"]["lender.tsv"]
+    assert (report["joined"], report["names"]) == (
+        1,
+        {"lent": 1, "known already": 1, "kind not lent": 1},
+    )
+
+
+def test_lend_writes_what_becomes_of_each_name(
+    run: Run, old: Path, lender: Path, tmp_path: Path, trained: Path
+) -> None:
+    result = run("dictionary", "lend", old, lender, "-o", tmp_path / "names.tsv")
+    assert result.code == 0
+    assert result.err.startswith(f"names lent by lender.tsv: {SUMMARY}")
+    rows = [line.split("\t") for line in (tmp_path / "names.tsv").read_text().splitlines()]
+    ours = ["MESH:D000002", "Cough"]
+    assert rows == [
+        ["concept_id", "concept", "name", "kind", "lender_id", "file", "status"],
+        [*ours, "pertussis", "preferred", "D:1", "lender.tsv", "lent"],
+        [*ours, "Tussis", "exact", "D:1", "lender.tsv", "known already"],
+        [*ours, "whoop", "narrow", "D:1", "lender.tsv", "kind not lent"],
+    ]
+    narrow = run("dictionary", "lend", old, lender, "--lend-kinds", "narrow,exact")
+    assert [line.split("\t")[-1] for line in narrow.out.splitlines()] == [
+        "status",
+        "kind not lent",
+        "known already",
+        "lent",
+    ]
+    same = run("dictionary", "lend", old, lender, "-o", lender)
+    assert same.code == 1
+    assert "is read and would be replaced" in same.err
+
+
+def test_lending_to_a_saved_folder(run: Run, lender: Path, trained: Path) -> None:
+    refused = run("dictionary", "stats", trained, "--lend", lender)
+    assert (refused.code, "--lend can be chosen only where its files" in refused.err) == (1, True)
+    result = run("dictionary", "lend", trained, lender)  # which shows only what would be
+    assert (result.code, "none of its concepts joins" in result.err) == (1, True)
+
+
+def test_kinds_to_lend_are_checked(run: Run, old: Path, lender: Path) -> None:
+    unknown = run("dictionary", "lend", old, lender, "--lend-kinds", "exact,funny")
+    assert (unknown.code, "'funny' is no kind of names to lend" in unknown.err) == (2, True)
+    alone = run("dictionary", "stats", old, "--lend-kinds", "exact")
+    assert (alone.code, "--lend-kinds chooses among the names of --lend" in alone.err) == (2, True)
+
+
 def test_stats(run: Run, old: Path, trained: Path) -> None:
     result = run("dictionary", "stats", old)
     assert (result.code, result.err) == (0, "")

@@ -414,3 +414,38 @@ def test_development_mentions_of_another_dictionary_are_refused(
         in result.err
     )
     assert not (tmp_path / "model").exists()
+
+
+def test_names_that_are_lent_are_counted_and_linked(
+    run: Run, medic: Callable[..., Path], tmp_path: Path
+) -> None:
+    dictionary = medic(("Cough", "D000002", "", "tussis"), ("Fever", "D000003", "", ""))
+    lender = tmp_path / "lender.tsv"
+    lender.write_text("id\tname\txrefs\nD:1\tague\tMSH:D000003\nD:2\thiccup\tEFO:1\n")
+    result = run("train", "--dict", dictionary, "--lend", lender, "-o", tmp_path / "model")
+    assert result.code == 0
+    assert "dictionary: lender.tsv (table, names only): 1 concepts" in result.err
+    assert (
+        "names lent by lender.tsv: concepts: joined 1, ambiguous 0, not joined 1; "
+        "names: lent 1, concept joins none 1\n"
+    ) in result.err
+    (tmp_path / "mentions.txt").write_text("ague\nfever\n")
+    linked = run("link", tmp_path / "mentions.txt", "--model", tmp_path / "model", "-k", 1)
+    header, *rows = (line.split("\t") for line in linked.out.splitlines())
+    assert header[-1] == "source"
+    assert [(row[2], row[5], row[-1]) for row in rows] == [
+        ("MESH:D000003", "ague", "lender.tsv"),
+        ("MESH:D000003", "Fever", ""),
+    ]
+
+
+def test_a_lender_that_joins_nothing_stops_the_training(
+    run: Run, medic: Callable[..., Path], tmp_path: Path
+) -> None:
+    dictionary = medic(("Cough", "D000002", "", "tussis"))
+    lender = tmp_path / "lender.tsv"
+    lender.write_text("id\tname\nD:1\tague\n")
+    result = run("train", "--dict", dictionary, "--lend", lender, "-o", tmp_path / "model")
+    assert (result.code, (tmp_path / "model").exists()) == (1, False)
+    assert result.err.startswith(f"linker: {lender}: none of its concepts joins a concept")
+    assert len(result.err.splitlines()) == 1

@@ -33,7 +33,10 @@ ARRAYS: dict[str, NDArray[np.generic]] = {
 ANNOTATED = {"name.annotated": np.array([0, 3, 1], np.int32)}
 
 
-@pytest.mark.parametrize("more", [{}, ANNOTATED])
+LENT = {"name.lent": np.array([False, True, False])}
+
+
+@pytest.mark.parametrize("more", [{}, ANNOTATED, LENT, ANNOTATED | LENT])
 def test_columns_are_saved_under_the_names_that_they_were_read_by(
     more: dict[str, NDArray[np.generic]],
 ) -> None:
@@ -88,3 +91,31 @@ def test_lists() -> None:
     lists = Lists(np.array([0, 2, 2, 3]), np.array([4, 5, 6], np.int32))
     assert [lists[row].tolist() for row in range(3)] == [[4, 5], [], [6]]
     assert lists.sizes.tolist() == [2, 0, 1]
+
+
+def test_names_are_appended_and_say_whether_they_are_lent() -> None:
+    names = Columns.from_arrays(ARRAYS | ANNOTATED).names
+    plain = names.append(["ague"], [0], 6)
+    assert (list(plain.texts), plain.lent) == (["fever", "heat", "flu", "ague"], None)
+    assert (plain.concept.tolist(), plain.kind.tolist()) == ([0, 0, 1, 0], [0, 1, 0, 6])
+    lent = names.append(["ague", "grippe"], [0, 1], [1, 2], [1, 2], lent=True)
+    assert lent.lent is not None
+    assert lent.annotated is not None
+    assert (lent.lent.tolist(), lent.annotated.tolist()) == (
+        [False] * 3 + [True] * 2,
+        [0, 3, 1, 0, 0],
+    )
+    assert (lent.source.tolist(), lent.kind.tolist()) == ([0, 0, 0, 1, 2], [0, 1, 0, 1, 2])
+    lent.check(2, 3)
+    more = lent.append(["again"], [1], 6)
+    assert more.lent is not None
+    assert more.lent.tolist() == [False] * 3 + [True] * 2 + [False]
+    kept = more.keep(np.array([True, False, False, False, True, True]))
+    assert kept.lent is not None
+    assert kept.lent.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("values", [np.array([True, False]), np.array([0, 1, 0], np.uint8)])
+def test_a_column_of_lent_names_that_does_not_fit_is_refused(values: NDArray[np.generic]) -> None:
+    with pytest.raises(ValueError, match=r"name\.lent does not fit the names"):
+        Columns.from_arrays(ARRAYS | {"name.lent": values}).check(3)

@@ -40,6 +40,22 @@ def test_unchanged_documents_come_back(tmp_path: Path, name: str) -> None:
     assert read_back(tmp_path, written(*((document, ()) for document in documents))) == documents
 
 
+def test_lent_names_say_their_source_in_an_infon() -> None:
+    first, _ = reader.read(DATA / "mini.bioc.xml")
+    _, breast, ovarian, *_ = first.mentions
+    lent = Part("x", candidates=(Candidate("MESH:D1", "x", "x", 1, source="d.obo"),))
+    predictions = [
+        Prediction(breast, (lent, part("MESH:D2", 1))),
+        Prediction(ovarian, (part("MESH:D3", 1),)),
+    ]
+    (document,) = library.loads(written((first, predictions))).documents
+    places = [*document.passages, *(s for p in document.passages for s in p.sentences)]
+    infons = [annotation.infons for place in places for annotation in place.annotations]
+    sources = {i["identifier"]: i.get("source") for i in infons if "identifier" in i}
+    assert sources["MESH:D1|MESH:D2"] == "d.obo|-"
+    assert sources["MESH:D3"] is None
+
+
 def test_predictions_are_infons_that_the_library_reads() -> None:
     first, _ = reader.read(DATA / "mini.bioc.xml")
     _, breast, ovarian, gout, thalassaemia = first.mentions

@@ -57,6 +57,19 @@ RECORD: dict[str, Any] = {
 }
 
 
+def test_a_lent_name_says_its_source_there_and_back() -> None:
+    lent = Candidate("MESH:D006073", "Gout", "podagra", 0.5, source="doid.obo")
+    prediction = Prediction(Mention("podagra"), (Part("podagra", candidates=(lent, BREAST)),))
+    record = jsonl.to_json(prediction)
+    first, second = record["parts"][0]["candidates"]
+    assert first["source"] == "doid.obo"
+    assert "source" not in second
+    assert jsonl.from_json(record) == prediction
+    first["source"] = 7
+    with pytest.raises(ValueError, match="'source' is not a text"):
+        jsonl.from_json(record)
+
+
 def test_the_object_is_the_published_one() -> None:
     record = jsonl.to_json(PREDICTION)
     assert record == RECORD

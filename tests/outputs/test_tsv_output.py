@@ -47,6 +47,18 @@ def test_loose_mentions() -> None:
     ]
 
 
+def test_lent_names_have_a_column_for_their_source() -> None:
+    lent = Candidate("MESH:D006073", "Gout", "podagra", 0.5, source="doid.obo")
+    parts = (Part("podagra", candidates=(lent, GOUT)), Part("x", nil=True))
+    file = io.StringIO()
+    mention = Mention("podagra", document_id="7")
+    tsv.write([(None, [Prediction(mention, parts)])], file, sources=True)
+    header, first, second, none = (line.split("\t") for line in file.getvalue().splitlines())
+    assert header[-3:] == ["document_id", "spans", "source"]
+    assert [row[-1] for row in (first, second, none)] == ["doid.obo", "", ""]
+    assert (len(header), header[5], first[5]) == (10, "matched_name", "podagra")
+
+
 def test_documents_have_two_more_columns() -> None:
     mention = Mention("a\tb\nc", ((0, 5), (7, 9)), document_id="1")
     item = (

@@ -41,6 +41,16 @@ def test_names_are_held_out_that_other_names_of_their_concept_remain_of(
     assert trial.hold_out(dictionary, normalize, seed=1).names != held.names  # type: ignore[union-attr]
 
 
+def test_lent_names_are_never_held_out(dictionary: Dictionary, tmp_path: Path) -> None:
+    lines = [f"Z:{i}\tlent {i}\tX:{i}" for i in range(300)]
+    lender = tmp_path / "lender.tsv"
+    lender.write_text("id\tname\txrefs\n" + "\n".join(lines) + "\n")
+    held = trial.hold_out(dictionary.lend(lender), normalize, seed=0)
+    assert held
+    assert held.names == trial.hold_out(dictionary, normalize, seed=0).names  # type: ignore[union-attr]
+    assert len(held.dictionary.lent_rows) == 300
+
+
 def test_too_few_names_tell_nothing(tmp_path: Path) -> None:
     lines = [
         f"X:{i}\tname {i}\tother {i}" if i < 249 else f"X:{i}\tname {i}\t" for i in range(1000)

@@ -1,0 +1,303 @@
+"""Names that other vocabularies lend, and what becomes of each."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from linker import Dictionary, Linker, LinkerError
+from linker.dictionary import inspection, lenders, lent_names
+from linker.dictionary.lent_names import LendingOptions
+from linker.errors import InputError, UsageError
+from linker.types import Lookup, Name
+
+OURS = (
+    "id\tname\tsynonyms\talt_ids\nM:1\tfever\theat|Hot-head\t\n"
+    "M:2\tcough\t\tD:8\nM:3\tflu\t\tD:8\nM:4\tsneezing\t\t\n"
+)
+DISEASES = """format-version: 1.2
+data-version: 7
+
+[Term]
+id: D:1
+name: pyrexia
+synonym: "HOT head" EXACT []
+synonym: "ague" EXACT []
+synonym: "summer fever" NARROW []
+synonym: "tussis" EXACT []
+xref: M:1
+
+[Term]
+id: D:2
+name: tussis
+synonym: "coughing" EXACT []
+xref: M:2
+
+[Term]
+id: D:8
+name: catarrh
+
+[Term]
+id: D:9
+name: hiccup
+xref: EFO:1
+
+[Term]
+id: D:10
+name: obsolete sneeze
+is_obsolete: true
+xref: M:4
+"""
+MAPPINGS = (
+    "subject_id\tsubject_label\tpredicate_id\tobject_id\tobject_label\n"
+    "O:1\tpyrexia\tskos:exactMatch\tM:1\tfever\n"
+    "O:4\tsternutation\tskos:exactMatch\tM:4\t\n"
+    "O:4\tsternutation\tskos:exactMatch\tN:4\tsneezing fit\n"
+    "O:5\tobsolete yawn\tskos:exactMatch\tM:4\t\n"
+    "O:6\tyawn\tskos:broadMatch\tM:4\t\n"
+    "O:7\tunknown\tskos:exactMatch\tN:7\t\n"
+)
+
+
+def saved(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def ours(tmp_path: Path) -> Dictionary:
+    return Dictionary.read(saved(tmp_path / "ours.tsv", OURS))
+
+
+@pytest.fixture
+def diseases(tmp_path: Path) -> Path:
+    return saved(tmp_path / "d.obo", DISEASES)
+
+
+@pytest.fixture
+def mappings(tmp_path: Path) -> Path:
+    return saved(tmp_path / "m.sssom.tsv", MAPPINGS)
+
+
+def outcomes(lending: lent_names.Lending) -> dict[tuple[str, str], str]:
+    return {(n.name.concept_id, n.name.text): n.outcome for n in lending.names}
+
+
+def lent(dictionary: Dictionary) -> list[tuple[str, str, str, str]]:
+    names = [dictionary.name(int(row)) for row in dictionary.lent_rows]
+    return [(name.concept_id, name.text, name.kind, name.source) for name in names]
+
+
+def test_what_becomes_of_each_name(ours: Dictionary, diseases: Path) -> None:
+    lending = lent_names.lend(ours, [lenders.read(diseases)])
+    assert outcomes(lending) == {
+        ("D:1", "pyrexia"): "lent",
+        ("D:1", "HOT head"): "known already",
+        ("D:1", "ague"): "lent",
+        ("D:1", "summer fever"): "kind not lent",
+        ("D:1", "tussis"): "comes to several concepts",
+        ("D:2", "tussis"): "comes to several concepts",
+        ("D:2", "coughing"): "lent",
+        ("D:8", "catarrh"): "concept joins several",
+        ("D:9", "hiccup"): "concept joins none",
+        ("D:10", "obsolete sneeze"): "concept is obsolete",
+    }
+    assert lent(lending.dictionary) == [
+        ("M:1", "pyrexia", "exact", "d.obo"),
+        ("M:1", "ague", "exact", "d.obo"),
+        ("M:2", "coughing", "exact", "d.obo"),
+    ]
+    (report,) = lending.lenders
+    assert (report.joined, report.ambiguous, report.not_joined) == (2, 1, 1)
+    assert sum(report.names.values()) == len(lending.names)
+    source = lending.dictionary.sources[-1]
+    assert (source.file, source.format, source.release) == ("d.obo", "obo, names only", "7")
+    assert source.concepts == 2  # concepts that lend
+    assert not len(ours.lent_rows)  # untouched
+
+
+def test_the_short_form_lends_the_same(ours: Dictionary, diseases: Path, mappings: Path) -> None:
+    files = [lenders.read(path) for path in (diseases, mappings)]
+    long = lent_names.lend(ours, files).dictionary
+    assert lent(ours.lend(diseases, mappings)) == lent(long)
+
+
+def test_labels_of_mappings_are_names_over_two_steps(ours: Dictionary, mappings: Path) -> None:
+    lending = lent_names.lend(ours, [lenders.read(mappings)])
+    assert lent(lending.dictionary) == [
+        ("M:1", "pyrexia", "exact", "m.sssom.tsv"),
+        ("M:4", "sternutation", "exact", "m.sssom.tsv"),
+        ("M:4", "sneezing fit", "exact", "m.sssom.tsv"),
+    ]
+    assert outcomes(lending)["O:5", "obsolete yawn"] == "concept is obsolete"
+    assert outcomes(lending)["O:7", "unknown"] == "concept joins none"
+    (report,) = lending.lenders
+    assert report.unused_mappings == 1
+    assert (report.joined, report.not_joined) == (5, 2)  # M:1 and M:4 too; O:7 and N:7
+    one_step = lent_names.lend(ours, [lenders.read(mappings)], LendingOptions(steps=1))
+    assert outcomes(one_step)["N:4", "sneezing fit"] == "concept joins none"
+
+
+def test_a_name_is_lent_once(ours: Dictionary, diseases: Path, mappings: Path) -> None:
+    lending = lent_names.lend(ours, [lenders.read(mappings), lenders.read(diseases)])
+    assert outcomes(lending)["O:1", "pyrexia"] == "lent"
+    assert outcomes(lending)["D:1", "pyrexia"] == "lent already"
+
+
+def test_options_decide_on_kinds_and_one_to_many(ours: Dictionary, diseases: Path) -> None:
+    lender = [lenders.read(diseases)]
+    kinds = LendingOptions(kinds=("narrow",))
+    assert lent(lent_names.lend(ours, lender, kinds).dictionary) == [
+        ("M:1", "summer fever", "narrow", "d.obo")
+    ]
+    many = lent_names.lend(ours, lender, LendingOptions(one_to_many=True)).dictionary
+    assert [name[:2] for name in lent(many)][-2:] == [("M:2", "catarrh"), ("M:3", "catarrh")]
+    assert lent_names.options(["narrow", "preferred"]).kinds == ("preferred", "narrow")
+    with pytest.raises(UsageError, match="'training' is no kind of names to lend; choose of pre"):
+        lent_names.options(["training"])
+
+
+def test_another_normal_form_decides_what_is_known(ours: Dictionary, diseases: Path) -> None:
+    as_written = lent_names.lend(ours, [lenders.read(diseases)], form=str)
+    assert outcomes(as_written)["D:1", "HOT head"] == "lent"
+
+
+def test_lent_names_are_kept(ours: Dictionary, diseases: Path, tmp_path: Path) -> None:
+    borrower = ours.lend(diseases)
+    borrower.save(tmp_path / "saved")
+    again = Dictionary.load(tmp_path / "saved")
+    assert lent(again) == lent(borrower)
+    row = list(again.names).index("ague")
+    assert again.name(row) == Name("ague", "M:1", "exact", source="d.obo")
+    assert (again.lender(row), again.lender(0)) == ("d.obo", "")
+    assert [name[1] for name in lent(again.without(again.lent_rows[:1]))] == ["ague", "coughing"]
+    added = again.add([("the ague", ["M:1"]), ("ague", ["M:1"])])
+    assert lent(added) == lent(borrower)
+    assert not len(added.lent_rows[added.lent_rows >= len(again.names)])
+    stats = inspection.stats(again)
+    assert (stats["lent_names"], stats["names"]) == ({"d.obo": 3}, 9)
+    assert "lent_names" not in inspection.stats(ours)
+
+
+def test_lent_names_rank_behind_own_ones_and_annotated_ones_first(
+    ours: Dictionary, diseases: Path
+) -> None:
+    borrower = ours.lend(diseases)
+    own = [row for row in range(len(borrower.names)) if row not in borrower.lent_rows]
+    assert borrower.entry_rank[own].tolist() == ours.entry_rank.tolist()
+    assert borrower.entry_rank[own].max() < borrower.entry_rank[borrower.lent_rows].min()
+    annotated = borrower.add([("ague", ["M:1"])])
+    rank = dict(zip(annotated.names, annotated.entry_rank.tolist(), strict=True))
+    assert rank["ague"] < rank["fever"] < rank["Hot-head"] < rank["pyrexia"]
+
+
+def test_linked_mentions_say_who_lent_the_name(ours: Dictionary, diseases: Path) -> None:
+    linker = Linker.train(ours.lend(diseases), encoder="tfidf")
+    for text, source in (("the ague", "d.obo"), ("fever", "")):
+        (prediction,) = linker.link([text], k=1)
+        best = prediction.parts[0].best
+        assert best
+        assert (best.concept_id, best.source) == ("M:1", source)
+
+
+def test_at_equal_scores_own_names_come_before_lent_ones(tmp_path: Path) -> None:
+    own = saved(tmp_path / "own.tsv", "id\tname\nA:1\tzzz\nB:1\tcold a\n")
+    lender = saved(tmp_path / "l.tsv", "id\tname\txrefs\nL:1\tcold b\tA:1\n")
+    linker = Linker.train(Dictionary.read(own).lend(lender), encoder="tfidf")
+    (prediction,) = linker.link(["cold"], k=2)
+    scores = {c.concept_id: round(c.score, 5) for c in prediction.parts[0].candidates}
+    assert scores["A:1"] == scores["B:1"]
+    assert list(scores) == ["B:1", "A:1"]  # though the name of A:1 would come first by its id
+    names = linker.generator.rank([Lookup.of("cold")], 2, "names")[0].names.tolist()
+    assert [linker.generator.table.texts[row] for row in names] == ["cold a", "cold b"]
+
+
+# what is wrong with a lender, where, and what to do
+
+
+def test_a_lender_that_joins_nothing_is_refused(ours: Dictionary, tmp_path: Path) -> None:
+    plain = saved(tmp_path / "plain.tsv", "id\tname\nX:1\tague\n")
+    with pytest.raises(LinkerError) as error:
+        ours.lend(plain)
+    assert str(error.value) == (
+        f"{plain}: none of its concepts joins a concept of the dictionary; it has X 1 ids and "
+        "no cross-references, and M 4, D 1 are wanted; give another file with --lend, "
+        "or also a file of mappings (SSSOM) between the two"
+    )
+    refers = saved(tmp_path / "refers.tsv", "id\tname\txrefs\nX:1\tague\tEFO:1|NCI:C1|NCIT:C2\n")
+    message = "it has X 1 ids and references to NCIT 2, EFO 1, and M 4, D 1 are wanted"
+    with pytest.raises(LinkerError, match=message):
+        ours.lend(refers)
+
+
+def test_mappings_that_nobody_knows_are_refused_alone_and_harmless_beside_others(
+    ours: Dictionary, diseases: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    header = "subject_id\tpredicate_id\tobject_id\n"
+    cycle = "Y:1\tskos:exactMatch\tZ:1\nZ:1\tskos:exactMatch\tY:1\n"
+    strange = saved(tmp_path / "strange.tsv", header + cycle)
+    message = "strange.tsv: none of its ids joins a concept .* it has Y 1, Z 1 ids, and M 4, D 1"
+    with pytest.raises(LinkerError, match=message):
+        ours.lend(strange)
+    with caplog.at_level(logging.WARNING):
+        lending = lent_names.lend(ours, [lenders.read(path) for path in (diseases, strange)])
+    assert "strange.tsv: none of its ids joins" in caplog.text
+    assert (lending.lenders[1].joined, lending.lenders[1].not_joined) == (0, 2)
+    assert len(lending.dictionary.lent_rows) == 3
+
+
+def test_mappings_that_say_nothing_of_equal_ids_are_refused(
+    ours: Dictionary, tmp_path: Path
+) -> None:
+    text = "subject_id\tpredicate_id\tobject_id\nX:1\tskos:broadMatch\tM:1\n"
+    message = (
+        "none of its ids joins .*; it has no mapping with owl:equivalentClass or "
+        "skos:exactMatch, but 1 others, and M 4"
+    )
+    with pytest.raises(LinkerError, match=message):
+        ours.lend(saved(tmp_path / "broad.tsv", text))
+
+
+def test_lenders_cannot_be_read_from_a_pipe(ours: Dictionary) -> None:
+    with pytest.raises(LinkerError, match="cannot be read from standard input; name a file"):
+        ours.lend("-")
+
+
+def test_lenders_that_have_nothing_new_are_warned_of(
+    ours: Dictionary, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        itself = ours.lend(tmp_path / "ours.tsv")
+        copy = saved(tmp_path / "copy.tsv", OURS + "\n")
+        ours.lend(copy)
+    assert not len(itself.lent_rows)
+    first, second = caplog.messages
+    assert first.endswith("ours.tsv: lends no name (it is a file of the dictionary itself)")
+    assert "copy.tsv: lends no name (concepts: joined 4, ambiguous 0, not joined 0; " in second
+    assert "names: lent 0, known already 6)" in second
+
+
+def test_mappings_without_labels_only_join(
+    ours: Dictionary, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    header = "subject_id\tpredicate_id\tobject_id\n"
+    bridge = saved(tmp_path / "b.tsv", header + "X:1\tskos:exactMatch\tM:1\n")
+    lender = saved(tmp_path / "x.tsv", "id\tname\nX:1\tague\n")
+    with caplog.at_level(logging.WARNING):
+        assert lent(ours.lend(lender, bridge)) == [("M:1", "ague", "exact", "x.tsv")]
+    assert not caplog.messages
+
+
+def test_mappings_are_no_dictionary(mappings: Path) -> None:
+    with pytest.raises(InputError, match=r"m\.sssom\.tsv: holds mappings .*; give it with --lend"):
+        Dictionary.read(mappings)
+
+
+def test_what_is_no_lender_at_all_is_refused(ours: Dictionary, tmp_path: Path) -> None:
+    letter = saved(tmp_path / "letter.txt", "Dear reader,\n")
+    with pytest.raises(InputError, match=r"letter\.txt: is not a dictionary in a format"):
+        ours.lend(letter)
+    with pytest.raises(LinkerError, match=r"nowhere\.obo: there is no such file"):
+        ours.lend(tmp_path / "nowhere.obo")

@@ -1,0 +1,115 @@
+"""Mappings between vocabularies, in SSSOM's TSV format."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from linker import files
+from linker.errors import InputError, Skip
+from linker.readers import sssom
+from linker.types import IdMapping
+
+METADATA = (
+    "# curie_map:\n#   MONDO: http://x/MONDO_\n# license: https://x/\n"
+    '# mapping_set_version: "2026-08-04"\n'
+)
+COLUMNS = "subject_id\tsubject_label\tpredicate_id\tobject_id\tobject_label\tcomment\n"
+ROW = 'MONDO:1\tfever\tskos:exactMatch\tmesh:D900001\t"a ""hot"" head"\tx\n'
+FEVER = IdMapping("MONDO:1", "fever", "skos:exactMatch", "MESH:D900001", 'a "hot" head')
+
+
+def saved(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("metadata", ["", METADATA])
+def test_a_file_with_metadata_or_without(tmp_path: Path, metadata: str) -> None:
+    path = saved(tmp_path / "m.tsv", metadata + COLUMNS + ROW)
+    (mapping,) = sssom.read(path)
+    assert (mapping, mapping.line) == (FEVER, metadata.count("\n") + 2)
+    assert sssom.recognises(path, files.head(path))
+    assert sssom.release(path) == ("2026-08-04" if metadata else "")
+
+
+def test_columns_are_found_by_name_and_labels_may_be_missing(tmp_path: Path) -> None:
+    text = "object_id\tpredicate_id\tsubject_id\nMSH:D900001\towl:equivalentClass\tDO:DOID:1\n"
+    assert list(sssom.read(saved(tmp_path / "m.tsv", text))) == [
+        IdMapping("DOID:1", "", "owl:equivalentClass", "MESH:D900001", "")
+    ]
+
+
+def test_rows_that_map_nothing_are_passed_over(tmp_path: Path) -> None:
+    header = "subject_id\tpredicate_id\tpredicate_modifier\tobject_id\tsubject_type\n"
+    rows = (
+        "X:1\tskos:exactMatch\tNot\tY:1\towl class\n"
+        "X:2\tskos:exactMatch\t\tsssom:NoTermFound\t\n"
+        "\tskos:exactMatch\t\tY:3\trdfs literal\n"
+        "\n"
+        "X:4\tskos:closeMatch\t\tY:4\towl class\n"
+    )
+    (mapping,) = sssom.read(saved(tmp_path / "m.tsv", header + rows))
+    assert (mapping.subject_id, mapping.predicate_id) == ("X:4", "skos:closeMatch")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "m.tsv: no line names the columns of mappings; expected subject_id, "),
+        ("# a\nid\tname\n", "m.tsv, line 2: no line names the columns of mappings: 'id"),
+        (COLUMNS.replace("comment", "object_id"), "line 1: no line names the columns"),
+        (COLUMNS + "X:1\tskos:exactMatch\n", "line 2: 2 columns: .* expected 6, as in the"),
+        (COLUMNS + ROW.replace("MONDO:1", ""), "line 2: the column 'subject_id' is empty"),
+        (COLUMNS + ROW.replace("D900001", ""), "line 2: the column 'object_id' is empty"),
+        (COLUMNS + ROW.replace('"\t', "\t"), "line 2: the quotes are broken"),
+    ],
+)
+def test_bad_files_are_refused_with_their_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        list(sssom.read(saved(tmp_path / "m.tsv", text)))
+
+
+def test_bad_rows_can_be_skipped(tmp_path: Path) -> None:
+    skip = Skip()
+    path = saved(tmp_path / "m.tsv", COLUMNS + "X:1\n" + ROW)
+    assert (list(sssom.read(path, on_error=skip)), skip.count) == ([FEVER], 1)
+
+
+def test_dictionaries_are_not_taken_for_mappings(sample: Path) -> None:
+    assert not sssom.recognises(sample, files.head(sample))
+    assert not sssom.recognises("t.tsv", ["id\tname", "X:1\tfever"])
+    assert not sssom.recognises("t.tsv", [])
+    long_metadata = ["# curie_map:", *(f"#   P{i}: http://x/{i}" for i in range(300))]
+    assert sssom.recognises("t.tsv", long_metadata)
+
+
+# what can stand inside a line
+TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=20)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(labels=st.lists(st.tuples(TEXTS, TEXTS), max_size=5))
+def test_labels_are_read_as_csv_writes_them(tmp_path: Path, labels: list[tuple[str, str]]) -> None:
+    file = io.StringIO()
+    writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+    writer.writerow(["subject_id", "subject_label", "predicate_id", "object_id", "object_label"])
+    for i, (subject, target) in enumerate(labels):
+        writer.writerow([f"X:{i}", subject, "skos:exactMatch", f"Y:{i}", target])
+    path = saved(tmp_path / "m.tsv", file.getvalue())
+    read = [(m.subject_id, m.subject_label, m.object_label) for m in sssom.read(path)]
+    assert read == [(f"X:{i}", a.strip(), b.strip()) for i, (a, b) in enumerate(labels)]
+
+
+@pytest.mark.data
+def test_a_real_file(data: Path) -> None:
+    mappings = list(sssom.read(data / "mappings" / "mondo_exactmatch_mesh.sssom.tsv.gz"))
+    assert len(mappings) == 8181
+    assert mappings[0] == IdMapping(
+        "MONDO:0000001", "disease", "skos:exactMatch", "MESH:D004194", ""
+    )
