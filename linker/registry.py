@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import importlib.util
 from typing import Any
 
 from linker.errors import LinkerError
@@ -12,6 +11,7 @@ from linker.version import install_hint
 
 ENCODERS = {
     "tfidf": "linker.encoders.tfidf:TfidfEncoder",
+    "static": "linker.encoders.static:StaticEncoder",
     "transformer": "linker.encoders.transformer:TransformerEncoder",
     "dan": "linker.encoders.dan:DanEncoder",
     "dan-higher": "linker.encoders.dan:DanEncoder",
@@ -30,23 +30,8 @@ def encoders() -> dict[str, str]:
     return ENCODERS | {name: place for name, place in others.items() if name not in ENCODERS}
 
 
-def best() -> tuple[str, str]:
-    """The encoder to take where none is named, and why.
-
-    It is the best of those that need neither a download nor an hour (figures: docs/names.md).
-    """
-    missing = [
-        package
-        for package in ("torch", "accelerate", "gensim")
-        if importlib.util.find_spec(package) is None
-    ]
-    if missing:
-        verb = "is" if len(missing) == 1 else "are"
-        return "tfidf", (
-            f"sparse; dan may be more accurate, but {' and '.join(missing)} {verb} not installed: "
-            f"{install_hint('dense')}"
-        )
-    return "dan", "needs no download; --encoder tfidf takes seconds"
+BEST = "static"
+"""The encoder to take where none is named: the best one that needs neither download nor minutes."""
 
 
 def load(name: str) -> Any:

@@ -75,6 +75,7 @@ class Encoder(ABC):
 
     Attributes:
         Options: the frozen dataclass of its options; None where it has none.
+        has_weights: whether gradients train it, by torch; others are used as `create` makes them.
         presets: settings by name. The one that is called as the encoder is in the registry holds
             its defaults; `paper-NAME` holds those of a paper.
         options: the options that it was made with.
@@ -84,6 +85,7 @@ class Encoder(ABC):
     """
 
     Options: ClassVar[Any] = None
+    has_weights: ClassVar[bool] = False
     presets: ClassVar[Mapping[str, Preset]] = {}
     options: Any = None
     provenance: str = ""

@@ -83,6 +83,7 @@ class TrainableEncoder(Encoder, nn.Module):
         precision: in which `embed` and `encode` compute; they return float32 in any case.
     """
 
+    has_weights = True
     step: ClassVar[int] = 64
     cached: ClassVar[int] = 200_000
 

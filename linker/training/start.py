@@ -23,41 +23,6 @@ from linker.training.settings import PhaseName, RunSettings
 logger = logging.getLogger(__name__)
 
 
-def create_encoder(
-    plan: TrainingPlan, data: TrainingData, settings: RunSettings
-) -> tuple[Encoder, dict[str, object]]:
-    """Create the encoder of a plan, from word vectors where it is made of words.
-
-    Word vectors that are not given are trained on the names of the dictionary.
-
-    Returns:
-        The encoder, and fingerprints of what it was created from.
-    """
-    names, options = list(data.table.texts), plan.options
-    provenance = {"encoder": plan.encoder} | flat(options, "encoder")
-    words = None
-    if plan.needs_words:
-        words = plan.words or WordVectors.of_names(names, options.words, settings.on_activity)
-        # without the mentions, which a refit has more of
-        provenance["words"] = words.pruned(names).checksum
-        words = words.pruned(data.indexed.table.texts).to_fp16()
-    context = EncoderContext(options.encoder, data.table, words, options.training.seed)
-    encoder: Encoder = plan.encoder_class.create(context)
-    if encoder.provenance:
-        provenance["provenance"] = encoder.provenance
-    return encoder, provenance
-
-
-def index_untrained(
-    encoder: Encoder, data: TrainingData, options: TrainingOptions
-) -> HybridGenerator:
-    """Index the names with an encoder that has no weights to train."""
-    logger.warning("the encoder has no weights to train; it is used as it is")
-    vectors = encode_names(encoder, list(data.indexed.table.texts))
-    weight = options.sparse_weight / options.scale(is_unit(encoder))
-    return data.generator(encoder, weight, options, vectors)
-
-
 def place(encoder: TrainableEncoder, options: LinkerOptions) -> tuple[Accelerator, LinkerOptions]:
     """Put an encoder on the device to train on; the options name the precision that it computes in.
 
