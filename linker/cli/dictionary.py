@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from linker.cli import common, reading
+from linker.cli import common
 from linker.cli.reading import (
     Reading,
     dict_format_option,
     is_saved,
     languages_option,
     lend_kinds_option,
+    lend_names,
+    lending_options,
     reading_options,
     sources_option,
 )
@@ -56,12 +58,11 @@ def stats(paths: tuple[str, ...], as_json: bool, on_error: str, reading: Reading
     handle = common.handler(on_error)
     lending = reading.read_and_lend(paths, handle)
     figures = inspection.stats(lending.dictionary)
-    reports = {report.source.file: report for report in lending.lenders}
     common.say_skipped(handle)
     with common.stdout():
         if as_json:
-            lent = {file: dataclasses.asdict(report) for file, report in reports.items()}
-            figures |= {"lenders": lent} if lent else {}
+            reports = [dataclasses.asdict(report) for report in lending.lenders]
+            figures |= {"lenders": reports} if reports else {}
             click.echo(json.dumps(figures, indent=1, ensure_ascii=False))
             return
         for source in figures.pop("sources"):
@@ -70,8 +71,8 @@ def stats(paths: tuple[str, ...], as_json: bool, on_error: str, reading: Reading
             click.echo(f"{source['file']}  {source['format']}  {release}  {count}")
         for name, value in figures.items():
             click.echo(f"{name.replace('_', ' '):36}{_shown(value)}")
-        for file, report in reports.items():
-            click.echo(f"{f'names lent by {file}':36}{report.summary()}")
+        for report in lending.lenders:
+            click.echo(f"{f'names lent by {report.source.file}':36}{report.summary()}")
 
 
 def _shown(value: Any) -> str:
@@ -138,17 +139,18 @@ def lend(
     from linker.outputs.tsv import row_writer
 
     handle = common.handler(on_error)
-    options = reading.lending_options(lend_kinds)
-    lending = reading.lend(Reading().read([path], handle), lenders, options, handle)
+    options = lending_options(lend_kinds)
+    lending = lend_names(Reading().read([path], handle), lenders, options, handle)
     dictionary = lending.dictionary
     names = {i: dictionary.preferred_name(row) for row, i in enumerate(dictionary.ids)}
     with common.writing(output, [path, *lenders]) as file:
         write_row = row_writer(file)
         write_row(("concept_id", "concept", "name", "kind", "lender_id", "file", "status"))
-        for one in lending.names:
-            concepts = "|".join(one.concepts), "|".join(map(names.__getitem__, one.concepts))
-            name = one.name
-            write_row((*concepts, name.text, name.kind, name.concept_id, one.file, one.outcome))
+        for considered in lending.names:
+            ids, name = considered.concepts, considered.name
+            concepts = "|".join(ids), "|".join(names[identifier] for identifier in ids)
+            lender = name.concept_id, considered.file, considered.outcome
+            write_row((*concepts, name.text, name.kind, *lender))
     common.say_skipped(handle)
     for report in lending.lenders:
         common.say(f"names lent by {report.source.file}: {report.summary()}")

@@ -49,7 +49,7 @@ class Reading:
         if self.lend_kinds and not self.lend:
             raise click.UsageError("--lend-kinds chooses among the names of --lend; give that, too")
         options = lending_options(self.lend_kinds)
-        return lend(self._read(paths, on_error), self.lend, options, on_error)
+        return lend_names(self._read(paths, on_error), self.lend, options, on_error)
 
     def _read(self, paths: Sequence[str], on_error: OnError) -> Dictionary:
         """The dictionary without lent names."""
@@ -85,7 +85,7 @@ def lending_options(kinds: Sequence[str]) -> LendingOptions:
         raise click.UsageError(str(error)) from None
 
 
-def lend(
+def lend_names(
     dictionary: Dictionary, paths: Sequence[str], options: LendingOptions, on_error: OnError
 ) -> Lending:
     """Lend names of files to a dictionary; nothing changes where there are none."""

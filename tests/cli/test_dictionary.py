@@ -53,8 +53,9 @@ def test_stats_count_lent_names(run: Run, old: Path, lender: Path) -> None:
     assert figures["names lent by lender.tsv"].startswith(SUMMARY)
     record = json.loads(run("dictionary", "stats", old, "--lend", lender, "--json").out)
     assert record["lent_names"] == {"lender.tsv": 1}
-    report = record["lenders"]["lender.tsv"]
-    assert (report["joined"], report["names"]) == (
+    (report,) = record["lenders"]
+    assert (report["source"]["file"], report["joined"], report["names"]) == (
+        "lender.tsv",
         1,
         {"lent": 1, "known already": 1, "kind not lent": 1},
     )

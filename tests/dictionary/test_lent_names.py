@@ -301,3 +301,22 @@ def test_what_is_no_lender_at_all_is_refused(ours: Dictionary, tmp_path: Path) -
         ours.lend(letter)
     with pytest.raises(LinkerError, match=r"nowhere\.obo: there is no such file"):
         ours.lend(tmp_path / "nowhere.obo")
+
+
+@pytest.mark.data
+def test_real_vocabularies(data: Path) -> None:
+    medic = Dictionary.read(data / "medic" / "CTD_diseases_2017-06-06.tsv.gz")
+    paths = ("ontologies/doid.obo.gz", "mappings/mondo_exactmatch_mesh.sssom.tsv.gz")
+    lending = lent_names.lend(medic, [lenders.read(data / path) for path in paths])
+    doid, mondo = lending.lenders
+    assert (doid.joined, doid.ambiguous, doid.not_joined) == (5240, 330, 5931)
+    assert (doid.names["lent"], mondo.names["lent"]) == (7408, 1788)
+    assert len(lending.dictionary.lent_rows) == 7408 + 1788
+    hereditary = [n for n in lending.names if n.name.concept_id == "DOID:5683"]
+    assert {n.concepts for n in hereditary} == {("MESH:D061325",)}
+    assert [n.name.text for n in hereditary if n.outcome == "lent"] == [
+        "hereditary breast ovarian cancer syndrome",
+        "BRCA1- and BRCA2-associated hereditary breast and ovarian cancer",
+        "Breast and Ovarian Cancer syndrome",
+        "Hereditary breast and ovarian cancer",
+    ]
