@@ -35,6 +35,7 @@ from linker.text import composites, spelling
 from linker.text.mentions import Item, contexts, expanded, grouped
 from linker.training import supervision
 from linker.training.course import Course
+from linker.training.creation import without_training
 from linker.training.data import TrainingData
 from linker.training.plan import TrainingPlan, TrainingRequest
 from linker.training.plan import make as make_plan
@@ -187,20 +188,13 @@ class Linker:
         linker = cls(data.extended, data.indexed, options, _seen(data), corrections, plan.encoder)
         if plan.is_sparse:
             return linker
+        if plan.is_trained:
+            from linker.training import pipeline
 
-        from linker.training import pipeline
-
-        def validate_generator(generator: Generator) -> Mapping[str, float]:
-            assert validate  # noqa: S101 - handed on only where there is one
-            measured = validate(linker._with(generator))
-            if "dev_acc1" not in measured:
-                raise LinkerError(
-                    f"`validate` gives {', '.join(measured) or 'nothing'}; "
-                    "expected: dev_acc1, and what else is to be logged"
-                )
-            return measured
-
-        trained = pipeline.train(plan, data, settings, validate_generator if validate else None)
+            measure = partial(linker._measured, validate) if validate else None
+            trained = pipeline.train(plan, data, settings, measure)
+        else:
+            trained = without_training(plan, data, settings)
         return cls(
             data.extended,
             trained.ranker,
@@ -210,6 +204,16 @@ class Linker:
             plan.encoder,
             trained.history,
         )
+
+    def _measured(self, validate: Validate, generator: Generator) -> Mapping[str, float]:
+        """What `validate` measures of this linker with another first stage."""
+        measured = validate(self._with(generator))
+        if "dev_acc1" not in measured:
+            raise LinkerError(
+                f"`validate` gives {', '.join(measured) or 'nothing'}; "
+                "expected: dev_acc1, and what else is to be logged"
+            )
+        return measured
 
     def over(
         self,

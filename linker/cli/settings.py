@@ -48,7 +48,7 @@ def flagged(flags: Mapping[str, Any], model_name: str | None, encoder: str) -> l
     ):
         given.append((typed("hypernym_norm", True), "encoder.normalize", False))
     if model_name is not None:
-        given.append((f"--model-name {model_name}", "transformer.model", model_name))
+        given.append((f"--model-name {model_name}", "encoder.model", model_name))
     return given
 
 

@@ -92,8 +92,8 @@ def train(
     corrections = _corrections(spelling, handle)
     plan = _plan(annotations, encoder, options, resume, corrections)
     checkpoints = Path(f"{Path(output).absolute()}.training")
-    if not plan.is_sparse:
-        _check_dense(checkpoints, resume)
+    if plan.is_trained:
+        _check_trained(checkpoints, resume)
     dictionary = _read(reading, dicts, handle)
     _say_encoder(plan)
     mentions, dev = annotations.training(handle), annotations.development(handle, dictionary)
@@ -104,7 +104,7 @@ def train(
         if not is_main:
             return
         linker.save(output)
-    if not plan.is_sparse:
+    if plan.is_trained:
         folder.remove(checkpoints)
     common.say_skipped(handle)
     _say_model(linker, output)
@@ -196,7 +196,7 @@ def _settings(
     )
 
 
-def _check_dense(checkpoints: Path, resume: bool) -> None:
+def _check_trained(checkpoints: Path, resume: bool) -> None:
     """Refuse a training whose plot could not be drawn, or whose checkpoints have no place."""
     from linker.training import folder
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from linker.candidates.hybrid import HybridGenerator
+from dataclasses import dataclass
+
+from linker.candidates.base import Ranker
 from linker.encoders.base import Encoder, EncoderContext, is_unit
 from linker.encoders.words import WordVectors
 from linker.training.data import TrainingData
-from linker.training.phases.base import flat
 from linker.training.plan import TrainingPlan
-from linker.training.settings import RunSettings
+from linker.training.settings import Record, RunSettings, flat
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a training gives."""
+
+    ranker: Ranker  # of all names, training mentions among them
+    history: list[Record]  # one record for each epoch of each phase
+    encoder: Encoder  # of names; its options name a pretrained model by its name, not its path
 
 
 def create_encoder(
@@ -36,11 +46,9 @@ def create_encoder(
     return encoder, provenance
 
 
-def index_untrained(
-    encoder: Encoder, data: TrainingData, options: TrainingOptions
-) -> HybridGenerator:
-    """Index the names with an encoder that has no weights to train."""
-    logger.warning("the encoder has no weights to train; it is used as it is")
-    vectors = encode_names(encoder, list(data.indexed.table.texts))
+def without_training(plan: TrainingPlan, data: TrainingData, settings: RunSettings) -> Trained:
+    """Create an encoder that has no weights to train, and index all names with it."""
+    encoder, _ = create_encoder(plan, data, settings)
+    options = plan.options.training
     weight = options.sparse_weight / options.scale(is_unit(encoder))
-    return data.generator(encoder, weight, options, vectors)
+    return Trained(data.generator(encoder, weight, options), [], encoder)

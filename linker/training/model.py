@@ -19,8 +19,7 @@ from linker.errors import LinkerError
 from linker.options import LinkerOptions
 from linker.ranker.model import ListwiseRanker
 from linker.training.data import TrainingData
-from linker.training.phases.base import flat
-from linker.training.settings import RunSettings
+from linker.training.settings import RunSettings, flat
 from linker.types import Activity
 
 if TYPE_CHECKING:

@@ -27,15 +27,11 @@ a phase out; the files in `phases/` say what else does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from accelerate import Accelerator
 
-from linker.candidates.base import Ranker
-from linker.encoders.base import Encoder
-from linker.encoders.trainable import TrainableEncoder
 from linker.training import start
 from linker.training.checkpoints import Checkpoints
+from linker.training.creation import Trained, create_encoder
 from linker.training.data import TrainingData
 from linker.training.loop import Epoch, run
 from linker.training.model import ModelInTraining, Validate
@@ -44,15 +40,6 @@ from linker.training.phases.base import Phase
 from linker.training.plan import TrainingPlan
 from linker.training.settings import Record, RunSettings
 from linker.types import Activity
-
-
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """What a training gives."""
-
-    ranker: Ranker  # of all names, training mentions among them; reorders them after phase 4
-    history: list[Record]  # one record for each epoch of each phase
-    encoder: Encoder  # of names; its options name a pretrained model by its name, not its path
 
 
 def train(
@@ -70,11 +57,9 @@ def train(
         validate: measures the model after each epoch of phase 3.
     """
     data.check()  # this and the next lines refuse what would only fail after hours
-    encoder, provenance = start.create_encoder(plan, data, settings)
+    encoder, provenance = create_encoder(plan, data, settings)
     options = rank.checked_options(plan, encoder, data)
     rerank.check(encoder, options.rerank, data)
-    if not isinstance(encoder, TrainableEncoder):
-        return Trained(start.index_untrained(encoder, data, options.training), [], encoder)
 
     accelerator, options = start.place(encoder, options)  # on its device
     if not settings.resume and accelerator.is_main_process:

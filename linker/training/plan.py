@@ -68,6 +68,11 @@ class TrainingPlan:
         return issubclass(self.encoder_class, SparseEncoder)
 
     @property
+    def is_trained(self) -> bool:
+        """Whether gradients train the encoder, by torch; others are made in one go."""
+        return bool(getattr(self.encoder_class, "has_weights", False))
+
+    @property
     def needs_words(self) -> bool:
         """Whether the encoder is made of word vectors."""
         return reads("words", self.encoder, self.options)
@@ -118,10 +123,10 @@ def make(request: TrainingRequest, words: WordVectors | None = None) -> Training
     )
     _check_words(request, plan)
     _check_changes(request, plan)
-    if plan.is_sparse:
-        _check_sparse(request, plan)
-        return plan
-    return dataclasses.replace(plan, device=_check_dense(plan))
+    if plan.is_trained:
+        return dataclasses.replace(plan, device=_check_trained(plan))
+    _check_untrained(request, plan)
+    return plan
 
 
 def _choose(request: TrainingRequest) -> tuple[str, str]:
@@ -131,11 +136,14 @@ def _choose(request: TrainingRequest) -> tuple[str, str]:
         listed = ", ".join(sorted(names))
         raise UsageError(f"--encoder {encoder}: there is no such encoder; choose one of: {listed}")
     if request.model_name is not None:
-        if encoder not in (None, "transformer"):
+        if encoder not in (None, "transformer", "static"):
             raise UsageError(
-                f"--model-name is for --encoder transformer, not {encoder}; leave one of them out"
+                f"--model-name is for --encoder transformer or static, not {encoder}; "
+                "leave one of them out"
             )
-        encoder = "transformer"
+        encoder = encoder or "transformer"
+    if encoder is None and (request.has_words or request.has_texts):
+        return "dan", "it is made of word vectors"
     of_preset = request.preset.removeprefix("paper-")
     if encoder is not None:
         if of_preset in names and of_preset not in ("default", encoder):
@@ -145,7 +153,7 @@ def _choose(request: TrainingRequest) -> tuple[str, str]:
             )
         return encoder, ""
     if request.preset == "default":
-        return registry.best()
+        return registry.BEST, "needs no download and no torch"
     try:
         encoder = preset_encoder(request.preset)
     except LinkerError as error:
@@ -155,14 +163,8 @@ def _choose(request: TrainingRequest) -> tuple[str, str]:
 
 def _is_open(request: TrainingRequest, encoder: str, reason: str) -> bool:
     """Whether nobody asked for this encoder, nor for anything of its training."""
-    is_asked = bool(
-        request.has_words
-        or request.has_texts
-        or request.flags
-        or any(_group(change) not in _EVERY_ENCODER for change in request.changes)
-    )
-    is_sparse = issubclass(registry.load(encoder), SparseEncoder)
-    return bool(reason) and request.preset == "default" and not is_sparse and not is_asked
+    is_asked = any(_group(change) not in _EVERY_ENCODER for change in request.changes)
+    return encoder == registry.BEST and bool(reason) and not is_asked
 
 
 def _group(change: str) -> str:
@@ -204,21 +206,24 @@ def _check_changes(request: TrainingRequest, plan: TrainingPlan) -> None:
             )
 
 
-def _check_sparse(request: TrainingRequest, plan: TrainingPlan) -> None:
-    """Refuse what only a dense encoder has."""
+def _check_untrained(request: TrainingRequest, plan: TrainingPlan) -> None:
+    """Refuse what only an encoder with weights has, and find out whether this one can be made."""
     if plan.options.rerank.epochs:
         raise LinkerError(
-            f"a second stage (rerank.epochs) needs a dense encoder, not {plan.encoder}; "
-            "take one, or leave the stage out"
+            "a second stage (rerank.epochs) starts from a transformer, "
+            f"not {plan.encoder}; take --encoder transformer, or leave the stage out"
         )
-    if given := [*request.flags, *["--resume"] * request.resume]:
+    flags = [flag for flag in request.flags if not flag.startswith("--seed ")]
+    if given := [*flags, *["--resume"] * request.resume]:
         raise UsageError(
-            f"{', '.join(given)}: only a dense encoder is trained, not {plan.encoder}; "
-            "choose --encoder transformer, or do without"
+            f"{', '.join(given)}: only an encoder with weights is trained, not {plan.encoder}; "
+            "choose --encoder transformer or dan, or do without"
         )
+    if not plan.is_sparse:
+        plan.encoder_class.check(plan.options.encoder)
 
 
-def _check_dense(plan: TrainingPlan) -> str:
+def _check_trained(plan: TrainingPlan) -> str:
     """Find out what would only fail after hours; give back the kind of device to train on."""
     options = plan.options
     if options.training.hypernym_norm and getattr(options.encoder, "normalize", False):

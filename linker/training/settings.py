@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from linker.errors import shown
 from linker.types import Activity
 
 logger = logging.getLogger(__name__)
@@ -56,3 +58,18 @@ class RunSettings:
         on_names = phase in (PhaseName.ALIGN, PhaseName.GROUND)
         parent = self.shared if on_names and self.shared else self.checkpoints
         return parent and parent / phase.value
+
+
+def flat(options: object, *groups: str) -> dict[str, object]:
+    """List the options of some groups, those that there are, as `group.field`.
+
+    Texts, which may be paths, are written as JSON can hold them.
+    """
+    records = {name: record for name in groups if (record := getattr(options, name, None))}
+    return {
+        f"{getattr(record, 'group', name)}.{field}": shown(value)
+        if isinstance(value, str)
+        else value
+        for name, record in records.items()
+        for field, value in dataclasses.asdict(record).items()
+    }

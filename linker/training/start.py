@@ -1,26 +1,16 @@
-"""What a training needs before its first phase: the encoder, a device, and no old checkpoints."""
+"""What a training needs before its first phase: a device, and no old checkpoints."""
 
 from __future__ import annotations
 
 import dataclasses
-import logging
 
 from accelerate import Accelerator
 
-from linker.candidates.hybrid import HybridGenerator, encode_names
-from linker.encoders.base import Encoder, EncoderContext, is_unit
 from linker.encoders.trainable import TrainableEncoder, pick_device, resolve_precision
-from linker.encoders.words import WordVectors
 from linker.errors import LinkerError
 from linker.options import LinkerOptions
-from linker.ranker.options import TrainingOptions
 from linker.training.checkpoints import Checkpoints
-from linker.training.data import TrainingData
-from linker.training.phases.base import flat
-from linker.training.plan import TrainingPlan
 from linker.training.settings import PhaseName, RunSettings
-
-logger = logging.getLogger(__name__)
 
 
 def place(encoder: TrainableEncoder, options: LinkerOptions) -> tuple[Accelerator, LinkerOptions]:
