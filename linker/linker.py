@@ -162,13 +162,12 @@ class Linker:
     ) -> Linker:
         """Train as a plan says; see `train` for the other arguments."""
         validate = validate or _validation(dev)
-        right = partial(_first_is_right, dev)
         settings = settings or RunSettings()
         if dev and not settings.development:
             fingerprint = hashlib.sha256(repr(list(dev)).encode("utf-8", "replace")).hexdigest()
             settings = dataclasses.replace(settings, development=fingerprint)
         course: Course[Linker] = Course(
-            plan, dictionary, mentions, dev, settings, cls._trained, validate, right
+            plan, dictionary, mentions, dev, settings, cls._trained, validate, _first_is_right
         )
         return course.run()
 
@@ -236,11 +235,16 @@ class Linker:
         ranker = self.ranker.behind(generator, data.extended)
         return self._with(ranker, data.extended, _seen(data))
 
-    def weighted(self, factor: float) -> Linker:
-        """The same linker with `factor` times its λ; one that links by characters has none."""
+    def weighted(self, factor: float, frequency: float = 1) -> Linker:
+        """The same linker with `factor` times its λ; one that links by characters has none.
+
+        Args:
+            factor: of λ.
+            frequency: a factor of the weight of frequent concepts.
+        """
         if not isinstance(self.generator, HybridGenerator):
             return self
-        return self._behind(self.generator.weighted(factor))
+        return self._behind(self.generator.weighted(factor, frequency))
 
     def by_characters(self) -> Linker:
         """The linker that links to the same names by characters alone."""

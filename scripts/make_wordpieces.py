@@ -21,7 +21,10 @@ TARGET = Path(__file__).resolve().parents[1] / "linker" / "encoders" / "wordpiec
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    """Make the table, and say how large it is."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("paths", nargs="+", type=Path, help="dictionaries and SSSOM files")
     parser.add_argument("--model", default="", help="another transformer: a folder or a hub id")
     parser.add_argument("--dim", type=int, default=wordpieces_making.DIM)
@@ -33,7 +36,7 @@ def main() -> None:
     config = {"model": label or "all-MiniLM-L6-v2", "dim": table.dim, "words_of": sources}
     table.save(arguments.output, config)
     size = sum(path.stat().st_size for path in arguments.output.iterdir())
-    print(f"{arguments.output}: {len(table.pieces):,} sub-words, {table.dim} components, {size:,} bytes")
+    print(f"{len(table.pieces):,} sub-words, {table.dim} components, {size:,} bytes")
 
 
 def names(path: Path) -> Iterator[str]:

@@ -138,7 +138,7 @@ def _fit(table: WordPieces, names: NameTable, options: StaticOptions) -> Floats:
     if len(classes) > _FITTED:  # the first concepts, with all their names
         classes = classes[np.flatnonzero(classes.labels < np.sort(classes.labels)[_FITTED])]
     vectors = unit(table.sums(classes.texts))
-    known = vectors.any(axis=1)
+    known = np.asarray(vectors.any(axis=1))
     if not known.all():
         logger.warning(
             "%d of %d names have no word with a static vector; only characters find them",

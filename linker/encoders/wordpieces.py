@@ -44,9 +44,7 @@ class WordPieces:
         ValueError: the arrays do not fit together.
     """
 
-    def __init__(
-        self, pieces: Sequence[str], vectors: NDArray[np.int8], scales: Floats
-    ) -> None:
+    def __init__(self, pieces: Sequence[str], vectors: NDArray[np.int8], scales: Floats) -> None:
         if vectors.dtype != np.int8 or vectors.shape[:-1] != (len(pieces),):
             raise ValueError(
                 f"they are {vectors.dtype} {vectors.shape}, expected: int8 ({len(pieces)}, dim)"
@@ -150,8 +148,9 @@ class WordPieces:
 
     def write(self, folder: Path) -> None:
         """Write what `open` needs into a folder that is being saved."""
-        arrays = {"vectors": self.vectors, "scales": self.scales}
-        persistence.save_arrays(folder, Strings.of(self.pieces).arrays("piece") | arrays)
+        columns = Strings.of(self.pieces).arrays("piece")
+        arrays = {**columns, "vectors": self.vectors, "scales": self.scales}
+        persistence.save_arrays(folder, arrays)
 
     @classmethod
     def open(cls, folder: Path) -> WordPieces:

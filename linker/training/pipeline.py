@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from accelerate import Accelerator
 
+from linker.encoders.trainable import TrainableEncoder
 from linker.training import start
 from linker.training.checkpoints import Checkpoints
 from linker.training.creation import Trained, create_encoder
@@ -58,6 +59,7 @@ def train(
     """
     data.check()  # this and the next lines refuse what would only fail after hours
     encoder, provenance = create_encoder(plan, data, settings)
+    assert isinstance(encoder, TrainableEncoder)  # noqa: S101 - what `is_trained` says
     options = rank.checked_options(plan, encoder, data)
     rerank.check(encoder, options.rerank, data)
 

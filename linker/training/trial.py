@@ -1,8 +1,8 @@
-"""Whether an encoder finds more names than characters do: names that it was not trained on."""
+"""Whether an encoder finds more than characters do, and with which λ: asked where both are new."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -12,18 +12,27 @@ from numpy.typing import NDArray
 from linker.candidates.base import Generator
 from linker.dictionary import Dictionary
 from linker.training.randomness import Stream, rng
-from linker.types import Lookup
+from linker.types import Document, Lookup, Mention
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+Items = Sequence[Mention | Document]
+Bools = NDArray[np.bool_]
+
 FACTORS = (0.5, 1.0, 2.0, 4.0, 8.0)  # of λ; with more, characters decide alone
+FREQUENCIES = (0.0, 0.5, 1.0, 2.0, 4.0)  # factors of the weight of frequent concepts
 FEWEST, MOST = 50, 1000  # names to hold out: fewer tell nothing, more are missed in training
 SHARE = 0.2  # of the names that may be held out, at most
+FOLD = 0.25  # of the annotated items that are held out
+_SMALL = 1e-9  # of a share: what rounding does to it
+ALIKE = 0.5  # from this share of common trigrams on, two names are alike
 
 
 class Trialled(Protocol):
     """What is tried: a linker."""
+
+    encoder: str
 
     @property
     def generator(self) -> Generator: ...
@@ -32,45 +41,51 @@ class Trialled(Protocol):
 
     def by_characters(self) -> Self: ...
 
-    def weighted(self, factor: float) -> Self: ...
+    def weighted(self, factor: float, frequency: float = 1) -> Self: ...
 
 
 _Linker = TypeVar("_Linker", bound=Trialled)
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
-    """Names that were left out of a dictionary, one of a concept, each the name of one concept."""
+class Trial(Generic[_Linker]):
+    """What to learn from, and questions that it holds no answers to."""
 
-    dictionary: Dictionary  # without them
-    names: Sequence[str]
-    concepts: NDArray[np.int32]  # (names,) rows
+    what: str  # the questions, in words
+    dictionary: Dictionary
+    mentions: Items
+    right: Callable[[_Linker], Bools]  # which questions a linker has right, (questions,)
+    # (questions,), where they are names: which are like no other name of their concept
+    unlike: Bools | None = None
 
-    def right(self, linker: Trialled) -> NDArray[np.bool_]:
-        """Whether a linker over the smaller dictionary puts the concept of each name first."""
-        lookups = [Lookup.of(linker.normalize(name)) for name in self.names]
-        rankings = linker.generator.rank(lookups, 1, "concepts")
-        pairs = zip(self.concepts.tolist(), rankings, strict=True)
-        return np.array([row in ranked.concepts for row, ranked in pairs], bool)
+    def weights(self, count: int) -> NDArray[np.float64]:
+        """How much each question counts, (count,): names that are alike, and others, one half."""
+        weights = np.full(count, 1 / count)
+        if self.unlike is not None and 0 < self.unlike.sum() < count:
+            weights[self.unlike] = 0.5 / self.unlike.sum()
+            weights[~self.unlike] = 0.5 / (~self.unlike).sum()
+        return weights
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Generic[_Linker]):
-    """How many mentions characters and an encoder get right, and which of the two wins."""
+class Choice:
+    """What a trial says."""
 
-    linker: _Linker  # the winner
-    mentions: int
-    sparse: int  # right by characters
-    dense: int  # right by the encoder with the best λ
-    factor: float  # what λ is multiplied by then
+    takes_encoder: bool  # or else characters alone
+    factor: float  # what λ is multiplied by
+    frequency: float  # what the weight of frequent concepts is multiplied by
+    lines: Sequence[str]  # what each got right, for people to read
 
 
-def hold_out(dictionary: Dictionary, normalize: Callable[[str], str], seed: int) -> HeldOut | None:
+def names(
+    dictionary: Dictionary, mentions: Items, normalize: Callable[[str], str], seed: int
+) -> Trial[Trialled] | None:
     """Leave a sample of names out of a dictionary; None where fewer than `FEWEST` can be spared.
 
     Args:
         dictionary: all names; a preferred name is never left out, and neither is one that another
             vocabulary lent: what is asked is how the dictionary's own names are found.
+        mentions: annotated ones, which are learnt from.
         normalize: gives the normal form of a name; all names of one form are left out together.
         seed: of the sample.
     """
@@ -88,26 +103,102 @@ def hold_out(dictionary: Dictionary, normalize: Callable[[str], str], seed: int)
         return None
     out = spare[np.sort(first)[:count]]  # a name for each concept, in the order of the sample
     smaller = dictionary.without(np.flatnonzero(np.isin(rows, out)))
-    names = [table.texts[row] for row in out.tolist()]
-    return HeldOut(smaller, names, table.concepts[table.indptr[out]])
+    texts, answers = [table.texts[row] for row in out.tolist()], table.concepts[table.indptr[out]]
+    others = (
+        [normalize(smaller.names[int(row)]) for row in smaller.name_rows(concept)]
+        for concept in answers.tolist()
+    )
+    unlike = [
+        max(map(likeness, [text] * len(own), own)) < ALIKE
+        for text, own in zip(texts, others, strict=True)
+    ]
+
+    def right(linker: Trialled) -> Bools:
+        lookups = [Lookup.of(linker.normalize(text)) for text in texts]
+        rankings = linker.generator.rank(lookups, 1, "concepts")
+        pairs = zip(answers.tolist(), rankings, strict=True)
+        return np.array([row in ranked.concepts for row, ranked in pairs], bool)
+
+    return Trial("names held out of the dictionary", smaller, mentions, right, np.array(unlike))
 
 
-def compare(dense: _Linker, right: Callable[[_Linker], NDArray[np.bool_]]) -> Comparison[_Linker]:
-    """Compare an encoder with characters over the same names.
+def likeness(name: str, other: str) -> float:
+    """The share of the character trigrams of two names that both have (Dice)."""
+    first, second = set(_trigrams(name)), set(_trigrams(other))
+    return 2 * len(first & second) / (len(first) + len(second))
 
-    Of the factors of λ the one with most mentions right is taken, of equal ones the largest. The
-    encoder costs more: it wins by more than one standard error of the difference, which is the root
-    of the number of mentions that only one of the two gets right.
+
+def _trigrams(name: str) -> Iterator[str]:
+    padded = f" {name} "
+    return (padded[i : i + 3] for i in range(len(padded) - 2))
+
+
+def annotated(
+    dictionary: Dictionary, mentions: Items, right: Callable[[Items, _Linker], Bools], seed: int
+) -> Trial[_Linker] | None:
+    """Leave a sample of annotated items out; None where they have fewer than `FEWEST` mentions.
 
     Args:
-        dense: links by the encoder and λ.
-        right: returns whether a linker gets each mention right, (mentions,).
+        dictionary: the names.
+        mentions: documents, of which all mentions are left out together, or mentions.
+        right: which annotated mentions of some items a linker has right.
+        seed: of the sample.
     """
-    sparse = dense.by_characters()
-    baseline = right(sparse)
-    tried = {factor: right(dense.weighted(factor)) for factor in FACTORS}
-    factor = max(tried, key=lambda factor: (tried[factor].sum(), factor))
-    best = tried[factor]
-    gain, error = int(best.sum()) - int(baseline.sum()), np.sqrt((best != baseline).sum())
-    winner = dense.weighted(factor) if gain > error else sparse
-    return Comparison(winner, len(baseline), int(baseline.sum()), int(best.sum()), factor)
+    is_out = np.zeros(len(mentions), bool)
+    is_out[rng(seed, Stream.TRIAL).permutation(len(mentions))[: int(FOLD * len(mentions))]] = True
+    asked = [item for item, out in zip(mentions, is_out, strict=True) if out]
+    learnt = [item for item, out in zip(mentions, is_out, strict=True) if not out]
+    count = sum(len(item.mentions) if isinstance(item, Document) else 1 for item in asked)
+    if count < FEWEST:
+        return None
+    return Trial(
+        "annotated mentions held out", dictionary, learnt, lambda linker: right(asked, linker)
+    )
+
+
+def choose(linker: _Linker, trial: Trial[_Linker]) -> Choice:
+    """Compare an encoder with characters by the questions of a trial.
+
+    Of the factors of λ, and then of the weight of frequent concepts, the one with most right is
+    taken; of equal ones the larger λ, and the weight nearest to the given one. The encoder costs
+    more: it wins by more than one standard error of the difference.
+
+    Args:
+        linker: links by the encoder and λ, and learnt from what the trial says.
+        trial: asks.
+    """
+    sparse, alone = trial.right(linker.by_characters()), trial.right(linker.weighted(0))
+    weights = trial.weights(len(sparse))
+    by_factor = {factor: trial.right(linker.weighted(factor)) for factor in FACTORS}
+    factor = max(by_factor, key=lambda factor: (weights @ by_factor[factor], factor))
+    by_frequency = {1.0: by_factor[factor]}
+    if trial.mentions:
+        for frequency in FREQUENCIES:
+            by_frequency[frequency] = trial.right(linker.weighted(factor, frequency))
+    frequency = max(by_frequency, key=lambda f: (weights @ by_frequency[f], -abs(np.log2(f + 0.1))))
+    both = by_frequency[frequency]
+    gain = float(weights @ (both.astype(int) - sparse))
+    error = float(np.sqrt(weights**2 @ (both != sparse)))
+    results = {"characters": sparse, f"{linker.encoder} alone": alone, "both": both}
+    lines = [
+        _heading(trial, len(sparse)),
+        *(_line(name, trial, right) for name, right in results.items()),
+    ]
+    return Choice(gain > error + _SMALL, factor, frequency, lines)
+
+
+def _heading(trial: Trial[_Linker], count: int) -> str:
+    if trial.unlike is None:
+        return f"right first of {count:,} {trial.what}:"
+    return (
+        f"right first of {count:,} {trial.what}, {int(trial.unlike.sum()):,} of them unlike the "
+        "other names of their concept, which count one half:"
+    )
+
+
+def _line(name: str, trial: Trial[_Linker], right: Bools) -> str:
+    line = f"  {name:14} {trial.weights(len(right)) @ right:.3f}"
+    if trial.unlike is None or trial.unlike.all() or not trial.unlike.any():
+        return line
+    unlike = trial.unlike
+    return f"{line} (unlike {right[unlike].mean():.3f}, others {right[~unlike].mean():.3f})"
