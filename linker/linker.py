@@ -235,16 +235,11 @@ class Linker:
         ranker = self.ranker.behind(generator, data.extended)
         return self._with(ranker, data.extended, _seen(data))
 
-    def weighted(self, factor: float, frequency: float = 1) -> Linker:
-        """The same linker with `factor` times its λ; one that links by characters has none.
-
-        Args:
-            factor: of λ.
-            frequency: a factor of the weight of frequent concepts.
-        """
+    def weighted(self, factor: float) -> Linker:
+        """The same linker with `factor` times its λ; one that links by characters has none."""
         if not isinstance(self.generator, HybridGenerator):
             return self
-        return self._behind(self.generator.weighted(factor, frequency))
+        return self._behind(self.generator.weighted(factor))
 
     def by_characters(self) -> Linker:
         """The linker that links to the same names by characters alone."""

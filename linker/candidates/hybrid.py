@@ -121,10 +121,10 @@ class HybridGenerator(Generator):
             names if self.rows is None else self.rows[names],
         )
 
-    def weighted(self, factor: float, frequency: float = 1) -> HybridGenerator:
-        """The generator with λ multiplied by a factor, and the bias of the names by another."""
-        weight, bias = factor * self.sparse_weight, np.float32(frequency) * self.bias
-        return HybridGenerator(self.sparse, self.encoder, self.dense, weight, bias, self.rows)
+    def weighted(self, factor: float) -> HybridGenerator:
+        """The generator with λ multiplied by a factor."""
+        weight = factor * self.sparse_weight
+        return HybridGenerator(self.sparse, self.encoder, self.dense, weight, self.bias, self.rows)
 
     def _best(
         self, vectors: Floats, weights: csr_matrix, k: int

@@ -93,15 +93,15 @@ class Course(Generic[_Linker]):
         for line in choice.lines:
             self.settings.say(line)
         if not choice.takes_encoder:
-            return self._by_characters(f"{plan.encoder} adds no more than one standard error")
+            return self._by_characters(f"{plan.encoder} adds nothing")
         training = plan.options.training
         training = dataclasses.replace(
-            training,
-            sparse_weight=choice.factor * training.sparse_weight,
-            frequency_weight=choice.frequency * training.frequency_weight,
+            training, sparse_weight=choice.factor * training.sparse_weight
         )
         weight = training.sparse_weight / training.scale(True)
-        self.settings.say(f"encoder: {plan.encoder} and λ = {weight:g} times characters")
+        self.settings.say(
+            f"encoder: {plan.encoder} (with λ = {weight:g}, the weight of characters)"
+        )
         options = dataclasses.replace(plan.options, training=training)
         return dataclasses.replace(plan, options=options)
 

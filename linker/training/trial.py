@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from linker.candidates.base import Generator
 from linker.dictionary import Dictionary
+from linker.dictionary.classes import bags
 from linker.training.randomness import Stream, rng
 from linker.types import Document, Lookup, Mention
 
@@ -20,13 +21,12 @@ if TYPE_CHECKING:
 Items = Sequence[Mention | Document]
 Bools = NDArray[np.bool_]
 
-FACTORS = (0.5, 1.0, 2.0, 4.0, 8.0)  # of λ; with more, characters decide alone
-FREQUENCIES = (0.0, 0.5, 1.0, 2.0, 4.0)  # factors of the weight of frequent concepts
-FEWEST, MOST = 50, 1000  # names to hold out: fewer tell nothing, more are missed in training
+FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of λ; with more, characters decide alone
+FEWEST, MOST = 50, 2000  # names to hold out: fewer tell nothing, more take too long
 SHARE = 0.2  # of the names that may be held out, at most
 FOLD = 0.25  # of the annotated items that are held out
+ALIKE = 0.7  # from this share of common trigrams on, two names are alike
 _SMALL = 1e-9  # of a share: what rounding does to it
-ALIKE = 0.5  # from this share of common trigrams on, two names are alike
 
 
 class Trialled(Protocol):
@@ -41,7 +41,7 @@ class Trialled(Protocol):
 
     def by_characters(self) -> Self: ...
 
-    def weighted(self, factor: float, frequency: float = 1) -> Self: ...
+    def weighted(self, factor: float) -> Self: ...
 
 
 _Linker = TypeVar("_Linker", bound=Trialled)
@@ -73,7 +73,6 @@ class Choice:
 
     takes_encoder: bool  # or else characters alone
     factor: float  # what λ is multiplied by
-    frequency: float  # what the weight of frequent concepts is multiplied by
     lines: Sequence[str]  # what each got right, for people to read
 
 
@@ -86,23 +85,25 @@ def names(
         dictionary: all names; a preferred name is never left out, and neither is one that another
             vocabulary lent: what is asked is how the dictionary's own names are found.
         mentions: annotated ones, which are learnt from.
-        normalize: gives the normal form of a name; all names of one form are left out together.
+        normalize: gives the normal form of a name; names of the same words, in whatever order, are
+            left out together, since the others would give the answer away.
         seed: of the sample.
     """
     table = dictionary.table(normalize)
     row_of = {text: row for row, text in enumerate(table.texts)}
     rows = np.array([row_of[normalize(text)] for text in dictionary.names], np.int64)
-    is_kept = np.zeros(len(table), bool)
+    bag = bags(list(table.texts))
+    is_kept = np.diff(table.indptr) != 1
     is_kept[rows[dictionary.preferred]] = True
     is_kept[rows[dictionary.lent_rows]] = True
-    spare = np.flatnonzero((np.diff(table.indptr) == 1) & ~is_kept)
+    spare = np.flatnonzero(~np.isin(bag, bag[is_kept]))
     spare = rng(seed, Stream.TRIAL).permutation(spare)
     concepts, first = np.unique(table.concepts[table.indptr[spare]], return_index=True)
     count = min(MOST, len(concepts), int(SHARE * len(spare)))
     if count < FEWEST:
         return None
     out = spare[np.sort(first)[:count]]  # a name for each concept, in the order of the sample
-    smaller = dictionary.without(np.flatnonzero(np.isin(rows, out)))
+    smaller = dictionary.without(np.flatnonzero(np.isin(bag[rows], bag[out])))
     texts, answers = [table.texts[row] for row in out.tolist()], table.concepts[table.indptr[out]]
     others = (
         [normalize(smaller.names[int(row)]) for row in smaller.name_rows(concept)]
@@ -159,9 +160,9 @@ def annotated(
 def choose(linker: _Linker, trial: Trial[_Linker]) -> Choice:
     """Compare an encoder with characters by the questions of a trial.
 
-    Of the factors of λ, and then of the weight of frequent concepts, the one with most right is
-    taken; of equal ones the larger λ, and the weight nearest to the given one. The encoder costs
-    more: it wins by more than one standard error of the difference.
+    The encoder is taken where it and characters together have more right than characters. λ stays,
+    unless the best of the factors wins by more than two standard errors: synonyms of a dictionary
+    are spelt more alike than what people write, so that they speak for characters.
 
     Args:
         linker: links by the encoder and λ, and learnt from what the trial says.
@@ -171,20 +172,25 @@ def choose(linker: _Linker, trial: Trial[_Linker]) -> Choice:
     weights = trial.weights(len(sparse))
     by_factor = {factor: trial.right(linker.weighted(factor)) for factor in FACTORS}
     factor = max(by_factor, key=lambda factor: (weights @ by_factor[factor], factor))
-    by_frequency = {1.0: by_factor[factor]}
-    if trial.mentions:
-        for frequency in FREQUENCIES:
-            by_frequency[frequency] = trial.right(linker.weighted(factor, frequency))
-    frequency = max(by_frequency, key=lambda f: (weights @ by_frequency[f], -abs(np.log2(f + 0.1))))
-    both = by_frequency[frequency]
-    gain = float(weights @ (both.astype(int) - sparse))
-    error = float(np.sqrt(weights**2 @ (both != sparse)))
+    if _gain(by_factor[factor], by_factor[1.0], weights) <= 2:
+        factor = 1.0
+    both = by_factor[factor]
     results = {"characters": sparse, f"{linker.encoder} alone": alone, "both": both}
     lines = [
         _heading(trial, len(sparse)),
         *(_line(name, trial, right) for name, right in results.items()),
     ]
-    return Choice(gain > error + _SMALL, factor, frequency, lines)
+    return Choice(_gain(both, sparse, weights) > 0, factor, lines)
+
+
+def _gain(right: Bools, baseline: Bools, weights: NDArray[np.float64]) -> float:
+    """By how many standard errors one linker is right more often than another.
+
+    The error is the root of the summed squares of the weights of what only one has right.
+    """
+    gain = float(weights @ (right.astype(int) - baseline))
+    error = float(np.sqrt(weights**2 @ (right != baseline)))
+    return (gain - _SMALL) / error if error else 0.0
 
 
 def _heading(trial: Trial[_Linker], count: int) -> str:
