@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from linker import Dictionary, Linker, registry
+from linker import Dictionary, Linker
 from linker.cli import commands
 
 HEADER = "# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings\n"
