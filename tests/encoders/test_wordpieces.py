@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import string
+from configparser import ConfigParser
 from importlib import resources
 from pathlib import Path
 
@@ -262,6 +263,18 @@ def test_the_shipped_table() -> None:
     assert table.floats().any(axis=1).all()
     assert sum(path.stat().st_size for path in SHIPPED.iterdir()) <= 8_000_000
     assert (SHIPPED / "README.md").is_file()
+
+
+def test_the_table_is_in_what_is_installed() -> None:
+    """`package_data` names each of its files."""
+    root = SHIPPED.parents[2]
+    if not (root / "setup.cfg").is_file():
+        pytest.skip("linker is installed without its setup.cfg")
+    setup = ConfigParser()
+    setup.read(root / "setup.cfg")
+    patterns = setup["options.package_data"]["linker.encoders"].split()
+    packaged = {path for pattern in patterns for path in SHIPPED.parent.glob(pattern)}
+    assert packaged == set(SHIPPED.iterdir())
 
 
 def test_words_that_mean_the_same_are_near() -> None:
