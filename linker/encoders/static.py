@@ -25,12 +25,14 @@ from linker.encoders.wordpieces import WordPieces
 from linker.encoders.words import unit
 from linker.errors import LinkerError
 from linker.fields import OptionGroup, Share
+from linker.version import install_hint
 
 logger = logging.getLogger(__name__)
 
 _OPTIONS = "static.json"
 _FITTED = 200_000  # names that the vectors are fitted to, at most
 _ENOUGH = 100  # names for each component that is kept; with fewer all components are
+_SMALL = 1e-6  # variance that rounding alone makes
 
 Floats = NDArray[np.float32]
 
@@ -97,8 +99,13 @@ class StaticEncoder(Encoder):
     def check(cls, options: StaticOptions) -> None:
         """Open the table; or load the transformer, which may be missing or broken."""
         if options.model:
-            from linker.encoders import pretrained
-
+            try:
+                from linker.encoders import pretrained
+            except ModuleNotFoundError as error:
+                raise LinkerError(
+                    "static vectors of another transformer are made by "
+                    f"{error.name}, which is not installed: {install_hint('dense')}"
+                ) from None
             folder, label = pretrained.find(options.model)
             pretrained.load(folder, label or options.model)
         else:
@@ -114,7 +121,6 @@ class StaticEncoder(Encoder):
         return unit(self.table.sums(names))
 
     def save(self, folder: Path) -> None:
-        folder.mkdir()
         self.table.write(folder)
         persistence.save_json(folder / _OPTIONS, dataclasses.asdict(self.options))
 
@@ -174,7 +180,9 @@ def _whitening(vectors: Floats, labels: NDArray[np.int64], shrinkage: float) -> 
     apart = vectors[order] - np.repeat(means, counts, axis=0)
     apart /= np.sqrt(np.repeat(np.maximum(counts - 1, 1), counts))[:, None]
     covariance = apart.T @ apart / several.sum()
-    covariance *= 1 - shrinkage
-    covariance += shrinkage * np.trace(covariance) / (1 - shrinkage) / dim * np.eye(dim)
+    mean = np.trace(covariance) / dim
+    if mean * dim < _SMALL:  # synonyms have the same vectors
+        return np.eye(dim, dtype=np.float32)
+    covariance = (1 - shrinkage) * covariance + shrinkage * mean * np.eye(dim)
     variance, axes = np.linalg.eigh(covariance)
     return np.asarray((axes / np.sqrt(variance)) @ axes.T, np.float32)

@@ -108,7 +108,7 @@ class Course(Generic[_Linker]):
     def _trial(self) -> trial.Trial[Any] | None:
         """What is asked."""
         plan, seed = self.plan, self.plan.options.training.seed
-        if self.dev:
+        if trial.questions(self.dev):
             right = partial(self.right, self.dev)
             return trial.Trial("development mentions", self.dictionary, self.mentions, right)
         return trial.annotated(self.dictionary, self.mentions, self.right, seed) or trial.names(

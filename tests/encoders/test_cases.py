@@ -34,6 +34,10 @@ class TestBneWords(GroundedCase):
     name, small = "bne-words", {"hidden": 4}
 
 
+class TestStatic(EncoderCase):
+    name = "static"
+
+
 class TestTransformer(EncoderCase):
     name = "transformer"
 
