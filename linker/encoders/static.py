@@ -20,7 +20,7 @@ from pydantic.dataclasses import dataclass
 from linker import persistence
 from linker.dictionary import NameTable
 from linker.dictionary.classes import of_concepts
-from linker.encoders.base import Encoder, EncoderContext, Preset
+from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, merged
 from linker.encoders.wordpieces import WordPieces
 from linker.encoders.words import unit
 from linker.errors import LinkerError
@@ -31,6 +31,12 @@ logger = logging.getLogger(__name__)
 _OPTIONS = "static.json"
 _FITTED = 200_000  # names that the vectors are fitted to, at most
 _ENOUGH = 100  # names for each component that is kept; with fewer all components are
+
+_UNTRAINED: Changes = {"training": {"epochs": 0, "sparse_weight": 10}}  # λ = 10 / 20
+_TUNED: Changes = {
+    "align": {"epochs": 1, "learning_rate": 1e-2},
+    "training": {"epochs": 1, "learning_rate": 1e-2, "weight_decay": 0},
+}
 
 Floats = NDArray[np.float32]
 
@@ -67,9 +73,15 @@ class StaticEncoder(Encoder):
         "static": Preset(
             "Dense: static vectors of sub-words, fitted to the dictionary; no torch, no download; "
             "the default where it wins.",
-            {"training": {"epochs": 0, "sparse_weight": 10}},  # λ = 10 / 20
-        )
+            _UNTRAINED,
+        ),
+        "static-tuned": Preset(
+            "Dense: static, whose vectors torch trains further, by synonyms and by mentions; links "
+            "without torch.",
+            merged(_UNTRAINED, _TUNED),
+        ),
     }
+    trained_as = "static-tuned"
 
     def __init__(self, table: WordPieces, options: StaticOptions) -> None:
         self.table, self.options = table, options
@@ -103,6 +115,11 @@ class StaticEncoder(Encoder):
             pretrained.load(folder, label or options.model)
         else:
             WordPieces.shipped()
+
+    def trainable(self) -> Encoder:
+        from linker.encoders.static_training import TrainableStatic
+
+        return TrainableStatic(self)
 
     @property
     def dim(self) -> int:
