@@ -131,7 +131,7 @@ class StaticEncoder(Encoder):
         return unit(self.table.sums(names))
 
     def save(self, folder: Path) -> None:
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         self.table.write(folder)
         persistence.save_json(folder / _OPTIONS, dataclasses.asdict(self.options))
 
