@@ -20,7 +20,7 @@ from pydantic.dataclasses import dataclass
 from linker import persistence
 from linker.dictionary import NameTable
 from linker.dictionary.classes import of_concepts
-from linker.encoders.base import Encoder, EncoderContext, Preset
+from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, merged
 from linker.encoders.wordpieces import WordPieces
 from linker.encoders.words import unit
 from linker.errors import LinkerError
@@ -33,6 +33,12 @@ _OPTIONS = "static.json"
 _FITTED = 200_000  # names that the vectors are fitted to, at most
 _ENOUGH = 100  # names for each component that is kept; with fewer all components are
 _SMALL = 1e-6  # variance that rounding alone makes
+
+_UNTRAINED: Changes = {"training": {"epochs": 0, "sparse_weight": 10}}  # λ = 10 / 20
+_TUNED: Changes = {
+    "align": {"learning_rate": 1e-2, "temperature": 0.1, "hard_negatives": False},
+    "training": {"epochs": 2, "learning_rate": 1e-2, "weight_decay": 0, "dictionary_queries": 0},
+}
 
 Floats = NDArray[np.float32]
 
@@ -69,9 +75,15 @@ class StaticEncoder(Encoder):
         "static": Preset(
             "Dense: static vectors of sub-words, fitted to the dictionary; no torch, no download; "
             "the default where it wins.",
-            {"training": {"epochs": 0, "sparse_weight": 10}},  # λ = 10 / 20
-        )
+            _UNTRAINED,
+        ),
+        "static-tuned": Preset(
+            "Dense: static, whose vectors torch trains further, by synonyms and by mentions; links "
+            "without torch.",
+            merged(_UNTRAINED, _TUNED),
+        ),
     }
+    trained_as = "static-tuned"
 
     def __init__(self, table: WordPieces, options: StaticOptions) -> None:
         self.table, self.options = table, options
@@ -110,6 +122,11 @@ class StaticEncoder(Encoder):
             pretrained.load(folder, label or options.model)
         else:
             WordPieces.shipped()
+
+    def trainable(self) -> Encoder:
+        from linker.encoders.static_training import TrainableStatic
+
+        return TrainableStatic(self)
 
     @property
     def dim(self) -> int:

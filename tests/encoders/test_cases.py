@@ -38,6 +38,10 @@ class TestStatic(EncoderCase):
     name = "static"
 
 
+class TestStaticTuned(EncoderCase):
+    name = "static-tuned"
+
+
 class TestTransformer(EncoderCase):
     name = "transformer"
 
