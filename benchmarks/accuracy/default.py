@@ -16,7 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +80,8 @@ TESTED = [
     *(System(DEFAULT, lent, True, "2012") for lent in (LENT, NONE)),
 ]
 TASKS = {
-    "devel": [(Task(corpus, "devel"), SYSTEMS) for corpus in TITLES],
-    "test": [(Task("ncbi", "test"), TESTED)],
+    "devel": ([Task(corpus, "devel") for corpus in TITLES], SYSTEMS),
+    "test": ([Task("ncbi", "test")], TESTED),
 }
 
 
@@ -127,18 +127,25 @@ def dictionary(year: str, lent: str) -> Dictionary:
     return lending(year, LENDERS[lent]).dictionary
 
 
-def find(system: System, task: Task) -> dict[str, Any]:
-    """Train a system, and rank the mentions of a task."""
+@lru_cache(maxsize=1)
+def trained(system: System, task: Task | None) -> tuple[Linker, list[str]]:
+    """Train a system, and what was said; on the mentions of a task, or on none."""
     said: list[str] = []
     encoder = ENCODERS[system.encoder]
     options = configurations.as_biosyn(encoder or "static") if system.medic == "2012" else None
     linker = Linker.train(
         dictionary(system.medic, system.lent),
         encoder=encoder,
-        mentions=task.known if system.mentions else [],
+        mentions=task.known if task else [],
         options=options,
         settings=RunSettings(say=said.append),
     )
+    return linker, said
+
+
+def find(system: System, task: Task) -> dict[str, Any]:
+    """Train a system, and rank the mentions of a task."""
+    linker, said = trained(system, task if system.mentions else None)
     first = linker.generator
     return {
         "configuration": system.key,
@@ -153,7 +160,8 @@ def find(system: System, task: Task) -> dict[str, Any]:
 def rows(on: str) -> list[dict[str, Any]]:
     """Accuracies of the systems whose runs are kept, and their differences to characters."""
     lines = []
-    for task, systems in TASKS[on]:
+    tasks, systems = TASKS[on]
+    for task in tasks:
         kept = runs.figures(f"default-{task.table}")
         for system in systems:
             if not (figures := kept.get(system.key)):
@@ -260,8 +268,9 @@ def _gain(hits: Any) -> dict[str, Any]:
 
 def make(on: str) -> None:
     """Make the runs that are missing."""
-    for task, systems in TASKS[on]:
-        for system in systems:
+    tasks, systems = TASKS[on]
+    for system in systems:
+        for task in tasks:
             runs.make(f"default-{task.table}", system.key, partial(find, system, task), 0)
     if on == "devel":
         others: dict[str, Callable[[], dict[str, Any]]] = {
