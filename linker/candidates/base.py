@@ -176,28 +176,38 @@ class Generator(Ranker):
                 hits = self.score([queries[i] for i in batch], fetch)
                 yield batch, hits
                 if fetch < len(self.table):
-                    still_open += [
-                        i
-                        for i, a, b in _ranges(batch, hits)
-                        if b - a == fetch and self._is_open(hits, slice(a, b), concepts)
-                    ]
+                    still_open += np.array(batch)[self._is_open(hits, fetch, concepts)].tolist()
             numbers = still_open
             fetch *= _GROWTH
 
-    def _is_open(self, hits: Hits, full: slice, concepts: int) -> bool:
-        """Whether names beyond a full list could change its first concepts.
+    def _is_open(self, hits: Hits, fetch: int, concepts: int) -> NDArray[np.bool_]:
+        """Whether names beyond the hits of each query could change its first concepts, (queries,).
 
         Args:
-            hits: of all queries.
-            full: the range of the list.
+            hits: at most `fetch` for each query.
+            fetch: the number of hits that were asked for.
             concepts: the number of concepts to rank; 0: all names but the last must be certain.
         """
-        scores = hits.scores[full]
-        certain = hits.rows[full][scores > scores.min()]
-        if not concepts:
-            return len(certain) < len(scores) - 1
-        above = [self.table.concepts_of(row) for row in certain]
-        return not above or len(np.unique(np.concatenate(above))) < concepts
+        counts, query = np.diff(hits.indptr), hits.queries
+        last = np.full(len(counts), np.inf, np.float32)
+        np.minimum.at(last, query, hits.scores)
+        is_certain = hits.scores > last[query]
+        query, certain = query[is_certain], hits.rows[is_certain]
+        if concepts:
+            name, pick = self._concepts_of(certain)
+            size = len(self._id_rank)
+            query = np.unique(query[name] * size + self.table.concepts[pick]) // size
+        enough = concepts or fetch - 1
+        is_open: NDArray[np.bool_] = np.bincount(query, minlength=len(counts)) < enough
+        is_open &= counts == fetch
+        return is_open
+
+    def _concepts_of(self, rows: Integers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The concepts of several names: the place in `rows` and in `table.concepts` of each."""
+        starts = self.table.indptr[rows]
+        counts = self.table.indptr[rows + 1] - starts
+        name = np.repeat(np.arange(len(rows)), counts)
+        return name, (starts - np.cumsum(counts) + counts)[name] + np.arange(len(name))
 
     def _by_name(self, hits: Hits) -> tuple[NDArray[np.int64], Ranked]:
         """Order the hits of each query: where those of each query begin, and all hits in order."""
@@ -221,10 +231,7 @@ class Generator(Ranker):
 
     def _by_concept(self, hits: Hits) -> tuple[NDArray[np.int64], Ranked]:
         """Like `_by_name`, but each concept once, at the place of its best name."""
-        starts = self.table.indptr[hits.rows]
-        counts = self.table.indptr[hits.rows + 1] - starts
-        hit = np.repeat(np.arange(len(hits.rows)), counts)
-        pick = (starts - np.cumsum(counts) + counts)[hit] + np.arange(len(hit))
+        hit, pick = self._concepts_of(hits.rows)
         concepts, entries = self.table.concepts[pick], self.table.entries[pick]
         scores, query = hits.scores[hit], hits.queries[hit]
         ranks = self._entry_rank[entries]
@@ -242,9 +249,3 @@ class Generator(Ranker):
             scores[best],
             *(None if part is None else part[hit[best]] for part in (hits.sparse, hits.dense)),
         )
-
-
-def _ranges(numbers: Sequence[int], hits: Hits) -> Iterator[tuple[int, int, int]]:
-    """Each query number with the range of its hits."""
-    bounds = hits.indptr.tolist()
-    return zip(numbers, bounds[:-1], bounds[1:], strict=True)

@@ -179,13 +179,14 @@ class HybridGenerator(Generator):
             weights: the sparse vectors of the queries.
         """
         weighted = (self.sparse_weight * weights).T.toarray(order="C")
-        sparse = self.sparse.by_name
+        sparse, has_bias = self.sparse.by_name, self.bias.any()
 
         def adjust(names: slice, block: Floats) -> None:
             if self.sparse_weight:
                 is_whole = len(block) == len(self.table)  # a slice is a copy
                 block += (sparse if is_whole else sparse[names]) @ weighted
-            block += self.bias[names, None]
+            if has_bias:
+                block += self.bias[names, None]
             block[self._nameless[names]] = -np.inf
 
         return adjust
