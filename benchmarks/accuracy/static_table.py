@@ -5,12 +5,14 @@ python benchmarks/accuracy/static_table.py --table    runs nothing, puts togethe
 
 Writes results/static_table.json; the runs are kept in results/runs/static-table.jsonl.gz. Static
 vectors with characters (λ = 0.5) on the development mentions of NCBI Disease and BC5CDR, strict,
-with the MEDIC of 2017 alone; MiniLM's vectors of words are kept in benchmarks/work.
+with the MEDIC of 2017 alone; MiniLM's vectors of words are kept in benchmarks/work. The rows of the
+package model2vec are made where it is installed with its extra `distill`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
@@ -35,7 +37,7 @@ from linker.encoders.words import unit
 from linker.evaluation import protocols
 from linker.readers import sssom
 
-TABLE, SHIPPED = "static-table", "sub-words, as shipped"
+TABLE, SHIPPED, PACKAGE = "static-table", "sub-words, as shipped", "model2vec, the package"
 WEIGHT = 0.5  # λ
 SIF = 1e-4  # a of a / (a + p), as in model2vec
 FITTED, PLAIN = StaticOptions(), StaticOptions(dim=4096, shrinkage=1)
@@ -221,6 +223,19 @@ def model2vec() -> WordPieces:
     return FloatPieces(WordPieces.shipped().pieces, vectors * weights[:, None].astype(np.float32))
 
 
+@cache
+def distilled() -> WordPieces:
+    """The sub-words' vectors that the package model2vec makes of MiniLM by its own defaults."""
+    from model2vec.distill import distill
+
+    from linker.encoders import pretrained
+
+    model = distill(str(pretrained.find("")[0]))
+    row = {token: row for row, token in enumerate(model.tokens)}
+    pieces = [piece for piece in WordPieces.shipped().pieces if piece in row]
+    return FloatPieces(pieces, np.asarray(model.embedding)[[row[piece] for piece in pieces]])
+
+
 def weighted() -> WordPieces:
     """The shipped table, each sub-word weighted by its inverse frequency in the dictionary."""
     table, texts = WordPieces.shipped(), by_characters().generator.table.texts
@@ -242,6 +257,8 @@ ROWS: dict[str, Make] = {
     "MiniLM's single sub-words, not whitened, 384": (single_pieces, PLAIN),
     "model2vec's recipe": (model2vec, FITTED),
     "model2vec's recipe, not whitened, 256": (model2vec, PLAIN),
+    PACKAGE: (distilled, FITTED),
+    f"{PACKAGE}, not whitened, 256": (distilled, PLAIN),
     "weighted by idf": (weighted, FITTED),
     **{
         f"table of {dim} components, {kind}": (partial(table_of, dim, kind), FITTED)
@@ -302,7 +319,8 @@ if __name__ == "__main__":
     parser = results.parser(__doc__)
     parser.add_argument("--table", action="store_true", help="run nothing")
     if not parser.parse_args().table:
-        for name in ROWS:
+        has_package = importlib.util.find_spec("model2vec") is not None
+        for name in (name for name in ROWS if has_package or not name.startswith(PACKAGE)):
             runs.make(TABLE, runs.slug(name), partial(find, name), 0)
     results.save("static_table", {"rows": rows()})
     for line in rows():

@@ -75,7 +75,7 @@ def default_test() -> str:
 def lending() -> str:
     """What the parts of the lending rule are worth."""
     lines = []
-    for row in rows("default", "lending"):
+    for row in rows("lending"):
         counts = [f"{row['names'].get('lent', 0):,}", f"{row['concepts']:,}"]
         cells = [
             cell
@@ -93,7 +93,7 @@ def lending() -> str:
 
 def branches() -> str:
     """The branches of MEDIC, those that profit most from lent names first."""
-    figures = results.figures("default")["branches"] if results.exists("default") else None
+    figures = results.figures("lending")["branches"] if results.exists("lending") else None
     lines = []
     for row in figures["rows"] if figures else ():
         share = f"{row['lent']:,} of {row['concepts']:,} ({row['lent'] / row['concepts']:.0%})"
