@@ -162,12 +162,6 @@ def _figures(
     model: Linker, configuration: Configuration, task: Task, test: list[Any], options: LinkerOptions
 ) -> dict[str, Any]:
     """How well a model links the mentions of a task."""
-    ranks, unseen = {}, {}
-    for protocol in protocols.PROTOCOLS:
-        outcomes = list(getattr(protocols, protocol)(model, test, max(KS)))
-        ranks[protocol] = " ".join(str(outcome.rank) for outcome in outcomes)  # in a line
-        new = {id(outcome) for outcome in breakdown.groups(model, outcomes)["unseen_mention"]}
-        unseen[protocol] = " ".join(str(int(id(outcome) in new)) for outcome in outcomes)
     device = pick_device(options.training.device)
     return {
         "configuration": configuration.name,
@@ -182,9 +176,18 @@ def _figures(
         if model.ranker is not model.generator
         else None,
         "example": example(model),
-        "ranks": ranks,
-        "unseen": unseen,
-    }
+    } | ranked(model, test)
+
+
+def ranked(model: Linker, test: list[Any]) -> dict[str, dict[str, str]]:
+    """The rank of each mention by protocol, and whether training had not seen it, as texts."""
+    ranks, unseen = {}, {}
+    for protocol in protocols.PROTOCOLS:
+        outcomes = list(getattr(protocols, protocol)(model, test, max(KS)))
+        ranks[protocol] = " ".join(str(outcome.rank) for outcome in outcomes)  # in a line
+        new = {id(outcome) for outcome in breakdown.groups(model, outcomes)["unseen_mention"]}
+        unseen[protocol] = " ".join(str(int(id(outcome) in new)) for outcome in outcomes)
+    return {"ranks": ranks, "unseen": unseen}
 
 
 def checkpoints(configuration: Configuration, seed: int) -> Path:

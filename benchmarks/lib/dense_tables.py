@@ -76,7 +76,7 @@ def row(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     first = runs[0]
     cells = {name: first[name] for name in ("configuration", "medic", "corpus", "on")}
     cells |= {"runs": len(runs), "epochs": first["options"]["training"]["epochs"]}
-    cells |= {protocol: _accuracy(runs, protocol) for protocol in protocols.PROTOCOLS}
+    cells |= {protocol: accuracy(runs, protocol) for protocol in protocols.PROTOCOLS}
     cells["example"] = first["example"]
     if first.get("second_stage_times_slower"):
         cells["second_stage_times_slower"] = [run["second_stage_times_slower"] for run in runs]
@@ -85,7 +85,7 @@ def row(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return cells
 
 
-def _accuracy(runs: Sequence[dict[str, Any]], protocol: str) -> dict[str, Any]:
+def accuracy(runs: Sequence[dict[str, Any]], protocol: str) -> dict[str, Any]:
     """Acc@k under a protocol, of all mentions and of those that were seen in training and not."""
     right = {k: _right(runs, protocol, k) for k in KS}
     unseen = _numbers(runs[0]["unseen"][protocol]) == 1

@@ -1,0 +1,196 @@
+"""Which linker finds names that its dictionary lacks: the default beside single encoders.
+
+python benchmarks/accuracy/held_out.py                   all; those of dan take 5 minutes each
+python benchmarks/accuracy/held_out.py --system NAME     makes the runs of one system; --task NAME
+python benchmarks/accuracy/held_out.py --table           makes none, puts together what is kept
+
+Writes results/held_out.json; the runs are kept in results/runs/held-out.jsonl.gz. Names are held
+out of HPO, DOID and MEDIC; another vocabulary lends names to what is left, or none does. Then there
+is a dictionary with one name a concept, 1,000 concepts of MEDIC, whose synonyms are asked; and HPO
+without its layperson synonyms, which are asked (choosing.py).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.accuracy import choosing
+from benchmarks.accuracy.choosing import Hits
+from benchmarks.lib import results, runs
+from benchmarks.lib.data import locate, medic
+from linker import Dictionary, Linker, metrics
+from linker.candidates.hybrid import HybridGenerator
+from linker.options import changed, preset
+from linker.text.normalize import normalize
+from linker.training import trial
+from linker.training.settings import RunSettings
+
+TABLE, SEED = "held-out", 1  # a seed that `linker train` does not hold names out with
+HPO, DOID = "ontologies/hp.obo.gz", "ontologies/doid.obo.gz"
+CHARACTERS = "characters"
+ENCODERS = {  # system -> encoder; None: what `linker train` chooses
+    "default": None,
+    CHARACTERS: "tfidf",
+    "static": "static",
+    "dan": "dan",
+    "MiniLM, untrained": "transformer",
+    "MiniLM, aligned": "transformer",
+}
+NOT_RANKED = {"training": {"epochs": 0, "sparse_weight": 10}}  # λ = 0.5
+CHANGES = {  # what the systems change in the defaults of their encoders
+    "MiniLM, untrained": NOT_RANKED | {"align": {"epochs": 0}},
+    "MiniLM, aligned": NOT_RANKED,
+}
+ALIGNED = 10_000  # names, at most, of the dictionaries that MiniLM is aligned on
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A dictionary, and questions that it has no answers to."""
+
+    dictionary: Dictionary
+    right: Callable[[Linker], Hits]  # which questions a linker has right
+    lent: int = 0  # how many of the questions are names that were lent
+
+
+def names_out(dictionary: Dictionary, *lenders: str) -> Task:
+    """A dictionary without a sample of its names, which are asked.
+
+    Args:
+        dictionary: the names.
+        lenders: files that lend names to what is left.
+    """
+    asked = trial.names(dictionary, (), normalize, SEED)
+    if asked is None:
+        raise SystemExit("the dictionary has too few names to hold some out")
+    if not lenders:
+        return Task(asked.dictionary, asked.right)
+    rest = asked.dictionary.lend(*map(locate, lenders))
+    out = {*map(normalize, dictionary.names)} - {*map(normalize, asked.dictionary.names)}
+    lent = {normalize(rest.names[row]) for row in rest.lent_rows.tolist()}
+    return Task(rest, asked.right, len(out & lent))
+
+
+def single_names(concepts: int = 1000) -> Task:
+    """Some concepts of MEDIC by their preferred names; their synonyms are asked."""
+    whole = medic("2017")
+    rows = np.random.default_rng(SEED).permutation(len(whole))[:concepts]
+    asked = np.setdiff1d(np.flatnonzero(np.isin(whole.name_concept, rows)), whole.preferred)
+    texts = [whole.names[row] for row in asked.tolist()]
+    ids = [whole.ids[row] for row in whole.name_concept[asked].tolist()]
+    others = np.setdiff1d(np.arange(len(whole.names)), whole.preferred)
+    dictionary = choosing.only(whole.without(others), rows.tolist())
+    return Task(dictionary, partial(choosing.nearest, texts, ids))
+
+
+def laypersons(concepts: int = 0, share: float = 1.0) -> Task:
+    """HPO without its layperson synonyms, which are asked."""
+    dictionary, tests = choosing.phenotypes(concepts, share)
+    (right,) = tests.values()
+    return Task(dictionary, right)
+
+
+def of_file(name: str, *lenders: str) -> Task:
+    """A dictionary file without a sample of its names."""
+    return names_out(Dictionary.read(locate(name)), *lenders)
+
+
+TASKS: dict[str, Callable[[], Task]] = {
+    "HPO": partial(of_file, HPO),
+    "HPO, lent DOID's names": partial(of_file, HPO, DOID),
+    "DOID": partial(of_file, DOID),
+    "DOID, lent HPO's names": partial(of_file, DOID, HPO),
+    "MEDIC 2017": lambda: names_out(medic("2017")),
+    "MEDIC 2017, lent DOID's and HPO's names": lambda: names_out(medic("2017"), DOID, HPO),
+    "MEDIC, 1,000 concepts with one name each": single_names,
+    "HPO, layperson synonyms": laypersons,
+    "HPO, layperson synonyms, 1,000 concepts, half of the others": partial(laypersons, 1000, 0.5),
+    "HPO, layperson synonyms, 1,000 concepts, a tenth of them": partial(laypersons, 1000, 0.1),
+}
+
+
+def run(task: Task, system: str) -> dict[str, Any]:
+    """What a system has right of a task, and what it was."""
+    said: list[str] = []
+    encoder, start = ENCODERS[system], time.perf_counter()
+    options = changed(preset("default", encoder), CHANGES.get(system, {})) if encoder else None
+    linker = Linker.train(
+        task.dictionary, encoder=encoder, options=options, settings=RunSettings(say=said.append)
+    )
+    seconds, generator = time.perf_counter() - start, linker.generator
+    return {
+        "concepts": len(task.dictionary),
+        "names": len(task.dictionary.names),
+        "lent": task.lent,
+        "encoder": linker.encoder,
+        "weight": generator.sparse_weight if isinstance(generator, HybridGenerator) else None,
+        "said": said,
+        "seconds": round(seconds, 1),
+        "right": "".join(str(int(hit)) for hit in task.right(linker)),
+    }
+
+
+def make(systems: Sequence[str], tasks: Sequence[str]) -> None:
+    """Make the runs that are missing."""
+    for system in systems:
+        for name in tasks:
+            if _key(name, system) in runs.read(TABLE):
+                continue
+            asked = TASKS[name]()
+            if system != "MiniLM, aligned" or len(asked.dictionary.names) <= ALIGNED:
+                runs.make(TABLE, _key(name, system), partial(run, asked, system), SEED)
+
+
+def _key(task: str, system: str) -> str:
+    return runs.slug(f"{task} {system}")
+
+
+def row(task: str) -> dict[str, Any]:
+    """Acc@1 of each system with a run, and its difference to characters, with intervals."""
+    kept = runs.figures(TABLE)
+    by_system = {s: kept[key] for s in ENCODERS if (key := _key(task, s)) in kept}
+    hits = {s: np.array([*figures["right"]], float) for s, figures in by_system.items()}
+    first = by_system[CHARACTERS]
+    cells = {"n": len(hits[CHARACTERS])} | {k: first[k] for k in ("concepts", "names", "lent")}
+    return {"task": task, **cells} | {
+        "systems": {
+            system: {key: figures[key] for key in ("encoder", "weight", "said", "seconds")}
+            | {
+                "acc1": _rounded(metrics.mean_interval(hits[system])),
+                "gain": _rounded(
+                    metrics.paired_difference(hits[system][None], hits[CHARACTERS][None])
+                ),
+            }
+            for system, figures in by_system.items()
+        }
+    }
+
+
+def _rounded(values: Sequence[float]) -> list[float]:
+    return [round(value, 5) for value in values]
+
+
+if __name__ == "__main__":
+    parser = results.parser(__doc__)
+    again = "make the runs of this one; may be given again"
+    parser.add_argument("--system", choices=ENCODERS, action="append", help=again)
+    parser.add_argument("--task", choices=TASKS, action="append", help=again)
+    parser.add_argument("--table", action="store_true", help="make no run")
+    given = parser.parse_args()
+    if not given.table:
+        make(given.system or [*ENCODERS], given.task or [*TASKS])
+    rows = [row(task) for task in TASKS]
+    results.save("held_out", {"rows": rows}, seed=SEED)
+    for line in rows:
+        systems = {name: values["acc1"][0] for name, values in line["systems"].items()}
+        print(line["task"], line["n"], line["lent"], systems)

@@ -1,0 +1,187 @@
+"""What the parts of the lending rule are worth, and which branches of MEDIC lent names help.
+
+python benchmarks/accuracy/lending.py            all
+python benchmarks/accuracy/lending.py --table    runs nothing, puts together what is kept
+
+Writes results/lending.json; the runs are kept in results/runs/lending.jsonl.gz. The MEDIC of 2017
+by characters and by static vectors on development mentions, strict, without annotated mentions.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.accuracy.default import (
+    CHARACTERS,
+    ENCODERS,
+    LENDERS,
+    LENT,
+    MAPPED,
+    NONE,
+    ONTOLOGIES,
+    STATIC,
+    dictionary,
+    lending,
+)
+from benchmarks.lib import results, runs
+from benchmarks.lib.data import TITLES, documents
+from linker import Linker, matching, metrics
+from linker.dictionary import lent_names
+from linker.dictionary.lent_names import LendingOptions
+from linker.evaluation import protocols
+from linker.evaluation.protocols import Outcome
+from linker.types import NameKind
+
+TABLE = "lending"
+FEWEST = 30  # mentions of a branch that is shown
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A row of the table of lending."""
+
+    files: Sequence[str]
+    options: LendingOptions = lent_names.RULE
+
+
+def _kinds(*others: NameKind) -> LendingOptions:
+    return LendingOptions((*lent_names.RULE.kinds, *others))
+
+
+_ONE, _MANY = LendingOptions(steps=1), LendingOptions(one_to_many=True)
+RULES = {
+    "nothing": Rule(()),
+    "DOID": Rule(ONTOLOGIES[:1]),
+    "HPO": Rule(ONTOLOGIES[1:]),
+    LENT: Rule(ONTOLOGIES),
+    f"{LENT}, one step": Rule(ONTOLOGIES, _ONE),
+    f"{LENT}, one to many": Rule(ONTOLOGIES, _MANY),
+    f"{LENT}, preferred names alone": Rule(ONTOLOGIES, LendingOptions(("preferred",))),
+    f"{LENT}, narrow names too": Rule(ONTOLOGIES, _kinds("narrow")),
+    f"{LENT}, broad names too": Rule(ONTOLOGIES, _kinds("broad")),
+    f"{LENT}, related names too": Rule(ONTOLOGIES, _kinds("related")),
+    MAPPED: Rule(LENDERS[MAPPED]),
+    f"{MAPPED}, one step": Rule(LENDERS[MAPPED], _ONE),
+    f"{MAPPED}, one to many": Rule(LENDERS[MAPPED], _MANY),
+}
+
+
+def outcomes(linker: Linker) -> Iterator[Outcome]:
+    """Development mentions of both corpora by the protocol strict."""
+    for corpus in TITLES:
+        yield from protocols.strict(linker, documents(corpus, "devel"), 20)
+
+
+def find_rule(rule: Rule) -> dict[str, Any]:
+    """What a rule lends, and which mentions are right first then, by characters and static."""
+    lent = lending("2017", rule.files, rule.options)
+    names = Counter[str]()
+    for report in lent.lenders:
+        names.update(report.names)
+    receivers = {n.concepts for n in lent.names if n.outcome == "lent"}
+    concepts = len({identifier for ids in receivers for identifier in ids})
+    right = {
+        name: [
+            "".join(str(int(o.rank == 1)) for o in protocols.strict(linker, items, 1))
+            for items in (documents(corpus, "devel") for corpus in TITLES)
+        ]
+        for name in (CHARACTERS, STATIC)
+        for linker in [Linker.train(lent.dictionary, encoder=ENCODERS[name])]
+    }
+    return {"names": dict(names), "concepts": concepts, "right": right}
+
+
+def rules() -> list[dict[str, Any]]:
+    """What each rule is worth: Acc@1, and the difference to the rule that is taken."""
+    kept = runs.figures(TABLE)
+    lines = []
+    for name, figures in ((name, kept[key]) for name in RULES if (key := runs.slug(name)) in kept):
+        row: dict[str, Any] = {"rule": name, "names": figures["names"]}
+        row["concepts"] = figures["concepts"]
+        for system in (CHARACTERS, STATIC):
+            hits, base = (
+                [np.array([*text], float) for text in kept[key]["right"][system]]
+                for key in (runs.slug(name), runs.slug(LENT))
+            )
+            pair = metrics.paired_difference(np.concatenate(hits)[None], np.concatenate(base)[None])
+            row[system] = {
+                "acc1": [round(float(values.mean()), 5) for values in hits],
+                "over": [round(value, 5) for value in pair],
+            }
+        lines.append(row)
+    return lines
+
+
+def branches() -> dict[str, Any]:
+    """Concepts and mentions of each branch of MEDIC, with lent names and without."""
+    lent, own = (dictionary("2017", which) for which in (LENT, NONE))
+    right = [
+        (outcome, after.rank == 1, outcome.rank == 1)
+        for outcome, after in zip(
+            *(outcomes(Linker.train(d, encoder="static")) for d in (own, lent)), strict=True
+        )
+    ]
+    receivers = {*lent.name_concept[lent.lent_rows].tolist()}
+    hierarchy, lines = own.hierarchy, []
+    golds = [matching.accepted(outcome.gold, own.resolve) for outcome, _, _ in right]
+    for branch in (int(row) for top in hierarchy.top for row in hierarchy.children([top])[0]):
+        members = {row for row in range(len(own)) if hierarchy.is_ancestor(branch, row)} | {branch}
+        ids = {own.ids[row] for row in members}
+        asked = np.array([not ids.isdisjoint(gold) for gold in golds])
+        lines.append(
+            {
+                "branch": own.preferred_name(branch),
+                "concepts": len(members),
+                "lent": len(members & receivers),
+                **_gain(np.array([hit[1:] for hit in right], float)[asked]),
+            }
+        )
+    shown = sorted((r for r in lines if r["n"] >= FEWEST), key=lambda r: r["gain"][0], reverse=True)
+    return {"concepts": len(own), "lent": len(receivers), "rows": shown}
+
+
+def _gain(hits: Any) -> dict[str, Any]:
+    """Acc@1 with and without, of mentions (mentions, 2)."""
+    if not len(hits):
+        return {"n": 0}
+    after, before = hits.T
+    pair = metrics.paired_difference(after[None], before[None])
+    return {
+        "n": len(hits),
+        "acc1": [round(float(values.mean()), 5) for values in (after, before)],
+        "gain": [round(value, 5) for value in pair],
+    }
+
+
+def make() -> None:
+    """Make the runs that are missing."""
+    work: dict[str, Callable[[], dict[str, Any]]] = {
+        runs.slug(name): partial(find_rule, rule) for name, rule in RULES.items()
+    }
+    for name, find in (work | {"branches": branches}).items():
+        runs.make(TABLE, name, find, 0)
+
+
+if __name__ == "__main__":
+    parser = results.parser(__doc__)
+    parser.add_argument("--table", action="store_true", help="run nothing")
+    if not parser.parse_args().table:
+        make()
+    figures = {"rows": rules(), "branches": runs.figures(TABLE)["branches"]}
+    results.save("lending", figures, seed=0)
+    for row in figures["rows"]:
+        print(
+            row["rule"], row["concepts"], row["names"].get("lent"), row["characters"], row["static"]
+        )
+    for row in figures["branches"]["rows"]:
+        print(row["branch"], row["lent"], row["concepts"], row["n"], row["acc1"], row["gain"])

@@ -1,0 +1,327 @@
+"""What the table of sub-words that comes with linker loses, beside whole words and other tables.
+
+python benchmarks/accuracy/static_table.py            all; the first time MiniLM encodes the words
+python benchmarks/accuracy/static_table.py --table    runs nothing, puts together what is kept
+
+Writes results/static_table.json; the runs are kept in results/runs/static-table.jsonl.gz. Static
+vectors with characters (λ = 0.5) on the development mentions of NCBI Disease and BC5CDR, strict,
+with the MEDIC of 2017 alone; MiniLM's vectors of words are kept in benchmarks/work. The rows of the
+package model2vec are made where it is installed with its extra `distill`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.accuracy.default import MAPPINGS, ONTOLOGIES
+from benchmarks.lib import results, runs
+from benchmarks.lib.data import TITLES, documents, locate, medic
+from linker import Dictionary, Linker, metrics
+from linker.candidates.hybrid import HybridGenerator
+from linker.encoders import static
+from linker.encoders.base import Encoder, EncoderContext
+from linker.encoders.static import StaticEncoder, StaticOptions
+from linker.encoders.wordpieces import CONTINUED, Floats, WordPieces, words
+from linker.encoders.words import unit
+from linker.evaluation import protocols
+from linker.readers import sssom
+
+TABLE, SHIPPED, PACKAGE = "static-table", "sub-words, as shipped", "model2vec, the package"
+WEIGHT = 0.5  # λ
+SIF = 1e-4  # a of a / (a + p), as in model2vec
+FITTED, PLAIN = StaticOptions(), StaticOptions(dim=4096, shrinkage=1)
+DIMS = (64, 128, 192, 256, 384)
+
+
+class FloatPieces(WordPieces):
+    """A table of sub-words whose vectors are not rounded to 8 bits.
+
+    Args:
+        pieces: the sub-words.
+        vectors: float32 or float16 (pieces, dim).
+    """
+
+    def __init__(self, pieces: Sequence[str], vectors: NDArray[Any]) -> None:
+        super().__init__(pieces, np.zeros(vectors.shape, np.int8), np.ones(len(pieces), np.float32))
+        self._floats = vectors
+
+    def floats(self, rows: NDArray[np.int64] | slice = slice(None)) -> Floats:
+        return np.asarray(self._floats[rows], np.float32)
+
+
+class WholeWords(FloatPieces):
+    """Such a table with vectors of whole words too.
+
+    Args:
+        pieces, vectors: as for `FloatPieces`.
+        whole: words with a vector of their own.
+        targets: the vectors of these words.
+    """
+
+    def __init__(
+        self, pieces: Sequence[str], vectors: Floats, whole: Sequence[str], targets: Floats
+    ) -> None:
+        super().__init__([*pieces, *whole], np.concatenate([vectors, targets]))
+        self._row = {piece: row for row, piece in enumerate(pieces)}
+        self._whole = {word: row for row, word in enumerate(whole, len(pieces))}
+
+    def cut(self, word: str) -> list[int]:
+        return [self._whole[word]] if word in self._whole else super().cut(word)
+
+
+class Fitted(Encoder):
+    """A table as it is fitted to the names of a dictionary, in 32 bits.
+
+    Args:
+        table: of sub-words.
+        names: the names.
+        options: how it is fitted.
+    """
+
+    def __init__(self, table: WordPieces, names: Any, options: StaticOptions) -> None:
+        self.table, self._weights = table, static._fit(table, names, options)
+
+    @property
+    def dim(self) -> int:
+        return int(self._weights.shape[1])
+
+    def encode(
+        self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False
+    ) -> Floats:
+        return unit(self.table.sums(names) @ self._weights)
+
+    def save(self, folder: Path) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def load(cls, folder: Path) -> Encoder:
+        raise NotImplementedError
+
+
+@cache
+def by_characters() -> Linker:
+    """The linker by characters, whose names are those of MEDIC."""
+    return Linker.train(medic("2017"))
+
+
+@cache
+def encoded() -> Mapping[str, Any]:
+    """What MiniLM makes of single sub-words and of words; kept for the next call."""
+    path = results.WORK / "minilm-words.npz"
+    if not path.exists():
+        from linker.encoders import pretrained
+        from linker.encoders.wordpieces_making import _Words
+
+        folder, _ = pretrained.find("")
+        transformer, tokenizer = pretrained.load(folder, "all-MiniLM-L6-v2")
+        encode, vocabulary = _Words(transformer, tokenizer), tokenizer.get_vocab()
+        pieces = list(WordPieces.shipped().pieces)
+        own = encode([[vocabulary[piece]] for piece in pieces])
+        texts = sorted({*beginning(pieces), *shipped_words(), *dictionary_words()})
+        targets = encode(tokenizer(texts, add_special_tokens=False)["input_ids"])
+        path.parent.mkdir(exist_ok=True)
+        np.savez(path, own=own, words=np.array(texts), targets=targets)
+        ids = [vocabulary[piece] for piece in pieces]
+        np.save(path.with_name("minilm-ids.npy"), ids)
+    arrays = dict(np.load(path))
+    return arrays | {"row": {word: row for row, word in enumerate(arrays["words"].tolist())}}
+
+
+def beginning(pieces: Iterable[str]) -> set[str]:
+    """The sub-words that are words."""
+    return {piece for piece in pieces if not piece.startswith(CONTINUED) and len(piece) > 1}
+
+
+def dictionary_words() -> set[str]:
+    """The words of MEDIC's names that have sub-words."""
+    return _cut({w for text in by_characters().generator.table.texts for w in words(text)})
+
+
+def shipped_words() -> set[str]:
+    """The words that the shipped table was made of."""
+    texts = {text for path in ONTOLOGIES for text in Dictionary.read(locate(path)).names}
+    for path in MAPPINGS:
+        for mapping in sssom.read(locate(path)):
+            texts |= {mapping.subject_label, mapping.object_label}
+    return _cut({word for text in texts for word in words(text)})
+
+
+def _cut(texts: Iterable[str]) -> set[str]:
+    table = WordPieces.shipped()
+    return {word for word in texts if table.cut(word)}
+
+
+@cache
+def composed(of_dictionary: bool) -> tuple[Floats, Floats]:
+    """Vectors of sub-words in full width, made of words of the dictionary or of those shipped.
+
+    Returns:
+        (pieces, 384), and the mean of the words.
+    """
+    from linker.encoders.wordpieces_making import _PRIOR, _composed
+
+    table, own = WordPieces.shipped(), encoded()["own"]
+    distinct = beginning(table.pieces) | (dictionary_words() if of_dictionary else shipped_words())
+    texts = sorted(distinct)
+    targets = encoded()["targets"][[encoded()["row"][word] for word in texts]]
+    mean = targets.mean(axis=0)
+    vectors = _composed(table, texts, targets - mean, _PRIOR * (own - mean))
+    return np.asarray(vectors, np.float32), mean
+
+
+def principal(vectors: Floats, dim: int) -> Floats:
+    """The components with the largest variance around 0."""
+    _, axes = np.linalg.eigh(vectors.T @ vectors)  # the largest component last
+    return np.asarray(vectors @ axes[:, : -dim - 1 : -1], np.float32)
+
+
+def table_of(dim: int = 256, kind: str = "int8", *, of_dictionary: bool = False) -> WordPieces:
+    """A table made of words, with so many components of 8, 16 or 32 bits."""
+    pieces = WordPieces.shipped().pieces
+    vectors = principal(composed(of_dictionary)[0], dim)
+    if kind == "int8":
+        return WordPieces.of(pieces, vectors)
+    return FloatPieces(pieces, vectors.astype(kind))
+
+
+def whole_words() -> WordPieces:
+    """Whole words of the dictionary, and sub-words for others."""
+    vectors, mean = composed(True)
+    whole = sorted(dictionary_words())
+    rows = [encoded()["row"][word] for word in whole]
+    return WholeWords(
+        WordPieces.shipped().pieces, vectors, whole, encoded()["targets"][rows] - mean
+    )
+
+
+def single_pieces() -> WordPieces:
+    """What MiniLM makes of single sub-words, less its mean."""
+    own = encoded()["own"]
+    return FloatPieces(WordPieces.shipped().pieces, own - own.mean(axis=0))
+
+
+def model2vec() -> WordPieces:
+    """The recipe of model2vec: PCA, then weights by the rank of a sub-word, as if by Zipf's law.
+
+    The ids of a vocabulary of BERT rise as the sub-words become rare.
+    """
+    own, ids = encoded()["own"], np.load(results.WORK / "minilm-ids.npy")
+    vectors = principal(own - own.mean(axis=0), 256)
+    shares = 1 / (2 + np.argsort(np.argsort(ids)))
+    weights = SIF / (SIF + shares / shares.sum())
+    return FloatPieces(WordPieces.shipped().pieces, vectors * weights[:, None].astype(np.float32))
+
+
+@cache
+def distilled() -> WordPieces:
+    """The sub-words' vectors that the package model2vec makes of MiniLM by its own defaults."""
+    from model2vec.distill import distill
+
+    from linker.encoders import pretrained
+
+    model = distill(str(pretrained.find("")[0]))
+    row = {token: row for row, token in enumerate(model.tokens)}
+    pieces = [piece for piece in WordPieces.shipped().pieces if piece in row]
+    return FloatPieces(pieces, np.asarray(model.embedding)[[row[piece] for piece in pieces]])
+
+
+def weighted() -> WordPieces:
+    """The shipped table, each sub-word weighted by its inverse frequency in the dictionary."""
+    table, texts = WordPieces.shipped(), by_characters().generator.table.texts
+    counts, used = table.counts(list(texts))
+    names = np.zeros(len(table.pieces))
+    names[used] = np.asarray((counts > 0).sum(axis=0)).ravel()
+    idf = np.log((1 + len(texts)) / (1 + names)) + 1
+    return FloatPieces(table.pieces, table.floats() * idf[:, None].astype(np.float32))
+
+
+Make = tuple[Callable[[], WordPieces], StaticOptions]
+SHRUNK = {s: dataclasses.replace(FITTED, shrinkage=s) for s in (0.2, 0.5, 0.8, 1)}
+ROWS: dict[str, Make] = {
+    SHIPPED: (WordPieces.shipped, FITTED),
+    "sub-words, made of the dictionary's words": (partial(table_of, of_dictionary=True), FITTED),
+    "whole words": (whole_words, FITTED),
+    "whole words, not whitened, 384": (whole_words, PLAIN),
+    "MiniLM's single sub-words": (single_pieces, FITTED),
+    "MiniLM's single sub-words, not whitened, 384": (single_pieces, PLAIN),
+    "model2vec's recipe": (model2vec, FITTED),
+    "model2vec's recipe, not whitened, 256": (model2vec, PLAIN),
+    PACKAGE: (distilled, FITTED),
+    f"{PACKAGE}, not whitened, 256": (distilled, PLAIN),
+    "weighted by idf": (weighted, FITTED),
+    **{
+        f"table of {dim} components, {kind}": (partial(table_of, dim, kind), FITTED)
+        for dim in DIMS
+        for kind in ("int8", "float16", "float32")
+    },
+    **{
+        f"{dim} components kept": (WordPieces.shipped, dataclasses.replace(FITTED, dim=dim))
+        for dim in DIMS[:-1]
+    },
+    **{f"shrinkage {s:g}": (WordPieces.shipped, options) for s, options in SHRUNK.items()},
+}
+
+
+def find(name: str) -> dict[str, Any]:
+    """Which mentions are right first with a table."""
+    linker, (make, options) = by_characters(), ROWS[name]
+    first: Any = linker.generator
+    names = medic("2017").table(linker.normalize)
+    if name == SHIPPED:  # in 8 bits after it was fitted too
+        encoder: Encoder = StaticEncoder.create(EncoderContext(options, names, None, 0))
+    else:
+        encoder = Fitted(make(), names, options)
+    both = linker._with(HybridGenerator.index(first, encoder, WEIGHT))
+    right = [
+        "".join(
+            str(int(o.rank == 1)) for o in protocols.strict(both, documents(corpus, "devel"), 1)
+        )
+        for corpus in TITLES
+    ]
+    return {"dim": encoder.dim, "right": right}
+
+
+def rows() -> list[dict[str, Any]]:
+    """Acc@1 on each corpus, on both together, and the difference to what is shipped."""
+    kept, lines = runs.figures(TABLE), []
+    for name in (name for name in ROWS if runs.slug(name) in kept):
+        figures, first = kept[runs.slug(name)], kept[runs.slug(SHIPPED)]
+        hits, base = ([np.array([*t], float) for t in f["right"]] for f in (figures, first))
+        both, other = np.concatenate(hits), np.concatenate(base)
+        lines.append(
+            {
+                "table": name,
+                "dim": figures["dim"],
+                "acc1": [round(float(values.mean()), 5) for values in hits],
+                "both": _rounded(metrics.mean_interval(both)),
+                "over": _rounded(metrics.paired_difference(both[None], other[None])),
+            }
+        )
+    return lines
+
+
+def _rounded(values: Sequence[float]) -> list[float]:
+    return [round(value, 5) for value in values]
+
+
+if __name__ == "__main__":
+    parser = results.parser(__doc__)
+    parser.add_argument("--table", action="store_true", help="run nothing")
+    if not parser.parse_args().table:
+        has_package = importlib.util.find_spec("model2vec") is not None
+        for name in (name for name in ROWS if has_package or not name.startswith(PACKAGE)):
+            runs.make(TABLE, runs.slug(name), partial(find, name), 0)
+    results.save("static_table", {"rows": rows()})
+    for line in rows():
+        print(f"{line['table']:45}", line["dim"], line["acc1"], line["both"], line["over"])
