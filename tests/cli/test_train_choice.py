@@ -223,14 +223,16 @@ def test_a_dictionary_in_another_script(
     ],
     ids=["a name for each of 1,000 concepts", "one name", "punctuation"],
 )
-def test_too_few_names_mean_characters(run: Run, tmp_path: Path, rows: list[str]) -> None:
+def test_too_few_names_mean_that_nothing_is_asked(
+    run: Run, tmp_path: Path, rows: list[str]
+) -> None:
     result = run("train", "--dict", write(tmp_path / "d.tsv", rows), "-o", tmp_path / "m")
     assert result.code == 0
     assert (
-        "encoder: tfidf (fewer than 50 names can be held out to try static; "
-        "--encoder static takes it anyway)\n" in result.err
+        "encoder: static (fewer than 50 names can be held out to compare it with characters; "
+        "--encoder tfidf takes these alone)\n" in result.err
     )
-    assert Linker.load(tmp_path / "m").encoder == "tfidf"
+    assert Linker.load(tmp_path / "m").encoder == "static"
 
 
 def test_a_dictionary_of_punctuation(run: Run, tmp_path: Path) -> None:

@@ -109,14 +109,14 @@ def test_where_the_encoder_adds_nothing_characters_are_taken(log: Log) -> None:
     assert log.said == ["line", "encoder: tfidf (static adds nothing)", "made"]
 
 
-def test_where_nothing_can_be_asked_characters_are_taken(
+def test_where_nothing_can_be_asked_the_encoder_is_taken(
     log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trial, "FEWEST", 61)
-    assert [note[0] for note in log.run()] == ["tfidf"]
+    assert [note[0] for note in log.run()] == ["static"]
     assert log.said[0] == (
-        "encoder: tfidf (fewer than 61 names can be held out to try static; "
-        "--encoder static takes it anyway)"
+        "encoder: static (fewer than 61 names can be held out to compare it with characters; "
+        "--encoder tfidf takes these alone)"
     )
     assert not log.trials
 
