@@ -184,7 +184,7 @@ def test_flags_of_gradients_are_refused(
     run: Run, common: tuple[object, ...], flags: tuple[str, str], encoder: tuple[str, ...]
 ) -> None:
     result = run(*common, *encoder, *flags)
-    message = "only an encoder with weights is trained, not static; choose --encoder transformer or dan, or do without"
+    message = "only an encoder with weights is trained, not static; choose --encoder transformer, dan or static-tuned, or do without"
     assert result.code == 2
     assert result.err.endswith(f"Error: {' '.join(flags)}: {message}\n")
 

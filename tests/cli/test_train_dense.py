@@ -290,11 +290,11 @@ def test_flags_change_a_preset_and_set_changes_flags() -> None:
         ),
         (
             ("--encoder", "tfidf", "--no-hypernym-norm", "--epochs", "3"),
-            "--no-hypernym-norm, --epochs 3: only an encoder with weights is trained, not tfidf; choose --encoder transformer or dan, or do without",
+            "--no-hypernym-norm, --epochs 3: only an encoder with weights is trained, not tfidf; choose --encoder transformer, dan or static-tuned, or do without",
         ),
         (
             ("--resume",),
-            "--resume: only an encoder with weights is trained, not static; choose --encoder transformer or dan, or do without",
+            "--resume: only an encoder with weights is trained, not static; choose --encoder transformer, dan or static-tuned, or do without",
         ),
         (
             ("--encoder", "transformer", "--set", "training.hypernym_norm=true"),
