@@ -37,7 +37,7 @@ _SMALL = 1e-6  # variance that rounding alone makes
 _UNTRAINED: Changes = {"training": {"epochs": 0, "sparse_weight": 10}}  # λ = 10 / 20
 _TUNED: Changes = {
     "align": {"learning_rate": 1e-2, "temperature": 0.1, "hard_negatives": False},
-    "training": {"epochs": 2, "learning_rate": 1e-2, "weight_decay": 0, "dictionary_queries": 0},
+    "training": {"epochs": 1, "learning_rate": 3e-3, "weight_decay": 0, "dictionary_queries": 0},
 }
 
 Floats = NDArray[np.float32]
