@@ -203,7 +203,7 @@ def test_training_with_words(run: Run, folder: Path, words: str) -> None:
 
 def test_words_are_for_encoders_that_are_made_of_them(run: Run, folder: Path) -> None:
     common = ("train", "--dict", folder / "names.tsv", "-o", folder / "m")
-    done = run(*common, "--words", folder / "v.txt")
+    done = run(*common, "--encoder", "tfidf", "--words", folder / "v.txt")
     assert (
         done.code,
         "--words is for encoders that are made of words (dan and its kind), not tfidf" in done.err,
