@@ -42,11 +42,14 @@ def _taken(pair: Sequence[Row]) -> str:
     first = pair[0]
     if first["encoder"] != "default":
         return str(first["encoder"])
-    shown = [
-        row["taken"] + (f", λ {row['weight']:g}" if row["weight"] is not None else "")
-        for row in pair
-    ]
+    shown = [_choice({"encoder": row["taken"], "weight": row["weight"]}) for row in pair]
     return f"default: {'; '.join(dict.fromkeys(shown))}"
+
+
+def _choice(values: Row) -> str:
+    """An encoder and its λ."""
+    weight = values["weight"]
+    return str(values["encoder"]) + (f", λ {weight:g}" if weight is not None else "")
 
 
 def _pair(values: Iterator[float]) -> str:
@@ -128,7 +131,7 @@ def held_out() -> str:
         cells = [interval(systems["characters"]["acc1"])]
         for name in SYSTEMS:
             values = systems.get(name)
-            chosen = f" ({values['encoder']})" if values and name == "default" else ""
+            chosen = f", {_choice(values)}" if values and name == "default" else ""
             cells.append(_over(values) + chosen if values else "-")
         lines.append([row["task"], f"{row['n']:,}{lent}", *cells])
     return table(f"dictionary | names asked | characters | {' | '.join(SYSTEMS)}", lines)
