@@ -17,8 +17,8 @@ def default() -> str:
     """The default beside characters on the development mentions of two corpora."""
     head = (
         "linked by | names lent by | learnt from | strict Acc@1, NCBI Disease (95% interval) | "
-        "BC5CDR (95% interval) | Acc@5 | Acc@20 | biosyn Acc@1 | seen / unseen mentions, NCBI | "
-        "BC5CDR"
+        "BC5CDR (95% interval) | over characters, NCBI Disease; BC5CDR | Acc@5 | Acc@20 | "
+        "biosyn Acc@1 | seen / unseen mentions, NCBI | BC5CDR"
     )
     pairs: dict[tuple[str, str, bool], list[Row]] = {}
     for row in rows("default"):
@@ -34,7 +34,8 @@ def _development(pair: Sequence[Row]) -> list[str]:
     biosyn = _pair(row["biosyn"]["acc"]["1"][0] for row in pair)
     start = [_taken(pair), pair[0]["lent"] or "-", LEARNT[pair[0]["mentions"]]]
     seen = [_seen(row) if row["mentions"] else "-" for row in pair]
-    return [*start, *(interval(acc["1"]) for acc in strict), *means, biosyn, *seen]
+    over = "; ".join(gain(row["gain"]) for row in pair if "gain" in row) or "-"
+    return [*start, *(interval(acc["1"]) for acc in strict), over, *means, biosyn, *seen]
 
 
 def _taken(pair: Sequence[Row]) -> str:
