@@ -392,7 +392,9 @@ def reads(group: str, encoder: str, options: LinkerOptions) -> bool:
     """Tell whether anything reads a group of options where this encoder is trained."""
     kind = registry.load(encoder)
     is_dense = not issubclass(kind, SparseEncoder)
-    if group in ("align", "training", "rerank"):
+    if group in ("align", "rerank"):
+        return bool(getattr(kind, "has_weights", False))
+    if group == "training":
         return is_dense
     if group == "ground":
         return hasattr(kind, "prototypes")

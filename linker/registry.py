@@ -12,6 +12,7 @@ from linker.version import install_hint
 ENCODERS = {
     "tfidf": "linker.encoders.tfidf:TfidfEncoder",
     "static": "linker.encoders.static:StaticEncoder",
+    "static-tuned": "linker.encoders.static:StaticEncoder",
     "transformer": "linker.encoders.transformer:TransformerEncoder",
     "dan": "linker.encoders.dan:DanEncoder",
     "dan-higher": "linker.encoders.dan:DanEncoder",

@@ -895,7 +895,7 @@ def test_a_second_stage_needs_mentions_and_a_dense_encoder(
 ) -> None:
     with pytest.raises(
         LinkerError,
-        match=r"a second stage \(rerank\.epochs\) needs a dense encoder, not tfidf; take one, or leave",
+        match=r"a second stage \(rerank\.epochs\) starts from a transformer, not tfidf; take --encoder transformer, or leave",
     ):
         Linker.train(few, mentions=own, options=two_stages)
     both = [annotated("breast and ovarian cancer", "MESH:D001943", "MESH:D010051")]

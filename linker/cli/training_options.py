@@ -134,13 +134,12 @@ encoder_options = group(
     click.option(
         "--encoder",
         metavar="NAME",
-        help="One of `linker encoders`. "
-        "[default: dan where its packages are installed, else tfidf]",
+        help="One of `linker encoders`. [default: static, or tfidf where static adds nothing]",
     ),
     click.option(
         "--model-name",
         metavar="PATH_OR_HUB_ID",
-        help="The transformer to start from; implies --encoder transformer.",
+        help="The transformer to start from; implies --encoder transformer unless static is named.",
     ),
     click.option(
         "--words",

@@ -76,6 +76,8 @@ class Encoder(ABC):
     Attributes:
         Options: the frozen dataclass of its options; None where it has none.
         has_weights: whether gradients train it, by torch; others are used as `create` makes them.
+        trained_as: the name in the registry under which gradients train an encoder that is
+            otherwise used as `create` makes it; empty: there is none.
         presets: settings by name. The one that is called as the encoder is in the registry holds
             its defaults; `paper-NAME` holds those of a paper.
         options: the options that it was made with.
@@ -86,6 +88,7 @@ class Encoder(ABC):
 
     Options: ClassVar[Any] = None
     has_weights: ClassVar[bool] = False
+    trained_as: ClassVar[str] = ""
     presets: ClassVar[Mapping[str, Preset]] = {}
     options: Any = None
     provenance: str = ""
@@ -102,6 +105,10 @@ class Encoder(ABC):
         Raises:
             LinkerError: it cannot.
         """
+
+    def trainable(self) -> Encoder:
+        """The `TrainableEncoder` that gradients train, which starts from this encoder."""
+        return self
 
     @classmethod
     def needs_words(cls, options: Any) -> bool:

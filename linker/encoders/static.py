@@ -20,17 +20,25 @@ from pydantic.dataclasses import dataclass
 from linker import persistence
 from linker.dictionary import NameTable
 from linker.dictionary.classes import of_concepts
-from linker.encoders.base import Encoder, EncoderContext, Preset
+from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, merged
 from linker.encoders.wordpieces import WordPieces
 from linker.encoders.words import unit
 from linker.errors import LinkerError
 from linker.fields import OptionGroup, Share
+from linker.version import install_hint
 
 logger = logging.getLogger(__name__)
 
 _OPTIONS = "static.json"
 _FITTED = 200_000  # names that the vectors are fitted to, at most
 _ENOUGH = 100  # names for each component that is kept; with fewer all components are
+_SMALL = 1e-6  # variance that rounding alone makes
+
+_UNTRAINED: Changes = {"training": {"epochs": 0, "sparse_weight": 10}}  # λ = 10 / 20
+_TUNED: Changes = {
+    "align": {"learning_rate": 1e-2, "temperature": 0.1, "hard_negatives": False},
+    "training": {"epochs": 1, "learning_rate": 3e-3, "weight_decay": 0, "dictionary_queries": 0},
+}
 
 Floats = NDArray[np.float32]
 
@@ -67,9 +75,15 @@ class StaticEncoder(Encoder):
         "static": Preset(
             "Dense: static vectors of sub-words, fitted to the dictionary; no torch, no download; "
             "the default where it wins.",
-            {"training": {"epochs": 0, "sparse_weight": 10}},  # λ = 10 / 20
-        )
+            _UNTRAINED,
+        ),
+        "static-tuned": Preset(
+            "Dense: static, whose vectors torch trains further, by synonyms and by mentions; links "
+            "without torch.",
+            merged(_UNTRAINED, _TUNED),
+        ),
     }
+    trained_as = "static-tuned"
 
     def __init__(self, table: WordPieces, options: StaticOptions) -> None:
         self.table, self.options = table, options
@@ -97,12 +111,22 @@ class StaticEncoder(Encoder):
     def check(cls, options: StaticOptions) -> None:
         """Open the table; or load the transformer, which may be missing or broken."""
         if options.model:
-            from linker.encoders import pretrained
-
+            try:
+                from linker.encoders import pretrained
+            except ModuleNotFoundError as error:
+                raise LinkerError(
+                    "static vectors of another transformer are made by "
+                    f"{error.name}, which is not installed: {install_hint('dense')}"
+                ) from None
             folder, label = pretrained.find(options.model)
             pretrained.load(folder, label or options.model)
         else:
             WordPieces.shipped()
+
+    def trainable(self) -> Encoder:
+        from linker.encoders.static_training import TrainableStatic
+
+        return TrainableStatic(self)
 
     @property
     def dim(self) -> int:
@@ -114,7 +138,6 @@ class StaticEncoder(Encoder):
         return unit(self.table.sums(names))
 
     def save(self, folder: Path) -> None:
-        folder.mkdir()
         self.table.write(folder)
         persistence.save_json(folder / _OPTIONS, dataclasses.asdict(self.options))
 
@@ -174,7 +197,9 @@ def _whitening(vectors: Floats, labels: NDArray[np.int64], shrinkage: float) -> 
     apart = vectors[order] - np.repeat(means, counts, axis=0)
     apart /= np.sqrt(np.repeat(np.maximum(counts - 1, 1), counts))[:, None]
     covariance = apart.T @ apart / several.sum()
-    covariance *= 1 - shrinkage
-    covariance += shrinkage * np.trace(covariance) / (1 - shrinkage) / dim * np.eye(dim)
+    mean = np.trace(covariance) / dim
+    if mean * dim < _SMALL:  # synonyms have the same vectors
+        return np.eye(dim, dtype=np.float32)
+    covariance = (1 - shrinkage) * covariance + shrinkage * mean * np.eye(dim)
     variance, axes = np.linalg.eigh(covariance)
     return np.asarray((axes / np.sqrt(variance)) @ axes.T, np.float32)

@@ -104,6 +104,10 @@ class TrainableEncoder(Encoder, nn.Module):
     def forward(self, batch: Batch) -> Tensor:
         """Encode a batch to (n, dim), with gradients."""
 
+    def finished(self) -> Encoder:
+        """The encoder that links once the training is over."""
+        return self
+
     @property
     def device(self) -> torch.device:
         """Where the weights are."""

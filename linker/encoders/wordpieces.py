@@ -79,8 +79,9 @@ class WordPieces:
             try:
                 return cls.read(folder)
             except LinkerError as error:
+                problem = str(error).partition(";")[0]  # without its remedy, to train again
                 raise LinkerError(
-                    f"the table of sub-words that comes with linker cannot be used ({error}); "
+                    f"the table of sub-words that comes with linker cannot be used ({problem}); "
                     "install linker again"
                 ) from None
 

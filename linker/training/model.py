@@ -13,7 +13,7 @@ from linker import persistence
 from linker.candidates.base import Ranker
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.index import Floats
-from linker.encoders.base import PROBE, is_unit
+from linker.encoders.base import PROBE, Encoder, is_unit
 from linker.encoders.trainable import Precision, TrainableEncoder, checksum
 from linker.errors import LinkerError
 from linker.options import LinkerOptions
@@ -79,13 +79,20 @@ class ModelInTraining:
         Scores are divided by the scale, so that those of unit vectors are about a cosine.
         """
         self.encoder.precision = precision
-        sparse_weight = float(self.ranker.sparse_weight.detach()) / self.ranker.scale
-        vectors = self.indexed_vectors()
-        return self.data.generator(self.encoder, sparse_weight, self.options.training, vectors)
+        return self._generator(self.encoder, self.indexed_vectors())
 
-    def ranker_of_all_names(self) -> Ranker:
-        """Index the names, and put the second stage, where there is one, behind the first."""
-        generator = self.generator("fp32")
+    def _generator(self, encoder: Encoder, vectors: Floats | None = None) -> HybridGenerator:
+        sparse_weight = float(self.ranker.sparse_weight.detach()) / self.ranker.scale
+        return self.data.generator(encoder, sparse_weight, self.options.training, vectors)
+
+    def ranker_of_all_names(self, finished: Encoder) -> Ranker:
+        """Index the names, and put the second stage, where there is one, behind the first.
+
+        Args:
+            finished: the encoder of the first stage, as it links after the training.
+        """
+        in_training = finished is self.encoder
+        generator = self.generator("fp32") if in_training else self._generator(finished)
         if self.reranker is None:
             return generator
         self.reranker.encoder.precision = "fp32"

@@ -58,7 +58,8 @@ def train(
         validate: measures the model after each epoch of phase 3.
     """
     data.check()  # this and the next lines refuse what would only fail after hours
-    encoder, provenance = create_encoder(plan, data, settings)
+    created, provenance = create_encoder(plan, data, settings)
+    encoder = created.trainable()
     assert isinstance(encoder, TrainableEncoder)  # noqa: S101 - what `is_trained` says
     options = rank.checked_options(plan, encoder, data)
     rerank.check(encoder, options.rerank, data)
@@ -75,7 +76,8 @@ def train(
         if phase is not None:
             history += _run(phase, accelerator, settings)
             model.is_pretrained = True
-    return Trained(model.ranker_of_all_names(), history, encoder)
+    finished = encoder.finished()
+    return Trained(model.ranker_of_all_names(finished), history, finished)
 
 
 def _run(phase: Phase, accelerator: Accelerator, settings: RunSettings) -> list[Record]:

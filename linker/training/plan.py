@@ -70,7 +70,10 @@ class TrainingPlan:
     @property
     def is_trained(self) -> bool:
         """Whether gradients train the encoder, by torch; others are made in one go."""
-        return bool(getattr(self.encoder_class, "has_weights", False))
+        kind = self.encoder_class
+        return bool(
+            getattr(kind, "has_weights", False) or self.encoder == getattr(kind, "trained_as", "")
+        )
 
     @property
     def needs_words(self) -> bool:
@@ -136,7 +139,7 @@ def _choose(request: TrainingRequest) -> tuple[str, str]:
         listed = ", ".join(sorted(names))
         raise UsageError(f"--encoder {encoder}: there is no such encoder; choose one of: {listed}")
     if request.model_name is not None:
-        if encoder not in (None, "transformer", "static"):
+        if encoder not in (None, "transformer", "static", "static-tuned"):
             raise UsageError(
                 f"--model-name is for --encoder transformer or static, not {encoder}; "
                 "leave one of them out"
@@ -217,7 +220,7 @@ def _check_untrained(request: TrainingRequest, plan: TrainingPlan) -> None:
     if given := [*flags, *["--resume"] * request.resume]:
         raise UsageError(
             f"{', '.join(given)}: only an encoder with weights is trained, not {plan.encoder}; "
-            "choose --encoder transformer or dan, or do without"
+            "choose --encoder transformer, dan or static-tuned, or do without"
         )
     if not plan.is_sparse:
         plan.encoder_class.check(plan.options.encoder)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linker.candidates.base import Generator
 from linker.dictionary import Dictionary
 from linker.dictionary.classes import bags
+from linker.readers.mentions import flatten
 from linker.training.randomness import Stream, rng
 from linker.types import Document, Lookup, Mention
 
@@ -137,7 +138,8 @@ def _trigrams(name: str) -> Iterator[str]:
 def annotated(
     dictionary: Dictionary, mentions: Items, right: Callable[[Items, _Linker], Bools], seed: int
 ) -> Trial[_Linker] | None:
-    """Leave a sample of annotated items out; None where they have fewer than `FEWEST` mentions.
+    """Leave a sample of annotated items out; None where fewer than `FEWEST` mentions
+    of theirs are annotated.
 
     Args:
         dictionary: the names.
@@ -149,12 +151,16 @@ def annotated(
     is_out[rng(seed, Stream.TRIAL).permutation(len(mentions))[: int(FOLD * len(mentions))]] = True
     asked = [item for item, out in zip(mentions, is_out, strict=True) if out]
     learnt = [item for item, out in zip(mentions, is_out, strict=True) if not out]
-    count = sum(len(item.mentions) if isinstance(item, Document) else 1 for item in asked)
-    if count < FEWEST:
+    if questions(asked) < FEWEST:
         return None
     return Trial(
         "annotated mentions held out", dictionary, learnt, lambda linker: right(asked, linker)
     )
+
+
+def questions(mentions: Items) -> int:
+    """How many of the mentions are annotated."""
+    return sum(mention.gold is not None for mention, _ in flatten(mentions))
 
 
 def choose(linker: _Linker, trial: Trial[_Linker]) -> Choice:

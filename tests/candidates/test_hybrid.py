@@ -538,3 +538,28 @@ def test_some_concepts_rank_as_all_do_without_the_others(data: st.DataObject) ->
             (some.table.texts[row], score)
             for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
         ] == [(names[row], score) for row, score in own[:k]]
+
+
+@pytest.mark.parametrize("factor", [0, 0.5, 3])
+def test_another_weight_of_characters_over_the_same_vectors(factor: float) -> None:
+    of_names = generator(["aa", "ab", "b", "bba"], [[0], [1], [1, 2], [3]], 0.5)
+    for one in (of_names, of_names.among(np.array([False, True, True, False]))):
+        other = one.weighted(factor)
+        queries, count = ["ab", "bb", "aab"], len(one.table)
+        before, after = one.score(queries, count), other.score(queries, count)
+        assert other.sparse_weight == factor * 0.5
+        assert other.dense is one.dense
+        for i in range(len(queries)):
+            hits = slice(before.indptr[i], before.indptr[i + 1])
+            expected = {
+                row: dense + factor * 0.5 * sparse
+                for row, dense, sparse in zip(
+                    before.rows[hits], before.dense[hits], before.sparse[hits], strict=True
+                )
+            }
+            rows = after.rows[hits].tolist()
+            assert sorted(rows) == sorted(expected)
+            np.testing.assert_allclose(
+                after.scores[hits], [expected[row] for row in rows], atol=1e-6
+            )
+            assert (np.diff(after.scores[hits]) <= 1e-6).all()

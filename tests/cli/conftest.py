@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from linker import Dictionary, Linker, registry
+from linker import Dictionary, Linker
 from linker.cli import commands
 
 HEADER = "# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings\n"
@@ -30,9 +30,6 @@ def run(
     """Run a command in this process; its exit code and what it wrote. No message may hold a traceback."""
 
     monkeypatch.delenv("LINKER_MODEL", raising=False)
-    monkeypatch.setattr(
-        registry, "best", lambda: ("tfidf", "it is quick")
-    )  # what is tried here is not the encoder
 
     def call(*args: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["linker", *map(str, args)])

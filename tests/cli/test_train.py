@@ -27,7 +27,9 @@ def test_train_then_link_with_nothing_else_typed(
     assert (result.code, result.out) == (0, "")
     assert re.fullmatch(
         r"dictionary: sample_medic.tsv \(medic\): (\d+) concepts\n"
-        r"encoder: tfidf \(it is quick\)\n"
+        r"encoder: static \(needs no download and no torch; compared with characters first\)\n"
+        r"right first of \d+ names held out of the dictionary, .*:\n(  \w.* 0\.\d{3} .*\n){3}"
+        r"encoder: (static|tfidf) \(.*\)\n"
         r"model: linker-model \(\1 concepts, 1,\d{3} distinct names\)\n",
         result.err,
     )
@@ -275,12 +277,8 @@ def test_the_encoder_can_be_named(run: Run, sample: Path, tmp_path: Path) -> Non
 def test_a_spelling_list_goes_into_the_model(run: Run, sample: Path, tmp_path: Path) -> None:
     (tmp_path / "s.txt").write_text("distrophy||dystrophy\n")
     (tmp_path / "m.txt").write_text("Becker muscular distrophy\n")
-    assert (
-        run(
-            "train", "--dict", sample, "--spelling", tmp_path / "s.txt", "-o", tmp_path / "model"
-        ).code
-        == 0
-    )
+    common = ("--encoder", "tfidf", "--spelling", tmp_path / "s.txt", "-o", tmp_path / "model")
+    assert run("train", "--dict", sample, *common).code == 0
     result = run("link", tmp_path / "m.txt", "--model", tmp_path / "model", "-k", "1")
     assert result.out.splitlines()[1].split("\t")[2:5] == [
         "MESH:D020388",

@@ -286,15 +286,15 @@ def test_flags_change_a_preset_and_set_changes_flags() -> None:
         ),
         (
             ("--model-name", "x", "--encoder", "tfidf"),
-            "--model-name is for --encoder transformer, not tfidf; leave one of them out",
+            "--model-name is for --encoder transformer or static, not tfidf; leave one of them out",
         ),
         (
             ("--encoder", "tfidf", "--no-hypernym-norm", "--epochs", "3"),
-            "--no-hypernym-norm, --epochs 3: only a dense encoder is trained, not tfidf; choose --encoder transformer, or do without",
+            "--no-hypernym-norm, --epochs 3: only an encoder with weights is trained, not tfidf; choose --encoder transformer, dan or static-tuned, or do without",
         ),
         (
             ("--resume",),
-            "--resume: only a dense encoder is trained, not tfidf; choose --encoder transformer, or do without",
+            "--resume: only an encoder with weights is trained, not static; choose --encoder transformer, dan or static-tuned, or do without",
         ),
         (
             ("--encoder", "transformer", "--set", "training.hypernym_norm=true"),
@@ -309,6 +309,10 @@ def test_flags_change_a_preset_and_set_changes_flags() -> None:
                 ("tfidf", "training.epochs=5"),
                 ("tfidf", "rerank.epochs=1"),
                 ("tfidf", "words.dim=20"),
+                ("static", "words.dim=20"),
+                ("static", "align.epochs=1"),
+                ("static", "rerank.epochs=1"),
+                ("tfidf", "static.dim=64"),
                 ("transformer", "dan.hidden=8"),
                 ("transformer", "ground.epochs=2"),
                 ("dan", "transformer.pooling=cls"),

@@ -14,7 +14,7 @@ pytest.importorskip("gensim")
 pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
-from linker import Linker, registry
+from linker import Linker
 from linker.encoders.words import CONCEPT, NAME, WordVectors
 
 Run = Callable[..., Any]
@@ -203,7 +203,7 @@ def test_training_with_words(run: Run, folder: Path, words: str) -> None:
 
 def test_words_are_for_encoders_that_are_made_of_them(run: Run, folder: Path) -> None:
     common = ("train", "--dict", folder / "names.tsv", "-o", folder / "m")
-    done = run(*common, "--words", folder / "v.txt")
+    done = run(*common, "--encoder", "tfidf", "--words", folder / "v.txt")
     assert (
         done.code,
         "--words is for encoders that are made of words (dan and its kind), not tfidf" in done.err,
@@ -330,10 +330,14 @@ def test_the_preset_of_the_paper_means_its_encoder(run: Run, folder: Path) -> No
     ) == (2, True)
 
 
-def test_without_an_encoder_the_best_one_is_trained(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("flag", [("--words", "v.txt"), ("--text", "text.txt")])
+def test_who_gives_words_and_names_no_encoder_gets_dan(
+    folder: Path, run: Run, flag: tuple[str, str]
 ) -> None:
-    monkeypatch.setattr(registry, "best", lambda: ("dan", "it is the best"))
-    done = run("train", "--dict", folder / "names.tsv", *QUICK, "-o", folder / "m")
-    assert (done.code, "encoder: dan (it is the best), trained on cpu" in done.err) == (0, True)
+    given = (flag[0], folder / flag[1])
+    options = FEW if flag[0] == "--words" else QUICK
+    done = run("train", "--dict", folder / "names.tsv", *given, *options, "-o", folder / "m")
+    assert done.code == 0, done.err
+    assert "encoder: dan (it is made of word vectors), trained on cpu" in done.err
+    assert "held out" not in done.err
     assert Linker.load(folder / "m").encoder == "dan"

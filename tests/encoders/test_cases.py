@@ -34,6 +34,14 @@ class TestBneWords(GroundedCase):
     name, small = "bne-words", {"hidden": 4}
 
 
+class TestStatic(EncoderCase):
+    name = "static"
+
+
+class TestStaticTuned(EncoderCase):
+    name = "static-tuned"
+
+
 class TestTransformer(EncoderCase):
     name = "transformer"
 

@@ -26,6 +26,7 @@ from linker.encoders.trainable import Batch, Tokens, TrainableEncoder  # noqa: E
 from linker.options import AlignOptions, LinkerOptions  # noqa: E402
 from linker.ranker.options import TrainingOptions  # noqa: E402
 from linker.training import pipeline  # noqa: E402
+from linker.training.creation import Trained, without_training  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.model import Validate  # noqa: E402
 from linker.training.plan import TrainingPlan  # noqa: E402
@@ -198,12 +199,14 @@ def a_setup(
 
 def train(
     encoder: Encoder, data: TrainingData, setup: Setup, validate: Validate | None = None
-) -> pipeline.Trained:
+) -> Trained:
     """Train this very encoder, as if a plug-in had created it."""
     kind = type("Kind", (type(encoder),), {"create": classmethod(lambda cls, *_: encoder)})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "load", lambda name: kind)
         plan = TrainingPlan("small", setup.options)
+        if not plan.is_trained:
+            return without_training(plan, data, setup.settings)
         return pipeline.train(plan, data, setup.settings, validate)
 
 

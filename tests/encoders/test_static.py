@@ -1,0 +1,345 @@
+"""Static vectors: how they are fitted to a dictionary, and what becomes of names that have none."""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linker import Dictionary, Linker
+from linker.encoders import static
+from linker.encoders.base import EncoderContext
+from linker.encoders.static import StaticEncoder, StaticOptions, _whitening
+from linker.encoders.wordpieces import WordPieces
+from linker.errors import LinkerError
+from linker.text.normalize import normalize
+
+LINES = [
+    "D1\tbreast cancer\tbreast tumor|mammary carcinoma",
+    "D2\tβ-thalassaemia\tbeta thalassemia|Cooley anemia",
+    "D3\tfever\tpyrexia|high temperature",
+    "D4\tMénière's disease\tendolymphatic hydrops",
+    "D5\t肺癌\t—",
+]
+
+
+def read(folder: Path, lines: list[str]) -> Dictionary:
+    (folder / "d.tsv").write_text("id\tname\tsynonyms\n" + "\n".join(lines) + "\n", "utf-8")
+    return Dictionary.read(folder / "d.tsv")
+
+
+def create(dictionary: Dictionary, **options: object) -> StaticEncoder:
+    context = EncoderContext(
+        StaticOptions(**options),  # type: ignore[arg-type]
+        dictionary.table(normalize),
+        None,
+        0,
+    )
+    return StaticEncoder.create(context)
+
+
+@pytest.fixture
+def dictionary(tmp_path: Path) -> Dictionary:
+    return read(tmp_path, LINES)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with static vectors; not to be changed."""
+    folder = tmp_path_factory.mktemp("static")
+    Linker.train(read(folder, LINES), encoder="static").save(folder / "model")
+    return folder / "model"
+
+
+# ----------------------------------------------------------------------------------------------------------- the whitening
+
+
+def grouped(concepts: int, dim: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors of concepts of one to four names, whose names differ more in some directions than in others."""
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.repeat(np.arange(concepts), rng.integers(1, 5, concepts)))
+    middle, axes = rng.normal(size=(concepts, dim)), rng.normal(size=(dim, dim))
+    vectors = middle[labels] + rng.normal(size=(len(labels), dim)) @ axes
+    return vectors.astype(np.float32), labels
+
+
+def covariance_within(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The mean over the concepts of several names of the covariance of their names."""
+    of_each = [
+        np.atleast_2d(np.cov(vectors[labels == label].astype(float), rowvar=False, ddof=1))
+        for label in np.unique(labels)
+        if np.sum(labels == label) > 1
+    ]
+    return np.asarray(np.mean(of_each, axis=0))
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("concepts", [3, 30])
+def test_the_whitening_is_the_inverse_root_of_the_shrunk_covariance(
+    shrinkage: float, concepts: int
+) -> None:
+    vectors, labels = grouped(concepts)
+    several = sum(np.sum(labels == label) > 1 for label in range(concepts))
+    share = max(shrinkage, 4 / (4 + several))
+    within = covariance_within(vectors, labels)
+    shrunk = (1 - share) * within + share * np.trace(within) / 4 * np.eye(4)
+    weights = _whitening(vectors, labels, shrinkage).astype(float)
+    assert weights.dtype == float
+    np.testing.assert_allclose(weights, weights.T, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(weights @ shrunk @ weights, np.eye(4), atol=1e-4)
+
+
+def test_with_many_concepts_names_of_one_differ_alike_in_all_directions() -> None:
+    vectors, labels = grouped(20_000)
+    whitened = vectors @ _whitening(vectors, labels, 0)
+    np.testing.assert_allclose(covariance_within(whitened, labels), np.eye(4), atol=0.02)
+    assert not np.allclose(covariance_within(vectors, labels), np.eye(4), atol=0.5)
+
+
+def test_the_order_of_names_and_the_numbers_of_concepts_do_not_matter() -> None:
+    vectors, labels = grouped(50)
+    order = np.random.default_rng(1).permutation(len(labels))
+    np.testing.assert_allclose(
+        _whitening(vectors[order], 7 * labels[order] + 3, 0.5),
+        _whitening(vectors, labels, 0.5),
+        rtol=1e-4,
+        atol=1e-5,
+    )
+
+
+def test_without_synonyms_or_without_differences_nothing_is_whitened() -> None:
+    vectors, labels = grouped(20)
+    identity = np.eye(4, dtype=np.float32)
+    np.testing.assert_array_equal(_whitening(vectors, labels, 1), identity)
+    np.testing.assert_array_equal(_whitening(vectors, np.arange(len(labels)), 0.5), identity)
+    np.testing.assert_array_equal(_whitening(vectors[:0], labels[:0], 0.5), identity)
+    same = np.repeat(static.unit(vectors[:9]), 2, axis=0)  # synonyms with the same vectors
+    np.testing.assert_array_equal(_whitening(same, np.repeat(np.arange(9), 2), 0.5), identity)
+
+
+# ------------------------------------------------------------------------------------------------------------- the fit
+
+
+def test_with_few_names_all_components_are_kept(dictionary: Dictionary) -> None:
+    assert create(dictionary, dim=2).dim == 256
+
+
+def test_the_components_with_the_largest_variance_are_kept(
+    dictionary: Dictionary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The products of names are those that a singular value decomposition comes nearest to them with."""
+    monkeypatch.setattr(static, "_ENOUGH", 1)
+    smaller = create(dictionary, dim=6, shrinkage=1).table
+    names = [normalize(text) for text in dictionary.names]
+    unit = static.unit(WordPieces.shipped().sums(names)).astype(float)
+    _, _, axes = np.linalg.svd(unit)
+    expected = unit @ axes[:6].T
+    lengths = np.linalg.norm(WordPieces.shipped().sums(names), axis=1)
+    sums = smaller.sums(names) / np.where(lengths, lengths, 1)[:, None]
+    assert smaller.dim == 6
+    np.testing.assert_allclose(sums @ sums.T, expected @ expected.T, atol=0.02)
+
+
+def test_only_the_first_concepts_are_fitted_to(
+    dictionary: Dictionary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(static, "_FITTED", 4)  # the first two concepts: 3 + 3 names
+    (tmp_path / "part").mkdir()
+    part = create(read(tmp_path / "part", LINES[:1]))
+    assert create(dictionary).table.checksum == part.table.checksum
+    monkeypatch.undo()
+    assert create(dictionary).table.checksum != part.table.checksum
+
+
+def test_synonyms_come_nearer_by_the_fit(sample: Path) -> None:
+    """The share of a name's product with its synonyms in those with all names is larger after the whitening."""
+    table = Dictionary.read(sample).table(normalize)
+    single = np.flatnonzero(np.diff(table.indptr) == 1)
+    names = [table.texts[row] for row in single.tolist()]
+    concepts = table.concepts[table.indptr[single]]
+    alike = concepts[:, None] == concepts
+    np.fill_diagonal(alike, False)
+
+    def gap(shrinkage: float) -> float:
+        vectors = create(Dictionary.read(sample), shrinkage=shrinkage).encode(names)
+        products = vectors @ vectors.T
+        return float((products[alike].mean() - products.mean()) / products.std())
+
+    assert gap(0.5) > gap(1)
+
+
+# -------------------------------------------------------------------------------------------------- names without vectors
+
+
+def test_names_that_no_word_of_has_a_vector(
+    dictionary: Dictionary, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        encoder = create(dictionary)
+    assert [record.message for record in caplog.records if "static" in record.name] == [
+        "1 of 12 names have no word with a static vector; only characters find them"
+    ]
+    lengths = np.linalg.norm(
+        encoder.encode(["肺癌", "—", "", "fever 肺癌", "β", "x" * 10**6]), axis=1
+    )
+    np.testing.assert_allclose(lengths, [0, 0, 0, 1, 1, 1], atol=1e-5)
+    np.testing.assert_allclose(
+        encoder.encode(["meniere fever"]), encoder.encode(["MÉNIÈRE, fever"]), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [f"D{i}\tболезнь {letter}\tнедуг {letter}" for i, letter in enumerate("абвгджзклмнопрст")],
+        [f"D{i}\t{chr(0x4E00 + i)}病\t{chr(0x4E00 + i)}症" for i in range(30)],
+        ["D1\tfever\t—"],
+        ["D1\tfever\tfever fever|fever 病"],  # one vector for all names of the concept
+    ],
+    ids=["Cyrillic", "Chinese", "one name", "synonyms that are the same"],
+)
+def test_dictionaries_that_nothing_can_be_fitted_to(tmp_path: Path, lines: list[str]) -> None:
+    dictionary = read(tmp_path, lines)
+    encoder = create(dictionary)
+    np.testing.assert_array_equal(encoder.table.vectors, WordPieces.shipped().vectors)
+    linker = Linker.train(dictionary, encoder="static")
+    names = [name for name in dictionary.names if normalize(name)]
+    for name, prediction in zip(names, linker.link(names), strict=True):
+        assert prediction.parts[0].candidates[0].concept_id in {
+            dictionary.ids[int(dictionary.name_concept[row])]
+            for row, other in enumerate(dictionary.names)
+            if other == name
+        }
+
+
+# -------------------------------------------------------------------------------------------------------------- models
+
+
+def links(linker: Linker) -> list[tuple[str, float]]:
+    mentions = ["mammary tumour", "thalassaemia β", "raised temperature", "Meniere", "肺癌"]
+    return [
+        (candidate.concept_id, candidate.score)
+        for prediction in linker.link(mentions)
+        for candidate in prediction.parts[0].candidates
+    ]
+
+
+def test_a_model_links_as_before_it_was_saved(dictionary: Dictionary, model: Path) -> None:
+    trained, loaded = Linker.train(dictionary, encoder="static"), Linker.load(model)
+    assert links(loaded) == links(trained)
+    assert loaded.options == trained.options
+    assert loaded.generator.sparse_weight == 0.5  # type: ignore[attr-defined]
+    assert links(loaded)[0][0] == "D1"
+
+
+def test_copies_link_alike(model: Path) -> None:
+    linker = Linker.load(model)
+    expected = links(linker)
+    assert links(copy.deepcopy(linker)) == expected
+    assert links(pickle.loads(pickle.dumps(linker))) == expected
+
+
+def test_a_model_needs_no_other_table(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It carries its own, whatever became of that of the package."""
+    expected = links(Linker.load(model))
+    monkeypatch.setattr(WordPieces, "shipped", lambda: 1 / 0)
+    assert links(Linker.load(model)) == expected
+
+
+def test_a_model_links_without_torch(model: Path) -> None:
+    code = (
+        "import sys\n"
+        "for name in ('torch', 'transformers', 'tokenizers', 'huggingface_hub', 'accelerate'):\n"
+        "    sys.modules[name] = None\n"
+        "from linker import Linker\n"
+        f"linker = Linker.load({str(model)!r})\n"
+        "print(linker.encoder, next(linker.link(['mammary tumour'])).parts[0].best.concept_id)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "static D1\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "value"),
+    [
+        ("vectors", np.zeros((3, 256), np.int8)),
+        ("vectors", np.zeros((27608, 256), np.float16)),
+        ("scales", np.full(27608, np.nan, np.float32)),
+        ("scales", None),
+        ("vectors", None),
+        ("piece.data", None),
+        ("static.json", []),
+        ("static.json", {"dim": 0}),
+        ("static.json", {"colour": 1}),
+        ("static.json", None),
+    ],
+)
+def test_a_damaged_folder(tmp_path: Path, dictionary: Dictionary, file: str, value: object) -> None:
+    folder = tmp_path / "e"
+    create(dictionary).save(folder)
+    StaticEncoder.load(folder)
+    path = folder / (file if file.endswith(".json") else f"{file}.npy")
+    if value is None:
+        path.unlink()
+    elif isinstance(value, np.ndarray):
+        np.save(path, value)
+    else:
+        path.write_text(json.dumps(value))
+    with pytest.raises(LinkerError, match=r"again|static.dim is 0"):
+        StaticEncoder.load(folder)
+
+
+def test_vectors_of_another_length_than_those_of_the_names(model: Path, tmp_path: Path) -> None:
+    linker = Linker.load(model)
+    linker.generator.encoder.table = WordPieces(
+        ["a"], np.ones((1, 7), np.int8), np.ones(1, np.float32)
+    )  # type: ignore[attr-defined]
+    linker.save(tmp_path / "m")
+    with pytest.raises(LinkerError, match="the dense vectors do not fit the names"):
+        Linker.load(tmp_path / "m")
+
+
+def test_options_say_what_is_possible() -> None:
+    for wrong in ({"dim": 0}, {"shrinkage": 1.5}, {"shrinkage": -0.1}, {"dim": 5000}):
+        with pytest.raises((ValueError, LinkerError)):
+            StaticOptions(**wrong)  # type: ignore[arg-type]
+
+
+# --------------------------------------------------------------------------------------------------- other transformers
+
+
+def test_a_table_of_another_transformer(dictionary: Dictionary, tiny_bert: Path) -> None:
+    encoder = create(dictionary, model=str(tiny_bert))
+    assert encoder.options.model == "tiny-bert"  # its name, not its path
+    assert encoder.dim == 32
+    lengths = np.linalg.norm(encoder.encode(["breast cancer", "肺癌"]), axis=1)
+    np.testing.assert_allclose(lengths, [1, 0], atol=1e-5)
+
+
+def test_a_transformer_that_is_not_there_is_refused_before_the_work(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    with pytest.raises(LinkerError, match="is no encoder"):
+        StaticEncoder.check(StaticOptions(model=str(tmp_path)))
+
+
+def test_another_transformer_needs_torch(tmp_path: Path, dictionary: Dictionary) -> None:
+    """One sentence says which package is missing."""
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from linker.cli import main\n"
+        f"sys.argv = ['linker', 'train', '--dict', {str(tmp_path / 'd.tsv')!r}, '--encoder', "
+        f"'static', '--model-name', {str(tmp_path)!r}, '-o', {str(tmp_path / 'm')!r}]\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert "a bug in linker" not in done.stderr
+    assert "torch, which is not installed" in done.stderr

@@ -1,0 +1,201 @@
+"""Static vectors that torch trains, and that link without it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+
+from linker import Dictionary, Linker, LinkerOptions, Mention  # noqa: E402
+from linker.encoders.static import StaticEncoder, StaticOptions  # noqa: E402
+from linker.encoders.static_training import TrainableStatic  # noqa: E402
+from linker.encoders.wordpieces import WordPieces  # noqa: E402
+from linker.errors import UsageError  # noqa: E402
+from linker.options import changed, preset  # noqa: E402
+from linker.readers import mentions as readers  # noqa: E402
+from linker.training import plan  # noqa: E402
+from linker.training.settings import RunSettings  # noqa: E402
+
+NAMES = ["skin cancer", "", "skins", "heart heart of skin", "ßß", "Cancer-heart"]
+PIECES = ["skin", "cancer", "heart", "of", "##s", "pain"]
+QUERIES = ["louis-bar syndrome", "breast cancers", "xqzw", ""]
+QUICK = {
+    "static": {"dim": 8},
+    "align": {"epochs": 2},
+    "training": {"epochs": 1, "dictionary_queries": 40, "device": "cpu", "top_k": 8},
+}
+
+pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
+
+
+@pytest.fixture
+def static() -> StaticEncoder:
+    vectors = 5 * np.random.default_rng(0).normal(size=(len(PIECES), 4)).astype(np.float32)
+    return StaticEncoder(WordPieces.of(PIECES, vectors), StaticOptions())
+
+
+@pytest.fixture(scope="module")
+def dictionary(sample: Path) -> Dictionary:
+    return Dictionary.read(sample)
+
+
+@pytest.fixture(scope="module")
+def options() -> LinkerOptions:
+    return changed(preset("default", "static-tuned"), QUICK)
+
+
+@pytest.fixture(scope="module")
+def model(dictionary: Dictionary, options: LinkerOptions) -> Linker:
+    return Linker.train(dictionary, encoder="static-tuned", options=options)
+
+
+def answers(model: Linker) -> list[tuple[str, float]]:
+    predictions = model.link(QUERIES, k=3)
+    parts = [part for prediction in predictions for part in prediction.parts]
+    return [(one.concept_id, one.score) for part in parts for one in part.candidates]
+
+
+def table(model: Linker) -> WordPieces:
+    encoder: Any = model.generator.encoder  # type: ignore[attr-defined]
+    assert type(encoder) is StaticEncoder
+    return encoder.table
+
+
+def test_before_training_names_have_the_vectors_of_the_encoder_without_torch(
+    static: StaticEncoder,
+) -> None:
+    encoder = TrainableStatic(static)
+    assert static.encode(NAMES)[[1, 4]].tolist() == [[0] * 4] * 2
+    np.testing.assert_allclose(encoder.encode(NAMES), static.encode(NAMES), atol=1e-5)
+    np.testing.assert_allclose(encoder.embed(NAMES).detach(), static.encode(NAMES), atol=1e-5)
+    np.testing.assert_allclose(encoder.finished().encode(NAMES), static.encode(NAMES), atol=1e-5)
+
+
+def test_gradients_reach_the_projection_and_the_sub_words_of_the_names_alone(
+    static: StaticEncoder,
+) -> None:
+    encoder = TrainableStatic(static)
+    encoder.embed(["skin cancer", "", "skins"])[:, 0].sum().backward()
+    gradient, of_all = encoder.log_weights.grad, encoder.projection.grad
+    assert gradient is not None
+    assert of_all is not None
+    assert torch.isfinite(gradient).all()
+    assert torch.isfinite(of_all).all()
+    assert of_all.all()
+    moved = gradient.any(dim=1).tolist()
+    assert [piece for piece, is_moved in zip(PIECES, moved, strict=True) if is_moved] == [
+        "skin",
+        "cancer",
+        "##s",
+    ]
+
+
+def test_the_finished_encoder_has_the_trained_vectors_in_8_bits(static: StaticEncoder) -> None:
+    encoder = TrainableStatic(static)
+    with torch.no_grad():
+        encoder.table[2] = torch.tensor([1, 2, 3, 4])
+        encoder.log_weights[2] = np.log(3)
+        encoder.projection.copy_(torch.tensor([[2, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [0] * 4]))
+    finished = encoder.finished()
+    assert finished.table.vectors[2].tolist() == [85, 127, 85, 0]  # 6, 9, 6 and 0 by 127 / 9
+    assert finished.table.scales[2] == pytest.approx(9 / 127)
+    assert finished.options is static.options
+    np.testing.assert_allclose(finished.encode(NAMES), encoder.encode(NAMES), atol=0.01)
+
+
+def test_saving_and_loading(static: StaticEncoder, tmp_path: Path) -> None:
+    encoder = TrainableStatic(static)
+    encoder.save(tmp_path / "e")
+    expected = encoder.encode(NAMES)
+    for kind in (StaticEncoder, TrainableStatic):
+        np.testing.assert_allclose(kind.load(tmp_path / "e").encode(NAMES), expected, atol=1e-5)
+
+
+def test_the_vectors_of_names_are_those_of_the_finished_encoder(model: Linker) -> None:
+    """What links is what was saved: none is of the vectors before they were rounded."""
+    generator: Any = model.generator
+    vectors = generator.encoder.encode(list(generator.table.texts))
+    np.testing.assert_array_equal(generator.vectors, vectors.astype(np.float16))
+
+
+def test_both_phases_train_it(
+    dictionary: Dictionary, options: LinkerOptions, model: Linker
+) -> None:
+    records = [(record["phase"], record["epoch"]) for record in model.history]
+    assert records == [("align", 1), ("align", 2), ("rank", 1)]
+    assert model.history[1]["loss"] < model.history[0]["loss"]
+    untrained = Linker.train(dictionary, encoder="static", options=options)
+    assert untrained.history == []
+    assert np.mean(table(untrained).vectors != table(model).vectors) > 0.5
+
+
+def test_the_seed_decides(dictionary: Dictionary, options: LinkerOptions, model: Linker) -> None:
+    again = Linker.train(dictionary, encoder="static-tuned", options=options)
+    assert table(again).checksum == table(model).checksum
+    assert answers(again) == answers(model)
+    other = changed(options, {"training": {"seed": 1}})
+    changed_seed = Linker.train(dictionary, encoder="static-tuned", options=other)
+    assert table(changed_seed).checksum != table(model).checksum
+
+
+def test_mentions_train_it_further(
+    dictionary: Dictionary, options: LinkerOptions, model: Linker, sample: Path
+) -> None:
+    items = list(readers.read(sample.with_name("sample_mentions.tsv")))[:30]
+    mentions = [item for item in items if isinstance(item, Mention)]
+    trained = Linker.train(
+        dictionary, encoder="static-tuned", options=options, mentions=mentions, dev=mentions
+    )
+    assert trained.history[:2] == model.history[:2]  # of the dictionary alone
+    assert "dev_acc1" in trained.history[2]
+
+
+def test_an_interrupted_training_goes_on_to_the_same_model(
+    dictionary: Dictionary, options: LinkerOptions, model: Linker, tmp_path: Path
+) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(event: object) -> None:
+        if isinstance(event, dict) and event["phase"] == "align":
+            raise Stop
+
+    settings = RunSettings(tmp_path, on_event=stop)
+    with pytest.raises(Stop):
+        Linker.train(dictionary, encoder="static-tuned", options=options, settings=settings)
+    settings = RunSettings(tmp_path, resume=True)
+    again = Linker.train(dictionary, encoder="static-tuned", options=options, settings=settings)
+    assert again.history == model.history
+    assert table(again).checksum == table(model).checksum
+    assert answers(again) == answers(model)
+
+
+def test_a_saved_model_links_without_torch(model: Linker, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    loaded = Linker.load(tmp_path / "m")
+    assert isinstance(table(loaded).vectors.base, np.memmap)
+    assert (answers(loaded), loaded.options) == (answers(model), model.options)
+    code = f"""
+import sys
+from linker import Linker
+prediction, = Linker.load({str(tmp_path / "m")!r}).link([{QUERIES[0]!r}])
+print(prediction.parts[0].best.concept_id, sorted({{"torch", "accelerate"}} & {{*sys.modules}}))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == f"{answers(model)[0][0]} []\n"
+
+
+def test_static_itself_is_not_trained() -> None:
+    request = plan.TrainingRequest(encoder="static", flags=["--epochs 2"])
+    with pytest.raises(UsageError, match=r"not static; choose --encoder .*static-tuned"):
+        plan.make(request)
+    assert not plan.make(plan.TrainingRequest(encoder="static")).is_trained
+    made = plan.make(plan.TrainingRequest(encoder="static-tuned", changes=["static.dim=16"]))
+    assert made.is_trained

@@ -1,0 +1,314 @@
+"""Sub-words with vectors: how words are cut and names summed, what is written and read, and the table that is shipped."""
+
+from __future__ import annotations
+
+import shutil
+import string
+from configparser import ConfigParser
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linker.encoders import wordpieces
+from linker.encoders.wordpieces import WordPieces, is_kept, words
+from linker.errors import LinkerError
+
+PIECES = ["a", "an", "anem", "ca", "##a", "##cer", "##emia", "##i", "##n", "can", "β", "##ia"]
+SHIPPED = Path(str(resources.files("linker.encoders"))) / "wordpieces_data"
+
+
+@pytest.fixture
+def table() -> WordPieces:
+    """Few sub-words with random vectors of three components."""
+    return WordPieces.of(PIECES, random(len(PIECES), 3))
+
+
+def random(*shape: int) -> np.ndarray:
+    return np.random.default_rng(4).normal(size=shape).astype(np.float32)
+
+
+# --------------------------------------------------------------------------------------------------------------- words
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Breast Cancer, type-2", ["breast", "cancer", "type", "2"]),
+        ("β-Thalassaemia", ["β", "thalassaemia"]),
+        ("Ménière's disease", ["meniere", "s", "disease"]),
+        ("İstanbul", ["istanbul"]),  # whose lower case is two characters
+        ("ά snake_case", ["α", "snake", "case"]),
+        ("肺癌", ["肺癌"]),
+        ("—?!…", []),
+        ("", []),
+    ],
+)
+def test_the_words_of_a_name(name: str, expected: list[str]) -> None:
+    assert words(name) == expected
+
+
+def test_which_sub_words_are_kept() -> None:
+    assert all(map(is_kept, [*"a0β", "##a", "##β", "cancer", "##emia", "2a"]))
+    assert not any(map(is_kept, ["é", "##é", "a-b", "[CLS]", "##", "", "癌", "A", "aβ"]))
+
+
+# ------------------------------------------------------------------------------------------------------------- the cut
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("cancer", ["can", "##cer"]),  # not ca, ##n, ##cer
+        ("anemia", ["anem", "##ia"]),  # the longest first
+        ("anemi", ["anem", "##i"]),
+        ("ana", ["an", "##a"]),
+        ("β", ["β"]),
+        ("canβ", []),  # a part of it is no sub-word
+        ("cer", []),  # which only continues words
+        ("emia", []),
+        ("", []),
+    ],
+)
+def test_a_word_is_cut_from_its_beginning(
+    table: WordPieces, word: str, expected: list[str]
+) -> None:
+    assert [PIECES[row] for row in table.cut(word)] == expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    pieces=st.lists(st.text("abc", min_size=1, max_size=4), min_size=1, max_size=12),
+    ends=st.lists(st.text("abc", min_size=1, max_size=3), max_size=8),
+    word=st.text("abcd", min_size=1, max_size=12),
+)
+def test_words_are_cut_as_the_package_tokenizers_does(
+    pieces: list[str], ends: list[str], word: str
+) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    vocabulary = sorted({*pieces, *(f"##{end}" for end in ends)})
+    ids = {piece: row for row, piece in enumerate(vocabulary)}
+    model = tokenizers.models.WordPiece({**ids, "[UNK]": len(ids)}, unk_token="[UNK]")
+    expected = [token.value for token in model.tokenize(word)]
+    table = WordPieces.of(vocabulary, np.ones((len(vocabulary), 1), np.float32))
+    assert ([vocabulary[row] for row in table.cut(word)] or ["[UNK]"]) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(word=st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=20))
+def test_the_shipped_table_knows_every_latin_word(word: str) -> None:
+    table = shipped()
+    pieces = [table.pieces[row].removeprefix("##") for row in table.cut(word)]
+    assert "".join(pieces) == word
+
+
+def test_of_a_very_long_word_the_beginning_is_cut(table: WordPieces) -> None:
+    assert len(table.cut("a" * 100_000)) == 64
+    assert table.cut("a" * 64 + "!") == table.cut("a" * 64)
+
+
+# --------------------------------------------------------------------------------------------------------------- sums
+
+NAMES = ["anemia cancer", "cancer, cancer", "β xyz", "xyz", "", "—", "anemia canβ", "CANCER"]
+
+
+def test_a_vector_is_the_sum_over_the_sub_words_of_all_words(table: WordPieces) -> None:
+    expected = np.zeros((len(NAMES), 3))
+    for i, name in enumerate(NAMES):
+        for word in words(name):
+            for row in table.cut(word):
+                expected[i] += table.vectors[row].astype(float) * float(table.scales[row])
+    sums = table.sums(NAMES)
+    assert sums.dtype == np.float32
+    np.testing.assert_allclose(sums, expected, rtol=1e-5, atol=1e-6)
+    assert sums[[0, 1, 2, 7]].any(axis=1).all()
+    assert not sums[[3, 4, 5]].any()
+    np.testing.assert_allclose(sums[1], 2 * sums[7], rtol=1e-6)
+
+
+def test_alone_or_with_others(table: WordPieces) -> None:
+    for names in (NAMES, [], ["—"]):
+        alone = [table.sums([name]) for name in names]
+        np.testing.assert_array_equal(table.sums(names), np.concatenate([np.empty((0, 3)), *alone]))
+
+
+def test_counts_of_sub_words(table: WordPieces) -> None:
+    counts, used = table.counts(["cancer can", "", "canβ xyz", "anana a"])
+    assert [PIECES[row] for row in used] == ["a", "an", "##a", "##cer", "##n", "can"]
+    assert counts.toarray().tolist() == [
+        [0, 0, 0, 1, 0, 2],
+        [0, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0],
+        [1, 1, 2, 0, 1, 0],
+    ]
+
+
+# ------------------------------------------------------------------------------------------------------------ rounding
+
+
+@settings(deadline=None)
+@given(
+    rows=st.lists(
+        st.lists(st.floats(-1e6, 1e6, width=32), min_size=4, max_size=4), min_size=1, max_size=5
+    )
+)
+def test_rounding_loses_half_a_step_of_the_largest_component_at_most(
+    rows: list[list[float]],
+) -> None:
+    vectors = np.array(rows, np.float32)
+    table = WordPieces.of([str(i) for i in range(len(rows))], vectors)
+    step = np.abs(vectors).max(axis=1, keepdims=True) / 127
+    assert np.isfinite(table.floats()).all()
+    assert (np.abs(table.floats() - vectors) <= 0.5001 * step + 1e-37).all()
+
+
+def test_zeros_stay_zeros() -> None:
+    assert not WordPieces.of(["a", "b"], np.zeros((2, 3), np.float32)).floats().any()
+    assert WordPieces.of([], np.zeros((0, 3), np.float32)).sums(["a"]).tolist() == [[0, 0, 0]]
+
+
+def test_a_projected_table_sums_to_projected_sums(table: WordPieces) -> None:
+    weights = random(3, 2)
+    smaller = table.projected(weights)
+    assert (smaller.dim, smaller.pieces) == (2, table.pieces)
+    np.testing.assert_allclose(smaller.sums(NAMES), table.sums(NAMES) @ weights, atol=0.15)
+
+
+# --------------------------------------------------------------------------------------------------- written and read
+
+
+def test_what_is_saved_is_read_bit_for_bit_and_memory_mapped(
+    table: WordPieces, tmp_path: Path
+) -> None:
+    table.save(tmp_path / "t", {"model": "none"})
+    loaded = WordPieces.read(tmp_path / "t")
+    assert list(loaded.pieces) == PIECES
+    np.testing.assert_array_equal(loaded.vectors, table.vectors)
+    np.testing.assert_array_equal(loaded.scales, table.scales)
+    assert loaded.checksum == table.checksum
+    assert is_mapped(loaded.vectors)
+
+
+def is_mapped(values: np.ndarray) -> bool:
+    """Whether an array, or the one that it is a view of, is memory-mapped."""
+    while isinstance(values, np.ndarray) and not isinstance(values, np.memmap):
+        values = values.base
+    return isinstance(values, np.memmap)
+
+
+def test_a_checksum_is_of_all_there_is(table: WordPieces) -> None:
+    others = [
+        WordPieces(PIECES, table.vectors.copy(), table.scales.copy()),
+        WordPieces([*PIECES[:-1], "##ic"], table.vectors, table.scales),
+        WordPieces(PIECES, -table.vectors, table.scales),
+        WordPieces(PIECES, table.vectors, 2 * table.scales),
+    ]
+    assert [other.checksum == table.checksum for other in others] == [True, False, False, False]
+
+
+def damaged(table: WordPieces) -> dict[str, dict[str, np.ndarray]]:
+    """Arrays that replace those of a table."""
+    scales = table.scales.copy()
+    scales[2] = np.nan
+    return {
+        "a row is missing": {"vectors": table.vectors[1:]},
+        "one axis": {"vectors": table.vectors[:, 0]},
+        "three axes": {"vectors": table.vectors[:, :, None]},
+        "floats": {"vectors": table.vectors.astype(np.float32)},
+        "fewer scales": {"scales": table.scales[1:]},
+        "double scales": {"scales": table.scales.astype(float)},
+        "nan": {"scales": scales},
+        "no text": {"piece.data": np.array([255, 255], np.uint8)},
+    }
+
+
+@pytest.mark.parametrize("change", [*damaged(WordPieces.of(PIECES, random(len(PIECES), 3)))])
+def test_arrays_that_do_not_fit_are_refused(table: WordPieces, tmp_path: Path, change: str) -> None:
+    table.write(tmp_path)
+    WordPieces.open(tmp_path)
+    for name, values in damaged(table)[change].items():
+        np.save(tmp_path / f"{name}.npy", values)
+    with pytest.raises(LinkerError, match="holds no sub-words as linker writes them"):
+        WordPieces.open(tmp_path)
+
+
+@pytest.mark.parametrize("missing", ["vectors", "scales", "piece.data", "piece.offsets"])
+def test_an_array_that_is_missing(table: WordPieces, tmp_path: Path, missing: str) -> None:
+    table.write(tmp_path)
+    (tmp_path / f"{missing}.npy").unlink()
+    with pytest.raises(LinkerError, match="holds no sub-words"):
+        WordPieces.open(tmp_path)
+
+
+# --------------------------------------------------------------------------------------------------------- the shipped
+
+
+def shipped() -> WordPieces:
+    if not _SHIPPED:
+        _SHIPPED.append(WordPieces.shipped())
+    return _SHIPPED[0]
+
+
+_SHIPPED: list[WordPieces] = []  # read once
+
+
+def test_the_shipped_table() -> None:
+    table = shipped()
+    assert is_mapped(table.vectors)
+    assert len(set(table.pieces)) == len(table.pieces)
+    assert all(map(is_kept, table.pieces))
+    assert table.floats().any(axis=1).all()
+    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) <= 8_000_000
+    assert (SHIPPED / "README.md").is_file()
+
+
+def test_the_table_is_in_what_is_installed() -> None:
+    """`package_data` names each of its files."""
+    root = SHIPPED.parents[2]
+    if not (root / "setup.cfg").is_file():
+        pytest.skip("linker is installed without its setup.cfg")
+    setup = ConfigParser()
+    setup.read(root / "setup.cfg")
+    patterns = setup["options.package_data"]["linker.encoders"].split()
+    packaged = {path for pattern in patterns for path in SHIPPED.parent.glob(pattern)}
+    assert packaged == set(SHIPPED.iterdir())
+
+
+def test_words_that_mean_the_same_are_near() -> None:
+    """Each word is nearer to its synonym than to the other words' synonyms."""
+    pairs = [("kidney", "renal"), ("liver", "hepatic"), ("tumor", "neoplasm"), ("fever", "pyrexia")]
+    left, right = (shipped().sums(list(side)) for side in zip(*pairs, strict=True))
+    left, right = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (left, right))
+    assert (left @ right.T).argmax(axis=1).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("change", ["gone", "shortened", "changed", "empty", "no manifest"])
+def test_a_shipped_table_that_is_missing_or_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """One sentence, which says to install again."""
+    folder = tmp_path / "wordpieces_data"
+    shutil.copytree(SHIPPED, folder)
+    monkeypatch.setattr(wordpieces.resources, "files", lambda _: tmp_path)
+    assert WordPieces.shipped().checksum == shipped().checksum
+    data = (folder / "vectors.npy").read_bytes()
+    if change == "gone":
+        shutil.rmtree(folder)
+    elif change == "shortened":
+        (folder / "vectors.npy").write_bytes(data[:-1])
+    elif change == "changed":
+        (folder / "vectors.npy").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    elif change == "empty":
+        (folder / "scales.npy").write_bytes(b"")
+    else:
+        (folder / "manifest.json").unlink()
+    with pytest.raises(LinkerError) as caught:
+        WordPieces.shipped()
+    message = str(caught.value)
+    assert message.startswith("the table of sub-words that comes with linker cannot be used (")
+    assert message.endswith("; install linker again")
+    assert "train" not in message
+    assert "\n" not in message

@@ -1,0 +1,111 @@
+"""Tables of sub-words out of a transformer with random weights: what it makes of words, and sums that come near."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from linker.encoders import pretrained, wordpieces_making  # noqa: E402
+from linker.encoders.wordpieces import WordPieces  # noqa: E402
+from linker.encoders.wordpieces_making import _composed, _Words, make  # noqa: E402
+from linker.errors import LinkerError  # noqa: E402
+
+TEXTS = ["Breast cancer", "neuropathy, anemia", "fever of type 2", "癌", "hepatitis"]
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def test_the_vector_of_a_word_is_the_mean_over_its_tokens(
+    tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone it is the same as in a batch of longer ones."""
+    monkeypatch.setattr(wordpieces_making, "_AT_ONCE", 2)
+    model, tokenizer = pretrained.load(tiny_bert, "tiny")
+    words = ["cancer", "neuropathy", "a", "fever", "leukemia"]
+    ids = tokenizer(words, add_special_tokens=False)["input_ids"]
+    vectors = _Words(model, tokenizer)(ids)
+    assert vectors.shape == (5, 32)
+    with torch.inference_mode():
+        for word, vector in zip(words, vectors, strict=True):
+            hidden = model(**tokenizer(word, return_tensors="pt").to(model.device))
+            expected = hidden.last_hidden_state[0].mean(0).cpu().numpy()
+            np.testing.assert_allclose(vector, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_sub_words_are_composed_by_least_squares(seed: int) -> None:
+    """The stacked system [C; √r] X = [T; √r P] has the same solution; sub-words of no word keep P."""
+    rng = np.random.default_rng(seed)
+    pieces = ["a", "b", "c", "##a", "##b", "zz"]
+    table = WordPieces.of(pieces, rng.normal(size=(6, 3)).astype(np.float32))
+    words = ["".join(rng.choice(list("ab"), rng.integers(1, 6))) for _ in range(12)] + ["c", "ca"]
+    targets = rng.normal(size=(len(words), 3)).astype(np.float32)
+    prior = rng.normal(size=(6, 3)).astype(np.float32)
+    counts = np.zeros((len(words), 6))
+    for i, word in enumerate(words):
+        for row in table.cut(word):
+            counts[i, row] += 1
+    root = np.sqrt(wordpieces_making._RIDGE)
+    stacked = np.concatenate([counts, root * np.eye(6)])
+    expected, *_ = np.linalg.lstsq(stacked, np.concatenate([targets, root * prior]), rcond=None)
+    vectors = _composed(table, words, targets, prior)
+    np.testing.assert_allclose(vectors, expected, atol=1e-5)
+    np.testing.assert_array_equal(vectors[5], prior[5])
+
+
+def test_a_table_of_a_transformer(tiny_bert: Path) -> None:
+    label, table = make(str(tiny_bert), TEXTS)
+    assert label == "tiny-bert"
+    assert table.dim == 32  # no more than there are
+    assert set(table.pieces) == {
+        *"abcdefghijklmnopqrstuvwxyz0123456789",
+        *(f"##{c}" for c in "abcdefghijklmnopqrstuvwxyz0123456789"),
+        *("cancer", "syndrome", "disease", "breast", "type", "fever"),
+        *("##itis", "##oma", "##emia", "##pathy"),
+    }
+    assert make(str(tiny_bert), TEXTS)[1].checksum == table.checksum
+    assert make(str(tiny_bert), reversed(TEXTS))[1].checksum == table.checksum
+    assert make(str(tiny_bert), TEXTS[:1])[1].checksum != table.checksum
+
+
+def test_sums_come_near_to_what_the_transformer_makes_of_the_words(tiny_bert: Path) -> None:
+    """Nearer than sums of what it makes of the sub-words; by inner products, as the axes are turned."""
+    words = ["neuropathy", "anemia", "hepatitis", "cancer", "breast", "lymphoma", "leukemia"]
+    model, tokenizer = pretrained.load(tiny_bert, "tiny")
+    encode = _Words(model, tokenizer)
+    _, table = make(str(tiny_bert), words)
+    known = sorted({*words, "cancer", "syndrome", "disease", "breast", "type", "fever"})
+    mean = encode(tokenizer(known, add_special_tokens=False)["input_ids"]).mean(axis=0)
+    rows = tokenizer(words, add_special_tokens=False)["input_ids"]
+    targets = encode(rows) - mean
+    naive = np.array([sum(encode([[row]])[0] - mean for row in ids) for ids in rows])
+
+    def distance(vectors: np.ndarray) -> float:
+        return float(np.linalg.norm(vectors @ vectors.T - targets @ targets.T))
+
+    assert distance(table.sums(words)) < distance(naive) / 2
+
+
+def test_the_largest_components_are_kept(tiny_bert: Path) -> None:
+    whole, smaller = make(str(tiny_bert), TEXTS)[1], make(str(tiny_bert), TEXTS, 5)[1]
+    assert smaller.dim == 5
+    variance = np.square(whole.floats()).sum(axis=0)
+    assert (np.diff(variance) <= 1e-3 * variance[:-1]).all()  # falling
+    np.testing.assert_allclose(np.square(smaller.floats()).sum(axis=0), variance[:5], rtol=0.05)
+
+
+def test_a_vocabulary_without_word_pieces(tiny_bert: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "words"
+    shutil.copytree(tiny_bert, folder)
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghij"]
+    transformers.BertTokenizer(
+        vocab={name: row for row, name in enumerate(names)}, model_max_length=64
+    ).save_pretrained(folder)
+    with pytest.raises(LinkerError, match="words: its vocabulary has no WordPieces"):
+        make(str(folder), TEXTS)

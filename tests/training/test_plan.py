@@ -1,0 +1,91 @@
+"""Which encoder a request means, whether it is compared with characters, and what is refused."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import pytest
+
+from linker import registry
+from linker.encoders.wordpieces import WordPieces
+from linker.errors import LinkerError, UsageError
+from linker.options import changed, preset
+from linker.training.plan import TrainingRequest, make
+
+needs_torch = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("torch", "accelerate", "gensim")),
+    reason="needs torch",
+)
+
+
+def asked(**request: Any) -> tuple[str, bool]:
+    """The encoder of a request, and whether it is compared."""
+    plan = make(TrainingRequest(**request))
+    return plan.encoder, plan.compare
+
+
+def test_who_says_nothing_gets_a_comparison() -> None:
+    assert asked() == (registry.BEST, True) == ("static", True)
+    assert asked(flags=["--seed 3"]) == ("static", True)
+    assert asked(changes=["sparse.ngram_max=3", "text.composites=false"]) == ("static", True)
+    assert asked(has_mentions=True, has_dev=True, refit=True) == ("static", True)
+    plan = make(TrainingRequest())
+    assert (plan.reason, plan.device) == ("needs no download and no torch", "")
+    assert not plan.is_trained
+    assert not plan.is_sparse
+
+
+def test_who_names_an_encoder_or_its_options_gets_it() -> None:
+    assert asked(encoder="static") == ("static", False)
+    assert asked(encoder="tfidf") == ("tfidf", False)
+    assert asked(changes=["static.dim=64"]) == ("static", False)
+    assert asked(changes=[" training.sparse_weight=2"]) == ("static", False)
+
+
+@needs_torch
+def test_words_and_texts_mean_dan() -> None:
+    assert asked(has_words=True) == asked(has_texts=True) == ("dan", False)
+    plan = make(TrainingRequest(has_words=True))
+    assert plan.reason == "it is made of word vectors"
+    assert plan.is_trained
+    assert plan.device
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"flags": ["--epochs 3", "--seed 1"]}, "--epochs 3: only an encoder with weights"),
+        ({"resume": True}, "--resume: only an encoder with weights is trained, not static"),
+        ({"encoder": "tfidf", "flags": ["--device cpu"]}, "--device cpu: only .*, not tfidf"),
+        (
+            {"encoder": "static", "has_words": True},
+            "--words is for encoders that are made of words",
+        ),
+        ({"encoder": "tfidf", "model_name": "x"}, "--model-name is for --encoder transformer or"),
+        ({"changes": ["dan.hidden=3"]}, "the encoder static makes nothing of the options dan"),
+        ({"changes": ["align.epochs=3"]}, "static makes nothing of the options align"),
+        ({"preset": "paper-dan", "encoder": "static"}, "--preset paper-dan is for --encoder dan"),
+    ],
+)
+def test_what_does_not_fit_together(request_: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        make(TrainingRequest(**request_))
+
+
+def test_a_second_stage_starts_from_a_transformer() -> None:
+    options = changed(preset("default", "static"), {"rerank": {"epochs": 1}}, "static")
+    with pytest.raises(
+        LinkerError, match=r"a second stage .* starts from a transformer, not static"
+    ):
+        make(TrainingRequest(encoder="static", options=lambda _: options))
+
+
+def test_the_table_is_looked_at_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shipped() -> None:
+        raise LinkerError("install linker again")
+
+    monkeypatch.setattr(WordPieces, "shipped", shipped)
+    with pytest.raises(LinkerError, match="install linker again"):
+        make(TrainingRequest())
+    assert asked(encoder="tfidf") == ("tfidf", False)
