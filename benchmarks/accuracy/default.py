@@ -134,10 +134,7 @@ def rows(on: str) -> list[dict[str, Any]]:
             row |= {p: dense_tables.accuracy([figures], p) for p in protocols.PROTOCOLS}
             base = kept.get(dataclasses.replace(system, encoder=CHARACTERS, lent=NONE).key)
             if base and base is not figures:
-                row["gain"] = {
-                    p: dense_tables.difference({0: figures}, {0: base}, p)["acc1"]
-                    for p in protocols.PROTOCOLS
-                }
+                row["gain"] = dense_tables.gain(figures, base, "strict")
             lines.append(row)
     return lines
 

@@ -7,12 +7,16 @@ python benchmarks/accuracy/held_out.py --table           makes none, puts togeth
 Writes results/held_out.json; the runs are kept in results/runs/held-out.jsonl.gz. Names are held
 out of HPO, DOID and MEDIC; another vocabulary lends names to what is left, or none does. Then there
 is a dictionary with one name a concept, 1,000 concepts of MEDIC, whose synonyms are asked; and HPO
-without its layperson synonyms, which are asked (choosing.py).
+without its layperson synonyms, which are asked.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import gzip
+import re
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,16 +25,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.accuracy import choosing
-from benchmarks.accuracy.choosing import Hits
 from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
 from linker import Dictionary, Linker, metrics
 from linker.candidates.hybrid import HybridGenerator
 from linker.options import changed, preset
+from linker.readers import table
 from linker.text.normalize import normalize
 from linker.training import trial
 from linker.training.settings import RunSettings
@@ -52,6 +56,9 @@ CHANGES = {  # what the systems change in the defaults of their encoders
     "MiniLM, aligned": NOT_RANKED,
 }
 ALIGNED = 10_000  # names, at most, of the dictionaries that MiniLM is aligned on
+
+
+Hits = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +96,62 @@ def single_names(concepts: int = 1000) -> Task:
     texts = [whole.names[row] for row in asked.tolist()]
     ids = [whole.ids[row] for row in whole.name_concept[asked].tolist()]
     others = np.setdiff1d(np.arange(len(whole.names)), whole.preferred)
-    dictionary = choosing.only(whole.without(others), rows.tolist())
-    return Task(dictionary, partial(choosing.nearest, texts, ids))
+    dictionary = only(whole.without(others), rows.tolist())
+    return Task(dictionary, partial(nearest, texts, ids))
+
+
+def layperson_names(path: Path) -> set[tuple[str, str]]:
+    """The synonyms of HPO that laypersons use, each with its concept."""
+    names, identifier = set(), ""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            identifier = line[4:].strip() if line.startswith("id: ") else identifier
+            if match := re.match(r'synonym: "(.*)" \w+ layperson', line):
+                names.add((identifier, match[1]))
+    return names
 
 
 def laypersons(concepts: int = 0, share: float = 1.0) -> Task:
-    """HPO without its layperson synonyms, which are asked."""
-    dictionary, tests = choosing.phenotypes(concepts, share)
-    (right,) = tests.values()
-    return Task(dictionary, right)
+    """HPO without the names that laypersons use, which are asked.
+
+    Args:
+        concepts: how many of its concepts there are; 0: all.
+        share: the share of their other synonyms that is kept.
+    """
+    path = locate(HPO)
+    lay, whole = layperson_names(path), Dictionary.read(path)
+    owners = whole.name_concept
+    pairs = zip(owners.tolist(), whole.names, strict=True)
+    is_lay = np.array([(whole.ids[row], text) in lay for row, text in pairs], bool)
+    is_lay[whole.preferred] = False
+    random, asked = np.random.default_rng(0), np.flatnonzero(is_lay)
+    sample = np.unique(owners[asked])
+    if concepts:
+        sample = random.permutation(sample)[:concepts]
+        asked = asked[np.isin(owners[asked], sample)]
+    out = is_lay | (random.random(len(is_lay)) >= share)
+    out[whole.preferred] = False
+    dictionary = whole.without(np.flatnonzero(out))
+    if concepts:
+        dictionary = only(dictionary, sample.tolist())
+    texts = [whole.names[row] for row in asked.tolist()]
+    ids = [whole.ids[row] for row in owners[asked].tolist()]
+    return Task(dictionary, partial(nearest, texts, ids))
+
+
+def only(dictionary: Dictionary, rows: Sequence[int]) -> Dictionary:
+    """Some concepts of a dictionary, without their parents."""
+    concepts = (dataclasses.replace(dictionary.concept(row), parents=()) for row in rows)
+    with tempfile.NamedTemporaryFile("w", suffix=".tsv", encoding="utf-8") as file:
+        table.write(concepts, file.file)
+        file.flush()
+        return Dictionary.read(file.name)
+
+
+def nearest(texts: Sequence[str], ids: Sequence[str], linker: Linker) -> Hits:
+    """Whether one of the best concepts for each text is its own."""
+    answers = zip(ids, linker.link(texts, k=1), strict=True)
+    return np.array([i in {p.best.concept_id for p in a.parts if p.best} for i, a in answers], bool)
 
 
 def of_file(name: str, *lenders: str) -> Task:

@@ -134,8 +134,10 @@ def branches() -> dict[str, Any]:
     receivers = {*lent.name_concept[lent.lent_rows].tolist()}
     hierarchy, lines = own.hierarchy, []
     golds = [matching.accepted(outcome.gold, own.resolve) for outcome, _, _ in right]
-    for branch in (int(row) for top in hierarchy.top for row in hierarchy.children([top])[0]):
-        members = {row for row in range(len(own)) if hierarchy.is_ancestor(branch, row)} | {branch}
+    tops = [int(row) for top in hierarchy.top for row in hierarchy.children([top])[0]]
+    under = hierarchy.under(tops)
+    for branch in tops:
+        members = {*under[:, branch].nonzero()[0].tolist()}
         ids = {own.ids[row] for row in members}
         asked = np.array([not ids.isdisjoint(gold) for gold in golds])
         lines.append(

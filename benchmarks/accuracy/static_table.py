@@ -180,29 +180,29 @@ def composed(of_dictionary: bool) -> tuple[Floats, Floats]:
     return np.asarray(vectors, np.float32), mean
 
 
-def principal(vectors: Floats, dim: int) -> Floats:
-    """The components with the largest variance around 0."""
-    _, axes = np.linalg.eigh(vectors.T @ vectors)  # the largest component last
-    return np.asarray(vectors @ axes[:, : -dim - 1 : -1], np.float32)
+def axes(vectors: Floats, dim: int) -> Floats:
+    """The directions with the largest variance around 0, (dim of the vectors, dim)."""
+    _, directions = np.linalg.eigh(vectors.T @ vectors)  # the largest variance last
+    return np.asarray(directions[:, : -dim - 1 : -1], np.float32)
 
 
 def table_of(dim: int = 256, kind: str = "int8", *, of_dictionary: bool = False) -> WordPieces:
     """A table made of words, with so many components of 8, 16 or 32 bits."""
     pieces = WordPieces.shipped().pieces
-    vectors = principal(composed(of_dictionary)[0], dim)
+    vectors, _ = composed(of_dictionary)
+    vectors = vectors @ axes(vectors, dim)
     if kind == "int8":
         return WordPieces.of(pieces, vectors)
     return FloatPieces(pieces, vectors.astype(kind))
 
 
-def whole_words() -> WordPieces:
-    """Whole words of the dictionary, and sub-words for others."""
+def whole_words(dim: int) -> WordPieces:
+    """Whole words of the dictionary, and sub-words for others, with so many components."""
     vectors, mean = composed(True)
-    whole = sorted(dictionary_words())
+    whole, kept = sorted(dictionary_words()), axes(vectors, dim)
     rows = [encoded()["row"][word] for word in whole]
-    return WholeWords(
-        WordPieces.shipped().pieces, vectors, whole, encoded()["targets"][rows] - mean
-    )
+    targets = encoded()["targets"][rows] - mean
+    return WholeWords(WordPieces.shipped().pieces, vectors @ kept, whole, targets @ kept)
 
 
 def single_pieces() -> WordPieces:
@@ -217,7 +217,8 @@ def model2vec() -> WordPieces:
     The ids of a vocabulary of BERT rise as the sub-words become rare.
     """
     own, ids = encoded()["own"], np.load(results.WORK / "minilm-ids.npy")
-    vectors = principal(own - own.mean(axis=0), 256)
+    vectors = own - own.mean(axis=0)
+    vectors = vectors @ axes(vectors, 256)
     shares = 1 / (2 + np.argsort(np.argsort(ids)))
     weights = SIF / (SIF + shares / shares.sum())
     return FloatPieces(WordPieces.shipped().pieces, vectors * weights[:, None].astype(np.float32))
@@ -251,8 +252,9 @@ SHRUNK = {s: dataclasses.replace(FITTED, shrinkage=s) for s in (0.2, 0.5, 0.8, 1
 ROWS: dict[str, Make] = {
     SHIPPED: (WordPieces.shipped, FITTED),
     "sub-words, made of the dictionary's words": (partial(table_of, of_dictionary=True), FITTED),
-    "whole words": (whole_words, FITTED),
-    "whole words, not whitened, 384": (whole_words, PLAIN),
+    "whole words, table of 256 components": (partial(whole_words, 256), FITTED),
+    "whole words, table of 384 components": (partial(whole_words, 384), FITTED),
+    "whole words, not whitened, 384": (partial(whole_words, 384), PLAIN),
     "MiniLM's single sub-words": (single_pieces, FITTED),
     "MiniLM's single sub-words, not whitened, 384": (single_pieces, PLAIN),
     "model2vec's recipe": (model2vec, FITTED),

@@ -116,7 +116,12 @@ def difference(a: Runs, b: Runs, protocol: str = "biosyn") -> dict[str, Any]:
     return pair | {"protocol": protocol, "seeds": seeds} | intervals
 
 
-def _right(runs: Sequence[dict[str, Any]], protocol: str, k: int) -> NDArray[np.bool_]:
+def gain(a: Mapping[str, Any], b: Mapping[str, Any], protocol: str) -> list[float | None]:
+    """How much higher Acc@1 of one run is than that of another, by a paired bootstrap."""
+    return _rounded(metrics.paired_difference(_right([a], protocol, 1), _right([b], protocol, 1)))
+
+
+def _right(runs: Sequence[Mapping[str, Any]], protocol: str, k: int) -> NDArray[np.bool_]:
     """Whether each mention is right at k in each run: (runs, mentions)."""
     ranks = np.array([_numbers(run["ranks"][protocol]) for run in runs])
     return (ranks >= 1) & (ranks <= k)

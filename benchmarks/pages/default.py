@@ -17,8 +17,8 @@ def default() -> str:
     """The default beside characters on the development mentions of two corpora."""
     head = (
         "linked by | names lent by | learnt from | strict Acc@1, NCBI Disease (95% interval) | "
-        "BC5CDR (95% interval) | Acc@5 | Acc@20 | biosyn Acc@1 | seen / unseen mentions, NCBI | "
-        "BC5CDR"
+        "BC5CDR (95% interval) | over characters, NCBI Disease; BC5CDR | Acc@5 | Acc@20 | "
+        "biosyn Acc@1 | seen / unseen mentions, NCBI | BC5CDR"
     )
     pairs: dict[tuple[str, str, bool], list[Row]] = {}
     for row in rows("default"):
@@ -34,7 +34,8 @@ def _development(pair: Sequence[Row]) -> list[str]:
     biosyn = _pair(row["biosyn"]["acc"]["1"][0] for row in pair)
     start = [_taken(pair), pair[0]["lent"] or "-", LEARNT[pair[0]["mentions"]]]
     seen = [_seen(row) if row["mentions"] else "-" for row in pair]
-    return [*start, *(interval(acc["1"]) for acc in strict), *means, biosyn, *seen]
+    over = "; ".join(gain(row["gain"]) for row in pair if "gain" in row) or "-"
+    return [*start, *(interval(acc["1"]) for acc in strict), over, *means, biosyn, *seen]
 
 
 def _taken(pair: Sequence[Row]) -> str:
@@ -42,11 +43,14 @@ def _taken(pair: Sequence[Row]) -> str:
     first = pair[0]
     if first["encoder"] != "default":
         return str(first["encoder"])
-    shown = [
-        row["taken"] + (f", λ {row['weight']:g}" if row["weight"] is not None else "")
-        for row in pair
-    ]
+    shown = [_choice({"encoder": row["taken"], "weight": row["weight"]}) for row in pair]
     return f"default: {'; '.join(dict.fromkeys(shown))}"
+
+
+def _choice(values: Row) -> str:
+    """An encoder and its λ."""
+    weight = values["weight"]
+    return str(values["encoder"]) + (f", λ {weight:g}" if weight is not None else "")
 
 
 def _pair(values: Iterator[float]) -> str:
@@ -128,7 +132,7 @@ def held_out() -> str:
         cells = [interval(systems["characters"]["acc1"])]
         for name in SYSTEMS:
             values = systems.get(name)
-            chosen = f" ({values['encoder']})" if values and name == "default" else ""
+            chosen = f", {_choice(values)}" if values and name == "default" else ""
             cells.append(_over(values) + chosen if values else "-")
         lines.append([row["task"], f"{row['n']:,}{lent}", *cells])
     return table(f"dictionary | names asked | characters | {' | '.join(SYSTEMS)}", lines)

@@ -75,25 +75,4 @@ def ties() -> str:
     return table(f"corpus | mentions | order | Acc@1 | {to_kind} | better | worse", lines)
 
 
-def trial() -> str:
-    """What held-out names say of dan and characters, and what mentions say."""
-    lines = []
-    for name, row in results.figures("choosing").items():
-        held, factor = row.get("held_out"), "too few"
-        if held:
-            right = f"{held['tfidf']:,} / {held['dan']:,}"
-            factor = f"{held['names']:,}: {right}, λ × {held['factor']:g}"
-        seconds = " / ".join(f"{row['seconds'][encoder]:,.0f}" for encoder in ("tfidf", "dan"))
-        for corpus, figures in row["mentions"].items():
-            cells = [f"{figures['tfidf']['acc1']:.4f}"]
-            for system in ("dan as trained", "dan with λ chosen"):
-                low, high = figures[system]["interval"]
-                cells.append(f"{figures[system]['acc1']:.4f} ({low:+.3f} to {high:+.3f})")
-            start = [name, factor, row["taken"], f"{corpus} ({figures['n']:,})"]
-            lines.append([*start, *cells, seconds])
-    head = "dictionary | names held out: right by characters / dan | taken | judged on"
-    systems = "Acc@1 characters | dan as trained (difference) | dan, λ chosen (difference)"
-    return table(f"{head} | {systems} | seconds", lines)
-
-
-BLOCKS = (text, attacked, ties, trial)
+BLOCKS = (text, attacked, ties)
