@@ -108,7 +108,8 @@ def test_a_bom_windows_line_ends_and_gzip_are_no_matter(
     dictionary, mentions = tmp_path / "d.tsv", tmp_path / "m.txt"
     dictionary.write_bytes(change(HEADER + ASTHMA))
     mentions.write_bytes(change(b"wheezing disease\n"))
-    assert run("train", "--dict", dictionary, "-o", tmp_path / "model").code == 0
+    train = ("train", "--encoder", "tfidf", "--dict", dictionary)
+    assert run(*train, "-o", tmp_path / "model").code == 0
     result = run("link", mentions, "--model", tmp_path / "model")
     assert (result.code, result.err) == (0, "")
     assert (
