@@ -201,10 +201,10 @@ def _gain(right: Bools, baseline: Bools, weights: NDArray[np.float64]) -> float:
 
 def _heading(trial: Trial[_Linker], count: int) -> str:
     if trial.unlike is None:
-        return f"right first of {count:,} {trial.what}:"
+        return f"share linked right of {count:,} {trial.what}:"
     return (
-        f"right first of {count:,} {trial.what}, {int(trial.unlike.sum()):,} of them unlike the "
-        "other names of their concept, which count one half:"
+        f"share linked right of {count:,} {trial.what} (half the weight is on the "
+        f"{int(trial.unlike.sum()):,} that are spelt unlike the other names of their concept):"
     )
 
 

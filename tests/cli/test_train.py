@@ -28,7 +28,7 @@ def test_train_then_link_with_nothing_else_typed(
     assert re.fullmatch(
         r"dictionary: sample_medic.tsv \(medic\): (\d+) concepts\n"
         r"encoder: static \(needs no download and no torch; compared with characters first\)\n"
-        r"right first of \d+ names held out of the dictionary, .*:\n(  \w.* 0\.\d{3} .*\n){3}"
+        r"share linked right of \d+ names held out of the dictionary .*:\n(  \w.* 0\.\d{3} .*\n){3}"
         r"encoder: (static|tfidf) \(.*\)\n"
         r"model: linker-model \(\1 concepts, 1,\d{3} distinct names\)\n",
         result.err,

@@ -62,8 +62,8 @@ def test_what_is_tried_is_said(run: Run, common: tuple[object, ...], tmp_path: P
         in result.err
     )
     said = re.search(
-        r"right first of (\d+) names held out of the dictionary, (\d+) of them unlike the other "
-        r"names of their concept, which count one half:\n"
+        r"share linked right of (\d+) names held out of the dictionary \(half the weight is on the "
+        r"(\d+) that are spelt unlike the other names of their concept\):\n"
         r"  characters +(0\.\d{3}) .*\n  static alone +0\.\d{3} .*\n  both +(0\.\d{3}) .*\n",
         result.err,
     )
@@ -160,7 +160,7 @@ def test_who_asks_for_an_encoder_gets_it(
 ) -> None:
     result = run(*common, *asked)
     assert result.code == 0
-    assert "right first of" not in result.err
+    assert "share linked right of" not in result.err
     assert Linker.load(tmp_path / "model").encoder == ("tfidf" if "tfidf" in asked else "static")
 
 
@@ -285,7 +285,7 @@ def test_the_default_needs_neither_torch_nor_transformers_nor_tokenizers(
 
     trained = call("train", "--dict", sample, "-o", tmp_path / "m")
     assert trained.returncode == 0, trained.stderr
-    assert "right first of" in trained.stderr
+    assert "share linked right of" in trained.stderr
     asked = call("train", "--dict", sample, "--encoder", "static", "-o", tmp_path / "m")
     assert asked.returncode == 0, asked.stderr
     (tmp_path / "mentions.txt").write_text("kidney failure\n")

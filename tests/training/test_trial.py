@@ -317,14 +317,14 @@ def test_what_is_said() -> None:
     right = {"characters": [*range(50)], 0: [*range(20)], 1.0: [*range(60)]}
     unlike = np.arange(100) < 20
     assert list(choose(right, unlike=unlike).lines) == [
-        "right first of 100 questions, 20 of them unlike the other names of their concept, "
-        "which count one half:",
+        "share linked right of 100 questions (half the weight is on the 20 that are spelt unlike "
+        "the other names of their concept):",
         "  characters     0.688 (unlike 1.000, others 0.375)",
         "  static alone   0.500 (unlike 1.000, others 0.000)",
         "  both           0.750 (unlike 1.000, others 0.500)",
     ]
     assert list(choose(right).lines) == [
-        "right first of 100 questions:",
+        "share linked right of 100 questions:",
         "  characters     0.500",
         "  static alone   0.200",
         "  both           0.600",
