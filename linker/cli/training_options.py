@@ -134,7 +134,7 @@ encoder_options = group(
     click.option(
         "--encoder",
         metavar="NAME",
-        help="One of `linker encoders`. [default: static, or tfidf where static adds nothing]",
+        help="One of `linker encoders`. [default: static, or tfidf where that is clearly better]",
     ),
     click.option(
         "--model-name",

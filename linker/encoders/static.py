@@ -74,7 +74,7 @@ class StaticEncoder(Encoder):
     presets: ClassVar[Mapping[str, Preset]] = {
         "static": Preset(
             "Dense: static vectors of sub-words, fitted to the dictionary; no torch, no download; "
-            "the default where it wins.",
+            "the default.",
             _UNTRAINED,
         ),
         "static-tuned": Preset(

@@ -96,7 +96,7 @@ class Course(Generic[_Linker]):
         for line in choice.lines:
             self.settings.say(line)
         if not choice.takes_encoder:
-            self.settings.say(f"encoder: tfidf ({plan.encoder} adds nothing)")
+            self.settings.say(f"encoder: tfidf (with {plan.encoder} no more is found)")
             options = dataclasses.replace(plan.options, encoder=None)
             return dataclasses.replace(plan, encoder="tfidf", options=options)
         training = plan.options.training

@@ -166,9 +166,10 @@ def questions(mentions: Items) -> int:
 def choose(linker: _Linker, trial: Trial[_Linker]) -> Choice:
     """Compare an encoder with characters by the questions of a trial.
 
-    The encoder is taken where it and characters together have more right than characters. λ stays,
-    unless the best of the factors wins by more than two standard errors: synonyms of a dictionary
-    are spelt more alike than what people write, so that they speak for characters.
+    The encoder is taken, with its λ, unless it changes no answer, or characters alone win by more
+    than two standard errors; λ changes where the best of the factors wins by more than two.
+    Synonyms of a dictionary are spelt more alike than what people write, so that they speak for
+    characters.
 
     Args:
         linker: links by the encoder and λ, and learnt from what the trial says.
@@ -186,7 +187,8 @@ def choose(linker: _Linker, trial: Trial[_Linker]) -> Choice:
         _heading(trial, len(sparse)),
         *(_line(name, trial, right) for name, right in results.items()),
     ]
-    return Choice(_gain(both, sparse, weights) > 0, factor, lines)
+    takes_encoder = bool((both != sparse).any()) and _gain(sparse, both, weights) <= 2
+    return Choice(takes_encoder, factor, lines)
 
 
 def _gain(right: Bools, baseline: Bools, weights: NDArray[np.float64]) -> float:

@@ -20,7 +20,7 @@ from linker.training.trial import Choice
 Run = Callable[..., Any]
 NAMES = 1530  # of the sample dictionary
 ADDED = "encoder: static (with λ = {}, the weight of characters)\n"
-NOTHING = "encoder: tfidf (static adds nothing)\n"
+NOTHING = "encoder: tfidf (with static no more is found)\n"
 
 
 @pytest.fixture

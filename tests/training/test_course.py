@@ -106,7 +106,7 @@ def test_development_mentions_without_annotations_ask_nothing(log: Log) -> None:
 def test_where_the_encoder_adds_nothing_characters_are_taken(log: Log) -> None:
     log.choice = trial.Choice(False, 8.0, ["line"])
     assert [note[0] for note in log.run(TRAIN, DEV, refit=True)] == ["static", "tfidf", "tfidf"]
-    assert log.said == ["line", "encoder: tfidf (static adds nothing)", "made"]
+    assert log.said == ["line", "encoder: tfidf (with static no more is found)", "made"]
 
 
 def test_where_nothing_can_be_asked_the_encoder_is_taken(
