@@ -111,7 +111,7 @@ def names(
         for concept in answers.tolist()
     )
     unlike = [
-        max(map(likeness, [text] * len(own), own)) < ALIKE
+        max(likeness(text, other) for other in own) < ALIKE
         for text, own in zip(texts, others, strict=True)
     ]
 
@@ -138,8 +138,9 @@ def _trigrams(name: str) -> Iterator[str]:
 def annotated(
     dictionary: Dictionary, mentions: Items, right: Callable[[Items, _Linker], Bools], seed: int
 ) -> Trial[_Linker] | None:
-    """Leave a sample of annotated items out; None where fewer than `FEWEST` mentions
-    of theirs are annotated.
+    """Leave a sample of annotated items out; None where they have too few annotated mentions.
+
+    Too few are fewer than `FEWEST`.
 
     Args:
         dictionary: the names.
