@@ -88,6 +88,16 @@ class GoldGroup:
     operator: Operator = "one_of"  # whether any of the ids is right, or all are needed
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The part of a dictionary that may be answered with: concepts that fit every given list."""
+
+    under: tuple[str, ...] = ()  # CURIEs: one of these concepts, or one below them; empty: all
+    not_under: tuple[str, ...] = ()  # CURIEs: none of these concepts, and none below them
+    types: tuple[str, ...] = ()  # semantic types, one of which the concept has; empty: all
+    namespaces: tuple[str, ...] = ()  # prefixes, one of which its CURIE has; empty: all
+
+
 Gold = tuple[GoldGroup, ...]
 """One group for each part of the mention: `A|B` is two groups, `A+B` one `all_of`, () none."""
 
@@ -218,6 +228,7 @@ class Lookup:
     expanded: str | None = field(compare=False)  # text with its short forms expanded, where changed
     normalized: str  # the form by which names are compared
     context: str = ""  # the words around the mention, which a second stage reads
+    selection: Selection | None = None  # what may be answered with; None: the whole dictionary
 
     @classmethod
     def of(cls, normalized: str, context: str = "") -> Lookup:
@@ -241,6 +252,11 @@ class Candidate:
     sparse_score: float | None = None
     dense_score: float | None = None
     source: str = ""  # the file that lent the matched name; empty for names of the dictionary's own
+    confidence: float | None = None
+    """The probability that the concept is right, 0 to 1; None where the model has no calibration.
+
+    Those of a part's candidates sum to 1 at most.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,11 +268,22 @@ class Part:
     spans: tuple[Span, ...] = ()
     candidates: tuple[Candidate, ...] = ()  # the best first
     nil: bool = False  # whether no concept is returned
+    rejected: Candidate | None = None  # of a `nil` part: the best candidate, which was too unsure
 
     @property
     def best(self) -> Candidate | None:
         """The first candidate, or None for a part without a concept."""
         return self.candidates[0] if self.candidates else None
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability that the first candidate, or the rejected one, is right."""
+        first = self.best or self.rejected
+        return first.confidence if first else None
+
+
+ReadingKind = Literal["whole", "expanded", "split", "shortened"]
+"""How a mention is read: as it is written, or in the way that `Reading` says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,3 +292,18 @@ class Prediction:
 
     mention: Mention
     parts: tuple[Part, ...]  # one, or several for a composite mention
+    reading: ReadingKind = "whole"  # how the mention was read
+    rivals: tuple[Reading, ...] = ()  # other ways to read the mention, the most probable first
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read a mention, which lost against another, with its answer.
+
+    It is read whole, with a short form `expanded`, `split` into coordinated parts, or `shortened`
+    by a word that names do not have ("hereditary").
+    """
+
+    kind: ReadingKind
+    parts: tuple[Part, ...]
+    confidence: float | None  # the probability that all its parts are right

@@ -1,0 +1,1 @@
+"""The probability that an answer is right, and the reasons for it."""

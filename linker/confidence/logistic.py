@@ -1,0 +1,152 @@
+"""A small model of probability: logistic regression on features and on their hinges.
+
+It is fitted with scikit-learn, kept as JSON, and used with numpy alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+_QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of a feature's values, where its curve may bend
+_DISTINCT = 10  # values from which on a feature has a curve; with fewer it has a line
+_PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # inverse strengths of the L2 penalty to try
+_FOLDS = 5  # by which the penalty is chosen
+_LARGEST = 30.0  # of a log odds: exp stays finite, and the probability below 1
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """P = 1 / (1 + exp(-(bias + Σ w · x))), where x are features and their hinges max(0, f - knot).
+
+    Attributes:
+        features: the names of the features.
+        knots: for each feature where its curve bends.
+        weights: (features and hinges,), feature after feature: of itself, then of its hinges.
+        bias: the log odds where all features are 0.
+    """
+
+    features: tuple[str, ...]
+    knots: tuple[tuple[float, ...], ...]
+    weights: Floats
+    bias: float
+
+    @classmethod
+    def fit(
+        cls,
+        features: Sequence[str],
+        values: Floats,
+        right: Bools,
+        weights: Floats | None = None,
+        seed: int = 0,
+    ) -> Logistic:
+        """Fit to answers of which it is known whether they are right.
+
+        Args:
+            features: their names.
+            values: (answers, features), finite.
+            right: (answers,).
+            weights: (answers,) how much each answer counts; None: 1.
+            seed: of the folds by which the penalty is chosen.
+
+        Raises:
+            ValueError: fewer than two answers are right, or fewer than two wrong.
+        """
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.model_selection import GridSearchCV, StratifiedKFold
+
+        fewest = int(min(right.sum(), (~right).sum()))
+        if fewest < 2:
+            raise ValueError(f"{right.sum()} of {len(right)} answers are right; both kinds needed")
+        knots = tuple(map(_knots, values.T))
+        columns = _columns(values, knots)
+        mean, scale = columns.mean(axis=0), columns.std(axis=0)
+        scale[scale == 0] = np.inf  # what never changes says nothing
+        folds = StratifiedKFold(min(_FOLDS, fewest), shuffle=True, random_state=seed)
+        search = GridSearchCV(
+            LogisticRegression(max_iter=1000),
+            {"C": _PENALTIES},
+            scoring="neg_log_loss",
+            cv=folds,
+        )
+        search.fit((columns - mean) / scale, right, sample_weight=weights)
+        of_scaled = search.best_estimator_
+        fitted = of_scaled.coef_[0] / scale
+        bias = float(of_scaled.intercept_[0] - fitted @ mean)
+        return cls(tuple(features), knots, fitted, bias)
+
+    def log_odds(self, values: Floats) -> Floats:
+        """The log odds of answers, (answers,), given (answers, features)."""
+        odds: Floats = _columns(values, self.knots) @ self.weights + self.bias
+        return odds
+
+    def probabilities(self, values: Floats) -> Floats:
+        """The probability that each answer is right, (answers,), given (answers, features)."""
+        return sigmoid(self.log_odds(values))
+
+    def to_json(self) -> dict[str, Any]:
+        """What `json` can write."""
+        return {
+            "features": list(self.features),
+            "knots": [list(of_one) for of_one in self.knots],
+            "weights": self.weights.tolist(),
+            "bias": self.bias,
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any], features: Sequence[str]) -> Logistic:
+        """Read what `to_json` made.
+
+        Args:
+            record: the object.
+            features: the names that are expected.
+
+        Raises:
+            ValueError: the object is not of this form, or has other features.
+        """
+        try:
+            knots = tuple(tuple(map(float, of_one)) for of_one in record["knots"])
+            weights, bias = np.array(record["weights"], np.float64), float(record["bias"])
+            names = tuple(record["features"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"it is no logistic model ({error})") from None
+        if names != tuple(features):
+            raise ValueError(f"its features are {names}; expected: {tuple(features)}")
+        size = len(names) + sum(map(len, knots))
+        if len(knots) != len(names) or weights.shape != (size,):
+            raise ValueError(f"it has {weights.shape} weights; expected: {size}")
+        numbers = np.concatenate([weights, [bias], *(np.array(of_one) for of_one in knots)])
+        if not np.isfinite(numbers).all():
+            raise ValueError("a number is not finite")
+        return cls(names, knots, weights, bias)
+
+
+def sigmoid(log_odds: Floats) -> Floats:
+    """Log odds as probabilities."""
+    odds: Floats = 1 / (1 + np.exp(-np.clip(log_odds, -_LARGEST, _LARGEST)))
+    return odds
+
+
+def _knots(values: Floats) -> tuple[float, ...]:
+    """Where the curve of a feature may bend, given its values, (answers,)."""
+    distinct = np.unique(values)
+    if len(distinct) < _DISTINCT:
+        return ()
+    inner = (q for q in np.quantile(values, _QUANTILES) if distinct[0] < q < distinct[-1])
+    return tuple(sorted(set(map(float, inner))))
+
+
+def _columns(values: Floats, knots: Sequence[Sequence[float]]) -> Floats:
+    """Each feature followed by its hinges, (answers, features and hinges)."""
+    columns = []
+    for feature, of_one in zip(values.T, knots, strict=True):
+        columns.append(feature)
+        columns += [np.maximum(0.0, feature - knot) for knot in of_one]
+    return np.stack(columns, axis=1)
