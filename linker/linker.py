@@ -22,14 +22,19 @@ from linker.candidates import agreement
 from linker.candidates.agreement import Group
 from linker.candidates.answers import Answers, PreparedRequest, Request, batches
 from linker.candidates.base import Generator, Ranked, Ranker, Unit
-from linker.candidates.cache import CachedRanker
+from linker.candidates.cache import CachedRanker, SizedCache
 from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.restrictions import (
+    RestrictedItem,
+    Restrictions,
+    answered,
+    restrictions_of,
+)
 from linker.candidates.sparse import SparseGenerator
-from linker.dictionary import Dictionary
+from linker.dictionary import Dictionary, selection
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
-from linker.ids import counted, namespace, prefixes
 from linker.options import LinkerOptions, as_saved, for_encoder, restored
 from linker.text import composites, spelling
 from linker.text.mentions import Item, contexts, expanded, grouped
@@ -40,7 +45,7 @@ from linker.training.data import TrainingData
 from linker.training.plan import TrainingPlan, TrainingRequest
 from linker.training.plan import make as make_plan
 from linker.training.settings import RunSettings
-from linker.types import Document, Lookup, Mention, Prediction
+from linker.types import Document, Lookup, Mention, Prediction, Selection
 from linker.version import install_hint
 
 if TYPE_CHECKING:
@@ -49,6 +54,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _HISTORY = "training.jsonl"
+_CACHES = 10_000  # names that take as much memory as the caches of a linker
+_PARTS = 32  # small parts of the dictionary that are kept for mentions restricted to them
 
 Validate = Callable[["Linker"], Mapping[str, float]]
 """Measures a linker on development data; `dev_acc1` chooses the epoch that is kept."""
@@ -97,6 +104,8 @@ class Linker:
         self.seen, self.encoder, self.history = seen, encoder, list(history)
         self._corrections = corrections
         self._cached, self._answers = CachedRanker(ranker), Answers(dictionary)
+        total = 2 * len(self.generator.table) + _PARTS * _CACHES
+        self._parts: SizedCache[Restrictions, Linker] = SizedCache(total, _size)
 
     @property
     def generator(self) -> Generator:
@@ -290,6 +299,7 @@ class Linker:
         k: int = 5,
         threshold: float | None = None,
         batch_size: int = 1024,
+        within: Selection | None = None,
     ) -> Iterator[Prediction]:
         """Link mentions, in order, in bounded memory.
 
@@ -300,9 +310,11 @@ class Linker:
             threshold: leave out candidates with a lower score; a part that keeps none is `nil`.
             batch_size: mentions that are read before they are linked together; 1 answers each at
                 once.
+            within: the part of the dictionary to answer with, as `restricted` does it; None: the
+                whole. What a document or a mention has in its own `within` must hold, too.
         """
         for _, predictions in self.link_items(
-            items, k=k, threshold=threshold, batch_size=batch_size
+            items, k=k, threshold=threshold, batch_size=batch_size, within=within
         ):
             yield from predictions
 
@@ -313,34 +325,47 @@ class Linker:
         k: int = 5,
         threshold: float | None = None,
         batch_size: int = 1024,
+        within: Selection | None = None,
         wanted: Callable[[Mention], bool] | None = None,
     ) -> Iterator[Linked]:
         """As `link`, but item by item: each document with the predictions of its `wanted` mentions.
 
         Args:
-            items, k, threshold, batch_size: as for `link`.
+            items, k, threshold, batch_size, within: as for `link`.
             wanted: which mentions are linked; None: all.
         """
         if k < 1 or batch_size < 1:
             raise LinkerError(f"k is {k} and batch_size {batch_size}; expected: 1 or more")
         if threshold != threshold:
             raise LinkerError("the threshold is not a number; give one, or leave it out")
-        asked = (
-            self._asked(document, mentions, definitions, k, threshold)
-            for document, mentions, definitions in grouped(items, self.options.text, wanted)
+        self.restricted(within)  # a wrong selection is reported before anything is read
+        restricted = (
+            RestrictedItem(*group, k, threshold, within)
+            for group in grouped(items, self.options.text, wanted)
         )
-        for batch in batches(asked, batch_size):
-            yield from self._answer(batch)
+        for batch in batches(restricted, batch_size):
+            yield from answered(batch, self._answer_part)
 
     def answer(self, requests: Iterable[Request]) -> list[Linked]:
-        """Link items in one batch, each with its own k and threshold, as each alone would be."""
+        """Link items in one batch, each with its own settings, as each alone would be."""
         requests = list(requests)
         groups = grouped([request.item for request in requests], self.options.text)
-        asked = [
-            self._asked(*group, request.k, request.threshold)
+        restricted = [
+            RestrictedItem(*group, request.k, request.threshold, request.within)
             for group, request in zip(groups, requests, strict=True)
         ]
-        return list(self._answer(asked))
+        return list(answered(restricted, self._answer_part))
+
+    def _answer_part(
+        self, restrictions: Restrictions, items: Sequence[RestrictedItem]
+    ) -> Iterator[Prediction]:
+        """The predictions of all mentions of the items, answered with a part of the dictionary."""
+        part = self._part(restrictions)
+        asked = [
+            part._asked(item.document, item.mentions, item.definitions, item.k, item.threshold)
+            for item in items
+        ]
+        return iter([p for _, predictions in part._answer(asked) for p in predictions])
 
     def _asked(
         self,
@@ -364,26 +389,39 @@ class Linker:
         for asked in batch:
             yield asked.document, self._answers.predictions(asked, rankings)
 
-    def restricted(self, namespaces: Iterable[str]) -> Linker:
-        """The linker that answers with concepts of some CURIE prefixes only; the rest is shared.
+    def restricted(self, within: Selection | None) -> Linker:
+        """The linker that answers with a part of the dictionary only; the rest is shared.
+
+        It gives the answers of a linker whose dictionary holds that part alone, with the same
+        encoder and weights. It may be restricted again.
 
         Args:
-            namespaces: the prefixes; all where empty.
+            within: the part; None or an empty selection: this linker.
 
         Raises:
-            LinkerError: it has no concept with one of the prefixes.
+            LinkerError: an id, type or prefix is not there, or no concept is in the part.
         """
-        wanted = prefixes(namespaces)
-        if not wanted:
-            return self
-        there = [namespace(self.dictionary.ids[row]) for row in self.linkable.tolist()]
-        if unknown := sorted(wanted - prefixes(there)):
-            raise LinkerError(
-                f"the model has no concept with the prefix "
-                f"{', '.join(prefix or 'none' for prefix in unknown)}; it has: {counted(there)}"
-            )
-        concepts = np.zeros(len(self.dictionary), bool)
-        concepts[self.linkable] = [prefix.upper() in wanted for prefix in there]
+        return self._part((within,) if within else ())
+
+    def check_selection(self, item: Mention | Document) -> None:
+        """Check the own selections of a document or a mention.
+
+        Raises:
+            LinkerError: one names what is not there, or no concept is left to answer with.
+        """
+        document = item if isinstance(item, Document) else None
+        mentions = item.mentions if isinstance(item, Document) else [item]
+        for restrictions in dict.fromkeys(restrictions_of(document, mentions, None)):
+            self._part(restrictions)
+
+    def _part(self, restrictions: Restrictions) -> Linker:
+        """The linker of the concepts that fit all restrictions; the latest ones are kept."""
+        return self._parts.get(restrictions, self._make_part) if restrictions else self
+
+    def _make_part(self, restrictions: Restrictions) -> Linker:
+        linkable = np.zeros(len(self.dictionary), bool)
+        linkable[self.linkable] = True
+        concepts = selection.selected(self.dictionary, restrictions, linkable)
         return self._behind(self.generator.among(concepts))
 
     @cached_property
@@ -515,6 +553,11 @@ class Linker:
             "names": len(self.generator.table),
             "sources": sources,
         }
+
+
+def _size(linker: Linker) -> int:
+    """The memory that a linker takes beside others of its dictionary, in names."""
+    return len(linker.generator.table) + _CACHES
 
 
 def _encoder(path: Path, name: str) -> Any:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from linker.candidates.agreement import Group
 from linker.candidates.base import Ranked
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError
 from linker.text.mentions import Item
-from linker.types import Candidate, Document, Lookup, Part, Prediction
+from linker.types import Candidate, Document, Lookup, Part, Prediction, Selection
+
+_Item = TypeVar("_Item", bound=Sized)
 
 _REMEMBERED = 100_000  # pairs of a concept and a name, whose texts are cached
 
@@ -29,6 +31,7 @@ class Request:
     item: Item
     k: int = 5  # concepts for each part of a mention
     threshold: float | None = None  # candidates with a lower score are left out
+    within: Selection | None = None  # the part of the dictionary to answer with; None: the whole
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -55,12 +58,17 @@ class PreparedRequest:
         return [Group([lookup], self.k) for lookup in lookups]
 
 
-def batches(items: Iterable[PreparedRequest], mentions: int) -> Iterator[list[PreparedRequest]]:
-    """Batches of requests, each of at least so many mentions together; the last may be smaller."""
+def batches(items: Iterable[_Item], mentions: int) -> Iterator[list[_Item]]:
+    """Batches of items, each of at least so many mentions together; the last may be smaller.
+
+    Args:
+        items: their length is the number of their mentions.
+        mentions: of a batch.
+    """
     batch, size = [], 0
-    for request in items:
-        batch.append(request)
-        size += max(1, len(request.lookups))  # documents without mentions take memory too
+    for item in items:
+        batch.append(item)
+        size += max(1, len(item))  # documents without mentions take memory too
         if size >= mentions:
             yield batch
             batch, size = [], 0
