@@ -9,6 +9,7 @@ dictionary of its concepts only, and the same encoders, which encode its names a
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 import sys
 from collections.abc import Sequence
@@ -18,8 +19,6 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-import dataclasses
 
 import numpy as np
 
