@@ -25,6 +25,7 @@ from linker.candidates.base import Generator, Ranked, Ranker, Unit
 from linker.candidates.cache import CachedRanker, SizedCache
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.restrictions import (
+    Part,
     RestrictedItem,
     Restrictions,
     answered,
@@ -356,16 +357,14 @@ class Linker:
         ]
         return list(answered(restricted, self._answer_part))
 
-    def _answer_part(
-        self, restrictions: Restrictions, items: Sequence[RestrictedItem]
-    ) -> Iterator[Prediction]:
-        """The predictions of all mentions of the items, answered with a part of the dictionary."""
-        part = self._part(restrictions)
+    def _answer_part(self, restrictions: Restrictions, items: Part) -> Iterator[Prediction]:
+        """The predictions of some mentions of each item, answered with a part of the dictionary."""
+        linker = self._part(restrictions)
         asked = [
-            part._asked(item.document, item.mentions, item.definitions, item.k, item.threshold)
-            for item in items
+            linker._asked(item.document, mentions, item.definitions, item.k, item.threshold)
+            for item, mentions in items
         ]
-        return iter([p for _, predictions in part._answer(asked) for p in predictions])
+        return iter([p for _, predictions in linker._answer(asked) for p in predictions])
 
     def _asked(
         self,

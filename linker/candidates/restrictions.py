@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from linker.types import Document, Mention, Prediction, Selection
 
@@ -26,40 +26,38 @@ class RestrictedItem:
     def __len__(self) -> int:
         return len(self.mentions)
 
-    @property
-    def restrictions(self) -> list[Restrictions]:
-        """What holds for each mention."""
-        return restrictions_of(self.document, self.mentions, self.within)
-
 
 def restrictions_of(
     document: Document | None, mentions: Sequence[Mention], within: Selection | None
 ) -> list[Restrictions]:
     """What holds for each mention: what was asked for, its document's and its own selection."""
-    shared = within, document.within if document else None
-    return [tuple(dict.fromkeys(filter(None, (*shared, m.within)))) for m in mentions]
+    shared = tuple(filter(None, (within, document.within if document else None)))
+    return [
+        tuple(dict.fromkeys((*shared, mention.within))) if mention.within else shared
+        for mention in mentions
+    ]
 
 
-Answer = Callable[[Restrictions, Sequence[RestrictedItem]], Iterator[Prediction]]
-"""Gives the predictions of all mentions of several items, which have the same restrictions."""
+Part = Sequence[tuple[RestrictedItem, Sequence[Mention]]]
+"""Items, each with those of its mentions that have the same restrictions."""
 
 
 def answered(
-    items: Sequence[RestrictedItem], answer: Answer
+    items: Sequence[RestrictedItem], answer: Callable[[Restrictions, Part], Iterator[Prediction]]
 ) -> Iterator[tuple[Document | None, list[Prediction]]]:
     """Answer each item; mentions with the same restrictions are answered together.
 
     Args:
         items: the items of one batch.
-        answer: is called once for each combination of restrictions that occurs.
+        answer: gives the predictions of all mentions with the same restrictions, in order; it is
+            called once for each combination of restrictions.
     """
-    parts: dict[Restrictions, list[RestrictedItem]] = defaultdict(list)
-    for item in items:
-        mentions: dict[Restrictions, list[Mention]] = defaultdict(list)
-        for mention, restrictions in zip(item.mentions, item.restrictions, strict=True):
-            mentions[restrictions].append(mention)
-        for restrictions, together in mentions.items():
-            parts[restrictions].append(replace(item, mentions=together))
-    predictions = {restrictions: answer(restrictions, part) for restrictions, part in parts.items()}
-    for item in items:
-        yield item.document, [next(predictions[own]) for own in item.restrictions]
+    parts: dict[Restrictions, list[tuple[RestrictedItem, Sequence[Mention]]]] = defaultdict(list)
+    restrictions = [restrictions_of(i.document, i.mentions, i.within) for i in items]
+    for item, of_mentions in zip(items, restrictions, strict=True):
+        for one in dict.fromkeys(of_mentions):
+            mentions = [m for m, r in zip(item.mentions, of_mentions, strict=True) if r == one]
+            parts[one].append((item, mentions))
+    predictions = {one: answer(one, part) for one, part in parts.items()}
+    for item, of_mentions in zip(items, restrictions, strict=True):
+        yield item.document, [next(predictions[one]) for one in of_mentions]
