@@ -25,7 +25,7 @@ from linker.candidates.base import Generator, Ranked, Ranker, Unit
 from linker.candidates.cache import CachedRanker, SizedCache
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.restrictions import (
-    Part,
+    RestrictedBatch,
     RestrictedItem,
     Restrictions,
     answered,
@@ -107,6 +107,8 @@ class Linker:
         self._cached, self._answers = CachedRanker(ranker), Answers(dictionary)
         total = 2 * len(self.generator.table) + _PARTS * _CACHES
         self._parts: SizedCache[Restrictions, Linker] = SizedCache(total, _size)
+        # the linker that this one is a part of, and what it is restricted to
+        self._origin: tuple[Linker, Restrictions] | None = None
 
     @property
     def generator(self) -> Generator:
@@ -357,7 +359,9 @@ class Linker:
         ]
         return list(answered(restricted, self._answer_part))
 
-    def _answer_part(self, restrictions: Restrictions, items: Part) -> Iterator[Prediction]:
+    def _answer_part(
+        self, restrictions: Restrictions, items: RestrictedBatch
+    ) -> Iterator[Prediction]:
         """The predictions of some mentions of each item, answered with a part of the dictionary."""
         linker = self._part(restrictions)
         asked = [
@@ -415,13 +419,17 @@ class Linker:
 
     def _part(self, restrictions: Restrictions) -> Linker:
         """The linker of the concepts that fit all restrictions; the latest ones are kept."""
-        return self._parts.get(restrictions, self._make_part) if restrictions else self
+        whole, own = self._origin or (self, ())
+        together = tuple(dict.fromkeys((*own, *restrictions)))
+        return self if together == own else whole._parts.get(together, whole._make_part)
 
     def _make_part(self, restrictions: Restrictions) -> Linker:
         linkable = np.zeros(len(self.dictionary), bool)
         linkable[self.linkable] = True
         concepts = selection.selected(self.dictionary, restrictions, linkable)
-        return self._behind(self.generator.among(concepts))
+        part = self._behind(self.generator.among(concepts))
+        part._origin = self, restrictions
+        return part
 
     @cached_property
     def linkable(self) -> NDArray[np.int32]:

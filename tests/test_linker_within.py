@@ -205,6 +205,11 @@ def test_a_selection_of_its_own_is_combined_with_that_of_the_call(tiny: Linker) 
     assert first(tiny, [own], within=KIDNEY) == ["B:4"]
     assert first(tiny.restricted(KIDNEY), [own]) == ["B:4"]
     assert first(tiny.restricted(BOTH), [own], within=KIDNEY) == ["B:4"]
+    assert tiny.restricted(BOTH).restricted(BOTH) is tiny.restricted(BOTH)
+    attack = tiny.restricted(Selection(under=("B:3",)))  # has the type T2 only
+    assert first(attack, [Mention("acute disease", within=Selection(types=("T1", "T2")))]) == [
+        "B:3"
+    ]
     answers = tiny.answer([Request(own, 1, within=KIDNEY), Request("acute disease", 1)])
     assert [p.parts[0].best and p.parts[0].best.concept_id for _, (p,) in answers] == ["B:4", "B:3"]
     with pytest.raises(

@@ -38,12 +38,13 @@ def restrictions_of(
     ]
 
 
-Part = Sequence[tuple[RestrictedItem, Sequence[Mention]]]
+RestrictedBatch = Sequence[tuple[RestrictedItem, Sequence[Mention]]]
 """Items, each with those of its mentions that have the same restrictions."""
 
 
 def answered(
-    items: Sequence[RestrictedItem], answer: Callable[[Restrictions, Part], Iterator[Prediction]]
+    items: Sequence[RestrictedItem],
+    answer: Callable[[Restrictions, RestrictedBatch], Iterator[Prediction]],
 ) -> Iterator[tuple[Document | None, list[Prediction]]]:
     """Answer each item; mentions with the same restrictions are answered together.
 
