@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from linker.confidence.answers import Request
+from linker.text.mentions import Definitions
 from linker.types import Document, Mention, Prediction, Selection
 
 Restrictions = tuple[Selection, ...]
@@ -14,14 +16,12 @@ Restrictions = tuple[Selection, ...]
 
 @dataclass(frozen=True, slots=True)
 class RestrictedItem:
-    """A document or a loose mention to link, with the selection that was asked for with it."""
+    """A document or a loose mention to link, with what was asked for with it."""
 
+    request: Request
     document: Document | None
     mentions: Sequence[Mention]
-    definitions: Mapping[str, str]  # short forms of the document, each with its long form
-    k: int  # concepts for each part of a mention
-    threshold: float | None
-    within: Selection | None
+    definitions: Definitions  # short forms of the document
 
     def __len__(self) -> int:
         return len(self.mentions)
@@ -54,7 +54,7 @@ def answered(
             called once for each combination of restrictions.
     """
     parts: dict[Restrictions, list[tuple[RestrictedItem, Sequence[Mention]]]] = defaultdict(list)
-    restrictions = [restrictions_of(i.document, i.mentions, i.within) for i in items]
+    restrictions = [restrictions_of(i.document, i.mentions, i.request.within) for i in items]
     for item, of_mentions in zip(items, restrictions, strict=True):
         for one in dict.fromkeys(of_mentions):
             mentions = [m for m, r in zip(item.mentions, of_mentions, strict=True) if r == one]
