@@ -401,7 +401,7 @@ def test_namespaces(run: Run, trained: Path, tmp_path: Path) -> None:
 
 
 def answers(run: Run, *options: object) -> list[str]:
-    result = run("link", *options, "-k", "1", "--format", "jsonl")
+    result = run("link", *options, "-k", "1", "--format", "jsonl", "--threshold", "0")
     assert result.code == 0
     parts = [json.loads(line)["parts"] for line in result.out.splitlines()]
     return [part["candidates"][0]["concept_id"] for lists in parts for part in lists]
