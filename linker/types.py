@@ -311,7 +311,7 @@ class Prediction:
     mention: Mention
     parts: tuple[Part, ...]  # one, or several for a composite mention
     reading: ReadingKind = "whole"  # how the mention was read
-    rivals: tuple[Reading, ...] = ()  # other ways to read the mention, the most probable first
+    rivals: tuple[Reading, ...] = ()  # the next probable way to read the mention, if there is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +319,7 @@ class Reading:
     """One way to read a mention, which lost against another, with its answer.
 
     It is read whole, with a short form `expanded`, `split` into coordinated parts, or `shortened`
-    by a word that names do not have ("hereditary").
+    by words that the name does not have ("hereditary"). Of each part the best candidate is kept.
     """
 
     kind: ReadingKind

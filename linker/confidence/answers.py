@@ -220,21 +220,29 @@ class Answers:
             best: the place of the one that is taken.
             parts: the probabilities of the parts of each reading; None without a calibration.
         """
-        answers = [
-            Reading(
-                reading.kind,
-                self._parts(prepared.request, reading, own),
-                None if own is None else round(float(own.prod()), 6) if len(own) else 0.0,
-            )
-            for reading, own in zip(readings, parts, strict=True)
+        of_reading = [
+            None if own is None else round(float(own.prod()), 6) if len(own) else 0.0
+            for own in parts
         ]
-        first = answers.pop(best)
-        rivals = sorted(answers, key=lambda reading: -(reading.confidence or 0.0))
-        mention = readings[0].lookups[0].mention
-        return Prediction(mention, first.parts, first.kind, tuple(rivals))
+        first = readings[best]
+        rivals: tuple[Reading, ...] = ()
+        if len(readings) > 1:
+            place = max(
+                (place for place in range(len(readings)) if place != best),
+                key=lambda place: of_reading[place] or 0.0,
+            )
+            second = readings[place]
+            answers = self._parts(prepared.request, second, parts[place], 1)
+            rivals = (Reading(second.kind, answers, of_reading[place]),)
+        return Prediction(
+            first.lookups[0].mention,
+            self._parts(prepared.request, first, parts[best], prepared.request.k),
+            first.kind,
+            rivals,
+        )
 
     def _parts(
-        self, request: Request, reading: RankedReading, probabilities: Floats | None
+        self, request: Request, reading: RankedReading, probabilities: Floats | None, k: int
     ) -> tuple[Part, ...]:
         whole = len(reading.lookups) == 1
         of_parts: list[float | None] = [None] * len(reading.lookups)
@@ -243,7 +251,7 @@ class Answers:
         parts = []
         for lookup, ranked, first in zip(reading.lookups, reading.rankings, of_parts, strict=True):
             spans = lookup.mention.spans if whole else ()
-            candidates = self._candidates(ranked[: request.k], first)
+            candidates = self._candidates(ranked[:k], first)
             kept, rejected = self._answered(request, candidates)
             parts.append(
                 Part(lookup.text, lookup.expanded, spans, kept, nil=not kept, rejected=rejected)
@@ -296,7 +304,7 @@ class Answers:
         if first is None or self.calibration is None or not len(ranked):
             return [None] * len(ranked)
         shares = self.calibration.later.shares(ranked.scores[1:].tolist())
-        later = ((1 - first) * share for share in shares.tolist())
+        later = ((1 - first) * share for share in shares)
         return [round(first, 6), *(round(min(first, value), 6) for value in later)]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,13 +75,13 @@ class Later:
     second: float = 0.2
     temperature: float = 0.1
 
-    def shares(self, scores: Sequence[float]) -> Floats:
+    def shares(self, scores: Sequence[float]) -> list[float]:
         """The probability of each candidate, best first; the sum is less than 1."""
-        values = np.asarray(scores, np.float64)
-        if not len(values):
-            return values
-        right = self.second * np.exp((values - values[0]) / self.temperature)
-        shares: Floats = right * np.cumprod(np.concatenate([[1.0], 1 - right[:-1]]))
+        shares, none_before = [], 1.0
+        for score in scores:
+            right = self.second * math.exp((score - scores[0]) / self.temperature)
+            shares.append(none_before * right)
+            none_before *= 1 - right
         return shares
 
 
@@ -212,7 +213,7 @@ class Calibration:
 def log_odds(probability: float) -> float:
     """The log odds of a probability, which is moved away from 0 and 1."""
     bounded = min(max(probability, _SMALLEST), 1 - _SMALLEST)
-    return float(np.log(bounded / (1 - bounded)))
+    return math.log(bounded / (1 - bounded))
 
 
 def fit(examples: Sequence[Example], *, of_texts: bool = True) -> Calibration:
@@ -333,7 +334,7 @@ def _fit_later(examples: Sequence[Example]) -> Later:
         for scores, place in wrong:
             shares = later.shares(scores)
             is_there = 0 <= place < len(shares)
-            total += float(np.log(shares[place] if is_there else 1 - shares.sum()))
+            total += math.log(shares[place] if is_there else 1 - sum(shares))
         return total
 
     return max(

@@ -25,7 +25,8 @@ class Strings(Sequence[str]):
     __slots__ = ("data", "offsets")
 
     def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-        self.data, self.offsets = data, offsets
+        # of memory maps plain views, which are ten times faster to index
+        self.data, self.offsets = np.asarray(data), np.asarray(offsets)
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Strings:
@@ -48,7 +49,7 @@ class Strings(Sequence[str]):
         if not -len(self) <= row < len(self):
             raise IndexError(row)
         row %= len(self)
-        return bytes(self.data[self.offsets[row] : self.offsets[row + 1]]).decode("utf-8")
+        return str(self.data.data[self.offsets[row] : self.offsets[row + 1]], "utf-8")
 
     def __iter__(self) -> Iterator[str]:
         data, offsets = bytes(self.data), self.offsets.tolist()

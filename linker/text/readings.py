@@ -61,7 +61,8 @@ def _wordings(
     for others in definitions.others:
         if (other := abbreviations.expand(mention, others)) != text:
             yield Wording("expanded", (other,))
-    yield Wording("whole", (mention,))
+    if text != mention and is_name(mention):
+        yield Wording("whole", (mention,))
     if options.composites:
         for parts in composites.proposals(text, is_name):
             yield Wording("split", tuple(parts))
