@@ -35,7 +35,7 @@ from linker.confidence.answers import (
     batches,
 )
 from linker.confidence.calibration import Calibration
-from linker.confidence.features import DEPTH, Features
+from linker.confidence.features import Features
 from linker.confidence.restrictions import (
     RestrictedBatch,
     RestrictedItem,
@@ -437,7 +437,7 @@ class Linker:
             self._readings(mention, definitions, context, rivals)
             for mention, context in zip(mentions, around, strict=True)
         ]
-        return PreparedRequest(request, document, readings, DEPTH if compared else 1)
+        return PreparedRequest(request, document, readings, compared)
 
     def _answer(self, batch: Sequence[PreparedRequest]) -> Iterator[Linked]:
         """The predictions of each item, whose lookups are ranked in one batch."""

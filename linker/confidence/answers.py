@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from linker.candidates.agreement import Group
 from linker.candidates.base import Ranked
-from linker.confidence import features
 from linker.confidence.calibration import Calibration, ReadingScores
 from linker.confidence.features import DEPTH, Features
 from linker.confidence.logistic import Floats
@@ -76,7 +75,7 @@ class PreparedRequest:
     request: Request
     document: Document | None  # None for a loose mention
     mentions: Sequence[Sequence[ReadingLookups]]  # the readings of each, the most usual first
-    depth: int  # concepts that are ranked for each lookup, at least
+    is_compared: bool  # whether answers are compared with others, which confidence depends on
 
     def __len__(self) -> int:
         return len(self.mentions)
@@ -84,7 +83,7 @@ class PreparedRequest:
     @property
     def groups(self) -> list[Group]:
         """The groups to rank: usual readings of a document together, each other lookup alone."""
-        k = max(self.request.k, self.depth)
+        k = max(self.request.k, DEPTH) if self.is_compared else self.request.k
         usual = [lookup for readings in self.mentions for lookup in readings[0].lookups]
         rivals = (r for readings in self.mentions for r in readings[1:])
         others = [Group([lookup], k) for reading in rivals for lookup in reading.lookups]
@@ -159,7 +158,9 @@ class Answers:
                         reading.kind,
                         reading.lookups,
                         ranked,
-                        self._scores(reading, ranked, reading is readings[0], agreement),
+                        self._scores(reading, ranked, reading is readings[0], agreement)
+                        if prepared.is_compared
+                        else ReadingScores([], reading.kind),
                     )
                     for reading, ranked in zip(readings, [first, *others], strict=True)
                 ]
@@ -172,15 +173,14 @@ class Answers:
         """What the calibration sees of a reading; nothing where a part has no candidate."""
         pairs = list(zip(reading.lookups, rankings, strict=True))
         if not all(len(ranked) for _, ranked in pairs):
-            return ReadingScores(features.stacked([]), [], reading.kind)
+            return ReadingScores([], reading.kind)
         values = [
             self._features.of_answer(
                 lookup, ranked, reading.kind, usual, others.agrees(lookup, ranked)
             )
             for lookup, ranked in pairs
         ]
-        scores = [ranked.scores[:DEPTH].tolist() for _, ranked in pairs]
-        return ReadingScores(features.stacked(values), scores, reading.kind)
+        return ReadingScores(values, reading.kind)
 
     def predictions(
         self, batch: Sequence[PreparedRequest], read: Sequence[Sequence[Sequence[RankedReading]]]

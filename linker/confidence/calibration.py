@@ -43,8 +43,7 @@ CAUTIOUS: Handicaps = {"whole": 3.0, "expanded": 3.0, "split": 1.0, "shortened":
 class ReadingScores:
     """One way to read a mention, as the calibration sees it."""
 
-    values: Floats  # (parts, features) of the first concept of each part; (0, features): no answer
-    scores: Sequence[Sequence[float]]  # of each part: the scores of its compared concepts
+    values: Sequence[Sequence[float]]  # the features of each part's answer; none: no answer
     kind: ReadingKind
 
     @property
@@ -59,7 +58,8 @@ class Example:
 
     readings: Sequence[ReadingScores]  # those with an answer to each part
     right: Sequence[bool]  # of each reading: whether all its first concepts are right
-    ranks: Sequence[int]  # of each reading of one part: the rank of the right concept; 0: none
+    scores: Sequence[float]  # of the candidates of the first reading's first part
+    rank: int  # of the right concept among these; 0: none
     has_concept: bool  # whether it is annotated with one
     weight: float = 1.0
 
@@ -142,7 +142,8 @@ class Calibration:
         if not readings:
             return []
         ends = np.cumsum([len(reading.values) for reading in readings])
-        odds = self.single.log_odds(np.concatenate([reading.values for reading in readings]))
+        values = [of_part for reading in readings for of_part in reading.values]
+        odds = self.single.log_odds(features.stacked(values))
         parts = iter(np.split(sigmoid(odds), ends[:-1]))
         return list(
             itertools.chain.from_iterable(
@@ -254,7 +255,7 @@ def _fitted(examples: Sequence[Example], handicaps: Handicaps) -> Calibration:
     weights = np.array([weight for _, _, weight in rows])
     single = Trees.fit(
         features.NAMES,
-        np.concatenate([reading.values for reading, _, _ in rows]),
+        features.stacked([reading.values[0] for reading, _, _ in rows]),
         np.array([right for _, right, _ in rows], bool),
         weights / weights.mean(),
         features.RISING,
@@ -321,11 +322,10 @@ def _fit_later(examples: Sequence[Example]) -> Later:
     Found on a grid: there are two numbers, and few such mentions.
     """
     wrong = [
-        (example.readings[0].scores[0][1:], example.ranks[0] - 2)
+        (example.scores[1:], example.rank - 2)
         for example in examples
-        if example.readings and not example.readings[0].is_split and example.ranks[0] != 1
+        if example.rank != 1 and len(example.scores) > 1 and not example.readings[0].is_split
     ]
-    wrong = [(scores, place) for scores, place in wrong if scores]
     if len(wrong) < FEWEST_OF_EACH:
         return Later()
 

@@ -96,8 +96,8 @@ class Features:
         entry, text = int(ranked.entries[0]), lookup.normalized
         name = self._texts[rows[0]]
         name_kind = int(self._kind[entry])
-        words, others = set(text.split()), set(name.split())
-        shared = len(words & others)
+        words, others = text.split(), name.split()
+        shared = len(set(words).intersection(others))
         read = lookup.text if kind == "split" else lookup.expanded or lookup.mention.text
         annotated = 0 if self._annotated is None else int(self._annotated[entry])
         return [

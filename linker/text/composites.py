@@ -54,30 +54,22 @@ def split(mention: str, is_name: IsName) -> list[str]:
     return [mention]
 
 
-def proposals(mention: str, is_name: IsName) -> Iterator[list[str]]:
-    """Yield further ways to split a mention, which `split` finds too bold.
+def bold_split(mention: str, is_name: IsName) -> list[str]:
+    """Split a coordinated mention that `split` leaves whole, or splits in another way.
 
-    The first is between the members of a coordination, also of one that is a name as a whole
-    ("breast and ovarian cancer"), in the way that gives the most names. The second is between two
-    words where names meet ("hemorrhagic cystitis", of which both words are names).
+    It may be a name as a whole ("breast and ovarian cancer"). It is split in the way that gives the
+    most names of the dictionary; it stays whole where no way gives one.
     """
-    if _has_coordination(mention):
-        members = _members(mention)
-        frames = _frames(members, slash="/" in _tokens(mention)) if len(members) > 1 else ()
-        ways = [_parts(members, left, right) for left, right in frames]
-        known = [
-            _is_plausible(parts, is_name) + sum(_is_known_part(part, is_name) for part in parts)
-            for parts in ways
-        ]
-        if any(known):
-            yield _joined(ways[known.index(max(known))])
-    words = mention.split()
-    if 1 < len(words) <= _WIDEST and not is_name(mention):
-        for i in range(1, len(words)):
-            parts = [" ".join(words[:i]), " ".join(words[i:])]
-            if all(map(is_name, parts)):
-                yield parts
-                return
+    if not _has_coordination(mention):
+        return [mention]
+    members = _members(mention)
+    frames = _frames(members, slash="/" in _tokens(mention)) if len(members) > 1 else ()
+    ways = [_parts(members, left, right) for left, right in frames]
+    known = [
+        _is_plausible(parts, is_name) + sum(_is_known_part(part, is_name) for part in parts)
+        for parts in ways
+    ]
+    return _joined(ways[known.index(max(known))]) if any(known) else [mention]
 
 
 def _has_coordination(mention: str) -> bool:

@@ -63,19 +63,28 @@ def _wordings(
             yield Wording("expanded", (other,))
     if text != mention and is_name(mention):
         yield Wording("whole", (mention,))
-    if options.composites:
-        for parts in composites.proposals(text, is_name):
-            yield Wording("split", tuple(parts))
-    yield from _shortened(text, is_name)
+    if options.composites and len(parts := composites.bold_split(text, is_name)) > 1:
+        yield Wording("split", tuple(parts))
+    yield from _around_names(text, is_name, options.composites)
 
 
-def _shortened(text: str, is_name: IsName) -> Iterator[Wording]:
-    """The longest name that a text ends with, unless the text is a name itself."""
+def _around_names(text: str, is_name: IsName, composites: bool) -> Iterator[Wording]:
+    """The longest name that a text ends with, and the text split before a name.
+
+    A text that is a name itself is neither shortened nor split, and it is split only where what
+    comes before is a name, too ("hemorrhagic cystitis").
+    """
     words = text.split()
-    if len(words) > _MOST_WORDS or is_name(text):
+    if not 1 < len(words) <= _MOST_WORDS or is_name(text):
         return
+    is_first = True
     for i in range(1, len(words)):
-        rest = " ".join(words[i:])
-        if len(rest) >= _SHORTEST and is_name(rest):
+        start, rest = " ".join(words[:i]), " ".join(words[i:])
+        if not is_name(rest):
+            continue
+        if is_first and len(rest) >= _SHORTEST:
             yield Wording("shortened", (rest,))
+        if composites and is_name(start):
+            yield Wording("split", (start, rest))
             return
+        is_first = False

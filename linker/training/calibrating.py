@@ -72,7 +72,9 @@ def examples(linker: Readable, items: Items, weight: float = 1.0) -> list[Exampl
         ]
         scores = [reading.scores for reading in answered]
         right = [bool(gold) and rank == 1 for rank in ranks]
-        result.append(Example(scores, right, ranks, bool(gold), weight))
+        first = answered[0].rankings[0].scores.tolist() if answered else []
+        rank = ranks[0] if ranks else 0
+        result.append(Example(scores, right, first, rank, bool(gold), weight))
     return result
 
 
