@@ -19,6 +19,7 @@ Integers = NDArray[np.int64]
 _TREES, _DEPTH = 100, 3
 _RATE = 0.05  # of learning
 _LEAF = 40  # answers in a leaf, at least
+_SHARE = 0.5  # of the features, sampled anew for each node
 _BINS = 63  # of a feature's values, between which a tree may divide
 _PENALTY = 5.0  # on the square of what a leaf gives
 _CELLS = 1_000_000  # answers x trees in memory at once, 8 MB an array
@@ -89,6 +90,8 @@ class Trees:
             monotonic_cst=[int(name in rising) for name in features],
             early_stopping=False,
             max_bins=_BINS,
+            max_features=_SHARE,
+            random_state=0,
         )
         with threadpool_limits(1):  # with more it is no faster on some thousand answers
             model.fit(values, right, sample_weight=weights)
