@@ -95,8 +95,7 @@ def error(outcome: Outcome, dictionary: Dictionary, normalize: Callable[[str], s
     rows = {row for i in right for row in dictionary.rows(i)}
     if not rows:
         return "concept_not_in_dictionary"
-    is_split_wrongly = len(outcome.parts) not in _numbers_of_parts(outcome.gold)
-    if is_split_wrongly and any(best.concept_id in right for best in candidates):
+    if not _is_split_right(outcome) and any(best.concept_id in right for best in candidates):
         return "wrong_split"
     wrong = next((best for best in candidates if best.concept_id not in right), None)
     if wrong is None:
@@ -119,7 +118,7 @@ def _numbers_of_parts(gold: Gold) -> set[int]:
     return {max(1, len(gold)), max(1, sum(len(group.ids) for group in gold))}
 
 
-def composites(outcomes: Iterable[Outcome]) -> dict[str, int]:
+def composites(outcomes: Sequence[Outcome]) -> dict[str, int]:
     """Count how composite mentions, annotated as A|B, and single ones were split.
 
     Returns:
@@ -127,29 +126,25 @@ def composites(outcomes: Iterable[Outcome]) -> dict[str, int]:
         ids; `answered_right`; `left_whole`; `split_otherwise`; and the numbers of single mentions,
         and of those that were split.
     """
-    counts = dict.fromkeys(
-        (
-            "composites",
-            "split_right",
-            "answered_right",
-            "left_whole",
-            "split_otherwise",
-            "singles",
-            "singles_split",
-        ),
-        0,
-    )
-    for outcome in outcomes:
-        is_right = len(outcome.parts) in _numbers_of_parts(outcome.gold)
-        if len(outcome.gold) < 2:
-            counts["singles"] += 1
-            counts["singles_split"] += len(outcome.parts) > 1 and not is_right
-            continue
-        counts["composites"] += 1
-        counts["answered_right"] += outcome.rank == 1
-        kind = "split_right" if is_right else "split_otherwise"
-        counts["left_whole" if len(outcome.parts) < 2 else kind] += 1
-    return counts
+    composite = [outcome for outcome in outcomes if len(outcome.gold) > 1]
+    single = [outcome for outcome in outcomes if len(outcome.gold) <= 1]
+    return {
+        "composites": len(composite),
+        "split_right": sum(map(_is_split_right, composite)),
+        "answered_right": sum(outcome.rank == 1 for outcome in composite),
+        "left_whole": sum(len(outcome.parts) < 2 for outcome in composite),
+        "split_otherwise": sum(map(_is_split_wrong, composite)),
+        "singles": len(single),
+        "singles_split": sum(map(_is_split_wrong, single)),
+    }
+
+
+def _is_split_right(outcome: Outcome) -> bool:
+    return len(outcome.parts) in _numbers_of_parts(outcome.gold)
+
+
+def _is_split_wrong(outcome: Outcome) -> bool:
+    return len(outcome.parts) > 1 and not _is_split_right(outcome)
 
 
 def branches(dictionary: Dictionary, outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:

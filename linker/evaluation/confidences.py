@@ -64,10 +64,8 @@ def risk_coverage(outcomes: Sequence[Outcome]) -> dict[str, Any] | None:
     confidences, right = _confidences(outcomes)
     if not len(confidences):
         return None
-    accuracy, descending = (
-        metrics.selective_accuracy(confidences, right),
-        np.sort(confidences)[::-1],
-    )
+    accuracy = metrics.selective_accuracy(confidences, right)
+    descending = np.sort(confidences)[::-1]
     counts = {percent: -(-len(accuracy) * percent // 100) for percent in COVERAGES}
     return {
         "area": rounded(float((1 - accuracy).mean())),

@@ -6,6 +6,7 @@ template, by ElementTree in the charts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -308,8 +309,8 @@ def _example(outcome: Outcome, linker: Linker | None, document: Document | None)
 
 
 def _one_line(text: str) -> str:
-    """White space of any kind as single blanks; the blanks at the ends stay."""
-    return text.translate({ord(sign): " " for sign in "\t\r\n\f\v"})
+    """A text with blanks for white space of any kind, which would be written as escapes."""
+    return re.sub(r"\s", " ", text)
 
 
 def _named(identifier: str, linker: Linker | None) -> str:
