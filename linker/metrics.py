@@ -81,7 +81,7 @@ def calibration_bins(confidences: ArrayLike, right: ArrayLike, bins: int = 15) -
         last two are NaN for an empty bin.
     """
     confidences, right = _floats(confidences), _floats(right)
-    number = np.clip(np.ceil(confidences * bins).astype(int) - 1, 0, bins - 1)
+    number = np.searchsorted(np.arange(1, bins) / bins, confidences)
     counts = np.bincount(number, minlength=bins)
     with np.errstate(invalid="ignore"):
         means = [np.bincount(number, of, bins) / counts for of in (confidences, right)]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from itertools import zip_longest
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
@@ -24,7 +25,7 @@ from linker.ids import format_gold
 from linker.linker import Linker
 from linker.outputs import decimals
 from linker.readers.mentions import flatten
-from linker.types import Document, Mention
+from linker.types import Candidate, Document, Mention
 
 _EXAMPLES = 5  # of each kind of error
 _AROUND = 80  # characters of text on each side of a mention
@@ -296,7 +297,7 @@ def _example(outcome: Outcome, linker: Linker | None, document: Document | None)
         text, start, end = document.text, mention.spans[0][0], mention.spans[-1][1]
         before = "…" * (start > _AROUND) + text[max(0, start - _AROUND) : start]
         after = shorten(text[end:], _AROUND)
-    answers = [f"{part.concept_id} {part.name}" if part else "no concept" for part in outcome.parts]
+    answers = [_answer(*pair) for pair in zip_longest(outcome.parts, outcome.rejected)]
     gold_ids = [i for group in outcome.gold for i in group.ids]
     return Example(
         _one_line(before),
@@ -305,6 +306,17 @@ def _example(outcome: Outcome, linker: Linker | None, document: Document | None)
         shorten(" | ".join(_named(i, linker) for i in gold_ids), 300) or format_gold(()),
         shorten(" | ".join(answers), 300) or "no concept",
         decimals(outcome.confidence),
+    )
+
+
+def _answer(best: Candidate | None, rejected: Candidate | None) -> str:
+    """The answer for a part in words."""
+    if best:
+        return f"{best.concept_id} {best.name}"
+    return (
+        f"no concept (rejected: {rejected.concept_id} {rejected.name})"
+        if rejected
+        else "no concept"
     )
 
 

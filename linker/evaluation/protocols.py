@@ -32,6 +32,7 @@ class Outcome:
     mention: Mention
     rank: int  # the smallest k at which it is right; 0 for never
     parts: tuple[Candidate | None, ...]  # the best candidate of each part; None for one without
+    rejected: tuple[Candidate | None, ...] = ()  # the rejected candidate of each part, if any
     first_is_right: bool = False  # right at 1, had the rejected candidates been returned
     confidence: float | None = None
     """The probability that the first candidates, also rejected ones, are right: the product of the
@@ -167,6 +168,7 @@ def outcome_of(
         mention,
         rank or 0,
         best,
+        tuple(part.rejected for part in prediction.parts),
         matching.strict_rank(first_ids, mention.gold or (), resolve) == 1,
         _product([part.confidence for part in prediction.parts]),
         prediction.reading,

@@ -31,6 +31,7 @@ COLUMNS = (
     "confidence",
     "reading",
     "source",
+    "rejected",
 )
 
 
@@ -133,6 +134,7 @@ def error_kinds(outcomes: Sequence[Outcome], linker: Linker | None) -> list[str]
 def row(outcome: Outcome, kind: str) -> tuple[str, ...]:
     """The cells of `COLUMNS` for an outcome with its kind of error."""
     sources = [part.source if part else "" for part in outcome.parts]
+    rejected = [part.concept_id if part else "" for part in outcome.rejected]
     return (
         outcome.mention.document_id or "",
         outcome.mention.text,
@@ -144,4 +146,5 @@ def row(outcome: Outcome, kind: str) -> tuple[str, ...]:
         decimals(outcome.confidence),
         outcome.reading,
         "|".join(sources) if any(sources) else "",
+        "|".join(rejected) if any(rejected) else "",
     )

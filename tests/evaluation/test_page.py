@@ -95,9 +95,9 @@ def test_the_page_has_every_section_and_no_resources(tiny: Linker, tmp_path: Pat
         "Examples of errors",
     ]
     assert "prefers-color-scheme: dark" in html
-    row = next(line for line in html.splitlines() if "<mark>breast cancer</mark>" in line)
-    assert "We saw </span><mark>" in row
-    assert " twice, and ovarian cancer again" in row
+    row = next(row for row in html.split("<tr>") if "<mark>breast cancer</mark>" in row)
+    assert "We saw </span><mark>breast cancer</mark><span" in row
+    assert "> twice, and ovarian cancer again" in row
     assert "D:4 ovarian cancer" in row  # annotated, with its name
     assert "D:3 name of D:3" in row
     assert "0.7500" in row
@@ -145,6 +145,14 @@ def test_a_page_without_a_model(tmp_path: Path) -> None:
         "Accuracy by coverage",
         "Confidence, missing answers and composites",
     ]
+
+
+def test_what_was_rejected_is_shown(tiny: Linker, tmp_path: Path) -> None:
+    mention = Mention("abcd", gold=parse_gold("D:2"))
+    rejected = Candidate("D:1", "a name", "x", 1, confidence=0.125)
+    prediction = Prediction(mention, (Part("abcd", nil=True, rejected=rejected),))
+    html = evaluated(tiny, [mention], [prediction], tmp_path)
+    assert "no concept (rejected: D:1 a name)" in html
 
 
 def test_the_same_error_is_shown_once_and_the_most_confident_first(

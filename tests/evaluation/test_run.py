@@ -67,7 +67,7 @@ def test_files(tiny: Linker, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "metrics.json").read_text("utf-8")) == result.record
     head, first, second = (tmp_path / "outcomes.tsv").read_text("utf-8").splitlines()
     assert head.split("\t")[:4] == ["document_id", "mention", "gold", "rank"]
-    assert first.split("\t") == ["7", "abcd", "D:1", "1", "D:1", "abcd", "", "", "whole", ""]
+    assert first.split("\t") == ["7", "abcd", "D:1", "1", "D:1", "abcd", "", "", "whole", "", ""]
     assert second.split("\t")[1:3] == ["abcd", "D:5"]
     assert second.split("\t")[6] == "hypernym"
     assert (tmp_path / "report.html").read_text("utf-8").endswith("</html>\n")
@@ -84,6 +84,7 @@ def test_outcomes_say_confidence_reading_and_source() -> None:
     row = dict(zip(run.COLUMNS, run.row(outcome, "incomplete"), strict=True))
     assert (row["concept_id"], row["error"]) == ("X:1|-1", "incomplete")
     assert (row["confidence"], row["reading"], row["source"]) == ("0.1250", "split", "doid.obo|")
+    assert row["rejected"] == "|X:2"
 
 
 def test_predictions_with_confidences_are_calibrated(tiny: Linker, tmp_path: Path) -> None:
