@@ -313,11 +313,9 @@ def _answer(best: Candidate | None, rejected: Candidate | None) -> str:
     """The answer for a part in words."""
     if best:
         return f"{best.concept_id} {best.name}"
-    return (
-        f"no concept (rejected: {rejected.concept_id} {rejected.name})"
-        if rejected
-        else "no concept"
-    )
+    if rejected:
+        return f"no concept (rejected: {rejected.concept_id} {rejected.name})"
+    return "no concept"
 
 
 def _one_line(text: str) -> str:
