@@ -63,7 +63,8 @@ def evaluate(
         protocol: a name of `protocols.PROTOCOLS`.
         ks: the k of Acc@k.
         path: predictions to evaluate instead of the model's, see `predictions.outcomes`.
-        threshold: leave out candidates of the model with a lower score; protocol strict only.
+        threshold: the confidence that an answer of the model needs; None for the model's default;
+            protocol strict only.
 
     Raises:
         LinkerError: there is neither a model nor predictions, the model has none of the annotated
