@@ -80,8 +80,8 @@ class Later:
         if not len(values):
             return values
         right = self.second * np.exp((values - values[0]) / self.temperature)
-        none_before: Floats = np.cumprod(np.concatenate([[1.0], 1 - right[:-1]]))
-        return right * none_before
+        shares: Floats = right * np.cumprod(np.concatenate([[1.0], 1 - right[:-1]]))
+        return shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +238,12 @@ def fit(examples: Sequence[Example], handicaps: Handicaps = LEARNT) -> Calibrati
         _chosen(calibration, examples) if all_have_concepts else _cross_fitted(examples, handicaps)
     )
     threshold, accuracies = _fit_threshold(answers, examples)
-    return dataclasses.replace(calibration, threshold=threshold, provenance=accuracies)
+    later = _fit_later(examples)
+    return dataclasses.replace(calibration, later=later, threshold=threshold, provenance=accuracies)
 
 
 def _fitted(examples: Sequence[Example], handicaps: Handicaps) -> Calibration:
-    """A calibration without a threshold."""
+    """A calibration for first candidates, without a threshold."""
     rows = [
         (reading, right, example.weight * (1.0 if place == 0 else _RIVAL))
         for example in examples
@@ -257,7 +258,7 @@ def _fitted(examples: Sequence[Example], handicaps: Handicaps) -> Calibration:
         weights / weights.mean(),
         features.RISING,
     )
-    calibration = Calibration(single, handicaps=handicaps, later=_fit_later(examples))
+    calibration = Calibration(single, handicaps=handicaps)
     return dataclasses.replace(calibration, split=_fit_split(calibration, examples))
 
 

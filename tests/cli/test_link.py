@@ -101,7 +101,9 @@ def test_k_and_a_least_score(run: Run, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "m.txt").write_text("a cup of tea\nleukaemia\n")
     for k in ("1", "3", "7"):
         assert len(
-            run("link", tmp_path / "m.txt", "--model", trained, "-k", k).out.splitlines()
+            run(
+                "link", tmp_path / "m.txt", "--model", trained, "-k", k, "--threshold", "0"
+            ).out.splitlines()
         ) == 1 + 2 * int(k)
     lines = run(
         "link", tmp_path / "m.txt", "--model", trained, "--min-score", "0.9"
