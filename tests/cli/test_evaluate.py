@@ -255,20 +255,20 @@ def test_namespaces(run: Run, trained: Path, tmp_path: Path) -> None:
     ) == (2, True)
 
 
-def test_a_threshold_leaves_out_candidates_with_a_lower_score(
+def test_a_threshold_withholds_answers_with_a_lower_confidence(
     run: Run, trained: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "gold.tsv"
     path.write_text("breast cancer\tD001943\na cup of tea\t-1\n")
     figures = {}
-    for threshold in ("-1", "0.9", "1.1"):
+    for threshold in ("0", "0.5", "1"):
         result = run("evaluate", path, "--model", trained, "-k", "1", "--threshold", threshold)
         assert result.code == 0
         figures[threshold] = rows(result.out)["all"][:2]
     assert figures == {
-        "-1": ["2", "0.5000"],
-        "0.9": ["2", "1.0000"],
-        "1.1": ["2", "0.5000"],
+        "0": ["2", "0.5000"],
+        "0.5": ["2", "1.0000"],
+        "1": ["2", "0.5000"],
     }  # the last: nothing is returned
     assert (
         run("evaluate", path, "--model", trained, "-k", "1").out
