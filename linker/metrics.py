@@ -1,4 +1,7 @@
-"""Metrics as pure functions of ranks, one value per mention; at the end, means with intervals."""
+"""Metrics as pure functions: of ranks, of confidences, and means with intervals.
+
+Metrics of ranks and `squared_errors` give one value per mention.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +53,114 @@ def coverage(ranks: Sequence[NDArray[np.int64]], k: int) -> Values:
         k: how many answers are looked at.
     """
     return np.array([(of_one <= k).mean() for of_one in ranks], float)
+
+
+def squared_errors(confidences: ArrayLike, right: ArrayLike) -> Values:
+    """The squared error of each confidence; the mean is the Brier score.
+
+    Args:
+        confidences: (mentions,) the probability that each answer is right.
+        right: (mentions,) whether it is.
+    """
+    values: Values = (_floats(confidences) - _floats(right)) ** 2
+    return values
+
+
+def calibration_bins(confidences: ArrayLike, right: ArrayLike, bins: int = 15) -> Values:
+    """Group answers by their confidence into bins of equal width (Guo et al. 2017, section 2).
+
+    A bin holds its upper end; the first one holds also 0.
+
+    Args:
+        confidences: (mentions,) the probability that each answer is right.
+        right: (mentions,) whether it is.
+        bins: how many.
+
+    Returns:
+        (bins, 3): the number of answers, their mean confidence, and the share that is right; the
+        last two are NaN for an empty bin.
+    """
+    confidences, right = _floats(confidences), _floats(right)
+    number = np.searchsorted(np.arange(1, bins) / bins, confidences)
+    counts = np.bincount(number, minlength=bins)
+    with np.errstate(invalid="ignore"):
+        means = [np.bincount(number, of, bins) / counts for of in (confidences, right)]
+    return np.stack([counts, *means], axis=1)
+
+
+def calibration_error(confidences: ArrayLike, right: ArrayLike, bins: int = 15) -> float:
+    """The expected calibration error (Guo et al. 2017, eq. 3); NaN without answers.
+
+    It is the mean over the answers of how far the mean confidence of their bin is from the share of
+    right answers there. The arguments are those of `calibration_bins`.
+    """
+    counts, confidence, accuracy = calibration_bins(confidences, right, bins).T
+    if not counts.any():
+        return float("nan")
+    return float(np.nansum(counts * np.abs(accuracy - confidence)) / counts.sum())
+
+
+def auroc(scores: ArrayLike, positive: ArrayLike) -> float:
+    """The area under the ROC curve: how often a positive item has a higher score than a negative.
+
+    Equal scores count a half.
+
+    Args:
+        scores: (items,) numbers that should be high for positive items.
+        positive: (items,) whether each item is positive.
+
+    Returns:
+        The area; NaN unless there are both positive and negative items.
+    """
+    positive = np.asarray(positive, bool)
+    if positive.all() or not positive.any():
+        return float("nan")
+    from sklearn.metrics import roc_auc_score  # takes a second to import
+
+    return float(roc_auc_score(positive, _floats(scores)))
+
+
+def selective_accuracy(confidences: ArrayLike, right: ArrayLike) -> Values:
+    """The accuracy of the most confident answers, for each number of them.
+
+    Answers of the same confidence come in no order: each counts with the share of them that is
+    right, which is the mean over all orders.
+
+    Args:
+        confidences: (mentions,) the probability that each answer is right.
+        right: (mentions,) whether it is.
+
+    Returns:
+        (mentions,): value i is the accuracy of the i + 1 most confident answers. The mean of
+        1 - value is the area under the risk-coverage curve.
+    """
+    _, tied, counts = np.unique(-_floats(confidences), return_inverse=True, return_counts=True)
+    expected = np.repeat(np.bincount(tied, _floats(right), len(counts)) / counts, counts)
+    values: Values = np.cumsum(expected) / np.arange(1, len(expected) + 1)
+    return values
+
+
+def share_interval(count: int, of: int, level: float = 0.95) -> tuple[float, float]:
+    """The Wilson interval of a share.
+
+    Args:
+        count: how many mentions are right.
+        of: how many mentions there are.
+        level: the confidence level of the interval.
+
+    Returns:
+        (lower, upper); NaN without mentions.
+    """
+    if not of:
+        return float("nan"), float("nan")
+    from scipy import stats  # takes a second to import
+
+    interval = stats.binomtest(count, of).proportion_ci(level, method="wilson")
+    return float(interval.low), float(interval.high)
+
+
+def _floats(values: ArrayLike) -> Values:
+    return np.asarray(values, np.float64)
 
 
 def mean_interval(

@@ -219,3 +219,86 @@ def test_average_precision_by_hand() -> None:
 def test_coverage_by_hand() -> None:
     ranks = [np.array([1, 3]), np.array([5]), np.array([1, 2, 3])]
     assert metrics.coverage(ranks, 2).tolist() == pytest.approx([1 / 2, 0, 2 / 3])
+
+
+CONFIDENCES = [0.05, 0.1, 0.9, 0.95, 1.0, 0.0]
+RIGHT = [0, 1, 1, 0, 1, 0]
+
+
+def test_squared_errors() -> None:
+    expected = [0.05**2, 0.9**2, 0.1**2, 0.95**2, 0, 0]
+    assert metrics.squared_errors(CONFIDENCES, RIGHT) == pytest.approx(expected)
+
+
+def test_bins_of_equal_width_hold_their_upper_end() -> None:
+    bins = metrics.calibration_bins([0.0, 0.5, 0.51, 1.0], [0, 1, 0, 1], 4)
+    assert bins[:, 0].tolist() == [1, 1, 1, 1]
+    assert bins[:, 1].tolist() == [0, 0.5, 0.51, 1]
+    assert bins[:, 2].tolist() == [0, 1, 0, 1]
+    (empty,) = metrics.calibration_bins([], [], 1)
+    assert empty[0] == 0
+    assert np.isnan(empty[1:]).all()
+
+
+def test_calibration_error_by_hand() -> None:
+    # 2 bins: 0.05, 0.1, 0 with 1 of 3 right; 0.9, 0.95, 1 with 2 of 3 right
+    expected = abs(1 / 3 - 0.15 / 3) / 2 + abs(2 / 3 - 2.85 / 3) / 2
+    assert metrics.calibration_error(CONFIDENCES, RIGHT, 2) == pytest.approx(expected)
+    assert math.isnan(metrics.calibration_error([], []))
+
+
+ANSWERS = st.lists(st.tuples(st.integers(0, 20).map(lambda i: i / 20), st.booleans()), min_size=1)
+
+
+@given(ANSWERS)
+@settings(deadline=None)
+def test_calibration_error_by_a_slow_twin(answers: list[tuple[float, bool]]) -> None:
+    total = 0.0
+    for number in range(15):
+        low, high = number / 15, (number + 1) / 15
+        members = [a for a in answers if low < a[0] <= high or (number == 0 and a[0] == 0)]
+        if members:
+            mean = sum(c for c, _ in members) / len(members)
+            accuracy = sum(right for _, right in members) / len(members)
+            total += len(members) / len(answers) * abs(mean - accuracy)
+    assert metrics.calibration_error(*zip(*answers, strict=True)) == pytest.approx(total)
+
+
+@given(ANSWERS)
+@settings(deadline=None)
+def test_auroc_by_all_pairs(answers: list[tuple[float, bool]]) -> None:
+    wins = [
+        (high > low) + (high == low) / 2
+        for high, is_right in answers
+        for low, is_other_right in answers
+        if is_right and not is_other_right
+    ]
+    area = metrics.auroc(*zip(*answers, strict=True))
+    assert area == pytest.approx(sum(wins) / len(wins)) if wins else math.isnan(area)
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.1, 0.5, 0.9]), st.booleans()), max_size=6, min_size=1))
+@settings(deadline=None, max_examples=30)
+def test_selective_accuracy_is_the_mean_over_the_orders_of_ties(
+    answers: list[tuple[float, bool]],
+) -> None:
+    orders = [
+        np.cumsum([right for _, right in order]) / np.arange(1, len(order) + 1)
+        for order in itertools.permutations(answers)
+        if all(a[0] >= b[0] for a, b in itertools.pairwise(order))
+    ]
+    values = metrics.selective_accuracy(*zip(*answers, strict=True))
+    assert values == pytest.approx(np.mean(orders, axis=0))
+
+
+def test_selective_accuracy_of_a_perfect_order() -> None:
+    values = metrics.selective_accuracy([0.2, 0.9, 0.4, 0.8], [0, 1, 0, 1])
+    assert values.tolist() == [1, 1, 2 / 3, 2 / 4]
+
+
+def test_the_interval_of_a_share_is_wilsons() -> None:
+    z, share, n = 1.959964, 0.9, 50
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    assert metrics.share_interval(45, 50) == pytest.approx((middle - half, middle + half), abs=1e-6)
+    assert all(map(math.isnan, metrics.share_interval(0, 0)))

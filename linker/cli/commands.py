@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from linker.cli.compare import compare
 from linker.cli.dictionary import dictionary
 from linker.cli.encoders import encoders
 from linker.cli.evaluate import evaluate
@@ -49,7 +50,7 @@ def cli() -> None:
     """
 
 
-for _command in (train, link, evaluate, dictionary, encoders, words, verify):
+for _command in (train, link, evaluate, compare, dictionary, encoders, words, verify):
     cli.add_command(_command)
 
 

@@ -64,7 +64,9 @@ def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple
     metavar="PATH",
     help="Evaluate these predictions (our JSONL, BioSyn's JSON) instead of a model's.",
 )
-@click.option("-o", "--output", metavar="DIR", help="Folder for metrics.json and outcomes.tsv.")
+@click.option(
+    "-o", "--output", metavar="DIR", help="Folder for metrics.json, outcomes.tsv and report.html."
+)
 @common.on_error_option
 @common.logs
 @click.pass_context
@@ -112,8 +114,9 @@ def evaluate(
     _say_limits(evaluation, linker, handle)
     if output:
         folder = Path(output)
-        run.write(folder, record, evaluation.outcomes, linker)
-        common.say(f"wrote {folder / 'metrics.json'} and {folder / 'outcomes.tsv'}")
+        run.write(folder, record, evaluation.outcomes, linker, items)
+        written = [str(folder / name) for name in ("metrics.json", "outcomes.tsv", "report.html")]
+        common.say(f"wrote {', '.join(written[:-1])} and {written[-1]}")
 
 
 def _check(options: dict[str, Any]) -> None:

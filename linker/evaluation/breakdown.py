@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from linker import matching
 from linker.dictionary import Dictionary
@@ -10,7 +11,8 @@ from linker.errors import LinkerError
 from linker.evaluation.protocols import Outcome
 from linker.ids import counted, namespace
 from linker.linker import Linker
-from linker.types import Mention
+from linker.metrics import share_interval
+from linker.types import Gold, Mention
 
 ERRORS = {
     "no_candidate": "nothing was returned",
@@ -93,9 +95,7 @@ def error(outcome: Outcome, dictionary: Dictionary, normalize: Callable[[str], s
     rows = {row for i in right for row in dictionary.rows(i)}
     if not rows:
         return "concept_not_in_dictionary"
-    # the ids of A+B may be in one part or in two
-    sizes = {len(outcome.gold), sum(len(group.ids) for group in outcome.gold)}
-    if len(outcome.parts) not in sizes and any(best.concept_id in right for best in candidates):
+    if not _is_split_right(outcome) and any(best.concept_id in right for best in candidates):
         return "wrong_split"
     wrong = next((best for best in candidates if best.concept_id not in right), None)
     if wrong is None:
@@ -111,6 +111,74 @@ def error(outcome: Outcome, dictionary: Dictionary, normalize: Callable[[str], s
         ),
         "unrelated",
     )
+
+
+def _numbers_of_parts(gold: Gold) -> set[int]:
+    """How many parts a mention may be read as: the ids of A+B may be in one part or in two."""
+    return {max(1, len(gold)), max(1, sum(len(group.ids) for group in gold))}
+
+
+def composites(outcomes: Sequence[Outcome]) -> dict[str, int]:
+    """Count how composite mentions, annotated as A|B, and single ones were split.
+
+    Returns:
+        The numbers of composite mentions; of those `split_right`, into as many parts as they have
+        ids; `answered_right`; `left_whole`; `split_otherwise`; and the numbers of single mentions,
+        and of those that were split.
+    """
+    composite = [outcome for outcome in outcomes if len(outcome.gold) > 1]
+    single = [outcome for outcome in outcomes if len(outcome.gold) <= 1]
+    return {
+        "composites": len(composite),
+        "split_right": sum(map(_is_split_right, composite)),
+        "answered_right": sum(outcome.rank == 1 for outcome in composite),
+        "left_whole": sum(len(outcome.parts) < 2 for outcome in composite),
+        "split_otherwise": sum(map(_is_split_wrong, composite)),
+        "singles": len(single),
+        "singles_split": sum(map(_is_split_wrong, single)),
+    }
+
+
+def _is_split_right(outcome: Outcome) -> bool:
+    return len(outcome.parts) in _numbers_of_parts(outcome.gold)
+
+
+def _is_split_wrong(outcome: Outcome) -> bool:
+    return len(outcome.parts) > 1 and not _is_split_right(outcome)
+
+
+def branches(dictionary: Dictionary, outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """Acc@1 by branch of the hierarchy: by child of the root, or by root if there are several.
+
+    A mention counts in every branch that holds an annotated concept of it, so that the numbers of
+    the branches may add up to more than there are mentions.
+
+    Returns:
+        Id, name, number of mentions, Acc@1 and its 95% interval (Wilson) of each branch that has a
+        mention, the one with most mentions first.
+    """
+    hierarchy = dictionary.hierarchy
+    tops = hierarchy.roots
+    if len(tops) == 1:
+        (tops,) = hierarchy.children(tops)
+    members = hierarchy.under(tops.tolist())
+    hits: dict[int, list[bool]] = {}
+    for outcome in outcomes:
+        ids = matching.accepted(outcome.gold, dictionary.resolve)
+        rows = [row for identifier in ids for row in dictionary.rows(identifier)]
+        for branch in set(members[rows].indices.tolist()):
+            hits.setdefault(branch, []).append(outcome.rank == 1)
+    figures = [
+        {
+            "id": dictionary.ids[branch],
+            "name": dictionary.preferred_name(branch),
+            "n": len(right),
+            "acc": round(sum(right) / len(right), 5),
+            "acc_interval": [round(end, 5) for end in share_interval(sum(right), len(right))],
+        }
+        for branch, right in hits.items()
+    ]
+    return sorted(figures, key=lambda figure: (-figure["n"], figure["id"]))
 
 
 def _relation(row: int, right: set[int], dictionary: Dictionary) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from linker.linker import Linker
 from linker.matching import Resolve
 from linker.text.biosyn import biosyn_parts
 from linker.text.mentions import Definitions, grouped
-from linker.types import Candidate, Document, Gold, Lookup, Mention, Prediction
+from linker.types import Candidate, Document, Gold, Lookup, Mention, Prediction, ReadingKind
 
 PROTOCOLS = ("strict", "biosyn")
 _BATCH = 1024
@@ -31,6 +32,12 @@ class Outcome:
     mention: Mention
     rank: int  # the smallest k at which it is right; 0 for never
     parts: tuple[Candidate | None, ...]  # the best candidate of each part; None for one without
+    rejected: tuple[Candidate | None, ...] = ()  # the rejected candidate of each part, if any
+    first_is_right: bool = False  # right at 1, had the rejected candidates been returned
+    confidence: float | None = None
+    """The probability that the first candidates, also rejected ones, are right: the product of the
+    parts' confidences. None where a part has none, and under the protocol biosyn."""
+    reading: ReadingKind = "whole"  # how the mention was read
 
     @property
     def gold(self) -> Gold:
@@ -49,7 +56,7 @@ def strict(
         linker: the model.
         items: mentions with their gold ids, or documents that hold them.
         k: the number of candidates to look at.
-        threshold: leave out candidates with a lower score.
+        threshold: the confidence that an answer needs; None for the model's default.
     """
     for prediction in linker.link(items, k=k, threshold=threshold):
         if prediction.mention.gold is not None:
@@ -160,4 +167,22 @@ def outcome_of(
         raise LinkerError(
             f"there is no protocol {protocol!r}; choose one of: {', '.join(PROTOCOLS)}"
         )
-    return Outcome(mention, rank or 0, tuple(part.best for part in prediction.parts))
+    best = tuple(part.best for part in prediction.parts)
+    if protocol == "biosyn":
+        return Outcome(mention, rank or 0, best, reading=prediction.reading)
+    first = [part.best or part.rejected for part in prediction.parts]
+    first_ids = [[candidate.concept_id] if candidate else [] for candidate in first]
+    return Outcome(
+        mention,
+        rank or 0,
+        best,
+        tuple(part.rejected for part in prediction.parts),
+        matching.strict_rank(first_ids, mention.gold or (), resolve) == 1,
+        _product([part.confidence for part in prediction.parts]),
+        prediction.reading,
+    )
+
+
+def _product(confidences: Sequence[float | None]) -> float | None:
+    known = [confidence for confidence in confidences if confidence is not None]
+    return math.prod(known) if known and len(known) == len(confidences) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tabulate import tabulate
@@ -12,6 +12,7 @@ from linker import metrics
 from linker.evaluation import breakdown
 from linker.evaluation.protocols import Outcome
 from linker.linker import Linker
+from linker.outputs import decimals
 
 TIES = {  # by protocol
     "strict": (
@@ -27,8 +28,8 @@ def summary(
 ) -> dict[str, Any]:
     """Acc@k and MRR with 95% bootstrap intervals.
 
-    With a linker also the figures of seen and of unseen mentions and concepts, and the number of
-    errors of each kind.
+    With a linker also the figures of seen and of unseen mentions and concepts, the number of errors
+    of each kind, and the figures of each branch of the hierarchy.
     """
     record = figures(outcomes, ks)
     if linker is None:
@@ -43,6 +44,7 @@ def summary(
             breakdown.error(o, linker.dictionary, linker.normalize) for o in wrong
         ).most_common()
     )
+    record["branches"] = breakdown.branches(linker.dictionary, outcomes)
     return record
 
 
@@ -86,7 +88,34 @@ def table(record: Mapping[str, Any]) -> str:
     if errors := record.get("errors"):
         wrong = [[name, str(count), breakdown.ERRORS[name]] for name, count in errors.items()]
         text += "\n\n" + _aligned(["error at 1", "n", "what was returned instead"], *wrong)
+    if "calibration" in record:
+        text += "\n\n" + _aligned(*confidence_rows(record))
     return text
+
+
+def confidence_rows(record: Mapping[str, Any]) -> Iterator[list[str]]:
+    """The figures of confidences, missing answers and composites: each a name and a value."""
+    calibration, no_answer, composites = (
+        record[key] for key in ("calibration", "no_answer", "composites")
+    )
+    if calibration is None:
+        yield ["confidence", "none: calibration and coverage are left out"]
+    else:
+        yield ["expected calibration error", _figure(calibration["ece"])]
+        yield ["Brier score", _figure(calibration["brier"])]
+        yield ["AUROC of right against wrong", _figure(calibration["auroc"])]
+        at_80 = record["risk_coverage"]["coverage"]["80"]
+        yield ["Acc@1 at 80% coverage", _figure(at_80["acc"])]
+        yield ["area under risk-coverage", _figure(record["risk_coverage"]["area"])]
+    if no_answer["without_concept"] or no_answer["without_answer"]:
+        yield ["no answer: precision", _figure(no_answer["precision"])]
+        yield ["no answer: recall", _figure(no_answer["recall"])]
+        yield ["no answer: F1", _figure(no_answer["f1"])]
+        yield ["AUROC of no concept", _figure(no_answer["auroc"])]
+    if composites["composites"]:
+        split = f"{composites['split_right']} of {composites['composites']}"
+        yield ["composites split right", split]
+    yield ["single mentions split", f"{composites['singles_split']} of {composites['singles']}"]
 
 
 def _row(name: str, figures: Mapping[str, Any]) -> list[str]:
@@ -100,3 +129,7 @@ def _row(name: str, figures: Mapping[str, Any]) -> list[str]:
 
 def _aligned(*rows: Sequence[str]) -> str:
     return tabulate(rows, tablefmt="plain", disable_numparse=True)
+
+
+def _figure(value: float | None) -> str:
+    return decimals(value) or "-"

@@ -10,16 +10,29 @@ from typing import Any
 
 from linker import files
 from linker.errors import LinkerError
-from linker.evaluation import breakdown, predictions, protocols, report
+from linker.evaluation import breakdown, confidences, predictions, protocols, report
 from linker.evaluation.protocols import Outcome
 from linker.ids import format_gold
 from linker.linker import Linker
+from linker.outputs import decimals
 from linker.outputs.tsv import row_writer
 from linker.readers.mentions import flatten
 from linker.types import Document, Mention
 
 MRR_DEPTH = 20  # candidates that MRR looks at, whatever the k that are shown
-_COLUMNS = ("document_id", "mention", "gold", "rank", "concept_id", "matched_name", "error")
+COLUMNS = (
+    "document_id",
+    "mention",
+    "gold",
+    "rank",
+    "concept_id",
+    "matched_name",
+    "error",
+    "confidence",
+    "reading",
+    "source",
+    "rejected",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +63,8 @@ def evaluate(
         protocol: a name of `protocols.PROTOCOLS`.
         ks: the k of Acc@k.
         path: predictions to evaluate instead of the model's, see `predictions.outcomes`.
-        threshold: leave out candidates of the model with a lower score; protocol strict only.
+        threshold: the confidence that an answer of the model needs; None for the model's default;
+            protocol strict only.
 
     Raises:
         LinkerError: there is neither a model nor predictions, the model has none of the annotated
@@ -71,34 +85,57 @@ def evaluate(
             else protocols.biosyn(linker, items, depth)
         )
     record = {"protocol": protocol} | report.summary(outcomes, ks, linker)
+    if protocol == "strict":
+        record |= confidences.summary(outcomes)
+        record["composites"] = breakdown.composites(outcomes)
     record["left_out"] = len(mentions) - len(outcomes)
     return Evaluation(record, outcomes, len(mentions), warning)
 
 
 def write(
-    folder: Path, record: dict[str, Any], outcomes: Sequence[Outcome], linker: Linker | None
+    folder: Path,
+    record: dict[str, Any],
+    outcomes: Sequence[Outcome],
+    linker: Linker | None,
+    items: Sequence[Mention | Document] = (),
 ) -> None:
-    """Write metrics.json and outcomes.tsv into a folder.
+    """Write metrics.json, outcomes.tsv and report.html into a folder.
 
     Args:
         folder: where to write.
         record: the figures.
         outcomes: the rows of the table.
         linker: the model, which the kinds of errors depend on; None for a column without them.
+        items: what was evaluated, so that the report shows the text around mentions.
     """
+    from linker.evaluation import page  # Jinja takes its time to import
+
+    kinds = error_kinds(outcomes, linker)
     with files.write_aside(folder / "metrics.json") as file:
         file.write(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     with files.write_aside(folder / "outcomes.tsv") as file:
         write_row = row_writer(file)
-        write_row(_COLUMNS)
-        for outcome in outcomes:
-            write_row(_row(outcome, linker))
+        write_row(COLUMNS)
+        for outcome, kind in zip(outcomes, kinds, strict=True):
+            write_row(row(outcome, kind))
+    with files.write_aside(folder / "report.html") as file:
+        file.write(page.render(record, outcomes, kinds, linker, items))
 
 
-def _row(outcome: Outcome, linker: Linker | None) -> tuple[str, ...]:
-    error = ""
-    if linker and outcome.rank != 1:
-        error = breakdown.error(outcome, linker.dictionary, linker.normalize)
+def error_kinds(outcomes: Sequence[Outcome], linker: Linker | None) -> list[str]:
+    """The kind of error of each outcome; empty for one that is right, and without a linker."""
+    return [
+        breakdown.error(outcome, linker.dictionary, linker.normalize)
+        if linker and outcome.rank != 1
+        else ""
+        for outcome in outcomes
+    ]
+
+
+def row(outcome: Outcome, kind: str) -> tuple[str, ...]:
+    """The cells of `COLUMNS` for an outcome with its kind of error."""
+    sources = [part.source if part else "" for part in outcome.parts]
+    rejected = [part.concept_id if part else "" for part in outcome.rejected]
     return (
         outcome.mention.document_id or "",
         outcome.mention.text,
@@ -106,5 +143,9 @@ def _row(outcome: Outcome, linker: Linker | None) -> tuple[str, ...]:
         str(outcome.rank or ""),
         "|".join(part.concept_id if part else "-1" for part in outcome.parts),
         "|".join(part.matched_name if part else "" for part in outcome.parts),
-        error,
+        kind,
+        decimals(outcome.confidence),
+        outcome.reading,
+        "|".join(sources) if any(sources) else "",
+        "|".join(rejected) if any(rejected) else "",
     )

@@ -64,6 +64,16 @@ def best(part: Part) -> Candidate | None:
     return None if part.nil else part.best
 
 
+def rejected_id(part: Part) -> str:
+    """The id of the candidate that was rejected for a part without a concept; empty for none."""
+    return part.rejected.concept_id if part.rejected and best(part) is None else ""
+
+
+def decimals(value: float | None) -> str:
+    """Write a score or a confidence with 4 decimals; empty for None."""
+    return "" if value is None else f"{value:.4f}"
+
+
 def joined_ids(prediction: Prediction) -> str:
     """Join the ids of the parts with `|`; -1 is a part, or a whole mention, without a concept."""
     ids = [candidate.concept_id if (candidate := best(part)) else "-1" for part in prediction.parts]

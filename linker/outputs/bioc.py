@@ -14,12 +14,13 @@ from bioc.biocxml.encoder import encode_document
 from lxml import etree  # type: ignore[import-untyped]
 
 from linker.ids import format_gold
-from linker.outputs import Item, best, joined_ids, paired, with_text
-from linker.types import Document, Mention, Passage, Prediction, Relation
+from linker.outputs import Item, best, decimals, joined_ids, paired, rejected_id, with_text
+from linker.types import Document, Mention, Part, Passage, Prediction, Relation
 
 # characters that XML cannot hold
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _RESERVED = ("bioc:", "pubtator:", "concept:")  # metadata that are not infons
+_OF_ANSWERS = ("score", "confidence", "rejected")
 
 
 def write(
@@ -30,7 +31,10 @@ def write(
     `identifier` has the best id of each part, joined by `|` (-1: no concept). `score` has their
     scores with 4 decimals (`-` for a part without a concept), and is absent if no part has one.
     Where another vocabulary lent a matched name, `source` has the file of each part in the same way
-    (`-` for a name of the dictionary's own).
+    (`-` for a name of the dictionary's own). `confidence` has the probability that each id is
+    right, also with 4 decimals; for a part without a concept it is that of the best candidate,
+    whose id is in `rejected` (`-` for a part with a concept). Each is absent if all of it would be
+    `-`.
     Sentences, relations and other infons stand as they were read. The collection's own fields are
     those of the first document. A character that XML cannot hold becomes a blank.
     For `items`, `file`, `documents` and `sources` see `linker.outputs.Writer`.
@@ -115,19 +119,28 @@ def _annotation(mention: Mention, prediction: Prediction | None, number: str) ->
     for start, end in mention.spans:
         result.add_location(bioc.BioCLocation(start, end - start))
     if prediction is not None:
-        scores = [
-            f"{candidate.score:.4f}" if (candidate := best(part)) else "-"
-            for part in prediction.parts
-        ]
-        result.infons |= {"identifier": joined_ids(prediction), "score": "|".join(scores)}
-        if not set(scores) - {"-"}:
-            del result.infons["score"]
-        files = [candidate.source if (candidate := best(part)) else "" for part in prediction.parts]
-        if any(files):
-            result.infons["source"] = _clean("|".join(file or "-" for file in files))
+        for key in _OF_ANSWERS:
+            result.infons.pop(key, None)  # of an earlier answer
+        result.infons |= {"identifier": joined_ids(prediction), **_answer(prediction.parts)}
     elif mention.gold is not None and "bioc:in" not in mention.metadata:
         result.infons["identifier"] = format_gold(mention.gold)
     return result
+
+
+def _answer(parts: Sequence[Part]) -> dict[str, str]:
+    """The infons of an answer beside its ids: a value for each part, joined by `|`."""
+    answers = [best(part) for part in parts]
+    values = {
+        "score": [decimals(answer.score) if answer else "" for answer in answers],
+        "source": [answer.source if answer else "" for answer in answers],
+        "confidence": [decimals(part.confidence) for part in parts],
+        "rejected": [rejected_id(part) for part in parts],
+    }
+    return {
+        key: _clean("|".join(value or "-" for value in of_parts))
+        for key, of_parts in values.items()
+        if any(of_parts)
+    }
 
 
 def _relation(relation: Relation, number: str) -> Any:

@@ -5,12 +5,21 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TextIO
+from typing import Any, TextIO, get_args
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, parse_json, read_lines
 from linker.outputs import Item
-from linker.types import Candidate, Mention, Part, Prediction, Span, parse_spans
+from linker.types import (
+    Candidate,
+    Mention,
+    Part,
+    Prediction,
+    Reading,
+    ReadingKind,
+    Span,
+    parse_spans,
+)
 
 SCHEMA = 1
 
@@ -20,7 +29,8 @@ def write(
 ) -> None:
     """Write one object a line, in the order of the mentions.
 
-    A candidate has the key `source` where another vocabulary lent the matched name.
+    A candidate has the key `source` where another vocabulary lent the matched name. The
+    `confidence` of a part is that of its first candidate, or of the `rejected` one.
     For `items`, `file`, `documents` and `sources` see `linker.outputs.Writer`.
     """
     for _, predictions in items:
@@ -63,6 +73,16 @@ def to_json(prediction: Prediction) -> dict[str, Any]:
         "document_id": mention.document_id,
         "spans": _pairs(mention.spans),
         "parts": [_part_to_json(part) for part in prediction.parts],
+        "reading": prediction.reading,
+        "rivals": [_rival_to_json(rival) for rival in prediction.rivals],
+    }
+
+
+def _rival_to_json(rival: Reading) -> dict[str, Any]:
+    return {
+        "kind": rival.kind,
+        "confidence": _number(rival.confidence),
+        "parts": [_part_to_json(part) for part in rival.parts],
     }
 
 
@@ -72,7 +92,9 @@ def _part_to_json(part: Part) -> dict[str, Any]:
         "expanded": part.expanded,
         "spans": _pairs(part.spans),
         "nil": part.nil,
+        "confidence": _number(part.confidence),
         "candidates": [_candidate_to_json(candidate) for candidate in part.candidates],
+        "rejected": part.rejected and _candidate_to_json(part.rejected),
     }
 
 
@@ -85,6 +107,7 @@ def _candidate_to_json(candidate: Candidate) -> dict[str, Any]:
         "score": float(candidate.score),
         "sparse_score": _number(candidate.sparse_score),
         "dense_score": _number(candidate.dense_score),
+        "confidence": _number(candidate.confidence),
     } | source
 
 
@@ -99,6 +122,8 @@ def _number(value: float | None) -> float | None:
 def from_json(record: Any) -> Prediction:
     """Turn an object of schema 1 into the prediction that it was made of; its mention has no gold.
 
+    Lines of earlier versions have no readings, rejected candidates and confidences.
+
     Raises:
         ValueError: the object is not of that schema; the text says why.
     """
@@ -110,11 +135,28 @@ def from_json(record: Any) -> Prediction:
             parse_spans(record["spans"]),
             document_id=_text_or_none(record, "document_id"),
         )
-        return Prediction(mention, tuple(map(_part_from_json, record["parts"])))
+        return Prediction(
+            mention,
+            tuple(map(_part_from_json, record["parts"])),
+            _kind(record.get("reading", "whole")),
+            tuple(map(_rival_from_json, record.get("rivals", ()))),
+        )
     except KeyError as error:
         raise ValueError(f"the key {error} is missing") from None
     except (AttributeError, TypeError) as error:
         raise ValueError(f"a value has the wrong type: {error}") from None
+
+
+def _rival_from_json(record: Mapping[str, Any]) -> Reading:
+    parts = tuple(map(_part_from_json, record["parts"]))
+    return Reading(_kind(record["kind"]), parts, _confidence(record))
+
+
+def _kind(value: Any) -> ReadingKind:
+    kinds: tuple[ReadingKind, ...] = get_args(ReadingKind)
+    if value not in kinds:
+        raise ValueError(f"a reading is none of {', '.join(kinds)}")
+    return kinds[kinds.index(value)]
 
 
 def _part_from_json(record: Mapping[str, Any]) -> Part:
@@ -126,6 +168,7 @@ def _part_from_json(record: Mapping[str, Any]) -> Part:
         parse_spans(record["spans"]),
         candidates,
         bool(record["nil"]),
+        None if (rejected := record.get("rejected")) is None else _candidate_from_json(rejected),
     )
 
 
@@ -138,7 +181,17 @@ def _candidate_from_json(record: Mapping[str, Any]) -> Candidate:
         for key in ("sparse_score", "dense_score")
     )
     source = _text(record, "source") if "source" in record else ""
-    return Candidate(identifier, name, matched, _score(record, "score"), sparse, dense, source)
+    confidence = _confidence(record)
+    score = _score(record, "score")
+    return Candidate(identifier, name, matched, score, sparse, dense, source, confidence)
+
+
+def _confidence(record: Mapping[str, Any]) -> float | None:
+    if record.get("confidence") is None:
+        return None
+    if not 0 <= (confidence := _score(record, "confidence")) <= 1:
+        raise ValueError("'confidence' is not a number from 0 to 1")
+    return confidence
 
 
 def _text(record: Mapping[str, Any], key: str) -> str:

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TextIO
 
-from linker.outputs import BREAKS, Item, best
-from linker.types import Document, Prediction
+from linker.outputs import BREAKS, Item, best, decimals, rejected_id
+from linker.types import Document, Part, Prediction
 
-COLUMNS = ("mention", "part", "concept_id", "name", "score", "matched_name", "rank")
+COLUMNS = ("mention", "part", "concept_id", "name", "score", "matched_name", "rank", "confidence")
 DOCUMENT_COLUMNS = ("document_id", "spans")
 SOURCE_COLUMNS = ("source",)
+REJECTED_COLUMNS = ("rejected",)
 
 
 def row_writer(file: TextIO) -> Callable[[Iterable[str]], None]:
@@ -36,7 +37,9 @@ def write(
     """Write a header, and a row for each candidate of each part of each mention, best first.
 
     A part without a concept has one row, of which the columns from `concept_id` to `rank` are
-    empty. Scores have 4 decimals.
+    empty; its confidence is that of the best candidate, which was rejected, and the column
+    `rejected` has the id of that candidate. Scores and confidences have 4 decimals; a confidence is
+    empty where the model has none.
 
     Args:
         items: documents with their predictions.
@@ -51,12 +54,13 @@ def write(
     if documents is None:
         documents = first is not None and _has_documents(*first)
     write_row = row_writer(file)
-    write_row(COLUMNS + DOCUMENT_COLUMNS * documents + SOURCE_COLUMNS * sources)
+    write_row(COLUMNS + DOCUMENT_COLUMNS * documents + SOURCE_COLUMNS * sources + REJECTED_COLUMNS)
     for document, predictions in chain([] if first is None else [first], items):
         for prediction in predictions:
             where = _where(document, prediction) if documents else ()
-            for *row, lender in _rows(prediction):
-                write_row((*row, *where, *([lender] * sources)))
+            for part in prediction.parts:
+                for *row, lender in _rows(prediction.mention.text, part):
+                    write_row((*row, *where, *([lender] * sources), rejected_id(part)))
 
 
 def _has_documents(document: Document | None, predictions: Sequence[Prediction]) -> bool:
@@ -71,20 +75,20 @@ def _where(document: Document | None, prediction: Prediction) -> tuple[str, str]
     return identifier, ";".join(f"{start}-{end}" for start, end in mention.spans)
 
 
-def _rows(prediction: Prediction) -> Iterator[tuple[str, ...]]:
-    """The cells of `COLUMNS` for each candidate of each part, and the source of its name."""
-    for part in prediction.parts:
-        head = (prediction.mention.text, part.text)
-        if best(part) is None:
-            yield (*head, "", "", "", "", "", "")
-            continue
-        for rank, candidate in enumerate(part.candidates, 1):
-            yield (
-                *head,
-                candidate.concept_id,
-                candidate.name,
-                f"{candidate.score:.4f}",
-                candidate.matched_name,
-                str(rank),
-                candidate.source,
-            )
+def _rows(mention: str, part: Part) -> Iterator[tuple[str, ...]]:
+    """The cells of `COLUMNS` for each candidate of a part, and the source of its name."""
+    if best(part) is None:
+        yield mention, part.text, "", "", "", "", "", decimals(part.confidence), ""
+        return
+    for rank, candidate in enumerate(part.candidates, 1):
+        yield (
+            mention,
+            part.text,
+            candidate.concept_id,
+            candidate.name,
+            decimals(candidate.score),
+            candidate.matched_name,
+            str(rank),
+            decimals(candidate.confidence),
+            candidate.source,
+        )

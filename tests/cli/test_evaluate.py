@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from linker.evaluation import breakdown
+
 Run = Callable[..., Any]
 
 
@@ -70,7 +72,7 @@ def test_the_table_and_the_files(run: Run, trained: Path, mentions: Path, tmp_pa
         ["…", "-1", "1", "-1", ""],
         ["asthma", "MESH:C999999", "", "MESH:D001249", "Asthma"],
     ]
-    assert [line.rpartition("\t")[2] for line in outcomes[1:]] == [
+    assert [line.split("\t")[6] for line in outcomes[1:]] == [
         "",
         "",
         "hyponym",
@@ -144,7 +146,7 @@ def test_our_own_predictions_are_judged_as_the_model_is(
         assert rows(alone.out) == {
             name: cells
             for name, cells in rows(by_model.out).items()
-            if name in ("", "all", "95% interval")
+            if not name.startswith(("seen", "unseen", "error at 1", *breakdown.ERRORS))
         }
         record = json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))
         assert (record["model"], record["dictionary"], record["predictions"]) == (
@@ -281,20 +283,20 @@ def test_selections(run: Run, trained: Path, tmp_path: Path) -> None:
         assert f"{flag} is for a model, not for --predictions; leave it out" in result.err
 
 
-def test_a_threshold_leaves_out_candidates_with_a_lower_score(
+def test_a_threshold_withholds_answers_with_a_lower_confidence(
     run: Run, trained: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "gold.tsv"
     path.write_text("breast cancer\tD001943\na cup of tea\t-1\n")
     figures = {}
-    for threshold in ("-1", "0.9", "1.1"):
+    for threshold in ("0", "0.5", "1"):
         result = run("evaluate", path, "--model", trained, "-k", "1", "--threshold", threshold)
         assert result.code == 0
         figures[threshold] = rows(result.out)["all"][:2]
     assert figures == {
-        "-1": ["2", "0.5000"],
-        "0.9": ["2", "1.0000"],
-        "1.1": ["2", "0.5000"],
+        "0": ["2", "0.5000"],
+        "0.5": ["2", "1.0000"],
+        "1": ["2", "0.5000"],
     }  # the last: nothing is returned
     assert (
         run("evaluate", path, "--model", trained, "-k", "1").out

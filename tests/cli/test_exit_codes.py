@@ -43,7 +43,8 @@ def model(trained: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "command", ["", "train", "link", "evaluate", "dictionary", "dictionary stats", "encoders"]
+    "command",
+    ["", "train", "link", "evaluate", "compare", "dictionary", "dictionary stats", "encoders"],
 )
 def test_help(run: Run, command: str) -> None:
     result = run(*command.split(), "--help")
@@ -286,13 +287,14 @@ def test_a_full_disk_leaves_the_old_model(
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("command", ["link", "evaluate", "dictionary search"])
+@pytest.mark.parametrize("command", ["link", "evaluate", "compare", "dictionary search"])
 def test_standard_output_on_a_full_disk(
     process: Run, sample: Path, trained: Path, command: str
 ) -> None:
     arguments = {
         "link": (sample.with_name("sample_mentions.txt"), "--model", trained),
         "evaluate": (sample.with_name("sample_mentions.tsv"), "--model", trained),
+        "compare": (trained, trained, "--mentions", sample.with_name("sample_mentions.tsv")),
         "dictionary search": (sample, "asthma"),
     }[command]
     with open("/dev/full", "w") as full:
@@ -430,12 +432,21 @@ def test_closed_standard_input(process: Run, trained: Path) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["link", "evaluate", "dictionary stats", "dictionary convert", "dictionary search", "encoders"],
+    [
+        "link",
+        "evaluate",
+        "compare",
+        "dictionary stats",
+        "dictionary convert",
+        "dictionary search",
+        "encoders",
+    ],
 )
 def test_closed_standard_output(process: Run, sample: Path, trained: Path, command: str) -> None:
     arguments = {
         "link": (sample.with_name("sample_mentions.txt"), "--model", trained),
         "evaluate": (sample.with_name("sample_mentions.tsv"), "--model", trained),
+        "compare": (trained, trained, "--mentions", sample.with_name("sample_mentions.tsv")),
         "dictionary stats": (sample, "--json"),
         "dictionary convert": (sample,),
         "dictionary search": (sample, "asthma"),

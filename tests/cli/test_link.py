@@ -39,8 +39,11 @@ def mentions(tmp_path: Path) -> Path:
 def test_tsv(run: Run, trained: Path, mentions: Path) -> None:
     result = run("link", mentions, "--model", trained, "-k", "1")
     assert (result.code, result.err) == (0, "")
-    assert result.out.splitlines() == [
-        "mention\tpart\tconcept_id\tname\tscore\tmatched_name\trank",
+    head, *rows = result.out.splitlines()
+    assert (
+        head == "mention\tpart\tconcept_id\tname\tscore\tmatched_name\trank\tconfidence\trejected"
+    )
+    assert ["\t".join(row.split("\t")[:7]) for row in rows] == [
         "breast and ovarian cancer\tbreast cancer\tMESH:D001943\tBreast Neoplasms\t1.0000\tbreast cancer\t1",
         "breast and ovarian cancer\tovarian cancer\tMESH:D010051\tOvarian Neoplasms\t1.0000\tovarian cancer\t1",
         "Louis-Bar syndrome\tLouis-Bar syndrome\tMESH:D001260\tAtaxia Telangiectasia\t1.0000\tLouis-Bar syndrome\t1",
@@ -80,8 +83,8 @@ def test_pubtator_and_bioc(run: Run, trained: Path, documents: Path, tmp_path: P
 
 def test_documents_in_tsv_keep_their_place(run: Run, trained: Path, documents: Path) -> None:
     lines = run("link", documents, "--model", trained, "-k", "1").out.splitlines()
-    assert lines[0].endswith("\tdocument_id\tspans")
-    assert lines[1].endswith("\t900001\t35-56")
+    assert lines[0].endswith("\tconfidence\tdocument_id\tspans\trejected")
+    assert lines[1].endswith("\t900001\t35-56\t")
 
 
 def test_loose_mentions_have_no_documents_to_write(run: Run, trained: Path, mentions: Path) -> None:
@@ -105,7 +108,7 @@ def test_k_and_a_least_score(run: Run, trained: Path, tmp_path: Path) -> None:
     lines = run(
         "link", tmp_path / "m.txt", "--model", trained, "--min-score", "0.9"
     ).out.splitlines()
-    assert lines[1:] == [
+    assert ["\t".join(line.split("\t")[:7]) for line in lines[1:]] == [
         "a cup of tea\ta cup of tea\t\t\t\t\t",
         "leukaemia\tleukaemia\tMESH:D007938\tLeukemia\t1.0000\tleukaemia\t1",
     ]
@@ -174,7 +177,7 @@ def test_other_types_stand_as_read_in_pubtator(run: Run, trained: Path, tmp_path
     )
     assert (result.code, result.err) == (0, "")
     assert chemical in result.out
-    assert "1\t0\t6\tAsthma\tDisease\tMESH:D001249\n" in result.out
+    assert re.search(r"1\t0\t6\tAsthma\tDisease\tMESH:D001249\t0\.\d{4}\n", result.out)
     assert "D999999" not in result.out
 
 
@@ -358,9 +361,9 @@ def test_columns_of_a_table_are_those_of_the_input_format(
     assert rows.code == 0
     with open(tmp_path / "out.tsv", encoding="utf-8", newline="") as file:
         head, first, second = csv.reader(file, "excel-tab")
-    assert head[-2:] == ["document_id", "spans"]
+    assert head[-3:] == ["document_id", "spans", "rejected"]
     assert (first[0], first[-2:]) == ("gout", ["", ""])
-    assert (second[0], second[-2:]) == ('a "b', ["7", "0-4"])
+    assert (second[0], second[-3:-1]) == ('a "b', ["7", "0-4"])
     again = run("link", tmp_path / "out.tsv", "--model", trained, "-k", "1").out
     assert [row[0] for row in csv.reader(io.StringIO(again), "excel-tab")] == [
         "mention",
@@ -383,8 +386,10 @@ def test_an_empty_list_of_documents_has_the_columns_of_documents(
             "score",
             "matched_name",
             "rank",
+            "confidence",
             "document_id",
             "spans",
+            "rejected",
         )
     ]
 

@@ -431,8 +431,8 @@ def test_names_that_are_lent_are_counted_and_linked(
     (tmp_path / "mentions.txt").write_text("ague\nfever\n")
     linked = run("link", tmp_path / "mentions.txt", "--model", tmp_path / "model", "-k", 1)
     header, *rows = (line.split("\t") for line in linked.out.splitlines())
-    assert header[-1] == "source"
-    assert [(row[2], row[5], row[-1]) for row in rows] == [
+    assert header[-2] == "source"
+    assert [(row[2], row[5], row[-2]) for row in rows] == [
         ("MESH:D000003", "ague", "lender.tsv"),
         ("MESH:D000003", "Fever", ""),
     ]

@@ -67,6 +67,57 @@ def test_kinds_of_error(dictionary: Dictionary, kind: str, case: Outcome) -> Non
     assert kind in breakdown.ERRORS
 
 
+def test_composites_and_single_mentions_that_were_split() -> None:
+    heart, valve = ("D:1", "heart disease"), ("D:2", "valve disease")
+    cases = [
+        outcome("D:1|D:2", heart, valve, rank=1),
+        outcome("D:1|D:2", heart, heart),
+        outcome("D:1|D:2", heart),
+        outcome("D:1|D:2", heart, valve, heart),
+        outcome("D:1", heart, rank=1),
+        outcome("D:1", heart, valve),
+        outcome("D:1+D:2", heart, valve, rank=1),  # may be split, or not
+        outcome("-1", heart, valve),
+    ]
+    assert breakdown.composites(cases) == {
+        "composites": 4,
+        "split_right": 2,
+        "answered_right": 1,
+        "left_whole": 1,
+        "split_otherwise": 1,
+        "singles": 4,
+        "singles_split": 2,
+    }
+
+
+def test_accuracy_by_branch(dictionary: Dictionary, tmp_path: Path) -> None:
+    heart = ("D:1", "heart disease")
+    cases = [
+        outcome("D:4", heart, rank=1),  # below valve disease, below heart disease
+        outcome("OLD:1", heart),
+        outcome("D:0", heart),  # the root
+        outcome("-1", None, rank=1),
+        outcome("X:1", heart),
+    ]
+    (branch,) = breakdown.branches(dictionary, cases)
+    assert (branch["id"], branch["name"], branch["n"], branch["acc"]) == (
+        "D:1",
+        "heart disease",
+        2,
+        0.5,
+    )
+    low, high = branch["acc_interval"]
+    assert 0 < low < 0.5 < high < 1
+    rows = (*_ROWS[:1], "D:1\ta\t\t\t", "D:2\tb\t\t\t", "D:3\tc\t\tD:1|D:2\t", "D:4\td\t\tD:2\t")
+    (tmp_path / "two.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    two = Dictionary.read(tmp_path / "two.tsv")
+    cases = [outcome("D:3", heart, rank=1), outcome("D:4|D:3", heart), outcome("D:2", heart)]
+    assert [(b["id"], b["n"], b["acc"]) for b in breakdown.branches(two, cases)] == [
+        ("D:2", 3, 0.33333),
+        ("D:1", 2, 0.5),
+    ]
+
+
 def test_the_seen_apart_from_the_unseen(dictionary: Dictionary) -> None:
     given = [
         Mention("Bad heart", gold=parse_gold("OLD:1")),

@@ -12,7 +12,7 @@ from linker import Dictionary, Linker, LinkerError, Mention
 from linker.evaluation import protocols
 from linker.ids import parse_gold
 from linker.readers import mentions
-from linker.types import Document, Lookup, Passage
+from linker.types import Candidate, Document, Lookup, Part, Passage, Prediction
 
 
 def annotated(text: str, gold: str) -> Mention:
@@ -148,3 +148,53 @@ def test_an_unknown_protocol_is_named(tiny: Linker) -> None:
         protocols.outcome_of(
             prediction, annotated("abcd", "D:1"), "lenient", tiny.dictionary.resolve
         )
+
+
+def candidate(identifier: str, confidence: float | None) -> Candidate:
+    return Candidate(identifier, "x", "x", 1.0, confidence=confidence)
+
+
+@pytest.mark.parametrize(
+    ("gold", "parts", "rank", "first_is_right", "confidence"),
+    [
+        ("D:1", [Part("x", candidates=(candidate("D:1", 0.5),))], 1, True, 0.5),
+        (
+            "D:1",
+            [Part("x", candidates=(candidate("D:2", 0.5), candidate("D:1", 0.25)))],
+            2,
+            False,
+            0.5,
+        ),
+        ("D:1", [Part("x", nil=True, rejected=candidate("D:1", 0.25))], 0, True, 0.25),
+        ("-1", [Part("x", nil=True, rejected=candidate("D:1", 0.25))], 1, False, 0.25),
+        ("-1", [Part("x", nil=True)], 1, True, None),
+        (
+            "D:1|D:2",
+            [
+                Part("x", candidates=(candidate("D:1", 0.5),)),
+                Part("y", nil=True, rejected=candidate("D:2", 0.25)),
+            ],
+            0,
+            True,
+            0.125,
+        ),
+        (
+            "D:1|D:2",
+            [Part("x", candidates=(candidate("D:1", 0.5),)), Part("y", nil=True)],
+            0,
+            False,
+            None,
+        ),
+        ("D:1", [Part("x", candidates=(candidate("D:1", None),))], 1, True, None),
+    ],
+)
+def test_the_confidence_of_a_mention_is_that_of_its_first_candidates(
+    gold: str, parts: list[Part], rank: int, first_is_right: bool, confidence: float | None
+) -> None:
+    mention = annotated("x", gold)
+    prediction = Prediction(mention, tuple(parts), "expanded")
+    outcome = protocols.outcome_of(prediction, mention, "strict", lambda i: frozenset((i,)))
+    assert (outcome.rank, outcome.first_is_right) == (rank, first_is_right)
+    assert (outcome.confidence, outcome.reading) == (confidence, "expanded")
+    by_names = protocols.outcome_of(prediction, mention, "biosyn", lambda i: frozenset((i,)))
+    assert by_names.confidence is None

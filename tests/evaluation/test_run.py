@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from linker import Linker, LinkerError, Mention
+from linker import Candidate, Linker, LinkerError, Mention
 from linker.evaluation import protocols, report, run
 from linker.ids import parse_gold
 from linker.outputs import jsonl
+from linker.types import Part, Prediction
 
 GIVEN = [
     Mention("abcd", gold=parse_gold("D:1"), document_id="7"),
@@ -24,11 +25,15 @@ def test_a_model_is_evaluated_by_a_protocol(tiny: Linker, protocol: str) -> None
     outcomes = list(getattr(protocols, protocol)(tiny, GIVEN, 20))
     result = run.evaluate(GIVEN, tiny, protocol, (1, 5))
     assert result.outcomes == outcomes
+    more = {"calibration": None, "risk_coverage": None} if protocol == "strict" else {}
+    more |= {key: result.record[key] for key in ("no_answer", "composites") if more}
     assert result.record == {
         "protocol": protocol,
         **report.summary(outcomes, (1, 5), tiny),
+        **more,
         "left_out": 1,
     }
+    assert ("no_answer" in result.record) == (protocol == "strict")
     assert (result.mentions, result.warning) == (3, "")
 
 
@@ -62,6 +67,38 @@ def test_files(tiny: Linker, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "metrics.json").read_text("utf-8")) == result.record
     head, first, second = (tmp_path / "outcomes.tsv").read_text("utf-8").splitlines()
     assert head.split("\t")[:4] == ["document_id", "mention", "gold", "rank"]
-    assert first.split("\t") == ["7", "abcd", "D:1", "1", "D:1", "abcd", ""]
+    assert first.split("\t") == ["7", "abcd", "D:1", "1", "D:1", "abcd", "", "", "whole", "", ""]
     assert second.split("\t")[1:3] == ["abcd", "D:5"]
     assert second.split("\t")[6] == "hypernym"
+    assert (tmp_path / "report.html").read_text("utf-8").endswith("</html>\n")
+
+
+def test_outcomes_say_confidence_reading_and_source() -> None:
+    parts = (
+        Part("a", candidates=(Candidate("X:1", "a", "a", 1, source="doid.obo", confidence=0.5),)),
+        Part("b", nil=True, rejected=Candidate("X:2", "b", "b", 1, confidence=0.25)),
+    )
+    mention = Mention("a and b", gold=parse_gold("X:1|X:2"))
+    prediction = Prediction(mention, parts, "split")
+    outcome = protocols.outcome_of(prediction, mention, "strict", lambda i: frozenset((i,)))
+    row = dict(zip(run.COLUMNS, run.row(outcome, "incomplete"), strict=True))
+    assert (row["concept_id"], row["error"]) == ("X:1|-1", "incomplete")
+    assert (row["confidence"], row["reading"], row["source"]) == ("0.1250", "split", "doid.obo|")
+    assert row["rejected"] == "|X:2"
+
+
+def test_predictions_with_confidences_are_calibrated(tiny: Linker, tmp_path: Path) -> None:
+    given = [Mention("abcd", gold=parse_gold("D:1")), Mention("abxy", gold=parse_gold("D:1"))]
+    with (tmp_path / "p.jsonl").open("w", encoding="utf-8") as file:
+        predictions = [
+            Prediction(m, (Part(m.text, candidates=(Candidate(i, "x", "x", 1, confidence=c),)),))
+            for m, i, c in zip(given, ("D:1", "D:2"), (0.75, 0.5), strict=True)
+        ]
+        jsonl.write([(None, predictions)], file)
+    record = run.evaluate(given, tiny, "strict", (1,), path=tmp_path / "p.jsonl").record
+    assert (record["calibration"]["ece"], record["calibration"]["auroc"]) == (0.375, 1)
+    assert record["risk_coverage"]["coverage"]["50"]["acc"] == 1
+    assert (
+        "calibration"
+        not in run.evaluate(given, tiny, "biosyn", (1,), path=tmp_path / "p.jsonl").record
+    )

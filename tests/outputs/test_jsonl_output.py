@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -14,16 +15,30 @@ from hypothesis import strategies as st
 
 from linker.errors import InputError, Skip
 from linker.outputs import jsonl
-from linker.types import Candidate, GoldGroup, Mention, Part, Prediction
+from linker.types import Candidate, GoldGroup, Mention, Part, Prediction, Reading, ReadingKind
 
-BREAST = Candidate("MESH:D001943", "Breast Neoplasms", "breast cancer", 0.93, 0.41, 0.88)
+BREAST = Candidate(
+    "MESH:D001943", "Breast Neoplasms", "breast cancer", 0.93, 0.41, 0.88, confidence=0.97
+)
+TEA = Candidate("A:1", "Tea", "tea", 0.2, 0.2)
 PREDICTION = Prediction(
     Mention("breast and ovarian cancer", gold=(GoldGroup(("MESH:D001943",)),)),
     (
         Part("breast cancer", candidates=(BREAST,)),
-        Part("ovarian ca", "ovarian cancer", ((11, 18), (19, 25)), nil=True),
+        Part("ovarian ca", "ovarian cancer", ((11, 18), (19, 25)), nil=True, rejected=TEA),
     ),
+    "split",
+    (Reading("whole", (Part("breast and ovarian cancer", candidates=(BREAST,)),), 0.25),),
 )
+CANDIDATE: dict[str, Any] = {
+    "concept_id": "MESH:D001943",
+    "name": "Breast Neoplasms",
+    "matched_name": "breast cancer",
+    "score": 0.93,
+    "sparse_score": 0.41,
+    "dense_score": 0.88,
+    "confidence": 0.97,
+}
 RECORD: dict[str, Any] = {
     "schema": 1,
     "mention": "breast and ovarian cancer",
@@ -35,24 +50,45 @@ RECORD: dict[str, Any] = {
             "expanded": None,
             "spans": None,
             "nil": False,
-            "candidates": [
-                {
-                    "concept_id": "MESH:D001943",
-                    "name": "Breast Neoplasms",
-                    "matched_name": "breast cancer",
-                    "score": 0.93,
-                    "sparse_score": 0.41,
-                    "dense_score": 0.88,
-                }
-            ],
+            "confidence": 0.97,
+            "candidates": [CANDIDATE],
+            "rejected": None,
         },
         {
             "text": "ovarian ca",
             "expanded": "ovarian cancer",
             "spans": [[11, 18], [19, 25]],
             "nil": True,
+            "confidence": None,
             "candidates": [],
+            "rejected": {
+                "concept_id": "A:1",
+                "name": "Tea",
+                "matched_name": "tea",
+                "score": 0.2,
+                "sparse_score": 0.2,
+                "dense_score": None,
+                "confidence": None,
+            },
         },
+    ],
+    "reading": "split",
+    "rivals": [
+        {
+            "kind": "whole",
+            "confidence": 0.25,
+            "parts": [
+                {
+                    "text": "breast and ovarian cancer",
+                    "expanded": None,
+                    "spans": None,
+                    "nil": False,
+                    "confidence": 0.97,
+                    "candidates": [CANDIDATE],
+                    "rejected": None,
+                }
+            ],
+        }
     ],
 }
 
@@ -76,7 +112,20 @@ def test_the_object_is_the_published_one() -> None:
     assert list(record) == list(RECORD)
 
 
-CANDIDATE = RECORD["parts"][0]["candidates"][0]
+def without(record: Any, *keys: str) -> Any:
+    """A record without some keys, at any depth."""
+    if isinstance(record, list):
+        return [without(item, *keys) for item in record]
+    if not isinstance(record, dict):
+        return record
+    return {key: without(value, *keys) for key, value in record.items() if key not in keys}
+
+
+def test_lines_of_earlier_versions_are_read() -> None:
+    old = jsonl.from_json(without(RECORD, "confidence", "rejected", "reading", "rivals"))
+    first, second = old.parts
+    assert (old.reading, old.rivals) == ("whole", ())
+    assert (first.best, second.rejected) == (dataclasses.replace(BREAST, confidence=None), None)
 
 
 def test_one_line_a_mention_in_plain_unicode() -> None:
@@ -85,7 +134,7 @@ def test_one_line_a_mention_in_plain_unicode() -> None:
     lines = file.getvalue().splitlines()
     assert (
         lines[0]
-        == '{"schema": 1, "mention": "β\\n", "document_id": null, "spans": null, "parts": []}'
+        == '{"schema": 1, "mention": "β\\n", "document_id": null, "spans": null, "parts": [], "reading": "whole", "rivals": []}'
     )
     assert [json.loads(line) for line in lines[1:]] == [RECORD]
 
@@ -93,15 +142,29 @@ def test_one_line_a_mention_in_plain_unicode() -> None:
 TEXT = st.text("aé𝒳\n", max_size=3)
 SPANS = st.lists(st.tuples(st.integers(0, 9), st.integers(10, 19)), max_size=2).map(tuple)
 SCORE = st.floats(-2, 2)
-CANDIDATES = st.builds(Candidate, TEXT, TEXT, TEXT, SCORE, st.none() | SCORE, st.none() | SCORE)
-PARTS = st.builds(
-    Part, TEXT, st.none() | TEXT, SPANS, st.lists(CANDIDATES, max_size=2).map(tuple), st.booleans()
+SHARE = st.none() | st.floats(0, 1)
+CANDIDATES = st.builds(
+    Candidate, TEXT, TEXT, TEXT, SCORE, st.none() | SCORE, st.none() | SCORE, TEXT, SHARE
 )
+PARTS = st.builds(
+    Part,
+    TEXT,
+    st.none() | TEXT,
+    SPANS,
+    st.lists(CANDIDATES, max_size=2).map(tuple),
+    st.booleans(),
+    st.none() | CANDIDATES,
+)
+PART_LISTS = st.lists(PARTS, max_size=2).map(tuple)
+KINDS = st.sampled_from(get_args(ReadingKind))
+READINGS = st.builds(Reading, KINDS, PART_LISTS, SHARE)
 MENTIONS = st.builds(Mention, TEXT, SPANS, document_id=st.none() | TEXT)
 
 
 @settings(deadline=None)
-@given(st.builds(Prediction, MENTIONS, st.lists(PARTS, max_size=2).map(tuple)))
+@given(
+    st.builds(Prediction, MENTIONS, PART_LISTS, KINDS, st.lists(READINGS, max_size=2).map(tuple))
+)
 def test_round_trip(prediction: Prediction) -> None:
     assert jsonl.from_json(json.loads(json.dumps(jsonl.to_json(prediction)))) == prediction
 
@@ -162,6 +225,21 @@ def test_lines_that_are_no_text_or_no_json(tmp_path: Path, line: bytes, message:
             for key in ("score", "sparse_score", "dense_score")
             for score in (10**400, math.nan, -math.inf)
         ),
+        *(
+            (
+                {"parts": [RECORD["parts"][1] | {"rejected": CANDIDATE | {"confidence": value}}]},
+                message,
+            )
+            for value, message in (
+                (1.5, "'confidence' is not a number from 0 to 1"),
+                (-0.1, "'confidence' is not a number from 0 to 1"),
+                (math.nan, "'confidence' is not a finite number"),
+                ([], "a value has the wrong type"),
+            )
+        ),
+        ({"reading": "guess"}, "a reading is none of whole, expanded, split, shortened"),
+        ({"rivals": [{"kind": [], "parts": []}]}, "a reading is none of whole"),
+        ({"rivals": [{"kind": "whole"}]}, "the key 'parts' is missing"),
     ],
 )
 def test_other_objects_are_refused(change: dict[str, Any], message: str) -> None:

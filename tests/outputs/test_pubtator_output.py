@@ -6,6 +6,7 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+import bioc.pubtator as library
 import pytest
 
 from linker.errors import LinkerError
@@ -59,6 +60,43 @@ def test_predictions_replace_the_ids_and_nothing_else() -> None:
         "MESH:D001943|-1\tbreast cancer|ovarian cancer\n",
     ).replace("\tovarian cancer\tDisease\tD010051\n", "\tovarian cancer\tDisease\t-1\n")
     assert written((first, predictions)) == expected.replace("\tPerson\n", "\tPerson\t-1\n")
+
+
+def test_confidences_stand_in_the_seventh_column(tmp_path: Path) -> None:
+    first, *_ = reader.read(DATA / "mini.pubtator.txt")
+    ataxia, composite, ovarian, *_ = first.mentions
+    sure = Candidate("X:1", "x", "x", 1.0, confidence=0.93116)
+    unsure = Candidate("X:2", "x", "x", 0.5, confidence=0.25)
+    predictions = [
+        Prediction(ataxia, (Part("Ataxia", candidates=(sure,)),)),
+        Prediction(
+            composite,
+            (Part("a|b", candidates=(sure,)), Part("c", nil=True, rejected=unsure), Part("d")),
+        ),
+        Prediction(ovarian, (Part("x", nil=True, rejected=unsure),)),
+    ]
+    (tmp_path / "x").write_text(text := written((first, predictions)), encoding="utf-8")
+    (again,) = reader.read(tmp_path / "x")
+    assert [tuple(m.metadata.values()) for m in again.mentions[:3]] == [
+        ("X:1", "0.9312"),
+        ("X:1|-1|-1", "a|b (0.9312)|c (0.2500)|d"),
+        ("-1", "0.2500"),
+    ]
+    assert written((again, ())) == text
+
+
+def test_other_readers_take_the_seventh_column() -> None:
+    document = Document("1", (Passage("Gout. B and c"),))
+    sure = Candidate("X:1", "x", "x", 1.0, confidence=0.9)
+    predictions = [
+        Prediction(Mention("Gout", ((0, 4),), type="Disease"), (Part("Gout", candidates=(sure,)),)),
+        Prediction(
+            Mention("B and c", ((6, 13),), type="Disease"),
+            (Part("B", candidates=(sure,)), Part("c", candidates=(sure,))),
+        ),
+    ]
+    (read,) = library.loads(written((document, predictions)) + "\n")
+    assert [(a.start, a.end, a.id) for a in read.annotations] == [(0, 4, "X:1"), (6, 13, "X:1|X:1")]
 
 
 def test_unchanged_documents_are_written_as_read() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,11 +39,11 @@ def test_loose_mentions() -> None:
         (None, [Prediction(Mention("gout"), (Part("gout", candidates=(GOUT,)),))]),
         (None, [composite]),
     ) == [
-        "mention\tpart\tconcept_id\tname\tscore\tmatched_name\trank",
-        "gout\tgout\tMESH:D006073\tGout\t0.9877\tgouts\t1",
-        "breast and x cancer\tbreast cancer\tMESH:D001943\tBreast Neoplasms\t1.0000\tbreast cancer\t1",
-        "breast and x cancer\tbreast cancer\tMESH:D061325\tHBOC\t0.5000\tbreast cancer syndrome\t2",
-        "breast and x cancer\tx cancer\t\t\t\t\t",
+        "mention\tpart\tconcept_id\tname\tscore\tmatched_name\trank\tconfidence\trejected",
+        "gout\tgout\tMESH:D006073\tGout\t0.9877\tgouts\t1\t\t",
+        "breast and x cancer\tbreast cancer\tMESH:D001943\tBreast Neoplasms\t1.0000\tbreast cancer\t1\t\t",
+        "breast and x cancer\tbreast cancer\tMESH:D061325\tHBOC\t0.5000\tbreast cancer syndrome\t2\t\t",
+        "breast and x cancer\tx cancer\t\t\t\t\t\t\t",
         "",
     ]
 
@@ -54,9 +55,27 @@ def test_lent_names_have_a_column_for_their_source() -> None:
     mention = Mention("podagra", document_id="7")
     tsv.write([(None, [Prediction(mention, parts)])], file, sources=True)
     header, first, second, none = (line.split("\t") for line in file.getvalue().splitlines())
-    assert header[-3:] == ["document_id", "spans", "source"]
-    assert [row[-1] for row in (first, second, none)] == ["doid.obo", "", ""]
-    assert (len(header), header[5], first[5]) == (10, "matched_name", "podagra")
+    assert header[-4:] == ["document_id", "spans", "source", "rejected"]
+    assert [row[-2] for row in (first, second, none)] == ["doid.obo", "", ""]
+    assert (len(header), header[5], first[5]) == (12, "matched_name", "podagra")
+
+
+def test_confidences_and_what_was_rejected() -> None:
+    sure = dataclasses.replace(GOUT, confidence=0.98765)
+    unsure = Candidate("A:1", "Tea", "tea", 0.4, confidence=0.12)
+    parts = (
+        Part("gout", candidates=(sure, dataclasses.replace(TWO[0], confidence=0.0))),
+        Part("tea", nil=True, rejected=unsure),
+    )
+    lines = written((None, [Prediction(Mention("gout and tea"), parts)]))
+    assert [line.split("\t")[1:] for line in lines[1:4]] == [
+        ["gout", "MESH:D006073", "Gout", "0.9877", "gouts", "1", "0.9877", ""],
+        [
+            *("gout", "MESH:D001943", "Breast Neoplasms", "1.0000", "breast cancer", "2"),
+            *("0.0000", ""),
+        ],
+        ["tea", "", "", "", "", "", "0.1200", "A:1"],
+    ]
 
 
 def test_documents_have_two_more_columns() -> None:
@@ -66,8 +85,8 @@ def test_documents_have_two_more_columns() -> None:
         [Prediction(mention, (Part("a\r\nb", candidates=(GOUT,)),))],
     )
     assert written((Document("0"), []), item)[:2] == [
-        "mention\tpart\tconcept_id\tname\tscore\tmatched_name\trank\tdocument_id\tspans",
-        "a b c\ta  b\tMESH:D006073\tGout\t0.9877\tgouts\t1\t1\t0-5;7-9",
+        "mention\tpart\tconcept_id\tname\tscore\tmatched_name\trank\tconfidence\tdocument_id\tspans\trejected",
+        "a b c\ta  b\tMESH:D006073\tGout\t0.9877\tgouts\t1\t\t1\t0-5;7-9\t",
     ]
 
 
@@ -76,18 +95,18 @@ def test_loose_mention_with_a_document_id() -> None:
         (None, [Prediction(Mention("x", document_id="7"), (Part("x"),))]),
         (None, [Prediction(Mention("y"), (Part("y"),))]),
     )
-    assert lines[1:3] == ["x\tx\t\t\t\t\t\t7\t", "y\ty\t\t\t\t\t\t\t"]
+    assert lines[1:3] == ["x\tx\t\t\t\t\t\t\t7\t\t", "y\ty\t\t\t\t\t\t\t\t\t"]
 
 
 def test_nil_part_with_candidates_has_no_concept() -> None:
     assert (
         written((None, [Prediction(Mention("x"), (Part("x", candidates=TWO, nil=True),))]))[1]
-        == "x\tx\t\t\t\t\t"
+        == "x\tx\t\t\t\t\t\t\t"
     )
 
 
 def test_nothing_gives_a_header() -> None:
-    assert written() == ["\t".join(tsv.COLUMNS), ""]
+    assert written() == ["\t".join((*tsv.COLUMNS, "rejected")), ""]
 
 
 def test_the_columns_of_documents_can_be_asked_for() -> None:
@@ -100,16 +119,22 @@ def test_the_columns_of_documents_can_be_asked_for() -> None:
         Prediction(Mention("x"), (Part("x"),)),
         Prediction(Mention("y", ((0, 1),), document_id="7"), (Part("y"),)),
     )
-    assert head(True, loose, of_document)[1:] == ["x\tx\t\t\t\t\t\t\t", "y\ty\t\t\t\t\t\t7\t0-1"]
-    assert head(False, of_document) == ["\t".join(tsv.COLUMNS), "y\ty\t\t\t\t\t"]
-    assert head(True) == ["\t".join(tsv.COLUMNS + tsv.DOCUMENT_COLUMNS)]
+    assert head(True, loose, of_document)[1:] == [
+        "x\tx\t\t\t\t\t\t\t\t\t",
+        "y\ty\t\t\t\t\t\t\t7\t0-1\t",
+    ]
+    assert head(False, of_document) == [
+        "\t".join((*tsv.COLUMNS, "rejected")),
+        "y\ty\t\t\t\t\t\t\t",
+    ]
+    assert head(True) == ["\t".join((*tsv.COLUMNS, *tsv.DOCUMENT_COLUMNS, "rejected"))]
 
 
 def test_quotes() -> None:
     part = Part('5" scar', candidates=(Candidate("A:1", '"Scar"', "it's", 1),))
     assert (
         written((None, [Prediction(Mention('"'), (part,))]))[1]
-        == '""""\t"5"" scar"\tA:1\t"""Scar"""\t1.0000\tit\'s\t1'
+        == '""""\t"5"" scar"\tA:1\t"""Scar"""\t1.0000\tit\'s\t1\t\t'
     )
 
 
@@ -140,7 +165,7 @@ def table(texts: list[tuple[str, str, str]]) -> tuple[str, list[list[str]]]:
         for row in texts
     ]
     return file.getvalue(), [
-        [mention, mention, "A:1", name, "1.0000", name, "1", document, ""]
+        [mention, mention, "A:1", name, "1.0000", name, "1", "", document, "", ""]
         for mention, name, document in plain
     ]
 
@@ -151,10 +176,10 @@ def table(texts: list[tuple[str, str, str]]) -> tuple[str, list[list[str]]]:
 def test_csv_reads_what_was_written(texts: list[tuple[str, str, str]]) -> None:
     written, rows = table(texts)
     assert list(csv.reader(io.StringIO(written, newline=""), "excel-tab")) == [
-        [*tsv.COLUMNS, *tsv.DOCUMENT_COLUMNS],
+        [*tsv.COLUMNS, *tsv.DOCUMENT_COLUMNS, "rejected"],
         *rows,
     ]
-    assert all(line.count("\t") == 8 for line in written.split("\n")[:-1])  # also for cut
+    assert all(line.count("\t") == 10 for line in written.split("\n")[:-1])  # also for cut
 
 
 @given(PREDICTIONS)
@@ -167,7 +192,7 @@ def test_pandas_reads_what_was_written(texts: list[tuple[str, str, str]]) -> Non
         io.BytesIO(written.encode()), sep="\t", dtype=str, keep_default_na=False
     )
     assert frame.values.tolist() == rows
-    assert list(frame) == [*tsv.COLUMNS, *tsv.DOCUMENT_COLUMNS]
+    assert list(frame) == [*tsv.COLUMNS, *tsv.DOCUMENT_COLUMNS, "rejected"]
 
 
 @given(PREDICTIONS)
