@@ -156,7 +156,7 @@ def test_loading_gives_the_same(model: Linker, tmp_path: Path) -> None:
     assert answers(loaded) == answers(model)
     assert loaded.options == model.options
     suffixes = {path.suffix for path in (tmp_path / "m").rglob("*") if path.is_file()}
-    assert suffixes <= {".npy", ".json", ".safetensors", ".jsonl", ".png"}
+    assert suffixes <= {".npy", ".json", ".safetensors", ".jsonl", ".png", ".md"}
 
 
 def test_the_seed_decides(dictionary: Dictionary, options: LinkerOptions, model: Linker) -> None:

@@ -63,7 +63,7 @@ def test_it_is_trained_with_mentions_saved_and_loaded(
     assert [p.parts for p in loaded.link(mentions)] == [p.parts for p in model.link(mentions)]
     assert loaded.options == model.options
     suffixes = {path.suffix for path in (tmp_path / "m").rglob("*") if path.is_file()}
-    assert suffixes <= {".npy", ".json", ".safetensors", ".jsonl", ".png"}
+    assert suffixes <= {".npy", ".json", ".safetensors", ".jsonl", ".png", ".md"}
 
 
 @pytest.mark.parametrize("name", ["dan-higher", "fewshot"])

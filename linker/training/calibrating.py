@@ -209,7 +209,8 @@ def calibrated(
             fitted_to = find()
             result = calibration.fit(fitted_to, of_texts=of_texts)
         except ValueError as error:
-            say(f"confidence: not fitted to {what} ({error})")
+            if of_texts:
+                say(f"confidence: not fitted to {what} ({error})")
             continue
         provenance = {"fitted_to": what, "mentions": len(fitted_to), **result.provenance}
         result = dataclasses.replace(result, provenance=provenance)

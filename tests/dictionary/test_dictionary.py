@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import mmap
 import os
 from pathlib import Path
 
@@ -317,7 +318,7 @@ def test_saving_and_loading_give_the_same_columns_memory_mapped(tmp_path: Path) 
     for name, values in dictionary.columns.arrays().items():
         assert np.array_equal(columns[name], values)
         assert columns[name].dtype == values.dtype
-        assert isinstance(columns[name], np.memmap) or not len(values)
+        assert isinstance(columns[name].base, mmap.mmap | np.memmap) or not len(values)
     assert (loaded.labels, loaded.sources) == (dictionary.labels, dictionary.sources)
     assert [loaded.concept(row) for row in range(4)] == [
         dictionary.concept(row) for row in range(4)
