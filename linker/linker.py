@@ -25,7 +25,10 @@ from linker.candidates.base import Generator, Ranked, Ranker, Unit
 from linker.candidates.cache import CachedRanker
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
+from linker.confidence import spans as span_models
+from linker.confidence.spans import SpanModel
 from linker.dictionary import Dictionary
+from linker.dictionary.finding import DictionaryNames
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _HISTORY = "training.jsonl"
+_SPANS = "spans.json"
 
 Validate = Callable[["Linker"], Mapping[str, float]]
 """Measures a linker on development data; `dev_acc1` chooses the epoch that is kept."""
@@ -81,6 +85,8 @@ class Linker:
         corrections: normalised words or phrases, and what they become.
         encoder: the name of the encoder in the registry.
         history: a record of each epoch of the training.
+        spans: how probable it is that a name found in a text is a mention there; None where no
+            annotated documents told.
     """
 
     def __init__(
@@ -92,10 +98,11 @@ class Linker:
         corrections: Mapping[str, str],
         encoder: str = "tfidf",
         history: Sequence[Mapping[str, Any]] = (),
+        spans: SpanModel | None = None,
     ) -> None:
         self.dictionary, self.ranker, self.options = dictionary, ranker, options
         self.seen, self.encoder, self.history = seen, encoder, list(history)
-        self._corrections = corrections
+        self._corrections, self.spans = corrections, spans
         self._cached, self._answers = CachedRanker(ranker), Answers(dictionary)
 
     @property
@@ -169,7 +176,10 @@ class Linker:
         course: Course[Linker] = Course(
             plan, dictionary, mentions, dev, settings, cls._trained, validate, _first_is_right
         )
-        return course.run()
+        linker = course.run()
+        learnt = [*mentions, *(dev if plan.refit else ())]
+        linker.spans = span_models.fit(linker.found_names, learnt, plan.options.training.seed)
+        return linker
 
     @classmethod
     def _trained(
@@ -246,7 +256,9 @@ class Linker:
         first = self.generator
         sparse = first.sparse if isinstance(first, HybridGenerator) else first
         options = for_encoder(self.options, TfidfEncoder)
-        return Linker(self.dictionary, sparse, options, self.seen, self._corrections, "tfidf")
+        return Linker(
+            self.dictionary, sparse, options, self.seen, self._corrections, spans=self.spans
+        )
 
     def _behind(self, generator: Generator) -> Linker:
         """The same linker with another first stage."""
@@ -264,6 +276,7 @@ class Linker:
             self._corrections,
             self.encoder,
             self.history,
+            None if dictionary else self.spans,
         )
 
     @property
@@ -391,6 +404,11 @@ class Linker:
         """The rows of the concepts that it can answer with."""
         return np.unique(self.generator.table.concepts)
 
+    @cached_property
+    def found_names(self) -> DictionaryNames:
+        """Finds the names of the concepts that it can answer with."""
+        return DictionaryNames(self.dictionary, self.options.text, self.linkable)
+
     def normalize(self, text: str) -> str:
         """The form of a text that is looked up."""
         return spelling.normal_form(text, self.options.normalize, self._corrections)
@@ -443,6 +461,8 @@ class Linker:
                 {"mentions": sorted(self.seen.mentions), "concepts": sorted(self.seen.concepts)},
             )
             persistence.save_json(aside / "spelling.json", dict(self._corrections))
+            if self.spans:
+                persistence.save_json(aside / _SPANS, self.spans.to_json())
             if self.history:
                 from linker.training import plot
 
@@ -492,7 +512,11 @@ class Linker:
                 isinstance(text, str) for pair in corrections.items() for text in pair
             ):
                 raise ValueError("spelling.json holds no texts")
-            return cls(dictionary, ranker, options, known, corrections, config["encoder"], history)
+            spans = None
+            if (path / _SPANS).exists():
+                spans = SpanModel.from_json(persistence.load_json(path / _SPANS))
+            encoder = config["encoder"]
+            return cls(dictionary, ranker, options, known, corrections, encoder, history, spans)
         except (
             ArithmeticError,
             AttributeError,
