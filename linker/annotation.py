@@ -1,0 +1,204 @@
+"""Annotation of documents: their mentions are found, and linked."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from linker.errors import LinkerError
+from linker.linker import Linked, Linker
+from linker.text.find import running_text
+from linker.text.overlaps import Overlaps, longest, overlap
+from linker.types import Candidate, Document, Mention, Part, Prediction, Span
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSpan:
+    """A place in a text that may be a mention."""
+
+    start: int  # in characters of the text
+    end: int
+    probability: float | None = None  # that it is a mention; None where nobody knows
+    type: str = ""  # what is named, as the finder says it
+
+
+FindSpans = Callable[[str], Iterable[FoundSpan]]
+"""Finds places in a text that may be mentions."""
+
+
+class Annotator:
+    """Finds the mentions in documents, and links them.
+
+    Args:
+        linker: what links them.
+        find: what finds them; None: the names of the linker's dictionary are found.
+        type: what the mentions found are of; None: what `find` says, else the one type of the
+            mentions that the linker learnt to find mentions from.
+    """
+
+    def __init__(
+        self, linker: Linker, find: FindSpans | None = None, type: str | None = None
+    ) -> None:
+        self._linker, self._find = linker, find or self._find_names
+        by_names = linker.spans if find is None else None
+        self._threshold = by_names.threshold if by_names else 0.0
+        self._type = type if type is not None or by_names is None else by_names.type
+
+    def annotate(
+        self,
+        documents: Iterable[Document],
+        *,
+        k: int = 5,
+        threshold: float | None = None,
+        overlaps: Overlaps = "longest",
+        batch_size: int = 1024,
+    ) -> Iterator[Linked]:
+        """Find and link the mentions of documents, in order.
+
+        Marked mentions stay as they are, and nothing is added where they are. Those without an
+        annotation, not even that of no concept, are linked.
+
+        Args:
+            documents: with their texts.
+            k: how many concepts to return for each part of a mention.
+            threshold: leave out mentions found with a lower confidence, which is the probability of
+                a mention times that of its concept; None: those with a lower probability of a
+                mention than gave the best F1 in training.
+            overlaps: which of the names found are kept where they overlap.
+            batch_size: mentions that are read before they are linked together.
+
+        Yields:
+            Each document with all its mentions, and the predictions of those that were linked.
+
+        Raises:
+            LinkerError: the threshold is outside [0, 1], or a document is none.
+        """
+        if threshold is not None and not 0 <= threshold <= 1:
+            raise LinkerError(f"the threshold is {threshold}; expected: 0 to 1")
+        waiting: deque[dict[Span, float | None]] = deque()  # what was found in each document read
+
+        def marked() -> Iterator[Document]:
+            for document in documents:
+                if not isinstance(document, Document):
+                    raise LinkerError("a mention was given where a document is expected")
+                spans = self._spans(document, threshold, overlaps)
+                waiting.append({(span.start, span.end): span.probability for span in spans})
+                yield self._with_mentions(document, spans)
+
+        linked = self._linker.link_items(
+            marked(), k=k, batch_size=batch_size, wanted=lambda mention: mention.gold is None
+        )
+        for document, predictions in linked:
+            probabilities = waiting.popleft()
+            yield _confident(document, predictions, probabilities, threshold or 0.0)
+
+    def _find_names(self, text: str) -> Iterator[FoundSpan]:
+        """Find the names of the dictionary."""
+        names, model = self._linker.found_names, self._linker.spans
+        findings = names.find(text)
+        if model is None:
+            for match, is_plausible in zip(
+                findings.matches, names.plausible(findings), strict=True
+            ):
+                if is_plausible:
+                    yield FoundSpan(match.start, match.end)
+            return
+        probabilities = model.probabilities(findings, names).tolist()
+        for match, probability in zip(findings.matches, probabilities, strict=True):
+            yield FoundSpan(match.start, match.end, probability)
+
+    def _spans(
+        self, document: Document, threshold: float | None, overlaps: Overlaps
+    ) -> list[FoundSpan]:
+        """The mentions found in a document where none are marked, in the order of the text."""
+        least = self._threshold if threshold is None else threshold
+        found = {
+            (span.start, span.end): span
+            for span in self._find(running_text(document))
+            if span.probability is None or span.probability >= least
+        }
+        places = longest(found) if overlaps == "longest" else sorted(found)
+        taken = sorted(span for mention in document.mentions for span in mention.spans)
+        return [found[place] for place in _apart(places, taken)]
+
+    def _with_mentions(self, document: Document, spans: Sequence[FoundSpan]) -> Document:
+        """The document with the mentions found among the marked ones."""
+        text = document.text
+        taken = {mention.annotation_id for mention in document.mentions}
+        ids = (name for number in itertools.count(1) if (name := f"L{number}") not in taken)
+        mentions = [
+            Mention(
+                text[span.start : span.end],
+                ((span.start, span.end),),
+                type=span.type if self._type is None else self._type,
+                document_id=document.id,
+                annotation_id=next(ids),
+            )
+            for span in spans
+        ]
+        ordered = sorted([*document.mentions, *mentions], key=lambda m: m.spans[:1])
+        return dataclasses.replace(document, mentions=tuple(ordered))
+
+
+def _apart(places: Sequence[Span], taken: Sequence[Span]) -> Iterator[Span]:
+    """The places that overlap with none that is taken; both are sorted."""
+    at, reach = 0, 0  # the first place taken that may matter, and the end of those before it
+    for place in places:
+        while at < len(taken) and taken[at][0] < place[0]:
+            reach = max(reach, taken[at][1])
+            at += 1
+        if reach <= place[0] and not (at < len(taken) and overlap(place, taken[at])):
+            yield place
+
+
+def _confident(
+    document: Document | None,
+    predictions: Sequence[Prediction],
+    probabilities: dict[Span, float | None],
+    threshold: float,
+) -> Linked:
+    """The predictions with confidences that count the probability of a mention, too.
+
+    Args:
+        document: with all mentions.
+        predictions: of those that were linked.
+        probabilities: that the mentions found are mentions.
+        threshold: mentions found with a lower confidence are left out.
+    """
+    kept, dropped = [], set()
+    for prediction in predictions:
+        mention = prediction.mention
+        probability = probabilities.get(mention.spans[0]) if mention.spans else None
+        if probability is not None:
+            prediction = _scaled(prediction, probability)
+        confidence = min(
+            (p.confidence for p in prediction.parts if p.confidence is not None), default=1.0
+        )
+        if mention.spans[:1] and mention.spans[0] in probabilities and confidence < threshold:
+            dropped.add(id(mention))
+        else:
+            kept.append(prediction)
+    if document and dropped:
+        left = tuple(mention for mention in document.mentions if id(mention) not in dropped)
+        document = dataclasses.replace(document, mentions=left)
+    return document, kept
+
+
+def _scaled(prediction: Prediction, probability: float) -> Prediction:
+    """A prediction whose confidences are multiplied by the probability of a mention."""
+
+    def of_candidate(candidate: Candidate) -> Candidate:
+        confidence = 1.0 if candidate.confidence is None else candidate.confidence
+        return dataclasses.replace(candidate, confidence=confidence * probability)
+
+    def of_part(part: Part) -> Part:
+        return dataclasses.replace(
+            part,
+            candidates=tuple(map(of_candidate, part.candidates)),
+            rejected=part.rejected and of_candidate(part.rejected),
+        )
+
+    return dataclasses.replace(prediction, parts=tuple(map(of_part, prediction.parts)))
