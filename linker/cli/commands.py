@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from linker.cli.annotate import annotate
 from linker.cli.dictionary import dictionary
 from linker.cli.encoders import encoders
 from linker.cli.evaluate import evaluate
@@ -46,10 +47,11 @@ def cli() -> None:
     \b
     linker train --dict CTD_diseases.tsv.gz      makes ./linker-model
     linker link mentions.txt                     prints the concepts of each mention
+    linker annotate article.txt                  finds the mentions in a text, too
     """
 
 
-for _command in (train, link, evaluate, dictionary, encoders, words, verify):
+for _command in (train, link, annotate, evaluate, dictionary, encoders, words, verify):
     cli.add_command(_command)
 
 
