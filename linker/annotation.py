@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from linker.errors import LinkerError
 from linker.linker import Linked, Linker
 from linker.text.find import running_text
 from linker.text.overlaps import Overlaps, longest, overlap
-from linker.types import Candidate, Document, Mention, Part, Prediction, Span
+from linker.types import Candidate, Document, Mention, Prediction, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class FoundSpan:
     end: int
     probability: float | None = None  # that it is a mention; None where nobody knows
     type: str = ""  # what is named, as the finder says it
+    name: str = ""  # the name that it is linked by, where that is not its text
 
 
 FindSpans = Callable[[str], Iterable[FoundSpan]]
@@ -78,37 +79,34 @@ class Annotator:
         """
         if threshold is not None and not 0 <= threshold <= 1:
             raise LinkerError(f"the threshold is {threshold}; expected: 0 to 1")
-        waiting: deque[dict[Span, float | None]] = deque()  # what was found in each document read
+        waiting: deque[_Marked] = deque()  # the documents read
 
-        def marked() -> Iterator[Document]:
+        def readable() -> Iterator[Document]:
             for document in documents:
                 if not isinstance(document, Document):
                     raise LinkerError("a mention was given where a document is expected")
                 spans = self._spans(document, threshold, overlaps)
-                waiting.append({(span.start, span.end): span.probability for span in spans})
-                yield self._with_mentions(document, spans)
+                waiting.append(self._marked(document, spans))
+                yield waiting[-1].to_link()
 
         linked = self._linker.link_items(
-            marked(), k=k, batch_size=batch_size, wanted=lambda mention: mention.gold is None
+            readable(), k=k, batch_size=batch_size, wanted=lambda mention: mention.gold is None
         )
-        for document, predictions in linked:
-            probabilities = waiting.popleft()
-            yield _confident(document, predictions, probabilities, threshold or 0.0)
+        for _, predictions in linked:
+            yield waiting.popleft().linked(predictions, threshold or 0.0)
 
     def _find_names(self, text: str) -> Iterator[FoundSpan]:
         """Find the names of the dictionary."""
         names, model = self._linker.found_names, self._linker.spans
         findings = names.find(text)
-        if model is None:
-            for match, is_plausible in zip(
-                findings.matches, names.plausible(findings), strict=True
-            ):
-                if is_plausible:
-                    yield FoundSpan(match.start, match.end)
-            return
-        probabilities = model.probabilities(findings, names).tolist()
-        for match, probability in zip(findings.matches, probabilities, strict=True):
-            yield FoundSpan(match.start, match.end, probability)
+        probabilities: Sequence[float | None] = [None] * len(findings.matches)
+        if model:
+            probabilities = model.probabilities(findings, names).tolist()
+        plausible = names.plausible(findings) if model is None else [True] * len(probabilities)
+        for match, p, is_plausible in zip(findings.matches, probabilities, plausible, strict=True):
+            if is_plausible:
+                name = names.spelled(findings, match)
+                yield FoundSpan(match.start, match.end, p, name=name)
 
     def _spans(
         self, document: Document, threshold: float | None, overlaps: Overlaps
@@ -124,7 +122,7 @@ class Annotator:
         taken = sorted(span for mention in document.mentions for span in mention.spans)
         return [found[place] for place in _apart(places, taken)]
 
-    def _with_mentions(self, document: Document, spans: Sequence[FoundSpan]) -> Document:
+    def _marked(self, document: Document, spans: Sequence[FoundSpan]) -> _Marked:
         """The document with the mentions found among the marked ones."""
         text = document.text
         taken = {mention.annotation_id for mention in document.mentions}
@@ -140,7 +138,46 @@ class Annotator:
             for span in spans
         ]
         ordered = sorted([*document.mentions, *mentions], key=lambda m: m.spans[:1])
-        return dataclasses.replace(document, mentions=tuple(ordered))
+        whole = dataclasses.replace(document, mentions=tuple(ordered))
+        return _Marked(whole, {m.spans: (m, s) for m, s in zip(mentions, spans, strict=True)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Marked:
+    """A document with the mentions found in it."""
+
+    document: Document
+    found: Mapping[tuple[Span, ...], tuple[Mention, FoundSpan]]  # by the spans of the mentions
+
+    def to_link(self) -> Document:
+        """The document whose mentions found have the texts that they are linked by."""
+        names = {spans: span.name for spans, (_, span) in self.found.items() if span.name}
+        mentions = [
+            dataclasses.replace(mention, text=names[mention.spans])
+            if mention.spans in names
+            else mention
+            for mention in self.document.mentions
+        ]
+        return dataclasses.replace(self.document, mentions=tuple(mentions))
+
+    def linked(self, predictions: Sequence[Prediction], threshold: float) -> Linked:
+        """The document and its predictions, with confidences that count the probability of spans.
+
+        Args:
+            predictions: of the mentions of `to_link`.
+            threshold: mentions found with a lower confidence are left out.
+        """
+        kept, dropped = [], set()
+        for prediction in predictions:
+            if prediction.mention.spans in self.found:
+                mention, span = self.found[prediction.mention.spans]
+                prediction = _of_span(prediction, mention, span)
+                if _confidence(prediction) < threshold:
+                    dropped.add(mention.spans)
+                    continue
+            kept.append(prediction)
+        mentions = tuple(m for m in self.document.mentions if m.spans not in dropped)
+        return dataclasses.replace(self.document, mentions=mentions), kept
 
 
 def _apart(places: Sequence[Span], taken: Sequence[Span]) -> Iterator[Span]:
@@ -154,51 +191,34 @@ def _apart(places: Sequence[Span], taken: Sequence[Span]) -> Iterator[Span]:
             yield place
 
 
-def _confident(
-    document: Document | None,
-    predictions: Sequence[Prediction],
-    probabilities: dict[Span, float | None],
-    threshold: float,
-) -> Linked:
-    """The predictions with confidences that count the probability of a mention, too.
+def _confidence(prediction: Prediction) -> float:
+    """The lowest confidence of the parts; 1 where none has a confidence."""
+    confidences = [part.confidence for part in prediction.parts]
+    return min((value for value in confidences if value is not None), default=1.0)
+
+
+def _of_span(prediction: Prediction, mention: Mention, span: FoundSpan) -> Prediction:
+    """The prediction of a mention found: of its own text, and no surer than that it is a mention.
 
     Args:
-        document: with all mentions.
-        predictions: of those that were linked.
-        probabilities: that the mentions found are mentions.
-        threshold: mentions found with a lower confidence are left out.
+        prediction: of the text that it was linked by.
+        mention: the mention.
+        span: how it was found.
     """
-    kept, dropped = [], set()
-    for prediction in predictions:
-        mention = prediction.mention
-        probability = probabilities.get(mention.spans[0]) if mention.spans else None
-        if probability is not None:
-            prediction = _scaled(prediction, probability)
-        confidence = min(
-            (p.confidence for p in prediction.parts if p.confidence is not None), default=1.0
-        )
-        if mention.spans[:1] and mention.spans[0] in probabilities and confidence < threshold:
-            dropped.add(id(mention))
-        else:
-            kept.append(prediction)
-    if document and dropped:
-        left = tuple(mention for mention in document.mentions if id(mention) not in dropped)
-        document = dataclasses.replace(document, mentions=left)
-    return document, kept
-
-
-def _scaled(prediction: Prediction, probability: float) -> Prediction:
-    """A prediction whose confidences are multiplied by the probability of a mention."""
 
     def of_candidate(candidate: Candidate) -> Candidate:
+        if span.probability is None:
+            return candidate
         confidence = 1.0 if candidate.confidence is None else candidate.confidence
-        return dataclasses.replace(candidate, confidence=confidence * probability)
+        return dataclasses.replace(candidate, confidence=confidence * span.probability)
 
-    def of_part(part: Part) -> Part:
-        return dataclasses.replace(
+    parts = [
+        dataclasses.replace(
             part,
+            text=mention.text if span.name and len(prediction.parts) == 1 else part.text,
             candidates=tuple(map(of_candidate, part.candidates)),
             rejected=part.rejected and of_candidate(part.rejected),
         )
-
-    return dataclasses.replace(prediction, parts=tuple(map(of_part, prediction.parts)))
+        for part in prediction.parts
+    ]
+    return dataclasses.replace(prediction, mention=mention, parts=tuple(parts))

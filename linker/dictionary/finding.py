@@ -14,6 +14,7 @@ from linker.dictionary.dictionary import Dictionary
 from linker.text import abbreviations
 from linker.text.find import Finder, Match, Words, is_short_form
 from linker.text.mentions import TextOptions
+from linker.text.normalize import normalize
 from linker.types import NAME_KINDS
 
 _CLASS_WORD = 0.02  # share of the dictionary's forms: a word in more of them names no disease
@@ -22,8 +23,10 @@ _LONG_ENOUGH = 4  # letters of a short form that is believed where nothing else 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a dictionary says of a form; annotated mentions that became names do not count."""
+    """What a dictionary says of a form."""
 
+    normal: frozenset[str] = frozenset()  # the normal forms of its names
+    # without annotated mentions that became names:
     written: frozenset[str] = frozenset()  # its names, as written
     concepts: frozenset[int] = frozenset()  # the rows of their concepts
 
@@ -83,14 +86,24 @@ class DictionaryNames:
         """What the dictionary says of a form."""
         if key not in self._facts:
             dictionary, training = self._dictionary, NAME_KINDS.index("training")
-            rows = [
-                r for r in self._finder.rows.get(key, ()) if dictionary.name_kind[r] != training
-            ]
+            rows = self._finder.rows.get(key, [])
+            own = [row for row in rows if dictionary.name_kind[row] != training]
             self._facts[key] = Facts(
-                frozenset(dictionary.names[row] for row in rows),
-                frozenset(int(dictionary.name_concept[row]) for row in rows),
+                frozenset(normalize(dictionary.names[row]) for row in rows),
+                frozenset(dictionary.names[row] for row in own),
+                frozenset(int(dictionary.name_concept[row]) for row in own),
             )
         return self._facts[key]
+
+    def spelled(self, findings: Findings, match: Match) -> str:
+        """The name of the dictionary that a match is, in the spelling of the dictionary.
+
+        It is empty where the match has the normal form of a name, or is no name as it stands there.
+        """
+        facts = self.facts(match.key)
+        if match.kind != "name" or normalize(findings.written(match)) in facts.normal:
+            return ""
+        return min(facts.written, default="")
 
     @cached_property
     def _class_words(self) -> frozenset[str]:
