@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from tabulate import tabulate
 
-from linker import matching
+from linker import files, matching
 from linker.annotation import Annotator
 from linker.errors import LinkerError
+from linker.linker import Linker
 from linker.matching import Resolve
+from linker.outputs.tsv import row_writer
 from linker.types import Document, Mention, Prediction
 
 MEASURES = {
@@ -81,35 +85,51 @@ def _concepts(mentions: Iterable[Mention], resolve: Resolve) -> Iterator[frozens
     yield from {resolve(identifier) for identifier in ids}
 
 
-def outcomes(
-    annotator: Annotator,
-    documents: Iterable[Document],
-    resolve: Resolve,
-    threshold: float | None = None,
-) -> Iterator[DocumentOutcome]:
+def evaluate(
+    linker: Linker, items: Iterable[Mention | Document], threshold: float | None = None
+) -> list[DocumentOutcome]:
     """Annotate documents without looking at their mentions, and compare.
 
     Args:
-        annotator: finds and links the mentions.
-        documents: with annotated mentions.
-        resolve: maps an annotated id to current ids.
+        linker: the model.
+        items: documents with annotated mentions.
         threshold: see `Annotator.annotate`.
+
+    Raises:
+        LinkerError: there are none, or one has no text, or a mention has no document.
     """
-    documents = list(documents)
+    documents = list(_documents(items))
     bare = (dataclasses.replace(document, mentions=()) for document in documents)
-    annotated = annotator.annotate(bare, k=1, threshold=threshold)
-    for document, (_, predictions) in zip(documents, annotated, strict=True):
-        yield DocumentOutcome.of(document, predictions, resolve)
+    annotated = Annotator(linker).annotate(bare, k=1, threshold=threshold)
+    resolve = linker.dictionary.resolve
+    return [
+        DocumentOutcome.of(document, predictions, resolve)
+        for document, (_, predictions) in zip(documents, annotated, strict=True)
+    ]
+
+
+def _documents(items: Iterable[Mention | Document]) -> Iterator[Document]:
+    """The items, which are documents with texts and some annotated mentions."""
+    annotated = 0
+    for item in items:
+        if not isinstance(item, Document) or (item.mentions and not item.passages):
+            raise LinkerError(
+                "the protocol document needs texts with their annotated mentions; "
+                "give PubTator or BioC"
+            )
+        annotated += len(item.mentions)
+        yield item
+    if not annotated:
+        raise LinkerError("the documents have no annotated mentions to compare with")
 
 
 def summary(results: Sequence[DocumentOutcome], seed: int = 0) -> dict[str, Any]:
     """Precision, recall and F1 of each measure, with 95% bootstrap intervals over documents.
 
-    Raises:
-        LinkerError: there are no documents.
+    Args:
+        results: of the documents, at least one.
+        seed: of the samples.
     """
-    if not results:
-        raise LinkerError("there are no documents; the protocol document needs annotated ones")
     counts = np.stack([result.counts for result in results])
     record: dict[str, Any] = {"n": len(results)}
     generator = np.random.default_rng(seed)
@@ -148,3 +168,15 @@ def table(record: Mapping[str, Any]) -> str:
         rows.append([name, str(of_one["annotated"]), str(of_one["predicted"]), *shares, interval])
     head = ["", "annotated", "predicted", "precision", "recall", "F1", "95% interval"]
     return tabulate([head, *rows], tablefmt="plain", disable_numparse=True)
+
+
+def write(folder: Path, record: Mapping[str, Any], results: Sequence[DocumentOutcome]) -> None:
+    """Write metrics.json, and documents.tsv with the counts of each document, into a folder."""
+    with files.write_aside(folder / "metrics.json") as file:
+        file.write(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    with files.write_aside(folder / "documents.tsv") as file:
+        write_row = row_writer(file)
+        counted = ("right", "predicted", "annotated")
+        write_row(["document_id", *(f"{m}_{c}" for m in MEASURES for c in counted)])
+        for result in results:
+            write_row([result.id, *map(str, result.counts.ravel().tolist())])
