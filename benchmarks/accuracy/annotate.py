@@ -16,7 +16,7 @@ import importlib.util
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from linker.types import Document
 
 RELEASES = {"ncbi": "2017", "bc5cdr": "2026"}
 SPLITS = {"dictionary": (), "annotated": ("train",)}  # what there is to learn from
-Annotate = Callable[[Document], Iterable[Prediction]]
+Annotate = Callable[[Iterable[Document]], Iterable[Sequence[Prediction]]]
 Found = Iterator[tuple[int, int, str]]  # start, end, id of the concept
 
 
@@ -43,7 +43,7 @@ def linker(encoder: str) -> Callable[[Dictionary, list[Any]], Annotate]:
 
     def make(dictionary: Dictionary, known: list[Any]) -> Annotate:
         annotator = Annotator(Linker.train(dictionary, mentions=known, encoder=encoder))
-        return lambda document: next(iter(annotator.annotate([document], k=1)))[1]
+        return lambda texts: (predictions for _, predictions in annotator.annotate(texts, k=1))
 
     return make
 
@@ -115,14 +115,13 @@ def _extended(dictionary: Dictionary, known: list[Any]) -> Dictionary:
 def _predicting(find: Callable[[str], Found]) -> Annotate:
     """Turn what a matcher finds into predictions."""
 
-    def annotate(document: Document) -> Iterator[Prediction]:
-        text = document.text
+    def predictions(text: str) -> Iterator[Prediction]:
         for start, end, concept in find(text):
             mention = Mention(text[start:end], ((start, end),))
             candidate = Candidate(concept, "", "", 1.0)
             yield Prediction(mention, (Part(mention.text, candidates=(candidate,)),))
 
-    return annotate
+    return lambda texts: [list(predictions(document.text)) for document in texts]
 
 
 def measured(system: str, corpus: str, learnt: str) -> dict[str, Any]:
@@ -132,9 +131,9 @@ def measured(system: str, corpus: str, learnt: str) -> dict[str, Any]:
     seconds, annotate = measure.timed(lambda: SYSTEMS[system](dictionary, known))
     asked = documents(corpus, "devel")
     bare = [dataclasses.replace(document, mentions=()) for document in asked]
-    list(annotate(bare[0]))  # what is made at first use
+    list(annotate(bare[:1]))  # what is made at first use
     start = time.perf_counter()
-    predicted = [list(annotate(document)) for document in bare]
+    predicted = list(annotate(bare))
     speed = len(asked) / (time.perf_counter() - start)
     resolve = dictionary.resolve
     pairs = zip(asked, predicted, strict=True)
