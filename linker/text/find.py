@@ -50,7 +50,7 @@ def _singular(word: str) -> str:
     if len(word) < 4:
         return word
     if word.endswith("itides"):
-        return word[:-4] + "s"
+        return word[:-4] + "is"
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     if word.endswith(("sses", "xes", "ches", "shes")):
@@ -131,7 +131,8 @@ class Words:
             return word
         if sign or self.forms[word - 1] not in _CONJUNCTIONS or not self.joined[word - 1]:
             return 0
-        return word - 1
+        is_either = word > 1 and self.forms[word - 2] in _CONJUNCTIONS  # "and/or"
+        return word - 2 if is_either and self.joined[word - 1] else word - 1
 
 
 def running_text(document: Document) -> str:
