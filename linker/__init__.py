@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from linker.candidates.answers import Request
+    from linker.confidence.answers import Request
     from linker.dictionary import Dictionary
     from linker.errors import InputError, LinkerError
     from linker.linker import Linker
@@ -24,7 +24,7 @@ _PUBLIC = {
     "Dictionary": "linker.dictionary",
     "Linker": "linker.linker",
     "LinkerOptions": "linker.options",
-    "Request": "linker.candidates.answers",
+    "Request": "linker.confidence.answers",
     **dict.fromkeys(("InputError", "LinkerError"), "linker.errors"),
     **dict.fromkeys(
         ("Candidate", "Concept", "Document", "Mention", "Name", "Part", "Prediction"),

@@ -12,7 +12,7 @@ from linker.errors import LinkerError
 from linker.linker import Linked, Linker
 from linker.text.find import running_text
 from linker.text.overlaps import Overlaps, longest, overlap
-from linker.types import Candidate, Document, Mention, Prediction, Span
+from linker.types import Candidate, Document, Mention, Part, Prediction, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,19 +206,28 @@ def _of_span(prediction: Prediction, mention: Mention, span: FoundSpan) -> Predi
         span: how it was found.
     """
 
-    def of_candidate(candidate: Candidate) -> Candidate:
+    def scaled(confidence: float | None) -> float | None:
         if span.probability is None:
-            return candidate
-        confidence = 1.0 if candidate.confidence is None else candidate.confidence
-        return dataclasses.replace(candidate, confidence=confidence * span.probability)
+            return confidence
+        return span.probability * (1.0 if confidence is None else confidence)
 
-    parts = [
-        dataclasses.replace(
-            part,
-            text=mention.text if span.name and len(prediction.parts) == 1 else part.text,
-            candidates=tuple(map(of_candidate, part.candidates)),
-            rejected=part.rejected and of_candidate(part.rejected),
+    def of_candidate(candidate: Candidate) -> Candidate:
+        return dataclasses.replace(candidate, confidence=scaled(candidate.confidence))
+
+    def of_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
+        return tuple(
+            dataclasses.replace(
+                part,
+                text=mention.text if span.name and part.text == span.name else part.text,
+                candidates=tuple(map(of_candidate, part.candidates)),
+                rejected=part.rejected and of_candidate(part.rejected),
+            )
+            for part in parts
         )
-        for part in prediction.parts
-    ]
-    return dataclasses.replace(prediction, mention=mention, parts=tuple(parts))
+
+    rivals = tuple(
+        dataclasses.replace(rival, parts=of_parts(rival.parts), confidence=scaled(rival.confidence))
+        for rival in prediction.rivals
+    )
+    parts = of_parts(prediction.parts)
+    return dataclasses.replace(prediction, mention=mention, parts=parts, rivals=rivals)

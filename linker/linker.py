@@ -8,8 +8,9 @@ import importlib.util
 import itertools
 import json
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,12 +21,22 @@ from numpy.typing import NDArray
 from linker import files, matching, metrics, persistence, registry
 from linker.candidates import agreement
 from linker.candidates.agreement import Group
-from linker.candidates.answers import Answers, PreparedRequest, Request, batches
 from linker.candidates.base import Generator, Ranked, Ranker, Unit
 from linker.candidates.cache import CachedRanker
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
+from linker.confidence import model_card
 from linker.confidence import spans as span_models
+from linker.confidence.answers import (
+    Answers,
+    PreparedRequest,
+    RankedReading,
+    ReadingLookups,
+    Request,
+    batches,
+)
+from linker.confidence.calibration import Calibration
+from linker.confidence.features import DEPTH, Features
 from linker.confidence.spans import SpanModel
 from linker.dictionary import Dictionary
 from linker.dictionary.finding import DictionaryNames
@@ -34,8 +45,9 @@ from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
 from linker.ids import counted, namespace, prefixes
 from linker.options import LinkerOptions, as_saved, for_encoder, restored
-from linker.text import composites, spelling
-from linker.text.mentions import Item, contexts, expanded, grouped
+from linker.text import readings, spelling
+from linker.text.mentions import Definitions, Item, contexts, grouped
+from linker.text.mentions import Group as MentionGroup
 from linker.training import supervision
 from linker.training.course import Course
 from linker.training.creation import without_training
@@ -51,8 +63,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_HISTORY = "training.jsonl"
-_SPANS = "spans.json"
+_HISTORY, _CONFIDENCE, _SPANS = "training.jsonl", "confidence.json", "spans.json"
+_BATCH = 1024  # mentions that are linked together
 
 Validate = Callable[["Linker"], Mapping[str, float]]
 """Measures a linker on development data; `dev_acc1` chooses the epoch that is kept."""
@@ -70,6 +82,8 @@ class Seen:
 
     mentions: frozenset[str] = frozenset()
     concepts: frozenset[str] = frozenset()
+    # how often a normalised mention was annotated as having no concept
+    without_concept: Mapping[str, int] = field(default_factory=dict, hash=False)
 
 
 class Linker:
@@ -85,6 +99,7 @@ class Linker:
         corrections: normalised words or phrases, and what they become.
         encoder: the name of the encoder in the registry.
         history: a record of each epoch of the training.
+        calibration: gives the confidence of its answers; None: they have none.
         spans: how probable it is that a name found in a text is a mention there; None where no
             annotated documents told.
     """
@@ -98,17 +113,25 @@ class Linker:
         corrections: Mapping[str, str],
         encoder: str = "tfidf",
         history: Sequence[Mapping[str, Any]] = (),
+        calibration: Calibration | None = None,
         spans: SpanModel | None = None,
     ) -> None:
         self.dictionary, self.ranker, self.options = dictionary, ranker, options
         self.seen, self.encoder, self.history = seen, encoder, list(history)
         self._corrections, self.spans = corrections, spans
-        self._cached, self._answers = CachedRanker(ranker), Answers(dictionary)
+        self._cached = CachedRanker(ranker)
+        features = Features(dictionary, ranker.table, seen.without_concept)
+        self._answers = Answers(dictionary, features, calibration)
 
     @property
     def generator(self) -> Generator:
         """The first stage of the ranker."""
         return self.ranker.generator
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What gives the confidence of its answers; None: they have none."""
+        return self._answers.calibration
 
     @classmethod
     def train(
@@ -241,15 +264,30 @@ class Linker:
         generator: Generator = data.indexed
         if (trained := self.generator) and isinstance(trained, HybridGenerator):
             options = self.options.training
-            generator = data.generator(trained.encoder, trained.sparse_weight, options)
+            vectors = trained.vectors_of(list(data.indexed.table.texts))
+            generator = data.generator(trained.encoder, trained.sparse_weight, options, vectors)
         ranker = self.ranker.behind(generator, data.extended)
         return self._with(ranker, data.extended, _seen(data))
+
+    def calibrated(self, calibration: Calibration | None) -> Linker:
+        """The same linker with the confidence that a calibration gives; None: without one."""
+        return Linker(
+            self.dictionary,
+            self.ranker,
+            self.options,
+            self.seen,
+            self._corrections,
+            self.encoder,
+            self.history,
+            calibration,
+            self.spans,
+        )
 
     def weighted(self, factor: float) -> Linker:
         """The same linker with `factor` times its λ; one that links by characters has none."""
         if not isinstance(self.generator, HybridGenerator):
             return self
-        return self._behind(self.generator.weighted(factor))
+        return self._behind(self.generator.weighted(factor)).calibrated(None)
 
     def by_characters(self) -> Linker:
         """The linker that links to the same names by characters alone."""
@@ -276,6 +314,7 @@ class Linker:
             self._corrections,
             self.encoder,
             self.history,
+            self.calibration,
             None if dictionary else self.spans,
         )
 
@@ -302,7 +341,8 @@ class Linker:
         *,
         k: int = 5,
         threshold: float | None = None,
-        batch_size: int = 1024,
+        min_score: float | None = None,
+        batch_size: int = _BATCH,
     ) -> Iterator[Prediction]:
         """Link mentions, in order, in bounded memory.
 
@@ -310,12 +350,18 @@ class Linker:
             items: texts, mentions, or documents with mentions, whose text explains their short
                 forms.
             k: how many concepts to return for each part.
-            threshold: leave out candidates with a lower score; a part that keeps none is `nil`.
+            threshold: the confidence from 0 to 1 that a part needs; one with less is `nil`, and
+                its best candidate is `rejected`. None: the default of the model; 0: none.
+            min_score: leave out candidates with a lower score; a part that keeps none is `nil`.
             batch_size: mentions that are read before they are linked together; 1 answers each at
                 once.
+
+        Raises:
+            LinkerError: a number is out of its range, or there is a threshold and the model gives
+                no confidence.
         """
         for _, predictions in self.link_items(
-            items, k=k, threshold=threshold, batch_size=batch_size
+            items, k=k, threshold=threshold, min_score=min_score, batch_size=batch_size
         ):
             yield from predictions
 
@@ -325,57 +371,77 @@ class Linker:
         *,
         k: int = 5,
         threshold: float | None = None,
-        batch_size: int = 1024,
+        min_score: float | None = None,
+        batch_size: int = _BATCH,
         wanted: Callable[[Mention], bool] | None = None,
     ) -> Iterator[Linked]:
         """As `link`, but item by item: each document with the predictions of its `wanted` mentions.
 
         Args:
-            items, k, threshold, batch_size: as for `link`.
+            items, k, threshold, min_score, batch_size: as for `link`.
             wanted: which mentions are linked; None: all.
         """
-        if k < 1 or batch_size < 1:
-            raise LinkerError(f"k is {k} and batch_size {batch_size}; expected: 1 or more")
-        if threshold != threshold:
-            raise LinkerError("the threshold is not a number; give one, or leave it out")
-        asked = (
-            self._asked(document, mentions, definitions, k, threshold)
-            for document, mentions, definitions in grouped(items, self.options.text, wanted)
+        if batch_size < 1:
+            raise LinkerError(f"batch_size is {batch_size}; expected: 1 or more")
+        request = self._checked(Request("", k, threshold, min_score))
+        compared = self.calibration is not None
+        prepared = (
+            self._prepared(request, group, compared)
+            for group in grouped(items, self.options.text, wanted)
         )
-        for batch in batches(asked, batch_size):
+        for batch in batches(prepared, batch_size):
             yield from self._answer(batch)
 
     def answer(self, requests: Iterable[Request]) -> list[Linked]:
-        """Link items in one batch, each with its own k and threshold, as each alone would be."""
-        requests = list(requests)
+        """Link items in one batch, each with its own limits, as each alone would be."""
+        requests = list(map(self._checked, requests))
         groups = grouped([request.item for request in requests], self.options.text)
-        asked = [
-            self._asked(*group, request.k, request.threshold)
-            for group, request in zip(groups, requests, strict=True)
+        prepared = [
+            self._prepared(request, group, self.calibration is not None)
+            for request, group in zip(requests, groups, strict=True)
         ]
-        return list(self._answer(asked))
+        return list(self._answer(prepared))
 
-    def _asked(
-        self,
-        document: Document | None,
-        mentions: Sequence[Mention],
-        definitions: Mapping[str, str],
-        k: int,
-        threshold: float | None,
-    ) -> PreparedRequest:
+    def _checked(self, request: Request) -> Request:
+        """Refuse a threshold that a model without a confidence cannot apply."""
+        if request.threshold and self.calibration is None:
+            raise LinkerError(
+                "the model gives no confidence, so that there is no threshold on it; "
+                "train it again, or limit the raw score (--min-score)"
+            )
+        return request
+
+    def _prepared(self, request: Request, group: MentionGroup, compared: bool) -> PreparedRequest:
+        """A request with its lookups; `compared`: whether answers are compared with others."""
+        document, mentions, definitions = group
         around = self.contexts(document, mentions)
-        lookups = [
-            self._lookups(mention, definitions, context)
+        rivals = compared and self.options.text.rivals
+        readings = [
+            self._readings(mention, definitions, context, rivals)
             for mention, context in zip(mentions, around, strict=True)
         ]
-        return PreparedRequest(document, lookups, k, threshold)
+        return PreparedRequest(request, document, readings, DEPTH if compared else 1)
 
     def _answer(self, batch: Sequence[PreparedRequest]) -> Iterator[Linked]:
         """The predictions of each item, whose lookups are ranked in one batch."""
-        groups = [group for asked in batch for group in asked.groups]
+        read = self._read_batch(batch)
+        predictions = self._answers.predictions(batch, read)
+        for prepared, of_item in zip(batch, predictions, strict=True):
+            yield prepared.document, of_item
+
+    def _read_batch(self, batch: Sequence[PreparedRequest]) -> list[list[list[RankedReading]]]:
+        """The ranked readings of each mention of each request."""
+        groups = [group for prepared in batch for group in prepared.groups]
         rankings = itertools.chain.from_iterable(self.rank(groups, "concepts"))
-        for asked in batch:
-            yield asked.document, self._answers.predictions(asked, rankings)
+        return [self._answers.read(prepared, rankings) for prepared in batch]
+
+    def read(self, items: Iterable[Item]) -> Iterator[list[RankedReading]]:
+        """The ways to read each mention, ranked, without choosing between them."""
+        groups = grouped(items, self.options.text)
+        prepared = (self._prepared(Request(""), group, True) for group in groups)
+        for batch in batches(prepared, _BATCH):
+            for mentions in self._read_batch(batch):
+                yield from mentions
 
     def restricted(self, namespaces: Iterable[str]) -> Linker:
         """The linker that answers with concepts of some CURIE prefixes only; the rest is shared.
@@ -397,6 +463,14 @@ class Linker:
             )
         concepts = np.zeros(len(self.dictionary), bool)
         concepts[self.linkable] = [prefix.upper() in wanted for prefix in there]
+        return self.among(concepts)
+
+    def among(self, concepts: NDArray[np.bool_]) -> Linker:
+        """The linker that answers with some concepts only; the rest is shared.
+
+        Args:
+            concepts: which ones, (concepts of the dictionary,).
+        """
         return self._behind(self.generator.among(concepts))
 
     @cached_property
@@ -413,16 +487,26 @@ class Linker:
         """The form of a text that is looked up."""
         return spelling.normal_form(text, self.options.normalize, self._corrections)
 
-    def _lookups(
-        self, mention: Mention, definitions: Mapping[str, str], context: str
-    ) -> list[Lookup]:
-        """What is looked up for a mention: itself, or each part of a composite one."""
-        text = expanded(mention, definitions, self.options.text)
-        parts = composites.split(text, self._is_name) if self.options.text.composites else [text]
-        if len(parts) > 1:
-            return [Lookup(mention, p, None, self.normalize(p), context) for p in parts]
-        long = text if text != mention.text else None
-        return [Lookup(mention, mention.text, long, self.normalize(text), context)]
+    def _readings(
+        self, mention: Mention, definitions: Definitions, context: str, rivals: bool
+    ) -> list[ReadingLookups]:
+        """The ways to read a mention, the most usual first, and what is looked up for each."""
+        ways: dict[tuple[str, ...], ReadingLookups] = {}
+        for wording in readings.of_mention(
+            mention.text, definitions, self._is_name, self.options.text, rivals
+        ):
+            forms = tuple(map(self.normalize, wording.texts))
+            if forms in ways:
+                continue
+            if wording.kind == "expanded":
+                lookups = [Lookup(mention, mention.text, wording.texts[0], forms[0], context)]
+            else:
+                lookups = [
+                    Lookup(mention, text, None, form, context)
+                    for text, form in zip(wording.texts, forms, strict=True)
+                ]
+            ways[forms] = ReadingLookups(wording.kind, lookups)
+        return list(ways.values())
 
     def _is_name(self, text: str) -> bool:
         return self.normalize(text) in self._names
@@ -458,11 +542,18 @@ class Linker:
             self.ranker.save(aside)
             persistence.save_json(
                 aside / "seen.json",
-                {"mentions": sorted(self.seen.mentions), "concepts": sorted(self.seen.concepts)},
+                {
+                    "mentions": sorted(self.seen.mentions),
+                    "concepts": sorted(self.seen.concepts),
+                    "without_concept": dict(sorted(self.seen.without_concept.items())),
+                },
             )
             persistence.save_json(aside / "spelling.json", dict(self._corrections))
             if self.spans:
                 persistence.save_json(aside / _SPANS, self.spans.to_json())
+            if self.calibration:
+                persistence.save_json(aside / _CONFIDENCE, self.calibration.to_json())
+            (aside / "README.md").write_text(model_card.text(config, self.calibration), "utf-8")
             if self.history:
                 from linker.training import plot
 
@@ -502,7 +593,16 @@ class Linker:
             )
             seen = persistence.load_json(path / "seen.json")
             options = restored(config["options"], config["encoder"])
-            known = Seen(frozenset(seen["mentions"]), frozenset(seen["concepts"]))
+            known = Seen(
+                frozenset(seen["mentions"]),
+                frozenset(seen["concepts"]),
+                {form: int(times) for form, times in seen.get("without_concept", {}).items()},
+            )
+            calibration = (
+                Calibration.from_json(persistence.load_json(path / _CONFIDENCE))
+                if (path / _CONFIDENCE).exists()
+                else None
+            )
             if options.rerank.epochs and isinstance(ranker, HybridGenerator):
                 from linker.ranker.rerank import Reranker
 
@@ -515,8 +615,10 @@ class Linker:
             spans = None
             if (path / _SPANS).exists():
                 spans = SpanModel.from_json(persistence.load_json(path / _SPANS))
-            encoder = config["encoder"]
-            return cls(dictionary, ranker, options, known, corrections, encoder, history, spans)
+            name = config["encoder"]
+            return cls(
+                dictionary, ranker, options, known, corrections, name, history, calibration, spans
+            )
         except (
             ArithmeticError,
             AttributeError,
@@ -584,7 +686,10 @@ def _first_is_right(dev: Iterable[Mention | Document], linker: Linker) -> NDArra
 
 def _seen(data: TrainingData) -> Seen:
     ids = {identifier for mention in data.mentions for identifier in mention.ids}
+    forms = [data.normalize(mention.mention.text) for mention in data.mentions]
+    without = Counter(f for f, mention in zip(forms, data.mentions, strict=True) if not mention.ids)
     return Seen(
-        frozenset(data.normalize(mention.mention.text) for mention in data.mentions),
+        frozenset(forms),
         frozenset(current for identifier in ids for current in data.dictionary.resolve(identifier)),
+        dict(without),
     )

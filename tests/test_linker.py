@@ -252,12 +252,12 @@ def test_a_k_beyond_the_dictionary_is_the_whole_of_it(model: Linker) -> None:
 
 
 def test_k_below_one_is_refused(model: Linker) -> None:
-    with pytest.raises(LinkerError, match="k is 0 and batch_size 1024; expected: 1 or more"):
+    with pytest.raises(LinkerError, match="k is 0; expected: 1 or more"):
         list(model.link(["cancer"], k=0))
 
 
-def test_a_threshold_leaves_parts_without_a_concept(model: Linker) -> None:
-    tea, cancer = model.link(["a cup of tea", "breast cancer"], threshold=0.9)
+def test_a_least_score_leaves_parts_without_a_concept(model: Linker) -> None:
+    tea, cancer = model.link(["a cup of tea", "breast cancer"], min_score=0.9, threshold=0)
     assert tea.parts[0].nil
     assert tea.parts[0].candidates == ()
     assert tea.parts[0].best is None
@@ -340,20 +340,29 @@ def test_requests_in_a_batch_are_answered_like_each_alone(
     kind: str, items: list[Mention | Document], request: pytest.FixtureRequest
 ) -> None:
     linker: Linker = request.getfixturevalue(kind)
-    wanted = itertools.cycle([(1, None), (5, 0.5), (30, None), (2, 0.0), (5, 2.0)])
+    wanted = itertools.cycle(
+        [(1, None, None), (5, 0.5, None), (30, None, 0.8), (2, 0.0, 0.0), (5, None, 2.0)]
+    )
     requests = [Request(item, *one) for item, one in zip(items, wanted, strict=False)]
     answers = linker.answer(requests)
     assert len(answers) == len(items)
     for one, answer in zip(requests, answers, strict=True):
-        fresh = Linker(linker.dictionary, linker.ranker, linker.options, linker.seen, {})
-        alone = list(fresh.link_items([one.item], k=one.k, threshold=one.threshold))
+        fresh = linker.calibrated(linker.calibration)  # with empty caches
+        limits: dict[str, Any] = {"threshold": one.threshold, "min_score": one.min_score}
+        alone = list(fresh.link_items([one.item], k=one.k, **limits))
         assert [answer] == alone
     assert linker.answer([]) == []
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [({"k": 0}, "k is 0; expected: 1 or more"), ({"threshold": float("nan")}, "not a number")],
+    [
+        ({"k": 0}, "k is 0; expected: 1 or more"),
+        ({"min_score": float("nan")}, "not a number"),
+        ({"threshold": float("nan")}, "nan; expected: a confidence from 0 to 1"),
+        ({"threshold": 1.1}, "1.1; expected: a confidence from 0 to 1"),
+        ({"threshold": -0.1}, "-0.1; expected: a confidence from 0 to 1"),
+    ],
 )
 def test_a_request_that_cannot_be_answered(wrong: dict[str, float], message: str) -> None:
     with pytest.raises(LinkerError, match=message):

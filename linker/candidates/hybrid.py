@@ -86,6 +86,22 @@ class HybridGenerator(Generator):
         """The vectors of the names as they are stored, float32 or float16 (names, dim)."""
         return self.dense.vectors if self.rows is None else self.dense.vectors[self.rows]
 
+    def vectors_of(self, names: Sequence[str]) -> Floats:
+        """The vectors of normalised names, in half precision; those of its own are not made again.
+
+        Args:
+            names: the names; returned is float32 (names, dim).
+        """
+        row_of = {name: row for row, name in enumerate(self.table.texts)}
+        rows = np.array([row_of.get(name, -1) for name in names], np.int64)
+        vectors = np.empty((len(names), self.encoder.dim), np.float32)
+        vectors[rows >= 0] = persistence.from_storage(self.vectors[rows[rows >= 0]])
+        new = np.flatnonzero(rows < 0)
+        if len(new):
+            encoded = encode_names(self.encoder, [names[row] for row in new.tolist()])
+            vectors[new] = persistence.to_fp16(encoded)
+        return vectors
+
     @classmethod
     def index(
         cls,

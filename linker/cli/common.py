@@ -132,6 +132,18 @@ namespaces_option = list_option(
 )
 
 
+def threshold_options(command: _Command) -> _Command:
+    """Add --threshold and --min-score."""
+    command = click.option(
+        "--min-score", type=float, metavar="X", help="Leave out candidates with a lower score."
+    )(command)
+    text = (
+        "Return no concept where the confidence is lower; 0: return one always. "
+        "[default: what linker train chose]"
+    )
+    return click.option("--threshold", type=click.FloatRange(0, 1), metavar="P", help=text)(command)
+
+
 def mentions_format_option(command: _Command) -> _Command:
     """Add --mentions-format."""
     text = "Format of the mentions. [default: recognised from the content]"

@@ -54,7 +54,12 @@ def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple
     help="The k of Acc@k.",
 )
 @common.namespaces_option
-@click.option("--threshold", type=float, metavar="X", help="As in link; protocol strict only.")
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    metavar="P",
+    help="As in link; protocol strict only.",
+)
 @click.option(
     "--predictions",
     metavar="PATH",

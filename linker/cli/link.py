@@ -56,9 +56,7 @@ if TYPE_CHECKING:
     help="Mentions linked together; 1 answers each line at once.",
 )
 @common.namespaces_option
-@click.option(
-    "--threshold", type=float, metavar="X", help="Leave out candidates with a lower score."
-)
+@common.threshold_options
 @common.on_error_option
 @common.logs
 def link(
@@ -71,6 +69,7 @@ def link(
     mention_type: str | None,
     batch_size: int,
     threshold: float | None,
+    min_score: float | None,
     namespaces: tuple[str, ...],
     on_error: str,
 ) -> None:
@@ -93,7 +92,12 @@ def link(
     if batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
     linked = linker.link_items(
-        items, k=k, threshold=threshold, batch_size=batch_size, wanted=wanted
+        items,
+        k=k,
+        threshold=threshold,
+        min_score=min_score,
+        batch_size=batch_size,
+        wanted=wanted,
     )
     if mention_type:
         linked = _checked(linked, source, mention_type)

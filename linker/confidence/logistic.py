@@ -61,7 +61,6 @@ class Logistic:
         """
         from sklearn.linear_model import LogisticRegression
         from sklearn.model_selection import GridSearchCV, StratifiedKFold
-        from threadpoolctl import threadpool_limits
 
         fewest = int(min(right.sum(), (~right).sum()))
         if fewest < 2:
@@ -77,8 +76,7 @@ class Logistic:
             scoring="neg_log_loss",
             cv=folds,
         )
-        with threadpool_limits(1):  # the matrices are so small that threads wait for each other
-            search.fit((columns - mean) / scale, right, sample_weight=weights)
+        search.fit((columns - mean) / scale, right, sample_weight=weights)
         of_scaled = search.best_estimator_
         fitted = of_scaled.coef_[0] / scale
         bias = float(of_scaled.intercept_[0] - fitted @ mean)

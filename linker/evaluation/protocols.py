@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from linker import matching
@@ -12,7 +12,7 @@ from linker.errors import LinkerError
 from linker.linker import Linker
 from linker.matching import Resolve
 from linker.text.biosyn import biosyn_parts
-from linker.text.mentions import grouped
+from linker.text.mentions import Definitions, grouped
 from linker.types import Candidate, Document, Gold, Lookup, Mention, Prediction
 
 PROTOCOLS = ("strict", "biosyn")
@@ -82,19 +82,19 @@ def biosyn(linker: Linker, items: Iterable[Mention | Document], k: int) -> Itera
     yield from _outcomes(linker, batch, k)
 
 
-def biosyn_queries(linker: Linker, mention: Mention, definitions: Mapping[str, str]) -> list[str]:
+def biosyn_queries(linker: Linker, mention: Mention, definitions: Definitions) -> list[str]:
     """The names that the protocol `biosyn` looks up for a mention, one for each part.
 
     Args:
         linker: the model, whose normal form the names have.
         mention: the mention with its gold ids.
-        definitions: the short forms of its document, each with its long form.
+        definitions: the short forms of its document.
     """
     pieces = mention.text.split("|")
     ids = [i for group in mention.gold or () for i in group.ids]
     return [
         linker.normalize(p)
-        for p in (pieces if len(pieces) > 1 else biosyn_parts(mention.text, definitions, ids))
+        for p in (pieces if len(pieces) > 1 else biosyn_parts(mention.text, definitions.first, ids))
     ]
 
 

@@ -42,7 +42,7 @@ def split(mention: str, is_name: IsName) -> list[str]:
     >>> split("breast and ovarian cancer", {"breast cancer", "ovarian cancer"}.__contains__)
     ['breast cancer', 'ovarian cancer']
     """
-    if not _SIGN.search(mention) or len(mention) > _LONGEST or "(" in mention or "[" in mention:
+    if not _has_coordination(mention):
         return [mention]
     members = _members(mention)
     if len(members) < 2 or _is_known_whole(mention, is_name):
@@ -50,8 +50,44 @@ def split(mention: str, is_name: IsName) -> list[str]:
     for left, right in _frames(members, slash="/" in _tokens(mention)):
         parts = _parts(members, left, right)
         if _is_plausible(parts, is_name):
-            return [" ".join((*before, *words, *after)) for before, words, after in parts]
+            return _joined(parts)
     return [mention]
+
+
+def proposals(mention: str, is_name: IsName) -> Iterator[list[str]]:
+    """Yield further ways to split a mention, which `split` finds too bold.
+
+    The first is between the members of a coordination, also of one that is a name as a whole
+    ("breast and ovarian cancer"), in the way that gives the most names. The second is between two
+    words where names meet ("hemorrhagic cystitis", of which both words are names).
+    """
+    if _has_coordination(mention):
+        members = _members(mention)
+        frames = _frames(members, slash="/" in _tokens(mention)) if len(members) > 1 else ()
+        ways = [_parts(members, left, right) for left, right in frames]
+        known = [
+            _is_plausible(parts, is_name) + sum(_is_known_part(part, is_name) for part in parts)
+            for parts in ways
+        ]
+        if any(known):
+            yield _joined(ways[known.index(max(known))])
+    words = mention.split()
+    if 1 < len(words) <= _WIDEST and not is_name(mention):
+        for i in range(1, len(words)):
+            parts = [" ".join(words[:i]), " ".join(words[i:])]
+            if all(map(is_name, parts)):
+                yield parts
+                return
+
+
+def _has_coordination(mention: str) -> bool:
+    """Whether a mention may name several things, and is short enough to look at."""
+    return bool(_SIGN.search(mention)) and len(mention) <= _LONGEST and not set("([") & set(mention)
+
+
+def _joined(parts: Sequence[_Part]) -> list[str]:
+    """The names as texts."""
+    return [" ".join((*before, *words, *after)) for before, words, after in parts]
 
 
 def _members(mention: str) -> list[list[str]]:

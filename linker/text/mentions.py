@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from typing import ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
@@ -15,8 +17,19 @@ from linker.types import Document, Mention, Span
 _LETTERS = 32  # the most of a word and a space: text further away is not split into words
 
 Item = str | Mention | Document
-Group = tuple[Document | None, Sequence[Mention], Mapping[str, str]]
-"""A document, or None; mentions of it; its short forms, each with its long form."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Definitions:
+    """The short forms that a document defines, each with its long form."""
+
+    first: Mapping[str, str] = field(default_factory=dict)  # by the first definition of each
+    # the same with another definition of one short form, for each of its further definitions
+    others: Sequence[Mapping[str, str]] = ()
+
+
+Group = tuple[Document | None, Sequence[Mention], Definitions]
+"""A document, or None; mentions of it; its short forms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +43,8 @@ class TextOptions(OptionGroup):
     permuted: bool = True
     compounds: bool = True  # also the parts of compound ones: "HPT-JT" defines HPT and JT
     composites: bool = True  # split "breast and ovarian cancer" in two; never looks at the gold
+    # weigh other ways to read a mention against the usual one, by their confidence
+    rivals: bool = True
     # annotated composites as names: left out, or joined as BioSyn does
     training_composites: Literal["skip", "join"] = "skip"
     # share of the score with which a concept stands first for another mention of the document,
@@ -67,26 +82,33 @@ def grouped(
             continue
         mention = Mention(item) if isinstance(item, str) else item
         if wanted is None or not mention.type or wanted(mention):
-            yield None, [mention], {}
+            yield None, [mention], Definitions()
 
 
-def definitions_of(document: Document | None, options: TextOptions) -> Mapping[str, str]:
+def definitions_of(document: Document | None, options: TextOptions) -> Definitions:
     """The short forms that a document defines, each with its long form.
 
     There are none without a document, or where the options switch them off.
     """
     if document is None or not options.abbreviations:
-        return {}
+        return Definitions()
     definitions = abbreviations.find(document.text, permuted=options.permuted)
     long_forms = abbreviations.table(definitions)
-    return long_forms | abbreviations.compounds(long_forms) if options.compounds else long_forms
+    if options.compounds:
+        long_forms |= abbreviations.compounds(long_forms)
+    others = {
+        (definition.short, definition.long.lower()): {definition.short: definition.long}
+        for definition in definitions
+        if definition.long.lower() != long_forms[definition.short].lower()
+    }
+    return Definitions(long_forms, [long_forms | other for other in others.values()])
 
 
-def expanded(mention: Mention, definitions: Mapping[str, str], options: TextOptions) -> str:
+def expanded(mention: Mention, definitions: Definitions, options: TextOptions) -> str:
     """The text of a mention with its short forms expanded, unless the options switch that off."""
     if not options.abbreviations:
         return mention.text
-    return abbreviations.expand(mention.text, definitions)
+    return abbreviations.expand(mention.text, definitions.first)
 
 
 def contexts(

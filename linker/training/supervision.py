@@ -57,7 +57,7 @@ def collect(items: Iterable[Mention | Document], options: LinkerOptions) -> Iter
             ids = tuple(identifier for group in mention.gold for identifier in group.ids)
             name = ""
             if options.text.training_composites == "join" and ids:
-                name = " ".join(biosyn_parts(mention.text, definitions, ids))
+                name = " ".join(biosyn_parts(mention.text, definitions.first, ids))
             elif ids and is_single(mention.gold):
                 name = expanded(mention, definitions, options.text)
             yield Annotated(mention, name, ids, context)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker.candidates.base import Generator
-from linker.dictionary import Dictionary
+from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.classes import bags
 from linker.readers.mentions import flatten
 from linker.training.randomness import Stream, rng
@@ -90,30 +90,16 @@ def names(
             left out together, since the others would give the answer away.
         seed: of the sample.
     """
-    table = dictionary.table(normalize)
-    row_of = {text: row for row, text in enumerate(table.texts)}
-    rows = np.array([row_of[normalize(text)] for text in dictionary.names], np.int64)
-    bag = bags(list(table.texts))
-    is_kept = np.diff(table.indptr) != 1
-    is_kept[rows[dictionary.preferred]] = True
-    is_kept[rows[dictionary.lent_rows]] = True
-    spare = np.flatnonzero(~np.isin(bag, bag[is_kept]))
-    spare = rng(seed, Stream.TRIAL).permutation(spare)
+    names_in_rows = SpareNames.of(dictionary, normalize)
+    table, spare = names_in_rows.table, rng(seed, Stream.TRIAL).permutation(names_in_rows.spare)
     concepts, first = np.unique(table.concepts[table.indptr[spare]], return_index=True)
     count = min(MOST, len(concepts), int(SHARE * len(spare)))
     if count < FEWEST:
         return None
     out = spare[np.sort(first)[:count]]  # a name for each concept, in the order of the sample
-    smaller = dictionary.without(np.flatnonzero(np.isin(bag[rows], bag[out])))
+    smaller = dictionary.without(names_in_rows.entries_like(out))
     texts, answers = [table.texts[row] for row in out.tolist()], table.concepts[table.indptr[out]]
-    others = (
-        [normalize(smaller.names[int(row)]) for row in smaller.name_rows(concept)]
-        for concept in answers.tolist()
-    )
-    unlike = [
-        max(likeness(text, other) for other in own) < ALIKE
-        for text, own in zip(texts, others, strict=True)
-    ]
+    unlike = is_unlike(smaller, texts, answers, normalize)
 
     def right(linker: Trialled) -> Bools:
         lookups = [Lookup.of(linker.normalize(text)) for text in texts]
@@ -121,7 +107,57 @@ def names(
         pairs = zip(answers.tolist(), rankings, strict=True)
         return np.array([row in ranked.concepts for row, ranked in pairs], bool)
 
-    return Trial("names held out of the dictionary", smaller, mentions, right, np.array(unlike))
+    return Trial("names held out of the dictionary", smaller, mentions, right, unlike)
+
+
+@dataclass(frozen=True, slots=True)
+class SpareNames:
+    """The names of a dictionary that can be left out, so that others have to find their concept.
+
+    Spared are names of one concept that no preferred name, no lent name and no name of several
+    concepts is a permutation of.
+    """
+
+    table: NameTable
+    rows: NDArray[np.int64]  # (names of the dictionary,) the row of each in the table
+    bag: NDArray[np.int64]  # (rows of the table,) the same number for the same words in any order
+    spare: NDArray[np.int64]  # rows of the table
+
+    @classmethod
+    def of(cls, dictionary: Dictionary, normalize: Callable[[str], str]) -> SpareNames:
+        """Find those of a dictionary."""
+        table = dictionary.table(normalize)
+        row_of = {text: row for row, text in enumerate(table.texts)}
+        rows = np.array([row_of[normalize(text)] for text in dictionary.names], np.int64)
+        bag = bags(list(table.texts))
+        is_kept = np.diff(table.indptr) != 1
+        is_kept[rows[dictionary.preferred]] = True
+        is_kept[rows[dictionary.lent_rows]] = True
+        return cls(table, rows, bag, np.flatnonzero(~np.isin(bag, bag[is_kept])))
+
+    def entries_like(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The names of the dictionary that are permutations of some rows of the table."""
+        return np.flatnonzero(np.isin(self.bag[self.rows], self.bag[rows]))
+
+
+def is_unlike(
+    dictionary: Dictionary,
+    texts: Sequence[str],
+    concepts: NDArray[np.int32],
+    normalize: Callable[[str], str],
+) -> Bools:
+    """Whether each of some normalised names is spelt unlike all names of its concept, (names,)."""
+    others = (
+        [normalize(dictionary.names[int(row)]) for row in dictionary.name_rows(concept)]
+        for concept in concepts.tolist()
+    )
+    return np.array(
+        [
+            max(likeness(text, other) for other in own) < ALIKE
+            for text, own in zip(texts, others, strict=True)
+        ],
+        bool,
+    )
 
 
 def likeness(name: str, other: str) -> float:

@@ -94,14 +94,14 @@ def test_loose_mentions_have_no_documents_to_write(run: Run, trained: Path, ment
         )
 
 
-def test_k_and_threshold(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_k_and_a_least_score(run: Run, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "m.txt").write_text("a cup of tea\nleukaemia\n")
     for k in ("1", "3", "7"):
         assert len(
             run("link", tmp_path / "m.txt", "--model", trained, "-k", k).out.splitlines()
         ) == 1 + 2 * int(k)
     lines = run(
-        "link", tmp_path / "m.txt", "--model", trained, "--threshold", "0.9"
+        "link", tmp_path / "m.txt", "--model", trained, "--min-score", "0.9"
     ).out.splitlines()
     assert lines[1:] == [
         "a cup of tea\ta cup of tea\t\t\t\t\t",

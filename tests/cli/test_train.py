@@ -30,6 +30,7 @@ def test_train_then_link_with_nothing_else_typed(
         r"encoder: static \(needs no download and no torch; compared with characters first\)\n"
         r"share linked right of \d+ names held out of the dictionary .*:\n(  \w.* 0\.\d{3} .*\n){3}"
         r"encoder: (static|tfidf) \(.*\)\n"
+        r"confidence: fitted to [\d,]+ names held out of the dictionary; .*\n"
         r"model: linker-model \(\1 concepts, 1,\d{3} distinct names\)\n",
         result.err,
     )

@@ -269,7 +269,11 @@ def test_the_default_needs_neither_torch_nor_transformers_nor_tokenizers(
     )
     code = (
         "import sys\n"
-        f"sys.modules.update(dict.fromkeys({missing!r}))\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        f"        if name.partition('.')[0] in {missing!r}:\n"
+        "            raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Missing())\n"
         "from linker.cli import main\n"
         "sys.argv = ['linker', *sys.argv[1:]]\n"
         "main()"

@@ -11,7 +11,7 @@ import pytest
 
 from linker import Dictionary
 from linker.options import preset
-from linker.training import trial
+from linker.training import calibrating, trial
 from linker.training.course import Course
 from linker.training.plan import TrainingPlan
 from linker.training.settings import RunSettings
@@ -37,6 +37,7 @@ class Log:
         self.trials: list[trial.Trial[Any]] = []
         self.dictionary, self.choice = dictionary, trial.Choice(True, 4.0, ["line"])
         monkeypatch.setattr(trial, "choose", self.choose)
+        monkeypatch.setattr(calibrating, "calibrated", lambda *_: None)
 
     def choose(self, _: Any, asked: trial.Trial[Any]) -> trial.Choice:
         self.trials.append(asked)
@@ -46,7 +47,9 @@ class Log:
         weight = plan.options.training.sparse_weight
         note = (plan.encoder, weight, len(dictionary.names), len(mentions), settings.refit)
         self.fits.append(note)
-        return SimpleNamespace(history=[], best_epoch=0)
+        linker = SimpleNamespace(history=[], best_epoch=0, calibration=None)
+        linker.calibrated = lambda calibration: linker
+        return linker
 
     def run(
         self, mentions: Any = (), dev: Any = (), *, refit: bool = False, compare: bool = True

@@ -1,0 +1,325 @@
+"""Requests to a linker, and the predictions that are made of their rankings."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import chain, islice
+from typing import Any
+
+from linker.candidates.agreement import Group
+from linker.candidates.base import Ranked
+from linker.confidence import features
+from linker.confidence.calibration import Calibration, ReadingScores
+from linker.confidence.features import DEPTH, Features
+from linker.confidence.logistic import Floats
+from linker.dictionary import Dictionary
+from linker.errors import LinkerError
+from linker.text.mentions import Item
+from linker.types import (
+    Candidate,
+    Document,
+    Lookup,
+    Part,
+    Prediction,
+    Reading,
+    ReadingKind,
+)
+
+_REMEMBERED = 100_000  # pairs of a concept and a name, whose texts are cached
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An item to link, with its own number of candidates and its own limits.
+
+    Raises:
+        LinkerError: k is below 1, or a limit is no number, or out of its range.
+    """
+
+    item: Item
+    k: int = 5  # concepts for each part of a mention
+    # the confidence that a part needs to be answered; None: the model's default; 0: none
+    threshold: float | None = None
+    min_score: float | None = None  # candidates with a lower score are left out
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise LinkerError(f"k is {self.k}; expected: 1 or more")
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
+            raise LinkerError(
+                f"the threshold is {self.threshold}; expected: a confidence from 0 to 1 "
+                "(a raw score is given by min_score)"
+            )
+        if self.min_score != self.min_score:
+            raise LinkerError("min_score is not a number; give one, or leave it out")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingLookups:
+    """One way to read a mention, with what is looked up for it."""
+
+    kind: ReadingKind
+    lookups: Sequence[Lookup]  # one, or one for each part
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRequest:
+    """A request whose mentions have become lookups."""
+
+    request: Request
+    document: Document | None  # None for a loose mention
+    mentions: Sequence[Sequence[ReadingLookups]]  # the readings of each, the most usual first
+    depth: int  # concepts that are ranked for each lookup, at least
+
+    @property
+    def groups(self) -> list[Group]:
+        """The groups to rank: usual readings of a document together, each other lookup alone."""
+        k = max(self.request.k, self.depth)
+        usual = [lookup for readings in self.mentions for lookup in readings[0].lookups]
+        rivals = (r for readings in self.mentions for r in readings[1:])
+        others = [Group([lookup], k) for reading in rivals for lookup in reading.lookups]
+        if self.document:
+            return [Group(usual, k), *others]
+        return [*(Group([lookup], k) for lookup in usual), *others]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedReading:
+    """One way to read a mention, with the rankings of what was looked up."""
+
+    kind: ReadingKind
+    lookups: Sequence[Lookup]
+    rankings: Sequence[Ranked]
+    scores: ReadingScores
+
+
+def batches(items: Iterable[PreparedRequest], mentions: int) -> Iterator[list[PreparedRequest]]:
+    """Batches of requests, each of at least so many mentions together; the last may be smaller."""
+    batch, size = [], 0
+    for request in items:
+        batch.append(request)
+        size += max(1, len(request.mentions))  # documents without mentions take memory too
+        if size >= mentions:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+class Answers:
+    """Turns rankings into predictions.
+
+    Args:
+        dictionary: the dictionary whose rows are ranked.
+        features: of answers.
+        calibration: gives their probabilities; None: predictions have no confidence.
+    """
+
+    def __init__(
+        self, dictionary: Dictionary, features: Features, calibration: Calibration | None
+    ) -> None:
+        self._dictionary, self._features, self.calibration = dictionary, features, calibration
+        self._texts = lru_cache(_REMEMBERED)(partial(_texts, dictionary))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with an empty cache
+        return Answers, (self._dictionary, self._features, self.calibration)
+
+    def read(
+        self, prepared: PreparedRequest, rankings: Iterator[Ranked]
+    ) -> list[list[RankedReading]]:
+        """Put the rankings of a request to the readings of its mentions.
+
+        Args:
+            prepared: the request.
+            rankings: of the lookups of `PreparedRequest.groups`, in order; only these are consumed.
+        """
+        usual = [list(islice(rankings, len(r[0].lookups))) for r in prepared.mentions]
+        agreement = _Agreement(prepared, usual)
+        result = []
+        for readings, first in zip(prepared.mentions, usual, strict=True):
+            others = [list(islice(rankings, len(r.lookups))) for r in readings[1:]]
+            result.append(
+                [
+                    RankedReading(
+                        reading.kind,
+                        reading.lookups,
+                        ranked,
+                        self._scores(reading, ranked, reading is readings[0], agreement),
+                    )
+                    for reading, ranked in zip(readings, [first, *others], strict=True)
+                ]
+            )
+        return result
+
+    def _scores(
+        self, reading: ReadingLookups, rankings: Sequence[Ranked], usual: bool, others: _Agreement
+    ) -> ReadingScores:
+        """What the calibration sees of a reading; nothing where a part has no candidate."""
+        pairs = list(zip(reading.lookups, rankings, strict=True))
+        if not all(len(ranked) for _, ranked in pairs):
+            return ReadingScores(features.stacked([]), [], reading.kind)
+        values = [
+            self._features.of_answer(
+                lookup, ranked, reading.kind, usual, others.agrees(lookup, ranked)
+            )
+            for lookup, ranked in pairs
+        ]
+        scores = [ranked.scores[:DEPTH].tolist() for _, ranked in pairs]
+        return ReadingScores(features.stacked(values), scores, reading.kind)
+
+    def predictions(
+        self, batch: Sequence[PreparedRequest], read: Sequence[Sequence[Sequence[RankedReading]]]
+    ) -> Iterator[list[Prediction]]:
+        """The predictions of the mentions of each request.
+
+        Args:
+            batch: the requests.
+            read: the ranked readings of each mention of each request.
+        """
+        if self.calibration is None:
+            for prepared, mentions in zip(batch, read, strict=True):
+                yield [self._prediction(prepared, r, 0, [None] * len(r)) for r in mentions]
+            return
+        readings = [[r.scores for r in mention] for mentions in read for mention in mentions]
+        probabilities = iter(self.calibration.probabilities(readings))
+        for prepared, mentions in zip(batch, read, strict=True):
+            predictions = []
+            for mention in mentions:
+                parts = list(islice(probabilities, len(mention)))
+                best = self.calibration.chosen([reading.scores for reading in mention], parts)
+                predictions.append(self._prediction(prepared, mention, best, parts))
+            yield predictions
+
+    def _prediction(
+        self,
+        prepared: PreparedRequest,
+        readings: Sequence[RankedReading],
+        best: int,
+        parts: Sequence[Floats | None],
+    ) -> Prediction:
+        """The prediction of a mention.
+
+        Args:
+            prepared: the request.
+            readings: of the mention.
+            best: the place of the one that is taken.
+            parts: the probabilities of the parts of each reading; None without a calibration.
+        """
+        answers = [
+            Reading(
+                reading.kind,
+                self._parts(prepared.request, reading, own),
+                None if own is None else round(float(own.prod()), 6) if len(own) else 0.0,
+            )
+            for reading, own in zip(readings, parts, strict=True)
+        ]
+        first = answers.pop(best)
+        rivals = sorted(answers, key=lambda reading: -(reading.confidence or 0.0))
+        mention = readings[0].lookups[0].mention
+        return Prediction(mention, first.parts, first.kind, tuple(rivals))
+
+    def _parts(
+        self, request: Request, reading: RankedReading, probabilities: Floats | None
+    ) -> tuple[Part, ...]:
+        whole = len(reading.lookups) == 1
+        of_parts: list[float | None] = [None] * len(reading.lookups)
+        if probabilities is not None and len(probabilities):
+            of_parts = probabilities.tolist()
+        parts = []
+        for lookup, ranked, first in zip(reading.lookups, reading.rankings, of_parts, strict=True):
+            spans = lookup.mention.spans if whole else ()
+            candidates = self._candidates(ranked[: request.k], first)
+            kept, rejected = self._answered(request, candidates)
+            parts.append(
+                Part(lookup.text, lookup.expanded, spans, kept, nil=not kept, rejected=rejected)
+            )
+        return tuple(parts)
+
+    def _answered(
+        self, request: Request, candidates: Sequence[Candidate]
+    ) -> tuple[tuple[Candidate, ...], Candidate | None]:
+        """The candidates that are returned, and the best one where none is."""
+        kept = tuple(
+            candidate
+            for candidate in candidates
+            if request.min_score is None or candidate.score >= request.min_score
+        )
+        if not kept:
+            return (), candidates[0] if candidates else None
+        threshold = request.threshold
+        if threshold is None:
+            threshold = self.calibration.threshold if self.calibration else 0.0
+        confidence = kept[0].confidence
+        if confidence is None or confidence >= threshold:
+            return kept, None
+        return (), kept[0]
+
+    def _candidates(self, ranked: Ranked, first: float | None) -> list[Candidate]:
+        """The candidates of a part, given the probability of the first one."""
+        parts = (ranked.scores, ranked.sparse, ranked.dense)
+        scores = [  # float32 holds no more than six digits
+            [None] * len(ranked) if part is None else [round(v, 6) for v in part.tolist()]
+            for part in parts
+        ]
+        rows = zip(
+            ranked.concepts.tolist(),
+            ranked.entries.tolist(),
+            *scores,
+            self._confidences(ranked, first),
+            strict=True,
+        )
+        candidates = []
+        for concept, entry, score, sparse, dense, confidence in rows:
+            identifier, name, matched, source = self._texts(concept, entry)
+            candidates.append(
+                Candidate(identifier, name, matched, score, sparse, dense, source, confidence)
+            )
+        return candidates
+
+    def _confidences(self, ranked: Ranked, first: float | None) -> list[float | None]:
+        """The probability of each candidate, given that of the first one."""
+        if first is None or self.calibration is None or not len(ranked):
+            return [None] * len(ranked)
+        shares = self.calibration.later.shares(ranked.scores[1:].tolist())
+        later = ((1 - first) * share for share in shares.tolist())
+        return [round(first, 6), *(round(min(first, value), 6) for value in later)]
+
+
+class _Agreement:
+    """Which concepts come first for the mentions of a document.
+
+    Args:
+        prepared: a request.
+        rankings: of the lookups of the usual reading of each of its mentions.
+    """
+
+    def __init__(self, prepared: PreparedRequest, rankings: Iterable[Sequence[Ranked]]) -> None:
+        self._forms: Mapping[int, set[str]] = {}
+        if prepared.document is None:
+            return
+        self._forms = defaultdict(set)
+        lookups = chain.from_iterable(readings[0].lookups for readings in prepared.mentions)
+        for lookup, ranked in zip(lookups, chain.from_iterable(rankings), strict=True):
+            if len(ranked):
+                self._forms[int(ranked.concepts[0])].add(lookup.normalized)
+
+    def agrees(self, lookup: Lookup, ranked: Ranked) -> bool:
+        """Whether another form than this one has the same first concept in the document."""
+        forms = self._forms.get(int(ranked.concepts[0]), ())
+        return len(forms) > (lookup.normalized in forms)
+
+
+def _texts(dictionary: Dictionary, concept: int, entry: int) -> tuple[str, str, str, str]:
+    """The id of a concept, its preferred name, a name as it is written, and the file that lent it.
+
+    The file is empty for a name of the dictionary's own.
+    """
+    return (
+        dictionary.ids[concept],
+        dictionary.preferred_name(concept),
+        dictionary.names[entry],
+        dictionary.lender(entry),
+    )

@@ -1,0 +1,404 @@
+"""From what a linker knows of its answers to the probability that they are right.
+
+Fitted to mentions of which it is known what is right, and kept as JSON.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from linker.confidence import features
+from linker.confidence.trees import Floats, Trees, sigmoid
+from linker.types import ReadingKind
+
+FEWEST = 50  # annotated mentions to fit to; of fewer nothing can be said
+FEWEST_OF_EACH = 5  # right answers among them, and wrong ones
+_RIVAL = 0.5  # weight of a reading that is not the most usual one
+_BLOCKS = 5  # of examples, by which the threshold is found
+_FEWEST_SPLITS = 10  # readings in parts that are right, and as many wrong, to fit their model to
+_SMALLEST = 1e-9  # of a probability whose log odds are taken
+_TEMPERATURES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+_SECONDS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
+
+Handicaps = Mapping[ReadingKind, float]
+"""By how much log odds a reading has to be ahead of the most usual one, by its kind."""
+
+LEARNT: Handicaps = {"whole": 0.5, "expanded": 0.5, "split": 0.5, "shortened": 2.0}
+"""Where mentions say how probable other readings are.
+
+Chosen on the training and development mentions of NCBI Disease and BC5CDR, as is `CAUTIOUS`.
+"""
+CAUTIOUS: Handicaps = {"whole": 3.0, "expanded": 3.0, "split": 1.0, "shortened": 3.0}
+"""Where names of a dictionary say so, which have no document and no short forms."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingScores:
+    """One way to read a mention, as the calibration sees it."""
+
+    values: Floats  # (parts, features) of the first concept of each part; (0, features): no answer
+    scores: Sequence[Sequence[float]]  # of each part: the scores of its compared concepts
+    kind: ReadingKind
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the mention is read as several parts."""
+        return self.kind == "split"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An annotated mention: how each reading of it was answered, and what of it is right."""
+
+    readings: Sequence[ReadingScores]  # those with an answer to each part
+    right: Sequence[bool]  # of each reading: whether all its first concepts are right
+    ranks: Sequence[int]  # of each reading of one part: the rank of the right concept; 0: none
+    has_concept: bool  # whether it is annotated with one
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """How probable the second and further candidates are, where the first one is wrong.
+
+    One after another is right with the probability second · exp((its score - that of the second
+    candidate) / temperature), where none before it is.
+    """
+
+    second: float = 0.2
+    temperature: float = 0.1
+
+    def shares(self, scores: Sequence[float]) -> Floats:
+        """The probability of each candidate, best first; the sum is less than 1."""
+        values = np.asarray(scores, np.float64)
+        if not len(values):
+            return values
+        right = self.second * np.exp((values - values[0]) / self.temperature)
+        none_before: Floats = np.cumprod(np.concatenate([[1.0], 1 - right[:-1]]))
+        return right * none_before
+
+
+@dataclass(frozen=True, slots=True)
+class SplitOdds:
+    """The log odds of a reading in parts: a sum of three numbers, each with its weight."""
+
+    product: float = 1.0  # of the log odds of the product of the parts' probabilities
+    rival: float = 0.0  # of those of the best reading that is not split
+    usual: float = 0.0  # of 1 where this is the most usual way to read the mention, else 0
+    bias: float = 0.0
+
+    def scaled(self, values: Sequence[float], parts: Floats) -> Floats:
+        """The probabilities of the parts, changed so that their product is that of the reading.
+
+        Args:
+            values: the three numbers.
+            parts: the probabilities of the parts.
+        """
+        odds = np.dot([self.product, self.rival, self.usual], values) + self.bias
+        product = max(float(parts.prod()), _SMALLEST)
+        factor = float(sigmoid(odds)) / product
+        scaled: Floats = np.minimum(1.0, parts * factor ** (1 / len(parts)))
+        return scaled
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The probabilities of answers, and the one below which there is no answer by default.
+
+    Args:
+        single: gives the probability that the first concept of a lookup is right.
+        split: makes that of a reading in parts of theirs.
+        handicaps: of readings that are not the most usual ones.
+        later: of candidates behind the first.
+        threshold: the default; 0: everything is answered.
+        provenance: what it was fitted to, and what the threshold costs and gains there.
+    """
+
+    single: Trees
+    split: SplitOdds = SplitOdds()
+    handicaps: Handicaps = field(default_factory=lambda: CAUTIOUS)
+    later: Later = Later()
+    threshold: float = 0.0
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def probabilities(self, mentions: Sequence[Sequence[ReadingScores]]) -> list[Floats]:
+        """The probability that each reading of each mention is right.
+
+        Args:
+            mentions: the readings of each.
+
+        Returns:
+            For each reading of each mention the probabilities of its parts, whose product is that
+            of the reading.
+        """
+        readings = [reading for of_one in mentions for reading in of_one]
+        if not readings:
+            return []
+        ends = np.cumsum([len(reading.values) for reading in readings])
+        odds = self.single.log_odds(np.concatenate([reading.values for reading in readings]))
+        parts = iter(np.split(sigmoid(odds), ends[:-1]))
+        return list(
+            itertools.chain.from_iterable(
+                self._with_splits(of_one, list(itertools.islice(parts, len(of_one))))
+                for of_one in mentions
+            )
+        )
+
+    def _with_splits(self, readings: Sequence[ReadingScores], parts: list[Floats]) -> list[Floats]:
+        """The probabilities of the parts of a mention's readings, those of splits by `split`."""
+        return [
+            self.split.scaled(_split_values(readings, parts, place), own)
+            if reading.is_split and len(own)
+            else own
+            for place, (reading, own) in enumerate(zip(readings, parts, strict=True))
+        ]
+
+    def chosen(self, readings: Sequence[ReadingScores], parts: Sequence[Floats]) -> int:
+        """The place of the reading that wins: the most probable one, but for the handicaps.
+
+        Args:
+            readings: of one mention, the most usual first.
+            parts: the probabilities of the parts of each, from `probabilities`.
+        """
+        odds = [log_odds(float(own.prod())) if len(own) else -np.inf for own in parts]
+        for place, reading in enumerate(readings[1:], 1):
+            odds[place] -= self.handicaps[reading.kind]
+        return int(np.argmax(odds))
+
+    def to_json(self) -> dict[str, Any]:
+        """What `json` can write."""
+        return {
+            "single": self.single.to_json(),
+            "split": dataclasses.asdict(self.split),
+            "handicaps": dict(self.handicaps),
+            "later": dataclasses.asdict(self.later),
+            "threshold": self.threshold,
+            "provenance": dict(self.provenance),
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Calibration:
+        """Read what `to_json` made.
+
+        Raises:
+            ValueError: the object is not of this form.
+        """
+        try:
+            split, handicaps, later = (
+                {key: float(value) for key, value in record[name].items()}
+                for name in ("split", "handicaps", "later")
+            )
+            threshold, provenance = float(record["threshold"]), dict(record["provenance"])
+            numbers = [*split.values(), *handicaps.values(), *later.values()]
+            if not np.isfinite(numbers).all() or not 0 <= threshold <= 1:
+                raise ValueError("a number is out of its range")
+            if handicaps.keys() != LEARNT.keys():
+                raise ValueError(f"the handicaps are of {list(handicaps)}")
+            if not later["temperature"] > 0 or not 0 <= later["second"] < 1:
+                raise ValueError("the numbers of later candidates are out of their range")
+            single = Trees.from_json(record["single"], features.NAMES)
+            by_kind: Handicaps = {kind: handicaps[kind] for kind in LEARNT}
+            return cls(single, SplitOdds(**split), by_kind, Later(**later), threshold, provenance)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(f"it is no calibration ({error})") from None
+
+
+def log_odds(probability: float) -> float:
+    """The log odds of a probability, which is moved away from 0 and 1."""
+    bounded = min(max(probability, _SMALLEST), 1 - _SMALLEST)
+    return float(np.log(bounded / (1 - bounded)))
+
+
+def fit(examples: Sequence[Example], handicaps: Handicaps = LEARNT) -> Calibration:
+    """Fit a calibration, with the threshold that maximises strict accuracy on the examples.
+
+    Args:
+        examples: annotated mentions, or names.
+        handicaps: of readings that are not the most usual ones.
+
+    Raises:
+        ValueError: there are too few examples, or too few that are right, or wrong; says which.
+    """
+    right = sum(bool(example.right and example.right[0]) for example in examples)
+    wrong = len(examples) - right
+    if len(examples) < FEWEST or min(right, wrong) < FEWEST_OF_EACH:
+        raise ValueError(
+            f"{len(examples):,} mentions with {right:,} right and {wrong:,} wrong answers; "
+            f"needed: {FEWEST} mentions, {FEWEST_OF_EACH} right and as many wrong answers"
+        )
+    calibration = _fitted(examples, handicaps)
+    all_have_concepts = all(example.has_concept for example in examples)
+    answers = (
+        _chosen(calibration, examples) if all_have_concepts else _cross_fitted(examples, handicaps)
+    )
+    threshold, accuracies = _fit_threshold(answers, examples)
+    return dataclasses.replace(calibration, threshold=threshold, provenance=accuracies)
+
+
+def _fitted(examples: Sequence[Example], handicaps: Handicaps) -> Calibration:
+    """A calibration without a threshold."""
+    rows = [
+        (reading, right, example.weight * (1.0 if place == 0 else _RIVAL))
+        for example in examples
+        for place, (reading, right) in enumerate(zip(example.readings, example.right, strict=True))
+        if not reading.is_split
+    ]
+    weights = np.array([weight for _, _, weight in rows])
+    single = Trees.fit(
+        features.NAMES,
+        np.concatenate([reading.values for reading, _, _ in rows]),
+        np.array([right for _, right, _ in rows], bool),
+        weights / weights.mean(),
+        features.RISING,
+    )
+    calibration = Calibration(single, handicaps=handicaps, later=_fit_later(examples))
+    return dataclasses.replace(calibration, split=_fit_split(calibration, examples))
+
+
+def _cross_fitted(examples: Sequence[Example], handicaps: Handicaps) -> list[Chosen]:
+    """The chosen reading of each example, by a calibration that was fitted to the others.
+
+    Neighbours stay together, as they may be mentions of one document.
+    """
+    block = np.arange(len(examples)) * _BLOCKS // len(examples)
+    result = []
+    for number in range(_BLOCKS):
+        rest = [
+            example for example, of_one in zip(examples, block, strict=True) if of_one != number
+        ]
+        held = [
+            example for example, of_one in zip(examples, block, strict=True) if of_one == number
+        ]
+        result += _chosen(_fitted(rest, handicaps), held)
+    return result
+
+
+def _fit_split(calibration: Calibration, examples: Sequence[Example]) -> SplitOdds:
+    """Fit the log odds of readings in parts, if there are enough of them."""
+    from sklearn.linear_model import LogisticRegression
+
+    values, right = [], []
+    for example in examples:
+        if any(reading.is_split for reading in example.readings):
+            parts = calibration.probabilities([example.readings])
+            for place, reading in enumerate(example.readings):
+                if reading.is_split:
+                    values.append(_split_values(example.readings, parts, place))
+                    right.append(example.right[place])
+    if min(sum(right), len(right) - sum(right)) < _FEWEST_SPLITS:
+        return SplitOdds()
+    mean, scale = np.mean(values, axis=0), np.std(values, axis=0) + _SMALLEST
+    model = LogisticRegression().fit((values - mean) / scale, right)
+    weights = model.coef_[0] / scale
+    product, rival, usual = weights.tolist()
+    return SplitOdds(product, rival, usual, float(model.intercept_[0] - weights @ mean))
+
+
+def _split_values(
+    readings: Sequence[ReadingScores], parts: Sequence[Floats], place: int
+) -> list[float]:
+    """The numbers that `SplitOdds` weighs, given the probabilities of all parts of all readings."""
+    rivals = [
+        float(own[0])
+        for reading, own in zip(readings, parts, strict=True)
+        if reading.kind in ("whole", "expanded") and len(own)
+    ]
+    product, rival = float(parts[place].prod()), max(rivals, default=0.0)
+    return [log_odds(product), log_odds(rival), float(place == 0)]
+
+
+def _fit_later(examples: Sequence[Example]) -> Later:
+    """The numbers of `Later` that make the right candidates most probable where the first is wrong.
+
+    Found on a grid: there are two numbers, and few such mentions.
+    """
+    wrong = [
+        (example.readings[0].scores[0][1:], example.ranks[0] - 2)
+        for example in examples
+        if example.readings and not example.readings[0].is_split and example.ranks[0] != 1
+    ]
+    wrong = [(scores, place) for scores, place in wrong if scores]
+    if len(wrong) < FEWEST_OF_EACH:
+        return Later()
+
+    def likelihood(later: Later) -> float:
+        total = 0.0
+        for scores, place in wrong:
+            shares = later.shares(scores)
+            is_there = 0 <= place < len(shares)
+            total += float(np.log(shares[place] if is_there else 1 - shares.sum()))
+        return total
+
+    return max(
+        (Later(second, temperature) for second in _SECONDS for temperature in _TEMPERATURES),
+        key=likelihood,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The chosen reading of an example; all 0 where no reading has an answer."""
+
+    lowest: float = 0.0  # the least probability of its parts
+    highest: float = 0.0  # the largest
+    right: bool = False
+
+
+def _chosen(calibration: Calibration, examples: Sequence[Example]) -> list[Chosen]:
+    """The chosen reading of each example."""
+    parts = iter(calibration.probabilities([example.readings for example in examples]))
+    result = []
+    for example in examples:
+        own = list(itertools.islice(parts, len(example.readings)))
+        if not own:
+            result.append(Chosen())
+            continue
+        place = calibration.chosen(example.readings, own)
+        result.append(Chosen(own[place].min(), own[place].max(), example.right[place]))
+    return result
+
+
+def _fit_threshold(
+    answers: Sequence[Chosen], examples: Sequence[Example]
+) -> tuple[float, dict[str, float]]:
+    """The threshold that maximises strict accuracy, and what it costs and gains.
+
+    A mention counts as right where its chosen reading is right and all parts reach the threshold,
+    or where it has no concept and no part reaches it. The threshold has to win by more than a
+    standard error, the root of the summed squares of the weights of what it changes; else it is 0.
+
+    Args:
+        answers: the chosen reading of each example, not fitted to it.
+        examples: the examples.
+
+    Returns:
+        The threshold; and, in shares of all examples, the accuracy without and with it, the right
+        answers that it loses, and the mentions without a concept that it gains.
+    """
+    lowest = np.array([answer.lowest for answer in answers])
+    highest = np.array([answer.highest for answer in answers])
+    nil = np.array([not example.has_concept for example in examples], bool)
+    weights = np.array([example.weight for example in examples])
+    weights /= weights.sum()
+    right = weights * [answer.right for answer in answers]
+    best, gain = 0.0, 0.0
+    for threshold in np.unique(np.nextafter(highest[nil], 1.0)).tolist():
+        lost, gained = lowest < threshold, nil & (highest < threshold)
+        difference = float(weights[gained].sum() - right[lost].sum())
+        error = float(np.sqrt((weights[gained] ** 2).sum() + (right[lost] ** 2).sum()))
+        if difference > max(error, gain):
+            best, gain = min(threshold, 1.0), difference
+    accuracy = float(right.sum() + weights[nil & (highest == 0)].sum())
+    figures = {
+        "accuracy_without_threshold": accuracy,
+        "accuracy_with_threshold": accuracy + gain,
+        "lost": float(right[lowest < best].sum()),
+        "gained": float(right[lowest < best].sum()) + gain,
+    }
+    return best, {name: round(value, 5) for name, value in figures.items()}
