@@ -59,15 +59,14 @@ class Annotator:
     ) -> Iterator[Linked]:
         """Find and link the mentions of documents, in order.
 
-        Marked mentions stay as they are, and nothing is added where they are. Those without an
-        annotation, not even that of no concept, are linked.
+        Marked mentions stay, and nothing is added where they are. Those without gold are linked.
 
         Args:
             documents: with their texts.
             k: how many concepts to return for each part of a mention.
-            threshold: leave out mentions found with a lower confidence, which is the probability of
-                a mention times that of its concept; None: those with a lower probability of a
-                mention than gave the best F1 in training.
+            threshold: the confidence that mentions found need: the probability of a mention times
+                that of its concept. None: they need the probability of a mention that gave the best
+                F1 in training.
             overlaps: which of the names found are kept where they overlap.
             batch_size: mentions that are read before they are linked together.
 
@@ -113,14 +112,14 @@ class Annotator:
     ) -> list[FoundSpan]:
         """The mentions found in a document where none are marked, in the order of the text."""
         least = self._threshold if threshold is None else threshold
-        found = {
+        by_place = {
             (span.start, span.end): span
             for span in self._find(running_text(document))
             if span.probability is None or span.probability >= least
         }
-        places = longest(found) if overlaps == "longest" else sorted(found)
+        places = longest(by_place) if overlaps == "longest" else sorted(by_place)
         taken = sorted(span for mention in document.mentions for span in mention.spans)
-        return [found[place] for place in _apart(places, taken)]
+        return [by_place[place] for place in _apart(places, taken)]
 
     def _marked(self, document: Document, spans: Sequence[FoundSpan]) -> _Marked:
         """The document with the mentions found among the marked ones."""
@@ -147,11 +146,11 @@ class _Marked:
     """A document with the mentions found in it."""
 
     document: Document
-    found: Mapping[tuple[Span, ...], tuple[Mention, FoundSpan]]  # by the spans of the mentions
+    added: Mapping[tuple[Span, ...], tuple[Mention, FoundSpan]]  # by the spans of the mentions
 
     def to_link(self) -> Document:
         """The document whose mentions found have the texts that they are linked by."""
-        names = {spans: span.name for spans, (_, span) in self.found.items() if span.name}
+        names = {spans: span.name for spans, (_, span) in self.added.items() if span.name}
         mentions = [
             dataclasses.replace(mention, text=names[mention.spans])
             if mention.spans in names
@@ -169,8 +168,8 @@ class _Marked:
         """
         kept, dropped = [], set()
         for prediction in predictions:
-            if prediction.mention.spans in self.found:
-                mention, span = self.found[prediction.mention.spans]
+            if prediction.mention.spans in self.added:
+                mention, span = self.added[prediction.mention.spans]
                 prediction = _of_span(prediction, mention, span)
                 if _confidence(prediction) < threshold:
                     dropped.add(mention.spans)

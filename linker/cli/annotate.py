@@ -102,6 +102,11 @@ def annotate(
     linker = Linker.load(model)
     find = recognizers.create(mentions_by, labels) if mentions_by else None
     annotator = Annotator(linker, find, mention_type)
+    if not mentions_by and linker.spans is None:
+        common.say(
+            "the model has learnt from no annotated documents which names are mentions; "
+            "rules choose, and the confidence is that of the concept alone"
+        )
     documents = _reader(source, input_format)(source, on_error=handle)
     linked = annotator.annotate(documents, k=k, threshold=threshold, overlaps=overlaps)
     shown = output == "-" and sys.stdout.isatty()

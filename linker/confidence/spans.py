@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,6 +43,7 @@ FEATURES = (
 _PRIOR = 0.5  # times that either outcome is taken to have been seen before
 _EDGE = "|"  # in the place of a word around a match where a sentence or the like ends
 _NEVER = -99.0  # below all log odds
+_MOST = 1 << 53  # times that anything is seen: a float holds them
 _THRESHOLDS = np.arange(0.2, 0.71, 0.05).round(2)  # that are tried
 
 Keys = tuple[str, str, str, str, str]
@@ -86,7 +88,7 @@ class Counts:
         counts = cls()
         for table, seen, annotated in zip(TABLES, counts.seen, counts.annotated, strict=True):
             for key, (times, right) in record[table].items():
-                if not (isinstance(times, int) and isinstance(right, int) and 0 <= right <= times):
+                if not (type(times) is type(right) is int and 0 <= right <= times <= _MOST):
                     raise ValueError(f"{key!r} is counted {times} and {right} times")
                 seen[key], annotated[key] = times, right
         return counts
@@ -249,29 +251,40 @@ def fit(
 
 def _examples(names: DictionaryNames, documents: Sequence[Document]) -> list[_Example]:
     """The matches in each document, without those that only its own mentions made findable."""
-    findings = [names.find(running_text(document)) for document in documents]
-    golds = [{m.spans[0] for m in d.mentions if len(m.spans) == 1} for d in documents]
-    labels = [
-        [(match.start, match.end) in gold for match in found.matches]
-        for found, gold in zip(findings, golds, strict=True)
-    ]
-    teachers: dict[str, set[int]] = {}  # form -> the documents in which it is annotated
-    for number, (found, annotated) in enumerate(zip(findings, labels, strict=True)):
-        for match, is_annotated in zip(found.matches, annotated, strict=True):
-            if is_annotated:
-                teachers.setdefault(match.key, set()).add(number)
     examples = []
-    for number, (found, annotated) in enumerate(zip(findings, labels, strict=True)):
-        pairs = [
-            (match, is_annotated)
-            for match, is_annotated in zip(found.matches, annotated, strict=True)
-            if match.kind != "name"
-            or names.facts(match.key).written
-            or teachers.get(match.key, set()) - {number}
-        ]
-        shown = Findings(found.words, [match for match, _ in pairs], found.others)
-        examples.append(_Example(shown, [label for _, label in pairs], len(golds[number])))
-    return examples
+    annotators: dict[str, set[int]] = {}  # form -> numbers of the documents that annotate it
+    for number, document in enumerate(documents):
+        findings = names.find(running_text(document))
+        spans = {m.spans[0] for m in document.mentions if len(m.spans) == 1}
+        labels = [(match.start, match.end) in spans for match in findings.matches]
+        for match, is_annotated in zip(findings.matches, labels, strict=True):
+            if is_annotated:
+                annotators.setdefault(match.key, set()).add(number)
+        examples.append(_Example(findings, labels, len(spans)))
+    return [_without(example, n, annotators, names) for n, example in enumerate(examples)]
+
+
+def _without(
+    example: _Example, number: int, annotators: Mapping[str, set[int]], names: DictionaryNames
+) -> _Example:
+    """A document without the names that only its own mentions gave.
+
+    Args:
+        example: the document.
+        number: its number.
+        annotators: for each form the numbers of the documents that annotate it.
+        names: of the dictionary.
+    """
+    findings = example.findings
+    kept = [
+        (match, label)
+        for match, label in zip(findings.matches, example.annotated, strict=True)
+        if match.kind != "name"
+        or names.facts(match.key).written
+        or annotators.get(match.key, set()) - {number}
+    ]
+    matches, labels = [match for match, _ in kept], [label for _, label in kept]
+    return _Example(dataclasses.replace(findings, matches=matches), labels, example.mentions)
 
 
 def _count(counts: Counts, example: _Example, times: int = 1) -> None:

@@ -87,11 +87,11 @@ class DictionaryNames:
         if key not in self._facts:
             dictionary, training = self._dictionary, NAME_KINDS.index("training")
             rows = self._finder.rows.get(key, [])
-            own = [row for row in rows if dictionary.name_kind[row] != training]
+            dictionary_rows = [row for row in rows if dictionary.name_kind[row] != training]
             self._facts[key] = Facts(
                 frozenset(normalize(dictionary.names[row]) for row in rows),
-                frozenset(dictionary.names[row] for row in own),
-                frozenset(int(dictionary.name_concept[row]) for row in own),
+                frozenset(dictionary.names[row] for row in dictionary_rows),
+                frozenset(int(dictionary.name_concept[row]) for row in dictionary_rows),
             )
         return self._facts[key]
 

@@ -49,6 +49,12 @@ def test_a_text(run: Run, trained: Path, article: Path) -> None:
         assert TEXT[start:end] == row["mention"]
 
 
+def test_what_the_confidence_is_of_is_said(run: Run, trained: Path, article: Path) -> None:
+    result = run("annotate", article, "--model", trained)
+    assert result.err.count("\n") == 1
+    assert "learnt from no annotated documents" in result.err
+
+
 def test_standard_input(process: Run, trained: Path) -> None:
     result = process("annotate", "-", "--model", trained, "--format", "jsonl", input=TEXT.encode())
     lines = [json.loads(line) for line in result.out.splitlines()]
@@ -121,7 +127,7 @@ def test_nothing_found(run: Run, trained: Path, tmp_path: Path, text: str) -> No
     path.write_text(text, encoding="utf-8")
     result = run("annotate", path, "--model", trained)
     assert (result.code, rows(result.out)) == (0, [])
-    assert result.err == "no mentions were found\n"
+    assert result.err.endswith("no mentions were found\n")
     assert run("annotate", path, "--model", trained, "-q").err == ""
 
 

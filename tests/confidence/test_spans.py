@@ -146,6 +146,8 @@ def test_saved_and_read(model: SpanModel, names: DictionaryNames, tmp_path: Path
         {"logistic": {}},
         {"counts": {table: {"a": [1, 2]} for table in spans.TABLES}},
         {"counts": {table: {"a": [1, -1]} for table in spans.TABLES}},
+        {"counts": {table: {"a": [10**400, 1]} for table in spans.TABLES}},
+        {"counts": {table: {"a": [True, False]} for table in spans.TABLES}},
     ],
 )
 def test_what_is_no_model(model: SpanModel, change: dict[str, object]) -> None:
