@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from ahocorasick_rs import AhoCorasick, MatchKind
@@ -23,6 +25,9 @@ class Gazetteer:
         self._overlapping = overlapping
         kind = MatchKind.Standard if overlapping else MatchKind.LeftmostLongest
         self._search = AhoCorasick([_fenced(name.split()) for name in self.names], matchkind=kind)
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a copy builds its own automaton
+        return partial(Gazetteer, overlapping=self._overlapping), (self.names,)
 
     def find(
         self, words: Sequence[str], joined: Sequence[int] | None = None

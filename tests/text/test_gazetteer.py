@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,6 +48,14 @@ def test_slow_twin_of_all_names(names: list[str], text: list[tuple[str, bool]]) 
 
 def test_whole_words_only() -> None:
     assert Gazetteer(["cold", "old"]).find(["scold", "colds", "cold"]) == [(2, 3, "cold")]
+
+
+@pytest.mark.parametrize("overlapping", [True, False])
+def test_copies_find_the_same(overlapping: bool) -> None:
+    gazetteer = Gazetteer(["cold", "a cold"], overlapping=overlapping)
+    copied = pickle.loads(pickle.dumps(gazetteer))
+    assert copied.find(["a", "cold"]) == gazetteer.find(["a", "cold"])
+    assert len(copied.find(["a", "cold"])) == 1 + overlapping
 
 
 def test_nothing_to_find() -> None:
