@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from linker.errors import InputError, LinkerError
     from linker.linker import Linker
     from linker.options import LinkerOptions
-    from linker.types import Candidate, Concept, Document, Mention, Name, Part, Prediction
+    from linker.types import (
+        Candidate,
+        Concept,
+        Document,
+        Mention,
+        Name,
+        Part,
+        Prediction,
+        Selection,
+    )
 
 __version__ = VERSION
 
@@ -27,7 +36,7 @@ _PUBLIC = {
     "Request": "linker.confidence.answers",
     **dict.fromkeys(("InputError", "LinkerError"), "linker.errors"),
     **dict.fromkeys(
-        ("Candidate", "Concept", "Document", "Mention", "Name", "Part", "Prediction"),
+        ("Candidate", "Concept", "Document", "Mention", "Name", "Part", "Prediction", "Selection"),
         "linker.types",
     ),
 }
@@ -44,6 +53,7 @@ __all__ = [  # noqa: RUF022 - in the order of use
     "Name",
     "Part",
     "Prediction",
+    "Selection",
     "InputError",
     "LinkerError",
     "__version__",

@@ -12,7 +12,7 @@ from linker.errors import LinkerError
 from linker.linker import Linked, Linker
 from linker.text.find import running_text
 from linker.text.overlaps import Overlaps, longest, overlap
-from linker.types import Candidate, Document, Mention, Part, Prediction, Span
+from linker.types import Candidate, Document, Mention, Part, Prediction, Selection, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Annotator:
     def __init__(
         self, linker: Linker, find: FindSpans | None = None, type: str | None = None
     ) -> None:
-        self._linker, self._find = linker, find or self._find_names
+        self._linker, self._find = linker, find
         by_names = linker.spans if find is None else None
         self._threshold = by_names.threshold if by_names else 0.0
         self._type = type if type is not None or by_names is None else by_names.type
@@ -94,9 +94,9 @@ class Annotator:
         for _, predictions in linked:
             yield waiting.popleft().linked(predictions, threshold or 0.0)
 
-    def _find_names(self, text: str) -> Iterator[FoundSpan]:
-        """Find the names of the dictionary."""
-        names, model = self._linker.found_names, self._linker.spans
+    def _find_names(self, text: str, within: Selection | None) -> Iterator[FoundSpan]:
+        """Find the names of the dictionary, or of a part of it."""
+        names, model = self._linker.restricted(within).found_names, self._linker.spans
         findings = names.find(text)
         probabilities: Sequence[float | None] = [None] * len(findings.matches)
         if model:
@@ -112,9 +112,11 @@ class Annotator:
     ) -> list[FoundSpan]:
         """The mentions found in a document where none are marked, in the order of the text."""
         least = self._threshold if threshold is None else threshold
+        text = running_text(document)
+        spans = self._find(text) if self._find else self._find_names(text, document.within)
         by_place = {
             (span.start, span.end): span
-            for span in self._find(running_text(document))
+            for span in spans
             if span.probability is None or span.probability >= least
         }
         places = longest(by_place) if overlaps == "longest" else sorted(by_place)

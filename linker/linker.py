@@ -22,7 +22,7 @@ from linker import files, matching, metrics, persistence, registry
 from linker.candidates import agreement
 from linker.candidates.agreement import Group
 from linker.candidates.base import Generator, Ranked, Ranker, Unit
-from linker.candidates.cache import CachedRanker
+from linker.candidates.cache import CachedRanker, SizedCache
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
 from linker.confidence import model_card
@@ -37,13 +37,19 @@ from linker.confidence.answers import (
 )
 from linker.confidence.calibration import Calibration
 from linker.confidence.features import DEPTH, Features
+from linker.confidence.restrictions import (
+    RestrictedBatch,
+    RestrictedItem,
+    Restrictions,
+    answered,
+    restrictions_of,
+)
 from linker.confidence.spans import SpanModel
-from linker.dictionary import Dictionary
+from linker.dictionary import Dictionary, selection
 from linker.dictionary.finding import DictionaryNames
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
-from linker.ids import counted, namespace, prefixes
 from linker.options import LinkerOptions, as_saved, for_encoder, restored
 from linker.text import readings, spelling
 from linker.text.mentions import Definitions, Item, contexts, grouped
@@ -55,7 +61,7 @@ from linker.training.data import TrainingData
 from linker.training.plan import TrainingPlan, TrainingRequest
 from linker.training.plan import make as make_plan
 from linker.training.settings import RunSettings
-from linker.types import Document, Lookup, Mention, Prediction
+from linker.types import Document, Lookup, Mention, Prediction, Selection
 from linker.version import install_hint
 
 if TYPE_CHECKING:
@@ -64,6 +70,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _HISTORY, _CONFIDENCE, _SPANS = "training.jsonl", "confidence.json", "spans.json"
+_CACHES = 10_000  # names that take as much memory as the caches of a linker
+_PARTS = 32  # small parts of the dictionary that are kept for mentions restricted to them
 _BATCH = 1024  # mentions that are linked together
 
 Validate = Callable[["Linker"], Mapping[str, float]]
@@ -120,6 +128,10 @@ class Linker:
         self.seen, self.encoder, self.history = seen, encoder, list(history)
         self._corrections, self.spans = corrections, spans
         self._cached = CachedRanker(ranker)
+        total = 2 * len(self.generator.table) + _PARTS * _CACHES
+        self._parts: SizedCache[Restrictions, Linker] = SizedCache(total, _size)
+        # the linker that this one is a part of, and what it is restricted to
+        self._origin: tuple[Linker, Restrictions] | None = None
         features = Features(dictionary, ranker.table, seen.without_concept)
         self._answers = Answers(dictionary, features, calibration)
 
@@ -343,6 +355,7 @@ class Linker:
         threshold: float | None = None,
         min_score: float | None = None,
         batch_size: int = _BATCH,
+        within: Selection | None = None,
     ) -> Iterator[Prediction]:
         """Link mentions, in order, in bounded memory.
 
@@ -355,13 +368,20 @@ class Linker:
             min_score: leave out candidates with a lower score; a part that keeps none is `nil`.
             batch_size: mentions that are read before they are linked together; 1 answers each at
                 once.
+            within: the part of the dictionary to answer with, as `restricted` does it; None: the
+                whole. What a document or a mention has in its own `within` must hold, too.
 
         Raises:
             LinkerError: a number is out of its range, or there is a threshold and the model gives
                 no confidence.
         """
         for _, predictions in self.link_items(
-            items, k=k, threshold=threshold, min_score=min_score, batch_size=batch_size
+            items,
+            k=k,
+            threshold=threshold,
+            min_score=min_score,
+            batch_size=batch_size,
+            within=within,
         ):
             yield from predictions
 
@@ -373,34 +393,44 @@ class Linker:
         threshold: float | None = None,
         min_score: float | None = None,
         batch_size: int = _BATCH,
+        within: Selection | None = None,
         wanted: Callable[[Mention], bool] | None = None,
     ) -> Iterator[Linked]:
         """As `link`, but item by item: each document with the predictions of its `wanted` mentions.
 
         Args:
-            items, k, threshold, min_score, batch_size: as for `link`.
+            items, k, threshold, min_score, batch_size, within: as for `link`.
             wanted: which mentions are linked; None: all.
         """
         if batch_size < 1:
             raise LinkerError(f"batch_size is {batch_size}; expected: 1 or more")
-        request = self._checked(Request("", k, threshold, min_score))
-        compared = self.calibration is not None
-        prepared = (
-            self._prepared(request, group, compared)
-            for group in grouped(items, self.options.text, wanted)
+        request = self._checked(Request("", k, threshold, min_score, within))
+        self.restricted(within)  # a wrong selection is reported before anything is read
+        restricted = (
+            RestrictedItem(request, *group) for group in grouped(items, self.options.text, wanted)
         )
-        for batch in batches(prepared, batch_size):
-            yield from self._answer(batch)
+        for batch in batches(restricted, batch_size):
+            yield from answered(batch, self._answer_part)
 
     def answer(self, requests: Iterable[Request]) -> list[Linked]:
         """Link items in one batch, each with its own limits, as each alone would be."""
         requests = list(map(self._checked, requests))
         groups = grouped([request.item for request in requests], self.options.text)
-        prepared = [
-            self._prepared(request, group, self.calibration is not None)
-            for request, group in zip(requests, groups, strict=True)
+        restricted = [
+            RestrictedItem(request, *group) for request, group in zip(requests, groups, strict=True)
         ]
-        return list(self._answer(prepared))
+        return list(answered(restricted, self._answer_part))
+
+    def _answer_part(
+        self, restrictions: Restrictions, items: RestrictedBatch
+    ) -> Iterator[Prediction]:
+        """The predictions of some mentions of each item, answered with a part of the dictionary."""
+        linker, compared = self._part(restrictions), self.calibration is not None
+        prepared = [
+            linker._prepared(item.request, (item.document, mentions, item.definitions), compared)
+            for item, mentions in items
+        ]
+        return iter([p for _, predictions in linker._answer(prepared) for p in predictions])
 
     def _checked(self, request: Request) -> Request:
         """Refuse a threshold that a model without a confidence cannot apply."""
@@ -443,27 +473,44 @@ class Linker:
             for mentions in self._read_batch(batch):
                 yield from mentions
 
-    def restricted(self, namespaces: Iterable[str]) -> Linker:
-        """The linker that answers with concepts of some CURIE prefixes only; the rest is shared.
+    def restricted(self, within: Selection | None) -> Linker:
+        """The linker that answers with a part of the dictionary only; the rest is shared.
+
+        It gives the answers of a linker whose dictionary holds that part alone, with the same
+        encoder and weights. It may be restricted again.
 
         Args:
-            namespaces: the prefixes; all where empty.
+            within: the part; None or an empty selection: this linker.
 
         Raises:
-            LinkerError: it has no concept with one of the prefixes.
+            LinkerError: an id, type or prefix is not there, or no concept is in the part.
         """
-        wanted = prefixes(namespaces)
-        if not wanted:
-            return self
-        there = [namespace(self.dictionary.ids[row]) for row in self.linkable.tolist()]
-        if unknown := sorted(wanted - prefixes(there)):
-            raise LinkerError(
-                f"the model has no concept with the prefix "
-                f"{', '.join(prefix or 'none' for prefix in unknown)}; it has: {counted(there)}"
-            )
-        concepts = np.zeros(len(self.dictionary), bool)
-        concepts[self.linkable] = [prefix.upper() in wanted for prefix in there]
-        return self.among(concepts)
+        return self._part((within,) if within else ())
+
+    def check_selection(self, item: Mention | Document) -> None:
+        """Check the own selections of a document or a mention.
+
+        Raises:
+            LinkerError: one names what is not there, or no concept is left to answer with.
+        """
+        document = item if isinstance(item, Document) else None
+        mentions = item.mentions if isinstance(item, Document) else [item]
+        for restrictions in dict.fromkeys(restrictions_of(document, mentions, None)):
+            self._part(restrictions)
+
+    def _part(self, restrictions: Restrictions) -> Linker:
+        """The linker of the concepts that fit all restrictions; the latest ones are kept."""
+        whole, own = self._origin or (self, ())
+        together = tuple(dict.fromkeys((*own, *restrictions)))
+        return self if together == own else whole._parts.get(together, whole._make_part)
+
+    def _make_part(self, restrictions: Restrictions) -> Linker:
+        linkable = np.zeros(len(self.dictionary), bool)
+        linkable[self.linkable] = True
+        concepts = selection.selected(self.dictionary, restrictions, linkable)
+        part = self.among(concepts)
+        part._origin = self, restrictions
+        return part
 
     def among(self, concepts: NDArray[np.bool_]) -> Linker:
         """The linker that answers with some concepts only; the rest is shared.
@@ -641,6 +688,11 @@ class Linker:
             "names": len(self.generator.table),
             "sources": sources,
         }
+
+
+def _size(linker: Linker) -> int:
+    """The memory that a linker takes beside others of its dictionary, in names."""
+    return len(linker.generator.table) + _CACHES
 
 
 def _encoder(path: Path, name: str) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 NameKind = Literal["preferred", "exact", "narrow", "broad", "related", "abbreviation", "training"]
@@ -90,12 +90,29 @@ class GoldGroup:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The part of a dictionary that may be answered with: concepts that fit every given list."""
+    """The part of a dictionary that may be answered with: concepts that fit every given list.
+
+    A list may be given as any sequence of texts, or as one text. An empty selection is the whole
+    dictionary.
+    """
 
     under: tuple[str, ...] = ()  # CURIEs: one of these concepts, or one below them; empty: all
     not_under: tuple[str, ...] = ()  # CURIEs: none of these concepts, and none below them
     types: tuple[str, ...] = ()  # semantic types, one of which the concept has; empty: all
     namespaces: tuple[str, ...] = ()  # prefixes, one of which its CURIE has; empty: all
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            texts: Any = getattr(self, entry.name)
+            texts = (texts,) if isinstance(texts, str) else tuple(texts)
+            object.__setattr__(self, entry.name, texts)
+
+    def __bool__(self) -> bool:
+        return bool(self.under or self.not_under or self.types or self.namespaces)
+
+
+SELECTION = tuple(field.name for field in fields(Selection))
+"""The names of the lists of a selection, as files and options have them."""
 
 
 Gold = tuple[GoldGroup, ...]
@@ -117,6 +134,7 @@ class Mention:
     annotation_id: str = ""  # of this mention in its document
     # what else the file says of the mention, kept for writing it back
     metadata: Mapping[str, str] = field(default_factory=_metadata, hash=False)
+    within: Selection | None = None  # what it alone may be answered with; None: no restriction
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +204,7 @@ class Document:
     mentions: tuple[Mention, ...] = ()
     relations: tuple[Relation, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=_metadata, hash=False)
+    within: Selection | None = None  # what its mentions may be answered with; None: no restriction
 
     @property
     def text(self) -> str:
@@ -228,7 +247,6 @@ class Lookup:
     expanded: str | None = field(compare=False)  # text with its short forms expanded, where changed
     normalized: str  # the form by which names are compared
     context: str = ""  # the words around the mention, which a second stage reads
-    selection: Selection | None = None  # what may be answered with; None: the whole dictionary
 
     @classmethod
     def of(cls, normalized: str, context: str = "") -> Lookup:

@@ -10,7 +10,7 @@ import pytest
 
 from linker import Dictionary, Linker, LinkerError
 from linker.annotation import Annotator, FoundSpan
-from linker.types import Document, GoldGroup, Mention, Passage, Prediction
+from linker.types import Document, GoldGroup, Mention, Passage, Prediction, Selection
 
 ATAXIA, LEUKEMIA = "MESH:D001260", "MESH:D054198"
 
@@ -163,10 +163,15 @@ def test_what_is_learnt_is_saved(taught: Linker, plain: Linker, tmp_path: Path) 
     assert Linker.load(tmp_path / "plain").spans is None
 
 
-def test_a_model_of_some_namespaces_finds_their_names_only(plain: Linker) -> None:
-    omim = plain.restricted(["OMIM"])
-    assert annotated(Annotator(omim), text("asthma")) == []
-    assert annotated(Annotator(plain), text("asthma")) != []
+def test_a_part_of_the_dictionary(plain: Linker) -> None:
+    """Names of other concepts are not found."""
+    source = text("asthma and breast cancer")
+    within = Selection(under=("MESH:D009369",))
+    breast = [("breast cancer", ["MESH:D001943"])]
+    assert len(annotated(Annotator(plain), source)) == 2
+    assert answers(annotated(Annotator(plain.restricted(within)), source, k=1)) == breast
+    own = dataclasses.replace(source, within=within)
+    assert answers(annotated(Annotator(plain), own, k=1)) == breast
 
 
 def test_another_finder(plain: Linker) -> None:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ from linker import (
     Mention,
     Prediction,
     Request,
+    Selection,
     persistence,
 )
 from linker.candidates.agreement import Group
@@ -595,29 +597,34 @@ def found(linker: Linker, text: str, k: int = 1) -> list[list[str]]:
 
 def test_namespaces_restrict_before_the_ranking_is_cut(several: Linker) -> None:
     assert found(several, "heart attack") == [["A:1"]]
-    assert found(several.restricted(["B"]), "heart attack") == [["B:1"]]
-    assert found(several.restricted(["b:"]), "kidney disease", 2)[0][0] == "b:3"
-    assert found(several.restricted(["A", "B"]), "heart attack", 2) == found(
+    assert found(several.restricted(Selection(namespaces=("B",))), "heart attack") == [["B:1"]]
+    assert (
+        found(several.restricted(Selection(namespaces=("b:",))), "kidney disease", 2)[0][0] == "b:3"
+    )
+    assert found(several.restricted(Selection(namespaces=("A", "B"))), "heart attack", 2) == found(
         several, "heart attack", 2
     )
-    assert several.restricted([]) is several
+    assert several.restricted(Selection(namespaces=())) is several
 
 
 def test_composites_are_split_by_the_names_of_the_namespaces(several: Linker) -> None:
     assert found(several, "heart and kidney disease") == [["B:2"]]
-    assert found(several.restricted(["A"]), "heart and kidney disease") == [["A:2"], ["A:3"]]
+    assert found(several.restricted(Selection(namespaces=("A",))), "heart and kidney disease") == [
+        ["A:2"],
+        ["A:3"],
+    ]
 
 
 def test_prefixes_that_are_not_there(several: Linker) -> None:
     with pytest.raises(
         LinkerError, match=r"^the model has no concept with the prefix C, D; it has: A 3, B 2, b 1$"
     ):
-        several.restricted(["D:", "A", "c"])
+        several.restricted(Selection(namespaces=("D:", "A", "c")))
 
 
 def test_a_restricted_model_can_be_saved(several: Linker, tmp_path: Path) -> None:
-    several.restricted(["B"]).save(tmp_path / "model")
+    several.restricted(Selection(namespaces=("B",))).save(tmp_path / "model")
     loaded = Linker.load(tmp_path / "model")
     assert found(loaded, "heart attack") == [["B:1"]]
     with pytest.raises(LinkerError, match="no concept with the prefix A; it has: B 2, b 1"):
-        loaded.restricted(["A"])
+        loaded.restricted(Selection(namespaces=("A",)))

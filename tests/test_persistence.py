@@ -69,6 +69,16 @@ def test_strings_hold_any_text(texts: list[str]) -> None:
     assert list(Strings.from_arrays(column.arrays("x"), "x")) == texts
 
 
+@given(st.data(), TEXTS.filter(bool))
+@settings(deadline=None, max_examples=50)
+def test_some_of_the_strings(data: st.DataObject, texts: list[str]) -> None:
+    rows = data.draw(st.lists(st.integers(0, len(texts) - 1)))
+    column = Strings.of(texts).take(np.array(rows, np.int64))
+    assert list(column) == [texts[row] for row in rows]
+    assert column.data.dtype == np.uint8
+    column.check()
+
+
 def test_strings_count_bytes_not_characters() -> None:
     column = Strings.of(["", "é", "𝒳", "ab"])
     assert column.offsets.tolist() == [0, 0, 2, 6, 8]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.types import Document, Passage, parse_spans
+from linker.types import SELECTION, Document, Passage, Selection, parse_spans
 
 WORDS = st.lists(st.text("abc𝒳é", min_size=1, max_size=5), max_size=6)
 
@@ -103,3 +103,10 @@ def test_every_passage_stands_at_its_offset_in_whatever_order(
     passages = [Passage(word, start) for word, start in zip(words, starts, strict=True)]
     random.shuffle(passages)  # type: ignore[attr-defined]
     assert Document("1", tuple(passages)).text == " ".join(words)
+
+
+def test_lists_of_a_selection() -> None:
+    assert Selection("A:1", ["B:1", "B:2"]) == Selection(("A:1",), ("B:1", "B:2"))  # type: ignore[arg-type]
+    assert [bool(Selection(**{name: ("x",)})) for name in SELECTION] == [True] * 4
+    assert not Selection()
+    assert SELECTION == ("under", "not_under", "types", "namespaces")

@@ -120,4 +120,21 @@ def _drawing(figures: dict[str, Any]) -> Iterator[list[str]]:
             yield [what, f"{share}, memory so far {row['peak_mb']:,} MB"]
 
 
-BLOCKS = (speed, dense_speed, cost)
+def within() -> str:
+    """What it costs to link within a branch."""
+    figures = results.figures("within")
+    lines = [
+        [
+            f"{row['branch']} ({row['id']})",
+            f"{row['concepts']:,}",
+            f"{row['same']:,} of {figures['mentions']:,}",
+            f"{statistics.median(row['first_use_ms']):.0f} ms",
+            f"{row['times_faster_median']:.1f}",
+        ]
+        for row in figures["rows"]
+    ]
+    head = "branch | concepts | same answers | first use | times the mentions a second of the whole"
+    return table(head, lines)
+
+
+BLOCKS = (speed, dense_speed, cost, within)

@@ -1,11 +1,11 @@
-"""A cache of rankings, for mentions that occur again."""
+"""Caches that are safe under threads; one of rankings, for mentions that occur again."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from cachetools import LRUCache
@@ -13,6 +13,36 @@ from cachetools import LRUCache
 from linker.candidates.base import Generator, Ranked, Ranker, Unit
 from linker.dictionary import Dictionary
 from linker.types import Lookup
+
+_CacheKey = TypeVar("_CacheKey", bound=Hashable)
+_Value = TypeVar("_Value")
+
+
+class SizedCache(Generic[_CacheKey, _Value]):
+    """Keeps the values that were used last, up to a total size; safe under threads.
+
+    Args:
+        total: of the sizes of the values that are kept.
+        size: of a value, at most `total`.
+    """
+
+    def __init__(self, total: float, size: Callable[[_Value], float]) -> None:
+        self._size, self._lock = size, Lock()  # taken to look, not while a value is made
+        self._values: LRUCache[_CacheKey, _Value] = LRUCache(total, size)
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with an empty cache
+        return SizedCache, (self._values.maxsize, self._size)
+
+    def get(self, key: _CacheKey, make: Callable[[_CacheKey], _Value]) -> _Value:
+        """Return the value of a key, which is made where it is not kept."""
+        with self._lock:
+            value = self._values.get(key)
+        if value is None:
+            value = make(key)
+            with self._lock:
+                self._values[key] = value
+        return value
+
 
 _Key = tuple[str, str, int, Unit]  # the normalised text, its context, k, the unit
 

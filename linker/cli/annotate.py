@@ -13,7 +13,7 @@ from linker.cli import common
 if TYPE_CHECKING:
     from linker.linker import Linked
     from linker.text.overlaps import Overlaps
-    from linker.types import Document
+    from linker.types import Document, Selection
 
 
 @click.command()
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     metavar="T",
     help="Type of the mentions found. [default: the one type of the mentions trained on]",
 )
+@common.selection_options
 @common.on_error_option
 @common.logs
 def annotate(
@@ -85,6 +86,7 @@ def annotate(
     mentions_by: str | None,
     labels: tuple[str, ...],
     mention_type: str | None,
+    within: Selection,
     on_error: str,
 ) -> None:
     """Find and link the mentions in documents.
@@ -99,7 +101,7 @@ def annotate(
     if labels and not mentions_by:
         raise click.UsageError("--labels is for --mentions-by; leave it out, or give that, too")
     handle = common.handler(on_error)
-    linker = Linker.load(model)
+    linker = Linker.load(model).restricted(within)
     find = recognizers.create(mentions_by, labels) if mentions_by else None
     annotator = Annotator(linker, find, mention_type)
     if not mentions_by and linker.spans is None:
@@ -108,6 +110,7 @@ def annotate(
             "rules choose, and the confidence is that of the concept alone"
         )
     documents = _reader(source, input_format)(source, on_error=handle)
+    documents = common.selectable(documents, linker, source, on_error=handle)
     linked = annotator.annotate(documents, k=k, threshold=threshold, overlaps=overlaps)
     shown = output == "-" and sys.stdout.isatty()
     linked = _progress(linked, hidden=shown or common.is_quiet())

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from linker.errors import LinkerError, OnError, Skip, shown, stop
+from linker.cli.groups import group
+from linker.errors import InputError, LinkerError, OnError, Skip, shorten, shown, stop
+from linker.types import Document, Mention, Selection
 
 if TYPE_CHECKING:
-    pass
+    from linker.linker import Linker
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_Item = TypeVar("_Item", bound="Document | Mention")
 
 DEFAULT_MODEL = "linker-model"
 # as in linker.readers, which --help need not import
@@ -127,9 +130,53 @@ def list_option(flag: str, text: str) -> Callable[[_Command], _Command]:
     return click.option(flag, callback=listed, metavar="A,B", help=text)
 
 
-namespaces_option = list_option(
-    "--namespaces", "Answer with concepts of these id prefixes only, e.g. MESH,OMIM."
+def _named(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[str, ...]:
+    """Read a comma-separated option that restricts; one that names nothing is a mistake."""
+    texts = listed(context, parameter, value)
+    if value is not None and not texts:
+        raise click.BadParameter("names nothing; give one or more with commas between them")
+    return texts
+
+
+def _selection_option(flag: str, text: str) -> Callable[[_Command], _Command]:
+    return click.option(flag, callback=_named, metavar="A,B", help=f"Answer with {text}.")
+
+
+selection_options = group(
+    "within",
+    Selection,
+    _selection_option("--under", "these concepts, given by id, and those below them only"),
+    _selection_option("--not-under", "no concept that is one of these or below them"),
+    _selection_option("--types", "concepts of these semantic types only, e.g. T047,T191"),
+    _selection_option("--namespaces", "concepts of these id prefixes only, e.g. MESH,OMIM"),
 )
+"""Adds options that restrict the answers; they are handed over as a `Selection` named `within`."""
+
+
+def selectable(
+    items: Iterable[_Item], linker: Linker, path: str, *, on_error: OnError
+) -> Iterator[_Item]:
+    """Pass on the items whose own selections fit the dictionary; the others are bad records.
+
+    Args:
+        items: the items of a file.
+        linker: links them.
+        path: the file, for messages.
+        on_error: what to do with a bad record.
+    """
+    for item in items:
+        try:
+            linker.check_selection(item)
+        except LinkerError as error:
+            if isinstance(item, Document):
+                title = f"document {item.id}"
+            else:
+                title = f"mention {shorten(item.text)!r}"
+            on_error(InputError(path, f"{title}: {error}"))
+        else:
+            yield item
 
 
 def threshold_options(command: _Command) -> _Command:

@@ -10,6 +10,7 @@ import click
 
 from linker.cli import common
 from linker.errors import LinkerError, OnError, shown
+from linker.types import SELECTION, Selection
 
 if TYPE_CHECKING:
     from linker.evaluation.run import Evaluation
@@ -53,7 +54,7 @@ def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple
     metavar="K,...",
     help="The k of Acc@k.",
 )
-@common.namespaces_option
+@common.selection_options
 @click.option(
     "--threshold",
     type=click.FloatRange(0, 1),
@@ -78,7 +79,7 @@ def evaluate(
     mention_type: str | None,
     ks: tuple[int, ...],
     threshold: float | None,
-    namespaces: tuple[str, ...],
+    within: Selection,
     predictions: str | None,
     output: str | None,
     on_error: str,
@@ -103,7 +104,9 @@ def evaluate(
         _make_folder(output)
     items = list(readers.read(mentions, mentions_format, type=mention_type, on_error=handle))
     named = context.get_parameter_source("model") != click.core.ParameterSource.DEFAULT
-    linker = Linker.load(model).restricted(namespaces) if named or not predictions else None
+    linker = Linker.load(model).restricted(within) if named or not predictions else None
+    if linker and not predictions:
+        items = list(common.selectable(items, linker, mentions, on_error=handle))
     if linker and protocol == "document":
         _evaluate_documents(context.params, items, linker)
         common.say_skipped(handle)
@@ -129,8 +132,9 @@ def _check(options: dict[str, Any]) -> None:
         return
     if options["threshold"] is not None and (options["protocol"] != "strict" or predictions):
         raise click.UsageError("--threshold is for a model under --protocol strict; leave it out")
-    if options["namespaces"] and predictions:
-        raise click.UsageError("--namespaces is for a model, not for --predictions; leave it out")
+    if predictions and (names := [name for name in SELECTION if options[name]]):
+        flag = f"--{names[0].replace('_', '-')}"
+        raise click.UsageError(f"{flag} is for a model, not for --predictions; leave it out")
 
 
 def _evaluate_documents(
@@ -170,7 +174,7 @@ def _about(options: dict[str, Any], linker: Linker | None) -> dict[str, Any]:
     return {
         "mentions": shown(options["mentions"]),
         "predictions": predictions and shown(predictions),
-        "namespaces": options["namespaces"] or None,
+        **{name: options[name] or None for name in SELECTION},
         "ties": None if predictions else report.TIES.get(options["protocol"]),
         "model": model,
         "dictionary": linker and linker.describe_dictionary(),

@@ -13,6 +13,7 @@ from linker.cli import common
 
 if TYPE_CHECKING:
     from linker.linker import Linked
+    from linker.types import Selection
 
 
 @click.command()
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, common.MOST),
     help="Mentions linked together; 1 answers each line at once.",
 )
-@common.namespaces_option
+@common.selection_options
 @common.threshold_options
 @common.on_error_option
 @common.logs
@@ -70,7 +71,7 @@ def link(
     batch_size: int,
     threshold: float | None,
     min_score: float | None,
-    namespaces: tuple[str, ...],
+    within: Selection,
     on_error: str,
 ) -> None:
     """Link the mentions of INPUT ("-": standard input, one mention a line unless --input-format
@@ -81,9 +82,10 @@ def link(
     from linker.readers import mentions as readers
 
     handle = common.handler(on_error)
-    linker = Linker.load(model).restricted(namespaces)
+    linker = Linker.load(model).restricted(within)
     kind = readers.detect(source) if input_format == "auto" else input_format
     items = readers.read(source, kind, on_error=handle)
+    items = common.selectable(items, linker, source, on_error=handle)
     # documents keep their other mentions
     wanted = readers.of_type(mention_type) if mention_type else None
     shown = output == "-" and sys.stdout.isatty()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
 from linker.candidates.agreement import Group
 from linker.candidates.base import Ranked
@@ -26,7 +26,10 @@ from linker.types import (
     Prediction,
     Reading,
     ReadingKind,
+    Selection,
 )
+
+_Item = TypeVar("_Item", bound=Sized)
 
 _REMEMBERED = 100_000  # pairs of a concept and a name, whose texts are cached
 
@@ -44,6 +47,7 @@ class Request:
     # the confidence that a part needs to be answered; None: the model's default; 0: none
     threshold: float | None = None
     min_score: float | None = None  # candidates with a lower score are left out
+    within: Selection | None = None  # the part of the dictionary to answer with; None: the whole
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -74,6 +78,9 @@ class PreparedRequest:
     mentions: Sequence[Sequence[ReadingLookups]]  # the readings of each, the most usual first
     depth: int  # concepts that are ranked for each lookup, at least
 
+    def __len__(self) -> int:
+        return len(self.mentions)
+
     @property
     def groups(self) -> list[Group]:
         """The groups to rank: usual readings of a document together, each other lookup alone."""
@@ -96,12 +103,17 @@ class RankedReading:
     scores: ReadingScores
 
 
-def batches(items: Iterable[PreparedRequest], mentions: int) -> Iterator[list[PreparedRequest]]:
-    """Batches of requests, each of at least so many mentions together; the last may be smaller."""
+def batches(items: Iterable[_Item], mentions: int) -> Iterator[list[_Item]]:
+    """Batches of items, each of at least so many mentions together; the last may be smaller.
+
+    Args:
+        items: their length is the number of their mentions.
+        mentions: of a batch.
+    """
     batch, size = [], 0
-    for request in items:
-        batch.append(request)
-        size += max(1, len(request.mentions))  # documents without mentions take memory too
+    for item in items:
+        batch.append(item)
+        size += max(1, len(item))  # documents without mentions take memory too
         if size >= mentions:
             yield batch
             batch, size = [], 0

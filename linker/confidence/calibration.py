@@ -80,8 +80,8 @@ class Later:
         if not len(values):
             return values
         right = self.second * np.exp((values - values[0]) / self.temperature)
-        none_before: Floats = np.cumprod(np.concatenate([[1.0], 1 - right[:-1]]))
-        return right * none_before
+        shares: Floats = right * np.cumprod(np.concatenate([[1.0], 1 - right[:-1]]))
+        return shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,12 +215,14 @@ def log_odds(probability: float) -> float:
     return float(np.log(bounded / (1 - bounded)))
 
 
-def fit(examples: Sequence[Example], handicaps: Handicaps = LEARNT) -> Calibration:
+def fit(examples: Sequence[Example], *, of_texts: bool = True) -> Calibration:
     """Fit a calibration, with the threshold that maximises strict accuracy on the examples.
 
     Args:
-        examples: annotated mentions, or names.
-        handicaps: of readings that are not the most usual ones.
+        examples: annotated mentions, or names of a dictionary.
+        of_texts: whether they are mentions of texts. Names say neither how texts are read nor how
+            many mentions have no concept, so that other readings are `CAUTIOUS`, and there is no
+            threshold.
 
     Raises:
         ValueError: there are too few examples, or too few that are right, or wrong; says which.
@@ -232,17 +234,16 @@ def fit(examples: Sequence[Example], handicaps: Handicaps = LEARNT) -> Calibrati
             f"{len(examples):,} mentions with {right:,} right and {wrong:,} wrong answers; "
             f"needed: {FEWEST} mentions, {FEWEST_OF_EACH} right and as many wrong answers"
         )
-    calibration = _fitted(examples, handicaps)
-    all_have_concepts = all(example.has_concept for example in examples)
-    answers = (
-        _chosen(calibration, examples) if all_have_concepts else _cross_fitted(examples, handicaps)
-    )
-    threshold, accuracies = _fit_threshold(answers, examples)
+    handicaps = LEARNT if of_texts else CAUTIOUS
+    calibration = dataclasses.replace(_fitted(examples, handicaps), later=_fit_later(examples))
+    if not of_texts or all(example.has_concept for example in examples):
+        return calibration
+    threshold, accuracies = _fit_threshold(_cross_fitted(examples, handicaps), examples)
     return dataclasses.replace(calibration, threshold=threshold, provenance=accuracies)
 
 
 def _fitted(examples: Sequence[Example], handicaps: Handicaps) -> Calibration:
-    """A calibration without a threshold."""
+    """A calibration for first candidates, without a threshold."""
     rows = [
         (reading, right, example.weight * (1.0 if place == 0 else _RIVAL))
         for example in examples
@@ -257,7 +258,7 @@ def _fitted(examples: Sequence[Example], handicaps: Handicaps) -> Calibration:
         weights / weights.mean(),
         features.RISING,
     )
-    calibration = Calibration(single, handicaps=handicaps, later=_fit_later(examples))
+    calibration = Calibration(single, handicaps=handicaps)
     return dataclasses.replace(calibration, split=_fit_split(calibration, examples))
 
 

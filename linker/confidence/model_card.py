@@ -51,7 +51,7 @@ def described(calibration: Calibration | None) -> str:
     facts = calibration.provenance
     fitted = f"fitted to {facts['mentions']:,} {facts['fitted_to']}"
     if not calibration.threshold:
-        return f"{fitted}; no threshold by default, since none has more right there"
+        return f"{fitted}; everything is answered by default, since no threshold has more right"
     return (
         f"{fitted}; threshold {calibration.threshold:.3f} by default, by which "
         f"{facts['lost']:.2%} of them lose a right answer and {facts['gained']:.2%} that have no "

@@ -93,9 +93,8 @@ class NameTable:
         """
         kept = concepts[self.concepts]
         rows, ends = self.naming(concepts), np.concatenate([[0], np.cumsum(kept)])
-        texts = list(self.texts)
         return NameTable(
-            Strings.of(texts[row] for row in rows.tolist()),
+            self.texts.take(rows),
             np.concatenate([[0], np.cumsum(np.diff(ends[self.indptr])[rows])]),
             self.concepts[kept],
             self.entries[kept],

@@ -66,9 +66,17 @@ def biosyn(linker: Linker, items: Iterable[Mention | Document], k: int) -> Itera
         linker: the model.
         items: mentions with their gold ids, or documents that hold them.
         k: the number of names to look at.
+
+    Raises:
+        LinkerError: a document or a mention has a selection of its own.
     """
     batch: list[list[_Annotated]] = []  # a list for each document, and for each loose mention
     for document, mentions, definitions in grouped(items, linker.options.text):
+        if any(item.within for item in (document, *mentions) if item):
+            raise LinkerError(
+                "the protocol biosyn ranks names of the whole model, and a mention has a selection "
+                "of its own; evaluate with the protocol strict"
+            )
         around = linker.contexts(document, mentions)
         annotated = [
             (m, [Lookup(m, q, None, q, context) for q in biosyn_queries(linker, m, definitions)])

@@ -54,6 +54,15 @@ class Strings(Sequence[str]):
         data, offsets = bytes(self.data), self.offsets.tolist()
         return (data[a:b].decode("utf-8") for a, b in itertools.pairwise(offsets))
 
+    def take(self, rows: NDArray[np.int64]) -> Strings:
+        """The column of some of the strings; they are copied and not decoded."""
+        data = self.data.data  # slices of it are no copies
+        starts, ends = self.offsets[rows], self.offsets[rows + 1]
+        spans = zip(starts.tolist(), ends.tolist(), strict=True)
+        joined = b"".join([data[start:end] for start, end in spans])
+        offsets = np.concatenate([[0], np.cumsum(ends - starts, dtype=np.int64)])
+        return Strings(np.frombuffer(joined, np.uint8), offsets)
+
     def arrays(self, name: str) -> dict[str, NDArray[Any]]:
         """The arrays to save under `name`."""
         return {f"{name}.data": self.data, f"{name}.offsets": self.offsets}

@@ -7,12 +7,15 @@ These metadata are reserved for writing the same structure again; all others are
 - `bioc:sentences` of a passage: offset, length and infons of each sentence;
 - `bioc:source`, `bioc:date`, `bioc:key` and `bioc:infon:…` of a document: the fields of its
   collection.
+
+The infons `linker:under`, `linker:not_under`, `linker:types` and `linker:namespaces` of a document
+or an annotation are lists with commas: the `Selection` that it is linked within.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -31,8 +34,16 @@ from linker.files import (
     too_large,
 )
 from linker.ids import parse_gold
-from linker.readers.checks import check_spans
-from linker.types import Document, Mention, Passage, Relation, check_offsets
+from linker.readers.checks import check_spans, parse_selection
+from linker.types import (
+    SELECTION,
+    Document,
+    Mention,
+    Passage,
+    Relation,
+    Selection,
+    check_offsets,
+)
 
 _IDENTIFIERS = (
     "identifier",
@@ -227,12 +238,14 @@ def _document(
                 mentions.append(mention)
             except InputError as error:
                 on_error(error)
+    infons = _infons(raw.infons)
     return Document(
         owner.id,
         owner.passages,
         tuple(mentions),
         tuple(relations),
-        _infons(raw.infons) | collection,
+        infons | collection,
+        _selection(infons),
     )
 
 
@@ -300,6 +313,15 @@ def _mention(raw: Any, place: str, owner: str, text: str) -> Mention:
         owner,
         str(raw.id or ""),
         infons | {"bioc:in": place},
+        _selection(infons),
+    )
+
+
+def _selection(infons: Mapping[str, str]) -> Selection | None:
+    """The selection that a document or a mention is linked within."""
+    keys = {name: f"linker:{name}" for name in SELECTION}
+    return parse_selection(
+        {name: infons[key].split(",") for name, key in keys.items() if key in infons}
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from linker.errors import InputError, shorten
 from linker.files import Pathlike
-from linker.types import Span
+from linker.types import SELECTION, Selection, Span
 
 MENTION_LIMIT = 1_000  # characters; a longer "name" is a paragraph or a damaged line
 
@@ -72,6 +73,28 @@ def check_spans(
         "one for the break after the title",
         remedy="mend the offsets, or skip such mentions with --on-error skip",
     )
+
+
+def parse_selection(lists: Mapping[str, Any]) -> Selection | None:
+    """Read the selection of a document or a mention.
+
+    Args:
+        lists: a text or a list of texts for each of `under`, `not_under`, `types` and `namespaces`
+            that is there; null is none, and other keys are ignored.
+
+    Raises:
+        ValueError: a value is something else, or a text is blank.
+    """
+    selection = {}
+    for name in SELECTION:
+        value = lists.get(name)
+        texts = [value] if isinstance(value, str) else [] if value is None else value
+        if not isinstance(texts, list) or not all(
+            isinstance(text, str) and text.strip() for text in texts
+        ):
+            raise ValueError(f"{name!r} is neither a text nor a list of texts")
+        selection[name] = tuple(text.strip() for text in texts)
+    return Selection(**selection) or None
 
 
 def _letters(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, parse_json, read_lines
 from linker.ids import parse_gold
-from linker.readers.checks import check_mention
+from linker.readers.checks import check_mention, parse_selection
 from linker.types import Gold, Mention, Span, parse_spans
 
 SCHEMA = 1  # of our own output
@@ -21,7 +21,8 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
 
     Keys: `mention`; `gold`, `id`, `ids` or `concept_id` (a string such as `A|B`, or a list with a
     string for each part; absent or null: not annotated); `document_id`; `spans` ([[start, end],
-    ...]); `type`. Other keys are ignored.
+    ...]); `type`; `under`, `not_under`, `types` and `namespaces` (a text or a list of texts: the
+    `Selection` that the mention is linked within). Other keys are ignored.
     """
     for number, line in read_lines(path, limit=None, on_error=on_error):
         try:
@@ -46,11 +47,13 @@ def _mention(path: Pathlike, number: int, line: str) -> Mention:
         ) from None
     try:
         text, gold, spans, kind, document = _fields(record)
+        within = parse_selection(record)
     except ValueError as error:
         raise InputError(
             path, str(error), line=number, value=line, expected=_EXPECTED, remedy=_REMEDY
         ) from None
-    return Mention(check_mention(path, number, text), spans, gold, kind, document)
+    text = check_mention(path, number, text)
+    return Mention(text, spans, gold, kind, document, within=within)
 
 
 _REMEDY = "write one object a line"

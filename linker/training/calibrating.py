@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from linker import matching
 from linker.confidence import calibration
-from linker.confidence.calibration import CAUTIOUS, LEARNT, Calibration, Example, Handicaps
+from linker.confidence.calibration import Calibration, Example
 from linker.confidence.model_card import described
 from linker.dictionary import Dictionary
 from linker.training import trial
@@ -183,29 +183,29 @@ def calibrated(
     Returns:
         The calibration; None where there is too little of everything.
     """
-    sources: list[tuple[str, int, Callable[[], list[Example]], Handicaps]] = [
-        ("development mentions", trial.questions(dev), lambda: examples(linker, dev), LEARNT),
+    sources: list[tuple[str, int, Callable[[], list[Example]], bool]] = [
+        ("development mentions", trial.questions(dev), lambda: examples(linker, dev), True),
         (
             f"annotated mentions, in {FOLDS} folds",
             trial.questions(mentions),
             lambda: folds(linker, dictionary, mentions, seed),
-            LEARNT,
+            True,
         ),
         (
             "names held out of the dictionary",
             len(dictionary.names),
             lambda: held_out(linker, dictionary, mentions, seed),
-            CAUTIOUS,
+            False,
         ),
     ]
-    for what, count, find, handicaps in sources:
+    for what, count, find, of_texts in sources:
         if not count:
             continue
         try:
             if count < calibration.FEWEST:
                 raise ValueError(f"{count} of them; needed: {calibration.FEWEST}")
             fitted_to = find()
-            result = calibration.fit(fitted_to, handicaps)
+            result = calibration.fit(fitted_to, of_texts=of_texts)
         except ValueError as error:
             say(f"confidence: not fitted to {what} ({error})")
             continue

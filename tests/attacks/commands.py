@@ -201,7 +201,13 @@ def materials(folder: Path) -> None:
 
 # ------------------------------------------------------------------------------------------- hostile values and inputs
 
-_LINK = {
+_SELECTION = {
+    "--under": ("MESH:D001943", "D001943,OMIM:1", "C", *_VALUES),
+    "--not-under": ("MESH:D001943", "D010051,MESH:D001943", *_VALUES),
+    "--types": ("Cancer", *_VALUES),
+    "--namespaces": ("MESH", "omim:,MESH", *_VALUES),
+}
+_LINK = _SELECTION | {
     "-k": _VALUES,
     "--threshold": _VALUES,
     "--batch-size": _VALUES,
@@ -218,7 +224,7 @@ _LINK = {
     ),
     "--on-error": ("skip", "stop", "x"),
 }
-_EVALUATE = {
+_EVALUATE = _SELECTION | {
     "-k": _VALUES,
     "--threshold": _VALUES,
     "--protocol": ("strict", "biosyn"),

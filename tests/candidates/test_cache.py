@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linker.candidates.base import Generator, Ranked, Ranker, Unit
-from linker.candidates.cache import CachedRanker
+from linker.candidates.cache import CachedRanker, SizedCache
 from linker.dictionary import Dictionary
 from linker.types import Lookup
 
@@ -100,3 +101,24 @@ def test_what_is_remembered_holds_no_larger_array() -> None:
     (ranked,) = cached.rank([Lookup.of("a")], 2, "concepts")
     assert ranked.scores.base is None
     assert ranked.names.base is None
+
+
+def test_values_are_kept_up_to_a_total_size() -> None:
+    made: list[str] = []
+
+    def make(key: str) -> str:
+        made.append(key)
+        return key * 2
+
+    cache = SizedCache[str, str](10, len)
+    assert [cache.get(key, make) for key in ("a", "bb", "a", "cc", "a")] == [
+        *("aa", "bbbb", "aa", "cccc", "aa")
+    ]
+    assert made == ["a", "bb", "cc"]  # of sizes 2, 4 and 4
+    cache.get("d", make)
+    assert [cache.get(key, make) for key in ("a", "d", "cc")] == ["aa", "dd", "cccc"]
+    assert made == ["a", "bb", "cc", "d"]
+    cache.get("bb", make)
+    assert made[-1] == "bb"  # it was asked for the longest ago
+    twin = copy.copy(cache)
+    assert (twin.get("a", make), made[-1]) == ("aa", "a")

@@ -145,6 +145,11 @@ def test_markup_and_control_characters(run: Run, trained: Path, tmp_path: Path) 
     ]
 
 
+def test_a_part_of_the_dictionary(run: Run, trained: Path, article: Path) -> None:
+    result = run("annotate", article, "--model", trained, "--not-under", "MESH:D001260")
+    assert [place[2] for place in places(result.out)] == ["gout"]
+
+
 def test_bad_texts_of_a_folder_are_skipped(run: Run, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"gout \xff")
     (tmp_path / "b.txt").write_bytes(b"gout")

@@ -253,6 +253,34 @@ def test_namespaces(run: Run, trained: Path, tmp_path: Path) -> None:
     ) == (2, True)
 
 
+def test_selections(run: Run, trained: Path, tmp_path: Path) -> None:
+    path = tmp_path / "gold.jsonl"
+    path.write_text(
+        '{"mention": "ovarian cancer", "gold": "D010051"}\n'
+        '{"mention": "ovarian cancer", "gold": "D061325", "under": "D001943"}\n'
+        '{"mention": "ovarian cancer", "gold": "D001943", "under": "D99"}\n'
+    )
+    options = (path, "--model", trained, "-k", "1")
+    result = run("evaluate", *options, "--on-error", "skip", "-o", tmp_path / "out")
+    assert (result.code, rows(result.out)["all"][:2]) == (0, ["2", "1.0000"])
+    assert "1 bad record was skipped" in result.err
+    result = run("evaluate", *options)
+    message = f"linker: {path}: mention 'ovarian cancer': D99 is not in the dictionary"
+    assert (result.code, result.err.startswith(message)) == (1, True)
+    path.write_text(path.read_text().rpartition('{"mention"')[0])
+    choice = ("--not-under", "D061325", "--namespaces", "mesh")
+    result = run("evaluate", *options, *choice, "-o", tmp_path / "out")
+    assert (result.code, rows(result.out)["all"][:2]) == (0, ["2", "0.5000"])
+    record = json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))
+    assert [record[name] for name in ("under", "not_under", "types", "namespaces")] == [
+        *(None, ["D061325"], None, ["mesh"])
+    ]
+    for flag in ("--under", "--not-under", "--types"):
+        result = run("evaluate", path, "--predictions", "x", flag, "A")
+        assert result.code == 2
+        assert f"{flag} is for a model, not for --predictions; leave it out" in result.err
+
+
 def test_a_threshold_leaves_out_candidates_with_a_lower_score(
     run: Run, trained: Path, tmp_path: Path
 ) -> None:

@@ -98,7 +98,9 @@ def test_k_and_a_least_score(run: Run, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "m.txt").write_text("a cup of tea\nleukaemia\n")
     for k in ("1", "3", "7"):
         assert len(
-            run("link", tmp_path / "m.txt", "--model", trained, "-k", k).out.splitlines()
+            run(
+                "link", tmp_path / "m.txt", "--model", trained, "-k", k, "--threshold", "0"
+            ).out.splitlines()
         ) == 1 + 2 * int(k)
     lines = run(
         "link", tmp_path / "m.txt", "--model", trained, "--min-score", "0.9"
@@ -398,6 +400,85 @@ def test_namespaces(run: Run, trained: Path, tmp_path: Path) -> None:
         r"linker: the model has no concept with the prefix HP; it has: MESH \d+, OMIM \d+\n",
         result.err,
     )
+
+
+def answers(run: Run, *options: object) -> list[str]:
+    result = run("link", *options, "-k", "1", "--format", "jsonl", "--threshold", "0")
+    assert result.code == 0
+    parts = [json.loads(line)["parts"] for line in result.out.splitlines()]
+    return [part["candidates"][0]["concept_id"] for lists in parts for part in lists]
+
+
+def test_branches(run: Run, trained: Path, tmp_path: Path) -> None:
+    path = tmp_path / "m.txt"
+    path.write_text("ovarian cancer\n")
+    options = (path, "--model", trained)
+    assert answers(run, *options) == ["MESH:D010051"]
+    assert answers(run, *options, "--under", "MESH:D001943") == ["MESH:D061325"]
+    assert answers(run, *options, "--under", "D001943, D010051") == ["MESH:D010051"]
+    both = ("--under", "D001943", "--not-under", "D061325")
+    assert answers(run, *options, *both) == ["OMIM:604370"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (
+            ("--under", "D99"),
+            1,
+            "linker: D99 is not in the dictionary; select by the id of a concept",
+        ),
+        (("--not-under", "HP:1"), 1, "linker: HP:1 is not in the dictionary; select by the id of"),
+        (
+            ("--types", "cancers"),
+            1,
+            "linker: the model has no concept of type cancers; it has: none",
+        ),
+        (
+            ("--under", "D001943", "--not-under", "D001943"),
+            1,
+            "linker: the selection is empty: of ",
+        ),
+        (("--under", ""), 2, "Invalid value for '--under': names nothing"),
+        (("--namespaces", " , "), 2, "Invalid value for '--namespaces': names nothing"),
+    ],
+)
+def test_selections_that_are_refused_at_once(
+    run: Run, trained: Path, tmp_path: Path, options: tuple[str, ...], code: int, message: str
+) -> None:
+    (tmp_path / "m.txt").write_text("gout\n")
+    output = tmp_path / "out.tsv"
+    result = run("link", tmp_path / "m.txt", "--model", trained, "-o", output, *options)
+    assert (result.code, result.out, message in result.err) == (code, "", True)
+    assert not output.exists()
+
+
+def test_lines_with_selections_of_their_own(run: Run, trained: Path, tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    lines = (
+        '{"mention": "ovarian cancer"}',
+        '{"mention": "ovarian cancer", "under": "D001943"}',
+        '{"mention": "ovarian cancer", "under": "D001943", "not_under": "D001943"}',
+        '{"mention": "ovarian cancer", "under": 7}',
+        '{"mention": "ovarian cancer", "under": "D99"}',
+    )
+    path.write_text("".join(line + "\n" for line in lines))
+    options = (path, "--model", trained)
+    assert answers(run, *options, "--on-error", "skip") == ["MESH:D010051", "MESH:D061325"]
+    result = run("link", *options, "--on-error", "skip")
+    assert "3 bad records were skipped" in result.err
+    result = run("link", *options)
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith(
+        f"linker: {path}: mention 'ovarian cancer': the selection is empty"
+    )
+    result = run("link", *options, "--not-under", "D001943", "--on-error", "skip")
+    counts = "of 346 concepts 342 are not under D001943, 4 are under D001943, and none is left"
+    assert counts in result.err
+    path.write_text(lines[3] + "\n")
+    result = run("link", *options)
+    message = f"linker: {path}, line 1: 'under' is neither a text nor a list of texts"
+    assert (result.code, result.err.startswith(message)) == (1, True)
 
 
 def test_the_input_is_not_replaced_by_the_output(run: Run, trained: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from linker.errors import InputError, Skip
 from linker.readers import bioc
-from linker.types import Document, GoldGroup, Relation
+from linker.types import Document, GoldGroup, Relation, Selection
 
 DATA = Path(__file__).parent.parent / "data"
 PASSAGE = "<passage><offset>0</offset><text>Gout hurts</text>{}</passage>"
@@ -71,6 +71,25 @@ def test_gold_from_the_infons_in_order() -> None:
         (),  # -1
         None,
     ]
+
+
+def test_selections_from_the_infons(tmp_path: Path) -> None:
+    annotation = ANNOTATION.format(0, 4, "Gout").replace(
+        "><location", '><infon key="linker:not_under">C</infon><location'
+    )
+    infons = "".join(
+        f'<infon key="linker:{name}">{text}</infon>'
+        for name, text in (("under", "A, B"), ("types", "T047"))
+    )
+    body = f"<id>1</id>{infons}{PASSAGE.format(annotation)}"
+    (document,) = read(tmp_path, collection(body))
+    assert document.within == Selection(under=("A", "B"), types=("T047",))
+    assert document.metadata["linker:under"] == "A, B"  # is written back
+    assert [mention.within for mention in document.mentions] == [Selection(not_under=("C",))]
+    blank = body.replace("A, B", "A, ")
+    with pytest.raises(InputError, match="'under' is neither a text nor a list of texts"):
+        read(tmp_path, collection(blank))
+    assert [d.within for d in bioc.read(DATA / "mini.bioc.xml")] == [None, None]
 
 
 def test_json() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from linker.errors import InputError, OnError, Skip
 from linker.outputs import jsonl as output
 from linker.readers import jsonl
-from linker.types import Candidate, GoldGroup, Mention, Part, Prediction
+from linker.types import Candidate, GoldGroup, Mention, Part, Prediction, Selection
 
 
 def read(folder: Path, text: str, **options: OnError) -> list[Mention]:
@@ -29,6 +29,15 @@ TWO = (GoldGroup(("MESH:D001943",)), GoldGroup(("MESH:D010051",)))
     ("record", "mention"),
     [
         ({"mention": " gout "}, Mention("gout")),
+        (
+            {"mention": "x", "under": "D009369", "not_under": ["A:1", " A:2 "], "types": None},
+            Mention("x", within=Selection(("D009369",), ("A:1", "A:2"))),
+        ),
+        (
+            {"mention": "x", "under": [], "types": "Skin, and others", "namespaces": ["A"]},
+            Mention("x", within=Selection(types=("Skin, and others",), namespaces=("A",))),
+        ),
+        ({"mention": "x", "under": [], "within": "A:1"}, Mention("x")),
         ({"mention": "gout", "gold": None}, Mention("gout")),
         ({"mention": "gout", "gold": "-1"}, Mention("gout", gold=())),
         ({"mention": "gout", "ids": []}, Mention("gout", gold=())),
@@ -81,6 +90,17 @@ BAD = {
     '{"mention": "x", "spans": [4]}': "'spans' is not a list of [start, end] in whole numbers",
     '{"mention": "x", "spans": [[4, 4]]}': "a span does not end behind its start",
     '{"mention": "x", "type": 3}': "'type' and 'document_id' must be texts",
+    **{
+        f'{{"mention": "x", "{key}": {value}}}': f"'{key}' is neither a text nor a list of texts"
+        for key, value in (
+            ("under", "7"),
+            ("under", '{"id": "A:1"}'),
+            ("not_under", '["A:1", 2]'),
+            ("types", '""'),
+            ("namespaces", '[" "]'),
+            ("namespaces", "false"),
+        )
+    },
     '{"mention": "x", "schema": 2}': "schema 2 is not known; this version reads schema 1",
     **{
         f'{{"mention": "x", "{key}": "\\ud800"}}': "the line is not JSON (it holds half a surrogate pair, which is no Unicode text)"

@@ -154,7 +154,7 @@ def test_what_is_right_is_the_concept_that_stands_first(dictionary: Dictionary) 
     made, asked = held(dictionary)
     assert made.right(Linker.train(dictionary)).all()  # which knows them
     right = made.right(Linker.train(made.dictionary))
-    predictions = Linker.train(made.dictionary).link(asked, k=1)
+    predictions = Linker.train(made.dictionary).link(asked, k=1, threshold=0)
     assert right.tolist() == [
         prediction.parts[0].candidates[0].concept_id == f"X:{number(name)}"
         for name, prediction in zip(asked, predictions, strict=True)

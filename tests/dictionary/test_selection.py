@@ -1,0 +1,203 @@
+"""Selections against a walk through the records of a dictionary."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linker import Dictionary, LinkerError, Selection
+from linker.dictionary.building import Builder
+from linker.dictionary.selection import selected
+from linker.errors import stop
+from linker.types import Concept, Name
+
+
+def concept(identifier: str, parents: str = "", types: str = "", **others: object) -> Concept:
+    name = Name(f"name of {identifier}", identifier, "preferred")
+    return Concept(
+        identifier,
+        name.text,
+        (name,),
+        tuple(parents.split()),
+        types=tuple(types.split()),
+        namespace=identifier.partition(":")[0],
+        **others,  # type: ignore[arg-type]
+    )
+
+
+def dictionary(concepts: Sequence[Concept]) -> Dictionary:
+    builder = Builder(frozenset(), frozenset(), stop)
+    builder.add(concepts, "made", "table", "")
+    return Dictionary(*builder.build())
+
+
+TREE = dictionary(
+    [
+        concept("A:1"),
+        concept("A:2", "A:1", "T1", alt_ids=("A:20",)),
+        concept("B:3", "A:2 A:1", "T1 T2", alt_ids=("A:20",)),
+        concept("B:4", "A:5", "T2"),  # with the next one a cycle
+        concept("A:5", "B:4"),
+        concept("A:6", "A:5", status="merged", replaced_by=("B:3",)),
+        concept("A:7", status="obsolete"),
+    ]
+)
+ALL = np.ones(len(TREE), bool)
+
+
+def chosen(*selections: Selection) -> list[str]:
+    return [TREE.ids[row] for row in np.flatnonzero(selected(TREE, selections, ALL))]
+
+
+@pytest.mark.parametrize(
+    ("lists", "ids"),
+    [
+        ({}, "A:1 A:2 B:3 B:4 A:5"),
+        ({"under": "A:1"}, "A:1 A:2 B:3"),
+        ({"under": ["A:2", "A:5"]}, "A:2 B:3 B:4 A:5"),
+        ({"under": "A:5"}, "B:4 A:5"),  # a cycle: each is below the other
+        ({"not_under": ["A:2"]}, "A:1 B:4 A:5"),
+        ({"not_under": ["A:5", "B:3"]}, "A:1 A:2"),
+        ({"under": "A:1", "not_under": "B:3"}, "A:1 A:2"),
+        ({"types": ["T1"]}, "A:2 B:3"),
+        ({"types": ("T1", "T2")}, "A:2 B:3 B:4"),
+        ({"namespaces": "b:"}, "B:3 B:4"),
+        ({"namespaces": "B", "types": "T1", "under": "A:1"}, "B:3"),
+    ],
+)
+def test_by_hand(lists: dict[str, object], ids: str) -> None:
+    assert chosen(Selection(**lists)) == ids.split()  # type: ignore[arg-type]
+
+
+def test_all_selections_must_hold() -> None:
+    assert chosen(Selection(under="A:1"), Selection(types="T2")) == ["B:3"]  # type: ignore[arg-type]
+    assert chosen() == list(TREE.ids)
+
+
+@pytest.mark.parametrize(
+    ("identifier", "ids", "message"),
+    [
+        ("A:20", "A:2 B:3", "A:20 is an alternative or old id; it stands for A:2, B:3"),
+        ("A:6", "B:3", "A:6 is an alternative or old id; it stands for B:3"),
+        ("A:1", "A:1 A:2 B:3", None),
+    ],
+)
+def test_an_old_id_stands_for_its_current_concepts(
+    identifier: str, ids: str, message: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "linker"):
+        assert chosen(Selection(under=(identifier,))) == ids.split()
+    assert caplog.messages == ([message] if message else [])
+
+
+def test_ids_are_read_as_in_other_files() -> None:
+    mesh = dictionary([concept("MESH:D000001"), concept("MESH:D000002", "MESH:D000001")])
+    mask = selected(mesh, [Selection(under=("D000002",))], np.ones(2, bool))
+    assert mask.tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("selection", "message"),
+    [
+        (Selection(under=("A:9",)), "A:9 is not in the dictionary; select by the id of a concept"),
+        (
+            Selection(not_under=("A:7",)),
+            "A:7 is obsolete, and nothing replaces it; select by the id of a concept",
+        ),
+        (
+            Selection(types=("T1", "t2", "T0")),
+            "the model has no concept of type T0, t2; it has: T1, T2",
+        ),
+        (
+            Selection(namespaces=("C", "A", "d:")),
+            "the model has no concept with the prefix C, D; it has: A 3, B 2",
+        ),
+        (
+            Selection(under=("A:2", "B:3"), not_under=("A:1",), types=("T2",), namespaces=("B",)),
+            "the selection is empty: of 5 concepts 2 are under A:2 or B:3, 2 are not under A:1, "
+            "2 have the type T2, 2 have the prefix B, and none is left; select more",
+        ),
+    ],
+)
+def test_selections_that_are_refused(selection: Selection, message: str) -> None:
+    with pytest.raises(LinkerError) as error:
+        chosen(selection)
+    assert str(error.value) == message
+
+
+def test_what_the_linker_cannot_answer_with_does_not_count() -> None:
+    linkable = np.array([identifier.startswith("A") for identifier in TREE.ids])
+    with pytest.raises(LinkerError, match="no concept with the prefix B; it has: A 3"):
+        selected(TREE, [Selection(namespaces=("B",))], linkable)
+    with pytest.raises(LinkerError, match="no concept of type T2; it has: T1"):
+        selected(TREE, [Selection(types=("T2",))], linkable)
+    with pytest.raises(LinkerError, match="of 3 concepts 0 are under B:3, and none is left"):
+        selected(TREE, [Selection(under=("B:3",))], linkable)
+
+
+ROWS = st.integers(0, 7)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sets(ROWS, max_size=2), st.sampled_from(["", "T1", "T1 T2"])),
+        min_size=8,
+        max_size=8,
+    ),
+    st.sets(ROWS, max_size=2),
+    st.sets(ROWS, max_size=2),
+    st.sets(st.sampled_from(["T1", "T2"])),
+    st.sets(st.sampled_from("AB"), max_size=1),
+)
+@settings(deadline=None, max_examples=100)
+def test_random_graphs_against_walks_upward(
+    nodes: list[tuple[set[int], str]],
+    under: set[int],
+    not_under: set[int],
+    types: set[str],
+    namespaces: set[str],
+) -> None:
+    ids = [f"{'AB'[row % 2]}:{row}" for row in range(8)]
+    every = [
+        concept(ids[row], " ".join(ids[p] for p in parents if p != row), labels)
+        for row, (parents, labels) in enumerate(nodes)
+    ]
+    above = {c.id: {c.id} for c in every}
+    for _ in every:  # as many steps as the longest path may have
+        for c in every:
+            above[c.id].update(*(above[parent] for parent in c.parents))
+    given_ids, others = ({ids[row] for row in rows} for rows in (under, not_under))
+    expected = [
+        (not under or bool(above[c.id] & given_ids))
+        and not above[c.id] & others
+        and (not types or bool({*c.types} & types))
+        and (not namespaces or c.namespace in namespaces)
+        for c in every
+    ]
+    selection = Selection(
+        tuple(given_ids), tuple(others), tuple(sorted(types)), tuple(sorted(namespaces))
+    )
+    made = dictionary(every)
+    if any(expected) and types <= {label for c in every for label in c.types}:
+        assert selected(made, [selection], np.ones(8, bool)).tolist() == expected
+    else:
+        with pytest.raises(LinkerError, match=r"is empty|no concept of type"):
+            selected(made, [selection], np.ones(8, bool))
+
+
+@pytest.mark.parametrize("filters", [{"types": ["T2"]}, {"namespaces": ["a"]}])
+def test_types_and_prefixes_mean_what_they_mean_to_a_reader(
+    filters: dict[str, list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("same") / "d.tsv"
+    path.write_text("id\tname\ttypes\nA:1\tgout\tT1|T2\nB:1\tflu\tT2\nA:2\tcold\tT1\n")
+    whole = Dictionary.read(path)
+    mask = selected(whole, [Selection(**filters)], np.ones(3, bool))  # type: ignore[arg-type]
+    assert [whole.ids[row] for row in np.flatnonzero(mask)] == list(
+        Dictionary.read(path, **filters).ids  # type: ignore[arg-type]
+    )

@@ -1,0 +1,261 @@
+"""Linking within a part of the dictionary, against linkers of that part alone."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, Request, Selection
+from linker import linker as module
+from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.sparse import SparseGenerator
+from linker.dictionary.building import Builder
+from linker.encoders.base import Encoder
+from linker.errors import stop
+from linker.evaluation import protocols
+from linker.options import changed
+from linker.types import Concept, Document, GoldGroup, Name, Passage
+
+WORDS = (
+    "heart disease",
+    "kidney disease",
+    "heart and kidney disease",
+    "Heart",
+    "kidney",
+    "heart attack",
+)
+TEXTS = (*WORDS, "heart and kidneys", "disease", "lung disease", "kidney or heart disease", "")
+
+
+class Letters(Encoder):
+    """Counts two letters and the length: names with other texts may have the same vector."""
+
+    @property
+    def dim(self) -> int:
+        return 3
+
+    def encode(
+        self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False
+    ) -> NDArray[np.float32]:
+        counts = [[name.count("a"), name.count("d"), len(name) % 3] for name in names]
+        return np.array(counts, np.float32).reshape(-1, 3) / 8
+
+    def save(self, folder: Path) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def load(cls, folder: Path) -> Letters:
+        raise NotImplementedError
+
+
+def dictionary(concepts: Sequence[Concept]) -> Dictionary:
+    builder = Builder(frozenset(), frozenset(), stop)
+    builder.add(concepts, "made", "table", "")
+    return Dictionary(*builder.build())
+
+
+def linker_of(names: Dictionary, like: Linker | None, *, dense: bool) -> Linker:
+    """A linker of a dictionary, with the fitted encoders of another one."""
+    trained = Linker.train(names)
+    sparse = trained.generator
+    assert isinstance(sparse, SparseGenerator)
+    if like:
+        first = like.generator
+        fitted = first.sparse if isinstance(first, HybridGenerator) else first
+        assert isinstance(fitted, SparseGenerator)
+        sparse = SparseGenerator.index(names.table(like.normalize), names, fitted.encoder)
+    generator = HybridGenerator.index(sparse, Letters(), 0.5) if dense else sparse
+    return Linker(names, generator, trained.options, trained.seen, {})
+
+
+@st.composite
+def parts(draw: st.DrawFn) -> tuple[list[Concept], list[Concept], Selection]:
+    """Concepts, those of a part of them, and the selection of this part."""
+    every = []
+    for row in range(draw(st.integers(2, 7))):
+        identifier = f"{'AB'[row % 2]}:{row}"
+        texts = draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=True))
+        kinds = ["preferred"] + ["exact"] * 3
+        names = tuple(
+            Name(text, identifier, kind)  # type: ignore[arg-type]
+            for text, kind in zip(texts, kinds, strict=False)
+        )
+        parents = (f"{'AB'[(row - 1) % 2]}:{row - 1}",) if row and draw(st.booleans()) else ()
+        every.append(Concept(identifier, texts[0], names, parents, namespace=identifier[0]))
+    root = draw(st.sampled_from(every))
+    below: set[str] = {root.id}
+    for concept in every:  # a parent stands before its children
+        if below & {*concept.parents}:
+            below.add(concept.id)
+    if draw(st.booleans()):
+        return every, [c for c in every if c.id in below], Selection(under=(root.id,))
+    kept = [c for c in every if c.id not in below]
+    if not kept:
+        return every, every, Selection()
+    return every, kept, Selection(not_under=(root.id,))
+
+
+@given(parts(), st.booleans(), st.integers(1, 4))
+@settings(deadline=None, max_examples=60)
+def test_the_answers_are_those_of_a_linker_of_the_part_alone(
+    part: tuple[list[Concept], list[Concept], Selection], dense: bool, k: int
+) -> None:
+    every, kept, within = part
+    whole = linker_of(dictionary(every), None, dense=dense)
+    alone = linker_of(
+        dictionary([Concept(c.id, c.name, c.names, namespace=c.namespace) for c in kept]),
+        whole,
+        dense=dense,
+    )
+    assert [p.parts for p in whole.link(TEXTS, k=k, within=within)] == [
+        p.parts for p in alone.link(TEXTS, k=k)
+    ]
+
+
+@given(parts(), st.booleans(), st.integers(1, 4))
+@settings(deadline=None, max_examples=60)
+def test_the_answers_are_those_of_a_ranking_of_all_names_without_the_other_concepts(
+    part: tuple[list[Concept], list[Concept], Selection], dense: bool, k: int
+) -> None:
+    every, kept, within = part
+    whole = linker_of(dictionary(every), None, dense=dense)
+    options = changed(LinkerOptions(), {"text": {"composites": False}})
+    whole = Linker(whole.dictionary, whole.ranker, options, whole.seen, {})
+    ids = {concept.id for concept in kept}
+    expected = [
+        tuple(c for c in prediction.parts[0].candidates if c.concept_id in ids)[:k]
+        for prediction in whole.link(TEXTS, k=1000)
+    ]
+    assert [p.parts[0].candidates for p in whole.link(TEXTS, k=k, within=within)] == expected
+
+
+HEART, KIDNEY = Selection(under=("A:1",)), Selection(under=("A:2",))
+BOTH = Selection(under=("A:1", "A:2"))
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Linker:
+    path = tmp_path_factory.mktemp("tiny") / "d.tsv"
+    path.write_text(
+        "id\tname\tsynonyms\tparents\ttypes\n"
+        "A:1\theart disease\tcardiopathy\t\tT1\n"
+        "A:2\tkidney disease\t\t\tT1\n"
+        "B:3\theart attack\tacute disease\tA:1\tT2\n"
+        "B:4\trenal failure\tacute disease\tA:2\tT2\n"
+    )
+    return Linker.train(Dictionary.read(path))
+
+
+def first(
+    linker: Linker, items: Sequence[str | Mention | Document], **options: Selection
+) -> list[str]:
+    return [
+        "|".join(part.best.concept_id if part.best else "-" for part in prediction.parts)
+        for prediction in linker.link(items, k=1, **options)
+    ]
+
+
+def test_an_ambiguous_name_keeps_the_concepts_of_the_part(tiny: Linker) -> None:
+    assert first(tiny, ["acute disease"]) == ["B:3"]
+    assert first(tiny, ["acute disease"], within=KIDNEY) == ["B:4"]
+    (prediction,) = tiny.link(["acute disease"], k=9, within=KIDNEY)
+    assert [c.concept_id for c in prediction.parts[0].candidates] == ["B:4", "A:2"]
+
+
+def test_a_composite_is_split_by_the_names_of_the_part(tiny: Linker) -> None:
+    text = "heart and kidney disease"
+    assert first(tiny, [text]) == ["A:1|A:2"]
+    assert first(tiny, [text], within=BOTH) == ["A:1|A:2"]
+    assert first(tiny, [text], within=HEART) == ["A:1"]
+
+
+def test_a_mention_and_a_document_may_have_selections_of_their_own(tiny: Linker) -> None:
+    text = "acute disease, acute disease"
+    free, own = (
+        Mention("acute disease", ((0, 13),)),
+        Mention("acute disease", ((15, 28),), within=KIDNEY),
+    )
+    documents = [
+        Document("1", (Passage(text),), (free, own)),
+        Document("2", (Passage(text),), (own, free), within=BOTH),
+        Document("3", (Passage(text),), (free,), within=KIDNEY),
+        Document("4"),
+    ]
+    items = [own, "acute disease", *documents, Mention("failure", within=KIDNEY)]
+    assert first(tiny, items) == ["B:4", "B:3", "B:3", "B:4", "B:4", "B:3", "B:4", "B:4"]
+    linked = list(tiny.link_items(items, k=1))
+    assert [d and d.id for d, _ in linked] == [None, None, "1", "2", "3", "4", None]
+    assert [len(predictions) for _, predictions in linked] == [1, 1, 2, 2, 1, 0, 1]
+    assert [p.mention for _, predictions in linked[2:4] for p in predictions] == [
+        *documents[0].mentions,
+        *documents[1].mentions,
+    ]
+    assert [next(tiny.link_items([item], k=1)) for item in items] == linked
+
+
+def test_a_selection_of_its_own_is_combined_with_that_of_the_call(tiny: Linker) -> None:
+    own = Mention("acute disease", within=Selection(types=("T2",)))
+    assert first(tiny, [own], within=KIDNEY) == ["B:4"]
+    assert first(tiny.restricted(KIDNEY), [own]) == ["B:4"]
+    assert first(tiny.restricted(BOTH), [own], within=KIDNEY) == ["B:4"]
+    assert tiny.restricted(BOTH).restricted(BOTH) is tiny.restricted(BOTH)
+    attack = tiny.restricted(Selection(under=("B:3",)))  # has the type T2 only
+    assert first(attack, [Mention("acute disease", within=Selection(types=("T1", "T2")))]) == [
+        "B:3"
+    ]
+    answers = tiny.answer([Request(own, 1, within=KIDNEY), Request("acute disease", 1)])
+    assert [p.parts[0].best and p.parts[0].best.concept_id for _, (p,) in answers] == ["B:4", "B:3"]
+    with pytest.raises(
+        LinkerError,
+        match=r"^the selection is empty: of 4 concepts 2 are under A:2, 2 are under A:1, and none",
+    ):
+        first(tiny, [Mention("flu", within=HEART)], within=KIDNEY)
+
+
+def test_nothing_is_left_out_by_an_empty_selection(tiny: Linker) -> None:
+    assert tiny.restricted(Selection()) is tiny.restricted(None) is tiny
+    assert first(tiny, ["acute disease"], within=Selection()) == ["B:3"]
+
+
+def test_a_wrong_selection_is_reported_before_anything_is_read(tiny: Linker) -> None:
+    def never() -> Sequence[str]:
+        raise AssertionError
+
+    with pytest.raises(LinkerError, match=r"^A:9 is not in the dictionary"):
+        next(tiny.link((never() for _ in "x"), within=Selection(under=("A:9",))))  # type: ignore[misc]
+
+
+def test_parts_are_kept_and_copied_with_their_linker(tiny: Linker) -> None:
+    assert tiny.restricted(HEART) is tiny.restricted(Selection(under=("A:1",)))
+    twin = pickle.loads(pickle.dumps(tiny))
+    assert first(twin, ["acute disease"], within=KIDNEY) == ["B:4"]
+    assert twin.restricted(HEART) is not tiny.restricted(HEART)
+
+
+def test_no_more_parts_are_kept_than_fit(tiny: Linker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_CACHES", 1)
+    monkeypatch.setattr(module, "_PARTS", 0)
+    linker = Linker(tiny.dictionary, tiny.ranker, tiny.options, tiny.seen, {})
+    size = 1 + len(linker.restricted(BOTH).generator.table)  # nearly all that may be kept
+    assert size <= 2 * len(linker.generator.table) < 3 * size
+    kept = linker.restricted(BOTH)
+    for row in range(2):
+        linker.restricted(Selection(under=(linker.dictionary.ids[row],)))
+    assert linker.restricted(BOTH) is not kept
+
+
+def test_the_protocol_of_the_papers_takes_no_selections(tiny: Linker) -> None:
+    gold = (GoldGroup(("B:4",)),)
+    item = Mention("acute disease", gold=gold, within=KIDNEY)
+    assert [outcome.rank for outcome in protocols.strict(tiny, [item], 1)] == [1]
+    with pytest.raises(LinkerError, match="evaluate with the protocol strict"):
+        list(protocols.biosyn(tiny, [item], 1))
+    whole = Mention("acute disease", gold=gold)
+    assert [o.rank for o in protocols.biosyn(tiny.restricted(KIDNEY), [whole], 1)] == [1]
