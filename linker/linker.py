@@ -26,6 +26,7 @@ from linker.candidates.cache import CachedRanker, SizedCache
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
 from linker.confidence import model_card
+from linker.confidence import spans as span_models
 from linker.confidence.answers import (
     Answers,
     PreparedRequest,
@@ -43,7 +44,9 @@ from linker.confidence.restrictions import (
     answered,
     restrictions_of,
 )
+from linker.confidence.spans import SpanModel
 from linker.dictionary import Dictionary, selection
+from linker.dictionary.finding import DictionaryNames
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
@@ -66,7 +69,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_HISTORY, _CONFIDENCE = "training.jsonl", "confidence.json"
+_HISTORY, _CONFIDENCE, _SPANS = "training.jsonl", "confidence.json", "spans.json"
 _CACHES = 10_000  # names that take as much memory as the caches of a linker
 _PARTS = 32  # small parts of the dictionary that are kept for mentions restricted to them
 _BATCH = 1024  # mentions that are linked together
@@ -105,6 +108,8 @@ class Linker:
         encoder: the name of the encoder in the registry.
         history: a record of each epoch of the training.
         calibration: gives the confidence of its answers; None: they have none.
+        spans: how probable it is that a name found in a text is a mention there; None where no
+            annotated documents told.
     """
 
     def __init__(
@@ -117,10 +122,11 @@ class Linker:
         encoder: str = "tfidf",
         history: Sequence[Mapping[str, Any]] = (),
         calibration: Calibration | None = None,
+        spans: SpanModel | None = None,
     ) -> None:
         self.dictionary, self.ranker, self.options = dictionary, ranker, options
         self.seen, self.encoder, self.history = seen, encoder, list(history)
-        self._corrections = corrections
+        self._corrections, self.spans = corrections, spans
         self._cached = CachedRanker(ranker)
         total = 2 * len(self.generator.table) + _PARTS * _CACHES
         self._parts: SizedCache[Restrictions, Linker] = SizedCache(total, _size)
@@ -205,7 +211,10 @@ class Linker:
         course: Course[Linker] = Course(
             plan, dictionary, mentions, dev, settings, cls._trained, validate, _first_is_right
         )
-        return course.run()
+        linker = course.run()
+        learnt = [*mentions, *(dev if plan.refit else ())]
+        linker.spans = span_models.fit(linker.found_names, learnt, plan.options.training.seed)
+        return linker
 
     @classmethod
     def _trained(
@@ -283,6 +292,7 @@ class Linker:
             self.encoder,
             self.history,
             calibration,
+            self.spans,
         )
 
     def weighted(self, factor: float) -> Linker:
@@ -296,7 +306,9 @@ class Linker:
         first = self.generator
         sparse = first.sparse if isinstance(first, HybridGenerator) else first
         options = for_encoder(self.options, TfidfEncoder)
-        return Linker(self.dictionary, sparse, options, self.seen, self._corrections, "tfidf")
+        return Linker(
+            self.dictionary, sparse, options, self.seen, self._corrections, spans=self.spans
+        )
 
     def _behind(self, generator: Generator) -> Linker:
         """The same linker with another first stage."""
@@ -315,6 +327,7 @@ class Linker:
             self.encoder,
             self.history,
             self.calibration,
+            None if dictionary else self.spans,
         )
 
     @property
@@ -512,6 +525,11 @@ class Linker:
         """The rows of the concepts that it can answer with."""
         return np.unique(self.generator.table.concepts)
 
+    @cached_property
+    def found_names(self) -> DictionaryNames:
+        """Finds the names of the concepts that it can answer with."""
+        return DictionaryNames(self.dictionary, self.options.text, self.linkable)
+
     def normalize(self, text: str) -> str:
         """The form of a text that is looked up."""
         return spelling.normal_form(text, self.options.normalize, self._corrections)
@@ -578,6 +596,8 @@ class Linker:
                 },
             )
             persistence.save_json(aside / "spelling.json", dict(self._corrections))
+            if self.spans:
+                persistence.save_json(aside / _SPANS, self.spans.to_json())
             if self.calibration:
                 persistence.save_json(aside / _CONFIDENCE, self.calibration.to_json())
             (aside / "README.md").write_text(model_card.text(config, self.calibration), "utf-8")
@@ -639,8 +659,13 @@ class Linker:
                 isinstance(text, str) for pair in corrections.items() for text in pair
             ):
                 raise ValueError("spelling.json holds no texts")
+            spans = None
+            if (path / _SPANS).exists():
+                spans = SpanModel.from_json(persistence.load_json(path / _SPANS))
             name = config["encoder"]
-            return cls(dictionary, ranker, options, known, corrections, name, history, calibration)
+            return cls(
+                dictionary, ranker, options, known, corrections, name, history, calibration, spans
+            )
         except (
             ArithmeticError,
             AttributeError,

@@ -168,4 +168,34 @@ def default_cost() -> str:
     return table(f"{head} | distinct mentions a second | memory while linking", lines)
 
 
-BLOCKS = (default, default_test, lending, branches, static_table, held_out, default_cost)
+def annotation() -> str:
+    """Mentions found in texts, by our annotator and by exact matchers."""
+    lines = [
+        [
+            row["system"],
+            {"ncbi": "NCBI Disease", "bc5cdr": "BC5CDR"}[row["corpus"]],
+            {"dictionary": "dictionary", "annotated": "and documents"}[row["learnt"]],
+            *(f"{row['span'][name]:.3f}" for name in ("precision", "recall")),
+            interval([row["span"]["f1"], *row["span"]["f1_interval"]]),
+            interval([row["span_concept"]["f1"], *row["span_concept"]["f1_interval"]]),
+            interval([row["concept"]["f1"], *row["concept"]["f1_interval"]]),
+            f"{row['documents_a_second']:.0f}",
+            f"{row['peak_mb']:,} MB",
+        ]
+        for row in rows("annotate")
+    ]
+    head = "system | corpus | learnt from | precision of spans | recall | F1 (95% interval)"
+    more = "F1 of spans with concepts | F1 of concepts by document | documents a second | memory"
+    return table(f"{head} | {more}", lines)
+
+
+BLOCKS = (
+    default,
+    default_test,
+    lending,
+    branches,
+    static_table,
+    held_out,
+    default_cost,
+    annotation,
+)

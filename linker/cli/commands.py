@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from linker.cli.annotate import annotate
 from linker.cli.compare import compare
 from linker.cli.dictionary import dictionary
 from linker.cli.encoders import encoders
@@ -47,10 +48,15 @@ def cli() -> None:
     \b
     linker train --dict CTD_diseases.tsv.gz      makes ./linker-model
     linker link mentions.txt                     prints the concepts of each mention
+    linker annotate article.txt                  finds the mentions in a text, too
     """
 
 
-for _command in (train, link, evaluate, compare, dictionary, encoders, words, verify):
+_COMMANDS = (
+    *(train, link, annotate, evaluate, compare),
+    *(dictionary, encoders, words, verify),
+)
+for _command in _COMMANDS:
     cli.add_command(_command)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from linker.linker import Linker
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_Item = TypeVar("_Item", bound="Document | Mention")
 
 DEFAULT_MODEL = "linker-model"
 # as in linker.readers, which --help need not import
@@ -155,8 +156,8 @@ selection_options = group(
 
 
 def selectable(
-    items: Iterable[Document | Mention], linker: Linker, path: str, *, on_error: OnError
-) -> Iterator[Document | Mention]:
+    items: Iterable[_Item], linker: Linker, path: str, *, on_error: OnError
+) -> Iterator[_Item]:
     """Pass on the items whose own selections fit the dictionary; the others are bad records.
 
     Args:

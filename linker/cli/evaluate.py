@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from linker.types import SELECTION, Selection
 if TYPE_CHECKING:
     from linker.evaluation.run import Evaluation
     from linker.linker import Linker
+    from linker.types import Document, Mention
 
 
 def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
@@ -34,7 +36,7 @@ def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple
 @common.mentions_format_option
 @click.option(
     "--protocol",
-    type=click.Choice(["strict", "biosyn"]),
+    type=click.Choice(["strict", "biosyn", "document"]),
     default="strict",
     show_default=True,
     help="How to evaluate.",
@@ -88,9 +90,11 @@ def evaluate(
 
     strict: the model as deployed; k counts concepts, composites need all their ids, and a mention
     without a concept is right only when nothing is returned. biosyn: as in papers; k counts names,
-    any shared id is right, composites are split by their gold ids. MRR looks at the first 20
-    candidates, or at as many as the largest k. With --predictions a model is only consulted (for
-    old ids, seen mentions, kinds of error) when --model is named.
+    any shared id is right, composites are split by their gold ids. document: mentions are found in
+    the texts as by linker annotate; F1 of spans, of spans with concepts, and of the concepts of
+    documents. MRR looks at the first 20 candidates, or at as many as the largest k. With
+    --predictions a model is only consulted (for old ids, seen mentions, kinds of error) when
+    --model is named.
     """
     from linker.evaluation import report, run
     from linker.linker import Linker
@@ -105,6 +109,10 @@ def evaluate(
     linker = Linker.load(model).restricted(within) if named or not predictions else None
     if linker and not predictions:
         items = list(common.selectable(items, linker, mentions, on_error=handle))
+    if linker and protocol == "document":
+        _evaluate_documents(context.params, items, linker)
+        common.say_skipped(handle)
+        return
     evaluation = run.evaluate(items, linker, protocol, ks, path=predictions, threshold=threshold)
     if not evaluation.outcomes:
         raise LinkerError(f"{mentions}: holds no annotated mentions; give a file with gold ids")
@@ -121,11 +129,31 @@ def evaluate(
 
 def _check(options: dict[str, Any]) -> None:
     predictions = options["predictions"]
+    if options["protocol"] == "document":
+        if predictions:
+            raise click.UsageError("--protocol document is for a model, not for --predictions")
+        return
     if options["threshold"] is not None and (options["protocol"] != "strict" or predictions):
         raise click.UsageError("--threshold is for a model under --protocol strict; leave it out")
     if predictions and (names := [name for name in SELECTION if options[name]]):
         flag = f"--{names[0].replace('_', '-')}"
         raise click.UsageError(f"{flag} is for a model, not for --predictions; leave it out")
+
+
+def _evaluate_documents(
+    options: dict[str, Any], items: Sequence[Mention | Document], linker: Linker
+) -> None:
+    """Find and link the mentions of documents, print the figures, and write them where asked."""
+    from linker.evaluation import documents
+
+    results = documents.evaluate(linker, items, options["threshold"])
+    about = _about(options, linker)
+    record = {"protocol": "document"} | documents.summary(results) | about
+    with common.stdout() as file:
+        file.write(documents.table(record) + "\n")
+    if options["output"]:
+        documents.write(Path(options["output"]), record, results)
+        common.say(f"wrote {options['output']}/metrics.json and {options['output']}/documents.tsv")
 
 
 def _make_folder(path: str) -> None:
@@ -150,7 +178,7 @@ def _about(options: dict[str, Any], linker: Linker | None) -> dict[str, Any]:
         "mentions": shown(options["mentions"]),
         "predictions": predictions and shown(predictions),
         **{name: options[name] or None for name in SELECTION},
-        "ties": None if predictions else report.TIES[options["protocol"]],
+        "ties": None if predictions else report.TIES.get(options["protocol"]),
         "model": model,
         "dictionary": linker and linker.describe_dictionary(),
     }

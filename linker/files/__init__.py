@@ -151,7 +151,11 @@ def check_whole(path: Pathlike, size: int) -> None:
 
 
 def read_lines(
-    path: Pathlike, *, limit: int | None = LINE_LIMIT, on_error: OnError = stop
+    path: Pathlike,
+    *,
+    limit: int | None = LINE_LIMIT,
+    on_error: OnError = stop,
+    keep_ends: bool = False,
 ) -> Iterator[tuple[int, str]]:
     """Yield the lines of a UTF-8 file, plain or gzip, with or without a BOM.
 
@@ -161,9 +165,10 @@ def read_lines(
             which `line_limit` bounds.
         on_error: what to do with a line that has a NUL byte, is not UTF-8, or is too long; returns
             to skip it.
+        keep_ends: whether the texts keep their line ends.
 
     Yields:
-        The number of each line, from 1, and its text without the line end.
+        The number of each line, from 1, and its text.
 
     Raises:
         InputError: the file is a PDF, an archive, UTF-16 or a broken gzip, it cannot be read, or
@@ -190,15 +195,15 @@ def read_lines(
                     while raw and not raw.endswith(b"\n"):
                         raw = file.readline(_BLOCK)
             else:
-                yield number, text
+                yield number, text if keep_ends else text.rstrip("\r\n")
 
 
 def _text(path: Pathlike, number: int, raw: bytes, limit: int | None, is_cut: bool) -> str:
-    """The text of a line; `is_cut` where the line has more bytes than were read."""
+    """The text of a line with its end; `is_cut` where the line has more bytes than were read."""
     if is_cut and limit is None:
         raise too_large(path, "the line", line_limit(), number)
-    text = _decode(path, number, _without_last_character(raw) if is_cut else raw).rstrip("\r\n")
-    if limit is not None and len(text) > limit:
+    text = _decode(path, number, _without_last_character(raw) if is_cut else raw)
+    if limit is not None and len(text.rstrip("\r\n")) > limit:
         raise InputError(
             path,
             f"the line has more than {limit:,} characters",

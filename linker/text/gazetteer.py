@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
 
-from linker.errors import LinkerError
-from linker.version import install_hint
+import numpy as np
+from ahocorasick_rs import AhoCorasick, MatchKind
+
+_BREAK = "\n"  # before a word that begins a name or stands in none
 
 
 class Gazetteer:
@@ -13,46 +17,58 @@ class Gazetteer:
 
     Args:
         names: distinct names, with single spaces between their words.
-
-    Raises:
-        LinkerError: the package that searches is not installed.
+        overlapping: whether all names are found; else from left to right the longest at each place.
     """
 
-    def __init__(self, names: Iterable[str]) -> None:
-        try:
-            from ahocorasick_rs import AhoCorasick, MatchKind
-        except ModuleNotFoundError:
-            raise LinkerError(
-                "names are found in text by ahocorasick_rs, which is not installed: "
-                + install_hint("dense")
-            ) from None
+    def __init__(self, names: Iterable[str], *, overlapping: bool = False) -> None:
         self.names = [name for name in names if name]
-        self._search = AhoCorasick(
-            [_fenced(name.split()) for name in self.names], matchkind=MatchKind.LeftmostLongest
-        )
+        self._overlapping = overlapping
+        kind = MatchKind.Standard if overlapping else MatchKind.LeftmostLongest
+        self._search = AhoCorasick([_fenced(name.split()) for name in self.names], matchkind=kind)
 
-    def find(self, words: Sequence[str]) -> list[tuple[int, int, str]]:
-        """Find the names in a text, the longest at each place, from left to right.
+    def __reduce__(self) -> tuple[Any, ...]:  # a copy builds its own automaton
+        return partial(Gazetteer, overlapping=self._overlapping), (self.names,)
+
+    def find(
+        self, words: Sequence[str], joined: Sequence[int] | None = None
+    ) -> list[tuple[int, int, str]]:
+        """Find names in a text.
 
         Args:
             words: the words of the text.
+            joined: for each word whether a name may hold it and the word before it; None: all may.
 
         Returns:
-            For each name its first word, the word behind its last one, and the name itself. Names
-            do not overlap.
+            For each name its first word, the word behind its last one, and the name itself, in the
+            order of their ends.
         """
-        word_at, offset = {}, 0  # offset in the fenced text -> number of the word
-        for number, word in enumerate(words):
-            word_at[offset] = number
-            offset += len(word) + 2
-        word_at[offset] = len(words)
-        matches = self._search.find_matches_as_indexes(_fenced(words))
-        return [(word_at[start], word_at[end], self.names[name]) for name, start, end in matches]
+        breaks = [0 if joined is None or is_joined else 1 for is_joined in joined or words]
+        lengths = np.fromiter(map(len, words), np.int64, len(words)) + 2
+        starts = np.cumsum(lengths + breaks) - lengths  # of the words in the fenced text
+        matches = self._search.find_matches_as_indexes(
+            _fenced(words, breaks), overlapping=self._overlapping
+        )
+        if not matches:
+            return []
+        names, *places = zip(*matches, strict=True)
+        first, last = (np.searchsorted(starts, place).tolist() for place in places)
+        return [
+            (start, end, self.names[name])
+            for start, end, name in zip(first, last, names, strict=True)
+        ]
 
 
-def _fenced(words: Sequence[str]) -> str:
+def _fenced(words: Sequence[str], breaks: Sequence[int] | None = None) -> str:
     """Put a space before and behind each word, so that a name matches whole words only.
 
     Neighbours do not share a space, so that one name may follow another.
+
+    Args:
+        words: the words.
+        breaks: 1 for each word that a break stands before, else 0; None: no breaks.
     """
-    return "".join(f" {word} " for word in words)
+    if breaks is None:
+        return "".join(f" {word} " for word in words)
+    return "".join(
+        f"{_BREAK * is_break} {word} " for word, is_break in zip(words, breaks, strict=True)
+    )

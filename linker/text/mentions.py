@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import ClassVar, Literal
@@ -24,8 +25,7 @@ class Definitions:
     """The short forms that a document defines, each with its long form."""
 
     first: Mapping[str, str] = field(default_factory=dict)  # by the first definition of each
-    # the same with another definition of one short form, for each of its further definitions
-    others: Sequence[Mapping[str, str]] = ()
+    others: Mapping[str, Sequence[str]] = field(default_factory=dict)  # further ones of some
 
 
 Group = tuple[Document | None, Sequence[Mention], Definitions]
@@ -96,12 +96,11 @@ def definitions_of(document: Document | None, options: TextOptions) -> Definitio
     long_forms = abbreviations.table(definitions)
     if options.compounds:
         long_forms |= abbreviations.compounds(long_forms)
-    others = {
-        (definition.short, definition.long.lower()): {definition.short: definition.long}
-        for definition in definitions
-        if definition.long.lower() != long_forms[definition.short].lower()
-    }
-    return Definitions(long_forms, [long_forms | other for other in others.values()])
+    others: dict[str, dict[str, str]] = defaultdict(dict)
+    for definition in definitions:
+        if (form := definition.long.lower()) != long_forms[definition.short].lower():
+            others[definition.short].setdefault(form, definition.long)
+    return Definitions(long_forms, {short: [*longs.values()] for short, longs in others.items()})
 
 
 def expanded(mention: Mention, definitions: Definitions, options: TextOptions) -> str:

@@ -11,6 +11,7 @@ from linker.text.mentions import Definitions, TextOptions
 from linker.types import ReadingKind
 
 _SHORTEST = 4  # characters of what is left of a shortened mention
+_MOST_DEFINITIONS = 3  # further ones of a short form that are tried
 _MOST_WORDS = 8  # of a mention that is shortened, or split between two words
 
 
@@ -58,9 +59,11 @@ def _wordings(
         if len(parts) > 1:
             yield Wording("split", tuple(parts))
     yield Wording(whole, (text,))
-    for others in definitions.others:
-        if (other := abbreviations.expand(mention, others)) != text:
-            yield Wording("expanded", (other,))
+    for short, longs in definitions.others.items():
+        for long in longs[:_MOST_DEFINITIONS] if short in mention else ():
+            other = abbreviations.expand(mention, {**definitions.first, short: long})
+            if other != text:
+                yield Wording("expanded", (other,))
     if text != mention and is_name(mention):
         yield Wording("whole", (mention,))
     if options.composites and len(parts := composites.bold_split(text, is_name)) > 1:

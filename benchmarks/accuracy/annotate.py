@@ -1,0 +1,173 @@
+"""Mentions found and linked in the texts of development documents, beside exact matchers.
+
+python benchmarks/accuracy/annotate.py
+
+Writes results/annotate.json: the protocol `document` on NCBI Disease (MEDIC of 2017) and on the
+diseases of BC5CDR (MEDIC of 2026), with the names of the dictionary alone, and with the mentions
+of the training documents as names, too. spaCy's PhraseMatcher and Gilda's annotator search for the
+same names; they run where `pip install spacy gilda` has been done.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import importlib.util
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.lib import measure, results
+from benchmarks.lib.data import TITLES, documents, medic
+from linker import Candidate, Dictionary, Linker, Mention, Part, Prediction
+from linker.annotation import Annotator
+from linker.evaluation.documents import DocumentOutcome, summary
+from linker.options import LinkerOptions
+from linker.text.normalize import normalize
+from linker.training import supervision
+from linker.types import Document
+
+RELEASES = {"ncbi": "2017", "bc5cdr": "2026"}
+SPLITS = {"dictionary": (), "annotated": ("train",)}  # what there is to learn from
+Annotate = Callable[[Iterable[Document]], Iterable[Sequence[Prediction]]]
+Found = Iterator[tuple[int, int, str]]  # start, end, id of the concept
+
+
+def linker(dictionary: Dictionary, known: list[Any]) -> Annotate:
+    """Our own annotator, whose linker has static vectors beside characters."""
+    annotator = Annotator(Linker.train(dictionary, mentions=known, encoder="static"))
+    return lambda texts: (predictions for _, predictions in annotator.annotate(texts, k=1))
+
+
+def phrase_matcher(dictionary: Dictionary, known: list[Any]) -> Annotate:
+    """spaCy's PhraseMatcher in small letters, the longest of names that overlap."""
+    import spacy
+    from spacy.matcher import PhraseMatcher
+    from spacy.util import filter_spans
+
+    pipeline = spacy.blank("en")
+    matcher = PhraseMatcher(pipeline.vocab, attr="LOWER")
+    dictionary, concept_of = _extended(dictionary, known), {}
+    for row, name in enumerate(dictionary.names):
+        concept_of.setdefault(name.lower(), dictionary.ids[int(dictionary.name_concept[row])])
+    for name, concept in concept_of.items():
+        matcher.add(concept, [pipeline.make_doc(name)])
+
+    def find(text: str) -> Found:
+        for span in filter_spans(matcher(pipeline.make_doc(text), as_spans=True)):
+            yield span.start_char, span.end_char, span.label_
+
+    return _predicting(find)
+
+
+def gilda(dictionary: Dictionary, known: list[Any]) -> Annotate:
+    """Gilda's annotator (Gyori et al. 2022), with its list of words that are no names."""
+    from gilda.grounder import Grounder
+    from gilda.ner import annotate
+    from gilda.process import normalize as form
+    from gilda.term import Term
+
+    dictionary, terms = _extended(dictionary, known), []
+    for row, name in enumerate(dictionary.names):
+        concept = int(dictionary.name_concept[row])
+        if form(name).strip():
+            status = "name" if row == dictionary.preferred[concept] else "synonym"
+            namespace, _, identifier = dictionary.ids[concept].partition(":")
+            label = dictionary.preferred_name(concept)
+            terms.append(Term(form(name), name, namespace, identifier, label, status, "medic"))
+    grounder = Grounder(terms)
+    # its models that tell concepts apart by context are for its own terms, and a download
+    grounder.gilda_disambiguators = grounder.adeft_disambiguators = {}
+
+    def find(text: str) -> Found:
+        for annotation in annotate(text, grounder=grounder):
+            term = annotation.matches[0].term
+            yield annotation.start, annotation.end, f"{term.db}:{term.id}"
+
+    return _predicting(find)
+
+
+SYSTEMS = {
+    "linker": linker,
+    "spaCy PhraseMatcher": phrase_matcher,
+    "Gilda": gilda,
+}
+PACKAGES = {"spaCy PhraseMatcher": "spacy", "Gilda": "gilda"}
+
+
+def _extended(dictionary: Dictionary, known: list[Any]) -> Dictionary:
+    """The dictionary with annotated mentions as names, as the linker takes them."""
+    annotated = supervision.collect(known, LinkerOptions())
+    names = [(mention.name, mention.ids) for mention in annotated if mention.name]
+    return dictionary.add(names, normalize) if names else dictionary
+
+
+def _predicting(find: Callable[[str], Found]) -> Annotate:
+    """Turn what a matcher finds into predictions."""
+
+    def predictions(text: str) -> Iterator[Prediction]:
+        for start, end, concept in find(text):
+            mention = Mention(text[start:end], ((start, end),))
+            candidate = Candidate(concept, "", "", 1.0)
+            yield Prediction(mention, (Part(mention.text, candidates=(candidate,)),))
+
+    return lambda texts: [list(predictions(document.text)) for document in texts]
+
+
+def measured(system: str, corpus: str, learnt: str) -> dict[str, Any]:
+    """The figures of one system on one corpus."""
+    dictionary = medic(RELEASES[corpus])
+    known = documents(corpus, *SPLITS[learnt])
+    seconds, annotate = measure.timed(lambda: SYSTEMS[system](dictionary, known))
+    asked = documents(corpus, "devel")
+    bare = [dataclasses.replace(document, mentions=()) for document in asked]
+    list(annotate(bare[:1]))  # what is made at first use
+    start = time.perf_counter()
+    predicted = list(annotate(bare))
+    speed = len(asked) / (time.perf_counter() - start)
+    resolve = dictionary.resolve
+    pairs = zip(asked, predicted, strict=True)
+    outcomes = [DocumentOutcome.of(document, of_one, resolve) for document, of_one in pairs]
+    return summary(outcomes) | {
+        "seconds_to_make": round(seconds, 1),
+        "documents_a_second": round(speed, 1),
+        "peak_mb": round(measure.peak()),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def main() -> None:
+    """Measure each system in a process of its own."""
+    rows = []
+    for corpus in TITLES:
+        for learnt in SPLITS:
+            for system in SYSTEMS:
+                if system in PACKAGES and not importlib.util.find_spec(PACKAGES[system]):
+                    print(f"{system}: {PACKAGES[system]} is not installed", file=sys.stderr)
+                    continue
+                figures = measure.child(__file__, "--one", system, corpus, learnt)
+                rows.append({"system": system, "corpus": corpus, "learnt": learnt} | figures)
+                scores = [figures[name]["f1"] for name in ("span", "span_concept", "concept")]
+                print(system, corpus, learnt, *scores, figures["documents_a_second"], flush=True)
+    versions = {package: _version(package) for package in PACKAGES.values()}
+    results.save("annotate", {"rows": rows, "versions": versions}, seed=0)
+
+
+if __name__ == "__main__":
+    parser = results.parser(__doc__)
+    parser.add_argument("--one", nargs=3, help="one system on one corpus, printed as JSON")
+    if one := parser.parse_args().one:
+        print(json.dumps(measured(*one)))
+    else:
+        main()

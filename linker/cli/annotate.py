@@ -1,0 +1,145 @@
+"""linker annotate: documents in, their mentions and identifiers out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from linker.cli import common
+
+if TYPE_CHECKING:
+    from linker.linker import Linked
+    from linker.text.overlaps import Overlaps
+    from linker.types import Document, Selection
+
+
+@click.command()
+@click.argument("source", metavar="INPUT")
+@common.model_option
+@click.option(
+    "-k",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, common.MOST),
+    help="Concepts to return for each part of a mention.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="PATH",
+    default="-",
+    help="Where to write; .gz compresses. [default: standard output]",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["tsv", "jsonl", "pubtator", "bioc"]),
+    default="tsv",
+    show_default=True,
+)
+@click.option(
+    "--input-format",
+    type=click.Choice(["auto", "text", "pubtator", "bioc"]),
+    default="auto",
+    show_default=True,
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    metavar="X",
+    help="Leave out mentions found with a lower confidence. [default: chosen in training]",
+)
+@click.option(
+    "--overlaps",
+    type=click.Choice(["longest", "all"]),
+    default="longest",
+    show_default=True,
+    help="Which of the names found to keep where they overlap.",
+)
+@click.option(
+    "--mentions-by",
+    metavar="SPEC",
+    help="Find mentions by spacy:MODEL or gliner:MODEL instead of the dictionary's names.",
+)
+@common.list_option("--labels", "With --mentions-by: entities with these labels only.")
+@click.option(
+    "--type",
+    "mention_type",
+    metavar="T",
+    help="Type of the mentions found. [default: the one type of the mentions trained on]",
+)
+@common.selection_options
+@common.on_error_option
+@common.logs
+def annotate(
+    source: str,
+    model: str,
+    k: int,
+    output: str,
+    form: str,
+    input_format: str,
+    threshold: float | None,
+    overlaps: Overlaps,
+    mentions_by: str | None,
+    labels: tuple[str, ...],
+    mention_type: str | None,
+    within: Selection,
+    on_error: str,
+) -> None:
+    """Find and link the mentions in documents.
+
+    INPUT is a text, a folder of texts (.txt, a document each), PubTator or BioC, or "-" for a text
+    on standard input. Mentions that are marked stay; names are found where nothing is marked.
+    """
+    from linker import outputs, recognizers
+    from linker.annotation import Annotator
+    from linker.linker import Linker
+
+    if labels and not mentions_by:
+        raise click.UsageError("--labels is for --mentions-by; leave it out, or give that, too")
+    handle = common.handler(on_error)
+    linker = Linker.load(model).restricted(within)
+    find = recognizers.create(mentions_by, labels) if mentions_by else None
+    annotator = Annotator(linker, find, mention_type)
+    if not mentions_by and linker.spans is None:
+        common.say(
+            "the model has learnt from no annotated documents which names are mentions; "
+            "rules choose, and the confidence is that of the concept alone"
+        )
+    documents = _reader(source, input_format)(source, on_error=handle)
+    documents = common.selectable(documents, linker, source, on_error=handle)
+    linked = annotator.annotate(documents, k=k, threshold=threshold, overlaps=overlaps)
+    shown = output == "-" and sys.stdout.isatty()
+    linked = _progress(linked, hidden=shown or common.is_quiet())
+    with common.writing(output, [source]) as file:
+        sources = len(linker.dictionary.lent_rows) > 0
+        outputs.writer(form)(linked, file, documents=True, sources=sources)
+    common.say_skipped(handle)
+
+
+def _reader(source: str, input_format: str) -> Callable[..., Iterator[Document]]:
+    """What reads the documents: PubTator and BioC are recognised, all else is text."""
+    from linker import files
+    from linker.readers import bioc, mentions, pubtator, text
+
+    readers = {"text": text.read, "pubtator": pubtator.read, "bioc": bioc.read}
+    if input_format == "auto":
+        input_format = "text" if files.is_folder(source) else mentions.detect(source)
+    return readers.get(input_format, text.read)
+
+
+def _progress(items: Iterable[Linked], *, hidden: bool) -> Iterator[Linked]:
+    """Count documents on a terminal; `hidden`: not, since the output itself is shown there."""
+    from tqdm import tqdm
+
+    count = 0
+    with tqdm(unit=" documents", disable=True if hidden else None, file=sys.stderr) as bar:
+        for document, predictions in items:
+            yield document, predictions
+            bar.update()
+            count += len(predictions)
+    if not count:
+        common.say("no mentions were found")

@@ -1,0 +1,142 @@
+"""The names of a dictionary in running text, and what the dictionary says of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linker.dictionary.dictionary import Dictionary
+from linker.text import abbreviations
+from linker.text.find import Finder, Match, Words, is_short_form
+from linker.text.mentions import TextOptions
+from linker.text.normalize import normalize
+from linker.types import NAME_KINDS
+
+_CLASS_WORD = 0.02  # share of the dictionary's forms: a word in more of them names no disease
+_LONG_ENOUGH = 4  # letters of a short form that is believed where nothing else speaks for it
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a dictionary says of a form."""
+
+    normal: frozenset[str] = frozenset()  # the normal forms of its names
+    # without annotated mentions that became names:
+    written: frozenset[str] = frozenset()  # its names, as written
+    concepts: frozenset[int] = frozenset()  # the rows of their concepts
+
+    @property
+    def is_short(self) -> bool:
+        """Whether there are names, and all are written like short forms."""
+        return bool(self.written) and all(map(is_short_form, self.written))
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """A text with the names found in it."""
+
+    words: Words
+    matches: Sequence[Match]
+    others: frozenset[str]  # short forms that the text defines as something that is no name
+
+    def written(self, match: Match) -> str:
+        """A match as it is written."""
+        return self.words.text[match.start : match.end]
+
+
+class DictionaryNames:
+    """Finds the names of a dictionary in texts, and tells what the dictionary says of them.
+
+    Args:
+        dictionary: the dictionary, with annotated mentions as names of kind `training`.
+        options: whether short forms that a text defines are looked for.
+        concepts: the rows of the concepts whose names are found; None: all.
+    """
+
+    def __init__(
+        self,
+        dictionary: Dictionary,
+        options: TextOptions,
+        concepts: NDArray[np.int32] | None = None,
+    ) -> None:
+        self._dictionary, self._options = dictionary, options
+        rows = np.arange(len(dictionary.names))
+        if concepts is not None:
+            rows = np.flatnonzero(np.isin(dictionary.name_concept, concepts))
+        self._finder = Finder((dictionary.names[row], row) for row in rows.tolist())
+        self._facts: dict[str, Facts] = {}
+
+    def find(self, text: str) -> Findings:
+        """Find all names in a text."""
+        definitions = []
+        if self._options.abbreviations:
+            definitions = abbreviations.find(text, permuted=self._options.permuted)
+        words = Words.of(text)
+        matches = self._finder.find(words, definitions)
+        defined = {text[match.start : match.end] for match in matches if match.kind == "short"}
+        others = frozenset(definition.short for definition in definitions) - defined
+        return Findings(words, matches, others)
+
+    def facts(self, key: str) -> Facts:
+        """What the dictionary says of a form."""
+        if key not in self._facts:
+            dictionary, training = self._dictionary, NAME_KINDS.index("training")
+            rows = self._finder.rows.get(key, [])
+            dictionary_rows = [row for row in rows if dictionary.name_kind[row] != training]
+            self._facts[key] = Facts(
+                frozenset(normalize(dictionary.names[row]) for row in rows),
+                frozenset(dictionary.names[row] for row in dictionary_rows),
+                frozenset(int(dictionary.name_concept[row]) for row in dictionary_rows),
+            )
+        return self._facts[key]
+
+    def spelled(self, findings: Findings, match: Match) -> str:
+        """The name of the dictionary that a match is, in the spelling of the dictionary.
+
+        It is empty where the match has the normal form of a name, or is no name as it stands there.
+        """
+        facts = self.facts(match.key)
+        if match.kind != "name" or normalize(findings.written(match)) in facts.normal:
+            return ""
+        return min(facts.written, default="")
+
+    @cached_property
+    def _class_words(self) -> frozenset[str]:
+        """Words such as "disease" and "syndrome", which so many names hold that they are none."""
+        times = Counter(word for form in self._finder.rows for word in {*form.split()})
+        most = max(1.0, _CLASS_WORD * len(self._finder.rows))
+        return frozenset(word for word, count in times.items() if count > most)
+
+    def plausible(self, findings: Findings) -> list[bool]:
+        """Which matches are taken for mentions where no annotated documents tell.
+
+        These are not: a class word ("disease"); a short form that the document defines as something
+        else; a word that is a name only in other case ("all"); a short form of the dictionary with
+        digits, which often is a gene; one of few letters, unless the document has a longer name of
+        its concept.
+        """
+        others: dict[str, frozenset[int]] = {}
+        for match in findings.matches:
+            if not is_short_form(findings.written(match)):
+                others[match.key] = self.facts(match.key).concepts
+        there = frozenset[int]().union(*others.values())
+        return [self._is_plausible(findings, match, there) for match in findings.matches]
+
+    def _is_plausible(self, findings: Findings, match: Match, there: frozenset[int]) -> bool:
+        """Whether a match is plausible, given the concepts that are named in full."""
+        if match.kind != "name":
+            return True
+        written, facts = findings.written(match), self.facts(match.key)
+        if match.key in self._class_words or written in findings.others:
+            return False
+        if facts.is_short and written not in facts.written:
+            return False
+        if not is_short_form(written):
+            return True
+        is_agreed = not facts.concepts.isdisjoint(there)
+        return written.isalpha() and (is_agreed or len(written) >= _LONG_ENOUGH)

@@ -1,0 +1,50 @@
+"""Running text: a file, or a folder with a file for each document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from linker.errors import InputError, LinkerError, OnError, stop
+from linker.files import Pathlike, check_whole, is_folder, read_lines
+from linker.types import Document, Passage
+
+_ENDINGS = (".txt", ".txt.gz")
+
+
+def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
+    """Yield each text as one document, whose id is the name of its file without the ending.
+
+    The text is as in the file, with its line ends, but without a byte order mark.
+
+    Args:
+        path: a file, plain or gzip; a folder, of whose files those that end in .txt or .txt.gz are
+            read in the order of their names; or "-" for standard input, whose document is "stdin".
+        on_error: what to do with a text that cannot be read; returns to skip it.
+
+    Raises:
+        LinkerError: a folder has no such file.
+    """
+    paths: list[Pathlike] = [path]
+    if is_folder(path):
+        paths = [*sorted(file for file in Path(path).iterdir() if file.name.endswith(_ENDINGS))]
+        if not paths:
+            raise LinkerError(f"{path}: has no texts; expected: files that end in .txt")
+    for file in paths:
+        try:
+            yield Document(_id(file), (Passage(_text(file)),))
+        except InputError as error:
+            on_error(error)
+
+
+def _id(path: Pathlike) -> str:
+    name = "stdin" if str(path) == "-" else Path(path).name
+    return next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)
+
+
+def _text(path: Pathlike) -> str:
+    lines, size = [], 0
+    for _, line in read_lines(path, limit=None, keep_ends=True):
+        lines.append(line)
+        check_whole(path, size := size + len(line))
+    return "".join(lines)

@@ -1,0 +1,267 @@
+"""Names of a dictionary in running text, with their places."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from linker.text.abbreviations import Definition
+from linker.text.gazetteer import Gazetteer
+from linker.text.layout import is_balanced
+from linker.text.normalize import normalize
+from linker.types import Document, Span
+
+# letters and digits, with accents that are characters of their own
+_WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f])*")
+_SHORT = re.compile(r"[^\W_]*[A-Z][^\W_]*[A-Z0-9][^\W_]*|[A-Z]+[^\W_]*[0-9][^\W_]*")
+_JOINING = frozenset((" ", "-", "", ", ", "/", "'", "’", "\n"))  # the frequent signs inside names
+_END = re.compile(r"[.!?;:]\s|[;:!?\t]|\n\s*\n|.{6}", re.DOTALL)  # signs that no name holds
+_SPELLING = (("ae", "e"), ("oe", "e"), ("our", "or"))  # British to American
+_BARRIER = "\n"  # a word that no name has
+_LONGEST_SHORT = 10  # characters of a short form
+_CONJUNCTIONS = frozenset(("and", "or"))
+_WIDEST = 3  # words of its own that a coordinated name has
+_MEMBERS = 6  # coordinated names before the last one
+
+
+@lru_cache(maxsize=1 << 18)
+def fold(word: str) -> str:
+    """The form of a word by which names are found: singular, American, in lower case.
+
+    The form of a short form keeps its last letter, unless that is a plural s behind capitals.
+
+    >>> fold("Tumours"), fold("metastases"), fold("AIDS"), fold("HNPCCs")
+    ('tumor', 'metastas', 'aids', 'hnpcc')
+    """
+    form = normalize(word).replace(" ", "") or word
+    if is_short_form(word):
+        return form[:-1] if word[-1] == "s" and word[:-1].isupper() else form
+    return _american(_singular(form))
+
+
+def _singular(word: str) -> str:
+    """The stem that singular and plural share."""
+    if len(word) < 4:
+        return word
+    if word.endswith("itides"):
+        return word[:-4] + "is"
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    if word.endswith(("ses", "sis")):
+        return word[:-2]
+    if word.endswith("se"):
+        return word[:-1]
+    if word.endswith("mata"):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def _american(word: str) -> str:
+    for british, american in _SPELLING:
+        word = word.replace(british, american)
+    return word
+
+
+def is_short_form(text: str) -> bool:
+    """Whether a text is written like a short form: one short word with capitals or digits inside.
+
+    >>> [is_short_form(text) for text in ("ALL", "HbS", "Cap", "BREAST CANCER", "p53")]
+    [True, True, False, False, False]
+    """
+    return len(text) <= _LONGEST_SHORT and _SHORT.fullmatch(text.replace("-", "")) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a text, as forms, with their places."""
+
+    forms: Sequence[str]
+    starts: Sequence[int]
+    ends: Sequence[int]
+    joined: Sequence[int]  # 1 where a word may stand in one name with the word before it, else 0
+    text: str
+
+    @classmethod
+    def of(cls, text: str) -> Words:
+        """Cut a text into words."""
+        forms: list[str] = []
+        starts, ends, joined = array("q"), array("q"), bytearray()
+        end = 0
+        for match in _WORD.finditer(text):
+            start = match.start()
+            gap = text[end:start]
+            joined.append(gap in _JOINING or not _END.search(gap))
+            end = match.end()
+            forms.append(fold(match[0]))
+            starts.append(start)
+            ends.append(end)
+        return cls(forms, starts, ends, joined, text)
+
+    def match(self, first: int, last: int, kind: MatchKind, form: str = "") -> Match:
+        """The match at the words from `first` to the one before `last`."""
+        form = form or " ".join(self.forms[first:last])
+        return Match(self.starts[first], self.ends[last - 1], form, kind, first, last)
+
+    def written(self, first: int = 0, last: int | None = None) -> Iterator[str]:
+        """The words from `first` to the one before `last`, as they are written."""
+        places = zip(self.starts[first:last], self.ends[first:last], strict=True)
+        return (self.text[start:end] for start, end in places)
+
+    def before_conjunction(self, word: int, *, listed: bool) -> int:
+        """The number of words up to an "and", "or" or slash before a word; 0 where there is none.
+
+        Args:
+            word: the number of the word behind it.
+            listed: whether a comma is enough.
+        """
+        if not word or not self.joined[word]:
+            return 0
+        sign = self.text[self.ends[word - 1] : self.starts[word]].strip()
+        if sign in ("/", "&") or (listed and sign == ","):
+            return word
+        if sign or self.forms[word - 1] not in _CONJUNCTIONS or not self.joined[word - 1]:
+            return 0
+        is_either = word > 1 and self.forms[word - 2] in _CONJUNCTIONS  # "and/or"
+        return word - 2 if is_either and self.joined[word - 1] else word - 1
+
+
+def running_text(document: Document) -> str:
+    """The text of a document, with a tab before each passage that does not touch the last one.
+
+    A tab stands in no name, so that none goes from the title to the abstract.
+    """
+    text, pieces, done, reach = document.text, [], 0, 0
+    for passage in sorted(document.passages, key=lambda passage: passage.offset):
+        if passage.offset > reach:
+            pieces += [text[done : passage.offset - 1], "\t"]
+            done = passage.offset
+        reach = max(reach, passage.offset + len(passage.text))
+    return "".join([*pieces, text[done:]])
+
+
+def key(name: str) -> str:
+    """The form of a name by which it is found: its folded words."""
+    return " ".join(fold(match[0]) for match in _WORD.finditer(name))
+
+
+MatchKind = Literal["name", "coordinated", "long", "short"]
+"""What stands in the text: a name; names that share words ("breast and ovarian cancer"); a long
+form that the document gives for a short form, and that ends with a name; a short form of a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A name in a text."""
+
+    start: int  # in characters of the text
+    end: int
+    key: str  # the form of the text, or for a short form that of its long form
+    kind: MatchKind
+    first: int  # number of its first word
+    last: int  # number of the word behind its last one
+
+
+class Finder:
+    """Finds the names of a dictionary, wherever they stand as whole words.
+
+    Case, hyphens, singular and plural, and British and American spelling make no difference.
+
+    Args:
+        names: as written, each with its row.
+    """
+
+    def __init__(self, names: Iterable[tuple[str, int]]) -> None:
+        self.rows: dict[str, list[int]] = {}  # form -> rows of its names
+        for name, row in names:
+            self.rows.setdefault(key(name), []).append(row)
+        self.rows.pop("", None)
+        self._search = Gazetteer(self.rows, overlapping=True)
+
+    def find(self, words: Words, definitions: Iterable[Definition] = ()) -> list[Match]:
+        """All names in a text, also those inside others, in the order of the text.
+
+        Args:
+            words: the text.
+            definitions: the short forms that it defines. They are found too where a name ends with
+                the long form, and so is the long form.
+        """
+        matches: dict[Span, Match] = {}
+        for first, last, form in self._search.find(words.forms, words.joined):
+            start = self._coordinated(words, first, last)
+            if start < first:
+                match = words.match(start, last, "coordinated")
+                matches.setdefault((match.start, match.end), match)
+            match = words.match(first, last, "name", form)
+            if is_balanced(words.text[match.start : match.end]):
+                matches[match.start, match.end] = match
+        for match in _defined(words, definitions, {end for _, end in matches}):
+            if match.kind == "short" or (match.start, match.end) not in matches:
+                matches[match.start, match.end] = match
+        return sorted(matches.values(), key=lambda match: (match.start, -match.end))
+
+    def _coordinated(self, words: Words, first: int, last: int) -> int:
+        """The first word of names that share their last words with the name at some words.
+
+        Without such names, it is the first word of the name itself.
+        """
+        for own in range(last - 1, first, -1):
+            shared, start = words.forms[own:last], first
+            for _ in range(_MEMBERS):
+                end = words.before_conjunction(start, listed=start < first)
+                member = next(
+                    (
+                        at
+                        for at in range(end - 1, max(-1, end - 1 - _WIDEST), -1)
+                        if all(words.joined[at + 1 : end])
+                        and " ".join([*words.forms[at:end], *shared]) in self.rows
+                    ),
+                    start,
+                )
+                if member == start:
+                    break
+                start = member
+            if start < first:
+                return start
+        return first
+
+
+def _defined(
+    words: Words, definitions: Iterable[Definition], ends: AbstractSet[int]
+) -> Iterator[Match]:
+    """The long forms that end where a name ends, and each place of their short forms.
+
+    Args:
+        words: the text.
+        definitions: the short forms that it defines.
+        ends: where names end.
+    """
+    forms: dict[tuple[str, ...], str] = {}  # words of a short form -> form of the long form
+    for definition in definitions:
+        start, end = definition.long_span
+        if end in ends:
+            first, last = bisect_left(words.starts, start), bisect_left(words.starts, end)
+            if first < last:
+                yield words.match(first, last, "long")
+                form = " ".join(words.forms[first:last])
+                forms.setdefault(tuple(_WORD.findall(definition.short)), form)
+    by_first: dict[str, list[tuple[str, ...]]] = {}
+    for short in sorted(filter(None, forms), key=len, reverse=True):
+        by_first.setdefault(short[0], []).append(short)
+        if len(short) == 1:
+            by_first.setdefault(short[0] + "s", []).append(short)
+    for at, word in enumerate(words.written() if by_first else ()):
+        for short in by_first.get(word, ()):
+            last = at + len(short)
+            if len(short) == 1 or tuple(words.written(at, last))[1:] == short[1:]:
+                yield words.match(at, last, "short", forms[short])
+                break

@@ -1,0 +1,201 @@
+"""linker annotate: what it reads, finds and writes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker.readers import bioc, pubtator
+
+Run = Callable[..., Any]
+TEXT = "Two sisters with ataxia telangiectasia (A-T)\r\nhad gout. In A-T, all is not well.\n"
+
+
+@pytest.fixture
+def article(tmp_path: Path) -> Path:
+    path = tmp_path / "article.txt"
+    path.write_bytes(TEXT.encode())
+    return path
+
+
+def rows(table: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(table, newline=""), dialect="excel-tab"))
+
+
+def places(table: str) -> list[tuple[str, str, str]]:
+    return [(row["document_id"], row["spans"], row["mention"]) for row in rows(table)]
+
+
+def test_a_text(run: Run, trained: Path, article: Path) -> None:
+    result = run("annotate", article, "--model", trained)
+    assert result.code == 0
+    found = [
+        (row["spans"], row["mention"], row["concept_id"], row["rank"]) for row in rows(result.out)
+    ]
+    assert found == [
+        ("17-38", "ataxia telangiectasia", "MESH:D001260", "1"),
+        ("40-43", "A-T", "MESH:D001260", "1"),
+        ("50-54", "gout", "MESH:D006073", "1"),
+        ("59-62", "A-T", "MESH:D001260", "1"),
+    ]
+    for row in rows(result.out):
+        start, end = map(int, row["spans"].split("-"))
+        assert TEXT[start:end] == row["mention"]
+
+
+def test_what_the_confidence_is_of_is_said(run: Run, trained: Path, article: Path) -> None:
+    result = run("annotate", article, "--model", trained)
+    assert result.err.count("\n") == 1
+    assert "learnt from no annotated documents" in result.err
+
+
+def test_standard_input(process: Run, trained: Path) -> None:
+    result = process("annotate", "-", "--model", trained, "--format", "jsonl", input=TEXT.encode())
+    lines = [json.loads(line) for line in result.out.splitlines()]
+    assert [line["mention"] for line in lines] == ["ataxia telangiectasia", "A-T", "gout", "A-T"]
+    assert {line["document_id"] for line in lines} == {"stdin"}
+
+
+def test_a_folder(run: Run, trained: Path, tmp_path: Path) -> None:
+    for name, text in (("b", "gout"), ("a", "no name"), ("c", "asthma, gout")):
+        (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
+    result = run("annotate", tmp_path, "--model", trained)
+    assert places(result.out) == [
+        ("b", "0-4", "gout"),
+        ("c", "0-6", "asthma"),
+        ("c", "8-12", "gout"),
+    ]
+
+
+def test_pubtator(run: Run, trained: Path, sample: Path, tmp_path: Path) -> None:
+    marked = sample.with_name("sample_documents.pubtator.txt")
+    before = list(pubtator.read(marked))
+    result = run("annotate", marked, "--model", trained, "--format", "pubtator")
+    again = tmp_path / "again.txt"
+    again.write_text(result.out, encoding="utf-8")
+    after = list(pubtator.read(again))
+    assert [document.text for document in after] == [document.text for document in before]
+    for old, new in zip(before, after, strict=True):
+        known = {(m.spans, m.gold) for m in old.mentions}
+        assert known <= {(m.spans, m.gold) for m in new.mentions}
+    # without the marks, they are found
+    bare = tmp_path / "bare.txt"
+    bare.write_text(
+        "".join(
+            line
+            for line in marked.read_text(encoding="utf-8").splitlines(keepends=True)
+            if "\t" not in line
+        ),
+        encoding="utf-8",
+    )
+    found = {row[:2] for row in places(run("annotate", bare, "--model", trained).out)}
+    assert ("900001", "109-112") in found
+
+
+def test_bioc_out_and_in(run: Run, trained: Path, article: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.xml"
+    options = ("--model", trained, "--format", "bioc", "--type", "Disease")
+    assert run("annotate", article, *options, "-o", output).code == 0
+    (document,) = bioc.read(output)
+    assert [(m.text, m.type) for m in document.mentions][:2] == [
+        ("ataxia telangiectasia", "Disease"),
+        ("A-T", "Disease"),
+    ]
+    twice = run("annotate", output, "--model", trained)
+    assert (twice.code, rows(twice.out)) == (0, [])  # everything is marked
+
+
+def test_a_table_is_read_as_text_where_that_is_said(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "900001"
+    path.write_text("900001|t|gout\n", encoding="utf-8")
+    assert places(run("annotate", path, "--model", trained).out) == [("900001", "0-4", "gout")]
+    result = run("annotate", path, "--model", trained, "--input-format", "text")
+    assert places(result.out) == [("900001", "9-13", "gout")]
+
+
+@pytest.mark.parametrize("text", ["", " \n\t ", "no name at all"])
+def test_nothing_found(run: Run, trained: Path, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(text, encoding="utf-8")
+    result = run("annotate", path, "--model", trained)
+    assert (result.code, rows(result.out)) == (0, [])
+    assert result.err.endswith("no mentions were found\n")
+    assert run("annotate", path, "--model", trained, "-q").err == ""
+
+
+def test_markup_and_control_characters(run: Run, trained: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text("<b>gout</b>\x07\x1b[31m & asthma", encoding="utf-8")
+    result = run("annotate", path, "--model", trained, "--format", "bioc")
+    assert result.code == 0
+    output = tmp_path / "x.xml"
+    output.write_text(result.out, encoding="utf-8")
+    (document,) = bioc.read(output)
+    assert [(m.text, m.spans) for m in document.mentions] == [
+        ("gout", ((3, 7),)),
+        ("asthma", ((20, 26),)),
+    ]
+
+
+def test_a_part_of_the_dictionary(run: Run, trained: Path, article: Path) -> None:
+    result = run("annotate", article, "--model", trained, "--not-under", "MESH:D001260")
+    assert [place[2] for place in places(result.out)] == ["gout"]
+
+
+def test_bad_texts_of_a_folder_are_skipped(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"gout \xff")
+    (tmp_path / "b.txt").write_bytes(b"gout")
+    assert run("annotate", tmp_path, "--model", trained).code == 1
+    result = run("annotate", tmp_path, "--model", trained, "--on-error", "skip")
+    assert (result.code, places(result.out)) == (0, [("b", "0-4", "gout")])
+    assert "1 bad record was skipped" in result.err
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--mentions-by", "flair:x"], 1, "spacy:MODEL or gliner:MODEL"),
+        (["--labels", "A"], 2, "--labels is for --mentions-by"),
+        (["--threshold", "1.5"], 2, "--threshold"),
+        (["--threshold", "nan"], 1, "the threshold is nan"),
+        (["--overlaps", "some"], 2, "--overlaps"),
+        (["--input-format", "jsonl"], 2, "--input-format"),
+        (["-k", "0"], 2, "-k"),
+    ],
+)
+def test_options_that_are_refused(
+    run: Run, trained: Path, article: Path, options: list[str], code: int, message: str
+) -> None:
+    result = run("annotate", article, "--model", trained, *options)
+    assert (result.code, result.out.count("\n") <= 1) == (code, True)
+    assert message in result.err
+
+
+def test_no_such_input(run: Run, trained: Path, tmp_path: Path) -> None:
+    result = run("annotate", tmp_path / "none.txt", "--model", trained)
+    assert result.code == 1
+    assert "there is no such file" in result.err
+    result = run("annotate", tmp_path, "--model", trained)
+    assert result.code == 1
+    assert "has no texts" in result.err
+
+
+def test_evaluate_by_document(run: Run, trained: Path, sample: Path, tmp_path: Path) -> None:
+    marked = sample.with_name("sample_documents.pubtator.txt")
+    options = ("--model", trained, "--protocol", "document")
+    result = run("evaluate", marked, *options, "-o", tmp_path / "out")
+    assert result.code == 0
+    assert [line.split()[0] for line in result.out.splitlines()[1:]] == ["span", "span", "concept"]
+    record = json.loads((tmp_path / "out" / "metrics.json").read_text(encoding="utf-8"))
+    assert (record["protocol"], record["span"]["annotated"] > 0) == ("document", True)
+    assert (tmp_path / "out" / "documents.tsv").exists()
+    refused = run("evaluate", marked, *options, "--predictions", marked)
+    assert (refused.code, "--predictions" in refused.err) == (2, True)

@@ -1,0 +1,175 @@
+"""The probability that a name found in a text is a mention there."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linker import Dictionary
+from linker.confidence import spans
+from linker.confidence.spans import FEATURES, Counts, SpanModel
+from linker.dictionary.finding import DictionaryNames
+from linker.text.mentions import TextOptions
+from linker.types import Document, GoldGroup, Mention, Passage
+
+ROWS = ("id\tname\tsynonyms", "D:1\tcold\t", "D:2\tfever\tpyrexia", "D:3\thay fever\t")
+COLD, FEVER = (GoldGroup(("D:1",)),), (GoldGroup(("D:2",)),)
+
+
+def document(number: int, text: str, *marked: str, type: str = "Disease") -> Document:
+    """A document whose first occurrences of some words are mentions."""
+    mentions = [
+        Mention(word, ((at, at + len(word)),), COLD, type)
+        for word in marked
+        for at in [text.index(word)]
+    ]
+    return Document(str(number), (Passage(text),), tuple(mentions))
+
+
+DOCUMENTS = [
+    *(document(n, f"They had fever, and a cold day {n}.", "fever") for n in range(8)),
+    *(document(n, f"The weather is cold here {n}.") for n in range(8, 12)),
+    *(document(n, f"Of hay fever and malaise {n}.", "hay fever", "malaise") for n in range(12, 14)),
+]
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory: pytest.TempPathFactory) -> DictionaryNames:
+    path = tmp_path_factory.mktemp("spans") / "dictionary.tsv"
+    path.write_text("\n".join(ROWS) + "\n", encoding="utf-8")
+    annotated = [("malaise", ["D:2"]), ("swelling", ["D:2"])]
+    return DictionaryNames(Dictionary.read(path).add(annotated), TextOptions())
+
+
+@pytest.fixture(scope="module")
+def model(names: DictionaryNames) -> SpanModel:
+    model = spans.fit(names, DOCUMENTS)
+    assert model is not None
+    return model
+
+
+def probabilities(model: SpanModel, names: DictionaryNames, text: str) -> dict[str, float]:
+    findings = names.find(text)
+    values = model.probabilities(findings, names).tolist()
+    return {findings.written(m): value for m, value in zip(findings.matches, values, strict=True)}
+
+
+def test_annotated_names_are_probable_and_others_are_not(
+    model: SpanModel, names: DictionaryNames
+) -> None:
+    told = probabilities(model, names, "A high fever on a cold morning.")
+    assert told["fever"] > model.threshold > told["cold"]
+
+
+def test_nothing_found(model: SpanModel, names: DictionaryNames) -> None:
+    assert probabilities(model, names, "") == {}
+
+
+def test_counts_are_of_all_documents(model: SpanModel) -> None:
+    seen, annotated = model.counts.seen[0], model.counts.annotated[0]
+    assert (seen["cold"], annotated["cold"]) == (12, 0)
+    assert (seen["fever"], annotated["fever"]) == (10, 8)
+    assert (model.documents, model.type) == (14, "Disease")
+    right = (8 + 0.5) / (2 + 0.5)
+    assert model.counts.log_odds(("fever", "", "", "", ""))[0] == pytest.approx(math.log(right))
+
+
+def test_a_document_says_nothing_of_itself(names: DictionaryNames) -> None:
+    """What is learnt from has the features that it would have in a text that is not annotated."""
+    seen: list[np.ndarray] = []
+
+    def fit(features: object, values: np.ndarray, *_: object, **__: object) -> None:
+        seen.append(values)
+        raise ValueError("that is all")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spans.Logistic, "fit", fit)
+        with pytest.raises(ValueError, match="that is all"):
+            spans.fit(names, DOCUMENTS)
+    rest = Counts()
+    for other in DOCUMENTS[1:]:
+        findings = names.find(other.text)
+        gold = {mention.spans[0] for mention in other.mentions}
+        for match in findings.matches:
+            rest.add(spans._keys(findings, match), (match.start, match.end) in gold)
+    first = spans.features(names.find(DOCUMENTS[0].text), names, rest)
+    np.testing.assert_allclose(seen[0][: len(first)], first)
+
+
+def test_a_mention_that_one_document_alone_gave_is_not_learnt_from(names: DictionaryNames) -> None:
+    alone = document(99, "A swelling was seen.", "swelling")
+    examples = spans._examples(names, [*DOCUMENTS, alone])
+    assert [len(example.findings.matches) for example in examples[-2:]] == [3, 0]
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        [],
+        [Mention("fever", gold=FEVER)],
+        [document(1, "no names")],
+        [document(n, "fever", "fever") for n in range(9)],  # nothing but mentions
+        [document(n, "fever") for n in range(9)],  # no mention
+        [Document("1", (), (Mention("fever", ((0, 5),), FEVER),))],  # no text
+    ],
+)
+def test_documents_that_cannot_teach(
+    names: DictionaryNames, documents: list[Document | Mention]
+) -> None:
+    assert spans.fit(names, documents) is None
+
+
+def test_several_types_are_none(names: DictionaryNames) -> None:
+    other = document(50, "A fever.", "fever", type="Sign")
+    model = spans.fit(names, [*DOCUMENTS, other])
+    assert model is not None
+    assert model.type == ""
+
+
+def test_saved_and_read(model: SpanModel, names: DictionaryNames, tmp_path: Path) -> None:
+    read = SpanModel.from_json(json.loads(json.dumps(model.to_json())))
+    text = "Cold fever, hay fever and pyrexia"
+    assert probabilities(read, names, text) == probabilities(model, names, text)
+    assert (read.threshold, read.type, read.documents) == (model.threshold, "Disease", 14)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"threshold": 2},
+        {"threshold": float("nan")},
+        {"counts": {}},
+        {"logistic": {}},
+        {"counts": {table: {"a": [1, 2]} for table in spans.TABLES}},
+        {"counts": {table: {"a": [1, -1]} for table in spans.TABLES}},
+        {"counts": {table: {"a": [10**400, 1]} for table in spans.TABLES}},
+        {"counts": {table: {"a": [True, False]} for table in spans.TABLES}},
+    ],
+)
+def test_what_is_no_model(model: SpanModel, change: dict[str, object]) -> None:
+    with pytest.raises((LookupError, TypeError, ValueError)):
+        SpanModel.from_json(model.to_json() | change)
+
+
+def test_features_of_nested_matches(names: DictionaryNames) -> None:
+    findings = names.find("hay-fever (pyrexia)")
+    counts = Counts()
+    counts.add(("hay fever", "", "", "", ""), True)
+    rows = spans.features(findings, names, counts)
+    told = [dict(zip(FEATURES, row, strict=True)) for row in rows.tolist()]
+    assert [findings.written(match) for match in findings.matches] == [
+        "hay-fever",
+        "fever",
+        "pyrexia",
+    ]
+    hay, fever, pyrexia = told
+    assert hay["form"] == pytest.approx(math.log(1.5 / 0.5))
+    assert (hay["is_outside"], hay["outside"], hay["is_inside"]) == (1, 0, 0)
+    assert (fever["is_inside"], fever["inside"]) == (1, pytest.approx(math.log(3)))
+    assert (fever["hyphen_before"], pyrexia["hyphen_before"]) == (1, 0)
+    assert (hay["times"], hay["words"], pyrexia["is_inside"]) == (math.log(2), 2, 0)
+    assert pyrexia["characters"] == pytest.approx(math.log(7))

@@ -1,0 +1,130 @@
+"""Mentions found in documents, against the annotated ones."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linker import Linker, LinkerError
+from linker.evaluation import documents
+from linker.evaluation.documents import DocumentOutcome
+from linker.types import Candidate, Document, GoldGroup, Mention, Part, Passage, Prediction
+
+RESOLVE = {"OLD:1": frozenset({"D:1", "D:9"})}
+
+
+def resolve(identifier: str) -> frozenset[str]:
+    return RESOLVE.get(identifier, frozenset({identifier}))
+
+
+def gold(start: int, *ids: str, mark: bool = True) -> Mention:
+    groups = tuple(GoldGroup((identifier,)) for identifier in ids)
+    return Mention("xx", ((start, start + 2),), groups if mark else None)
+
+
+def predicted(start: int, *ids: str) -> Prediction:
+    parts = tuple(
+        Part("xx", candidates=(Candidate(i, "", "", 1.0),)) if i else Part("xx", nil=True)
+        for i in ids
+    )
+    return Prediction(Mention("xx", ((start, start + 2),)), parts)
+
+
+@pytest.mark.parametrize(
+    ("mentions", "predictions", "spans", "linked", "concepts"),
+    [
+        ([], [], (0, 0, 0), (0, 0, 0), (0, 0, 0)),
+        ([gold(0, "D:1")], [], (0, 0, 1), (0, 0, 1), (0, 0, 1)),
+        ([], [predicted(0, "D:1")], (0, 1, 0), (0, 1, 0), (0, 1, 0)),
+        ([gold(0, "D:1")], [predicted(0, "D:1")], (1, 1, 1), (1, 1, 1), (1, 1, 1)),
+        ([gold(0, "D:1")], [predicted(0, "D:2")], (1, 1, 1), (0, 1, 1), (0, 1, 1)),
+        # elsewhere, but a concept of the document
+        ([gold(0, "D:1")], [predicted(5, "D:1")], (0, 1, 1), (0, 1, 1), (1, 1, 1)),
+        # a concept counts once
+        (
+            [gold(0, "D:1"), gold(5, "D:1")],
+            [predicted(0, "D:1"), predicted(5, "D:1")],
+            (2, 2, 2),
+            (2, 2, 2),
+            (1, 1, 1),
+        ),
+        # old ids: one or the other of the current ones is right, and both are one concept
+        (
+            [gold(0, "OLD:1")],
+            [predicted(0, "D:9"), predicted(5, "D:1")],
+            (1, 2, 1),
+            (1, 2, 1),
+            (1, 1, 1),
+        ),
+        # a composite mention, of which one part is found
+        ([gold(0, "D:1", "D:2")], [predicted(0, "D:1")], (1, 1, 1), (0, 1, 1), (1, 1, 2)),
+        ([gold(0, "D:1", "D:2")], [predicted(0, "D:2", "D:1")], (1, 1, 1), (1, 1, 1), (2, 2, 2)),
+        # without a concept
+        ([gold(0)], [predicted(0, "")], (1, 1, 1), (1, 1, 1), (0, 0, 0)),
+        ([gold(0)], [predicted(0, "D:1")], (1, 1, 1), (0, 1, 1), (0, 1, 0)),
+        # nobody said of which concept
+        ([gold(0, mark=False)], [predicted(0, "D:1")], (1, 1, 1), (0, 1, 1), (0, 1, 0)),
+    ],
+)
+def test_counts(
+    mentions: list[Mention],
+    predictions: list[Prediction],
+    spans: tuple[int, int, int],
+    linked: tuple[int, int, int],
+    concepts: tuple[int, int, int],
+) -> None:
+    outcome = DocumentOutcome.of(Document("1", (), tuple(mentions)), predictions, resolve)
+    assert [tuple(row) for row in outcome.counts.tolist()] == [spans, linked, concepts]
+
+
+def outcome(right: int, predictions: int, annotated: int) -> DocumentOutcome:
+    return DocumentOutcome("1", np.array([[right, predictions, annotated]] * 3))
+
+
+def test_summary() -> None:
+    record = documents.summary([outcome(3, 4, 6), outcome(0, 0, 2), outcome(2, 2, 2)])
+    span = record["span"]
+    assert (record["n"], span["right"], span["predicted"], span["annotated"]) == (3, 5, 6, 10)
+    assert span["precision"] == round(5 / 6, 5)
+    assert span["recall"] == 5 / 10
+    assert span["f1"] == round(2 * 5 / (6 + 10), 5)
+    assert record["concept"] == span
+    low, high = span["f1_interval"]
+    assert 0 <= low < span["f1"] < high <= 1
+    # the documents are alike: no sample differs
+    assert documents.summary([outcome(1, 2, 2)] * 5)["span"]["f1_interval"] == [0.5, 0.5]
+    nothing = documents.summary([outcome(0, 0, 0)])["span"]
+    assert (nothing["precision"], nothing["recall"], nothing["f1"]) == (0, 0, 0)
+
+
+def test_a_model(tiny: Linker, tmp_path: Path) -> None:
+    text = "breast cancer and ovarian cancer"
+    marked = (Mention("breast cancer", ((0, 13),), (GoldGroup(("D:3",)),)),)
+    results = documents.evaluate(tiny, [Document("1", (Passage(text),), marked)])
+    (result,) = results
+    assert result.counts.tolist() == [[1, 2, 1], [1, 2, 1], [1, 2, 1]]
+    record = documents.summary(results)
+    assert documents.table(record).splitlines()[1].split()[:3] == ["span", "1", "2"]
+    documents.write(tmp_path, record, results)
+    assert json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8")) == record
+    with open(tmp_path / "documents.tsv", encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file, dialect="excel-tab")
+    assert (row["document_id"], row["span_predicted"], row["concept_right"]) == ("1", "2", "1")
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [],
+        [Mention("abcd", gold=())],
+        [Document("1", (Passage("abcd"),))],
+        [Document("1", (), (Mention("abcd", ((0, 4),), ()),))],
+    ],
+)
+def test_what_cannot_be_compared(tiny: Linker, items: list[Document | Mention]) -> None:
+    with pytest.raises(LinkerError, match=r"annotated mentions"):
+        documents.evaluate(tiny, items)

@@ -1,0 +1,49 @@
+"""Running text as documents."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from linker.errors import InputError, LinkerError, Skip
+from linker.readers import text
+
+
+@pytest.mark.parametrize("content", ["", "a\r\nb\n\n c\t", "\n", " \u2028é\U0001f600\x07"])
+def test_the_text_is_as_given(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "one.txt"
+    path.write_bytes(content.encode())
+    (document,) = text.read(path)
+    assert (document.id, document.text, document.mentions) == ("one", content, ())
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "one.md"
+    path.write_bytes("\ufeffgout".encode())
+    (document,) = text.read(path)
+    assert (document.id, document.text) == ("one.md", "gout")
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("second", encoding="utf-8")
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"first"))
+    (tmp_path / "notes.md").write_text("no text of ours", encoding="utf-8")
+    assert [(d.id, d.text) for d in text.read(tmp_path)] == [("a", "first"), ("b", "second")]
+
+
+def test_a_folder_without_texts(tmp_path: Path) -> None:
+    with pytest.raises(LinkerError, match=r"files that end in \.txt"):
+        next(text.read(tmp_path))
+
+
+def test_bad_texts_are_skipped(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"gout \xff")
+    (tmp_path / "b.txt").write_bytes(b"gout \x00")
+    (tmp_path / "c.txt").write_bytes(b"gout")
+    with pytest.raises(InputError, match="not UTF-8"):
+        list(text.read(tmp_path))
+    skip = Skip()
+    assert [document.id for document in text.read(tmp_path, on_error=skip)] == ["c"]
+    assert skip.count == 2

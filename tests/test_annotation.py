@@ -1,0 +1,209 @@
+"""Mentions of documents are found and linked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from linker import Dictionary, Linker, LinkerError
+from linker.annotation import Annotator, FoundSpan
+from linker.types import Document, GoldGroup, Mention, Passage, Prediction, Selection
+
+ATAXIA, LEUKEMIA = "MESH:D001260", "MESH:D054198"
+
+
+@pytest.fixture(scope="module")
+def plain(sample: Path) -> Linker:
+    """A linker that learnt from the names of the sample dictionary alone."""
+    return Linker.train(Dictionary.read(sample))
+
+
+@pytest.fixture(scope="module")
+def taught(sample: Path) -> Linker:
+    """A linker that learnt from documents in which leukaemia is annotated, and lymphoma never."""
+    documents = []
+    for number in range(6):
+        text = f"A leukaemia, no lymphoma {number}."
+        mention = Mention("leukaemia", ((2, 11),), (GoldGroup(("MESH:D007938",)),), "Illness")
+        documents.append(Document(str(number), (Passage(text),), (mention,)))
+    return Linker.train(Dictionary.read(sample), mentions=documents)
+
+
+def text(*passages: str, mentions: Iterable[Mention] = ()) -> Document:
+    """A document of passages with a character between them."""
+    parts, offset = [], 0
+    for passage in passages:
+        parts.append(Passage(passage, offset))
+        offset += len(passage) + 1
+    return Document("d", tuple(parts), tuple(mentions))
+
+
+def annotated(annotator: Annotator, document: Document, **options: object) -> list[Prediction]:
+    ((_, predictions),) = annotator.annotate([document], **options)  # type: ignore[arg-type]
+    return predictions
+
+
+def answers(predictions: Iterable[Prediction]) -> list[tuple[str, list[str]]]:
+    return [
+        (p.mention.text, [part.best.concept_id if part.best else "-" for part in p.parts])
+        for p in predictions
+    ]
+
+
+def test_found_and_linked(plain: Linker) -> None:
+    source = text(
+        "Ataxia telangiectasia",
+        "Ataxia telangiectasia (A-T) and breast or ovarian cancers. In A-T, all is well.",
+    )
+    predictions = annotated(Annotator(plain), source, k=1)
+    assert answers(predictions) == [
+        ("Ataxia telangiectasia", [ATAXIA]),
+        ("Ataxia telangiectasia", [ATAXIA]),
+        ("A-T", [ATAXIA]),
+        ("breast or ovarian cancers", ["MESH:D001943", "MESH:D010051"]),
+        ("A-T", [ATAXIA]),
+    ]
+    for mention in (prediction.mention for prediction in predictions):
+        ((start, end),) = mention.spans
+        assert source.text[start:end] == mention.text
+        assert mention.document_id == "d"
+
+
+def test_documents_come_back_in_order_with_their_mentions(plain: Linker) -> None:
+    documents = [
+        dataclasses.replace(text(words), id=str(number))
+        for number, words in enumerate(["asthma", "", " \n", "no name", "asthma and gout"])
+    ]
+    linked = list(Annotator(plain).annotate(documents))
+    assert [document.id for document, _ in linked if document] == ["0", "1", "2", "3", "4"]
+    assert [len(predictions) for _, predictions in linked] == [1, 0, 0, 0, 2]
+    for document, predictions in linked:
+        assert document is not None
+        assert [id(m) for m in document.mentions] == [id(p.mention) for p in predictions]
+
+
+def test_documents_are_read_as_they_are_needed(plain: Linker) -> None:
+    read = []
+
+    def documents() -> Iterator[Document]:
+        for number in range(100):
+            read.append(number)
+            yield text("asthma")
+
+    annotated = Annotator(plain).annotate(documents(), batch_size=2)
+    next(annotated)
+    assert len(read) < 10
+
+
+def test_marked_mentions_stay_and_are_not_doubled(plain: Linker) -> None:
+    known = Mention("asthma", ((0, 6),), (GoldGroup(("X:1",)),), "Old", "d", "L1")
+    unknown = Mention("gout", ((11, 15),), None, "Old", "d", "L3")
+    nested = Mention("breast", ((17, 23),), (), "Old", "d")
+    loose = Mention("asthma gout", ((0, 6), (11, 15)), (GoldGroup(("X:2",)),), "Old", "d")
+    source = text(
+        "asthma and gout, breast cancer; asthma", mentions=(known, unknown, nested, loose)
+    )
+    ((document, predictions),) = Annotator(plain, type="New").annotate([source])
+    assert document is not None
+    assert [(m.text, m.type, m.annotation_id) for m in document.mentions] == [
+        ("asthma", "Old", "L1"),
+        ("asthma gout", "Old", ""),
+        ("gout", "Old", "L3"),
+        ("breast", "Old", ""),
+        ("asthma", "New", "L2"),
+    ]
+    assert document.mentions[0] is known
+    assert [p.mention for p in predictions] == [unknown, document.mentions[-1]]
+
+
+def test_overlapping_names(plain: Linker) -> None:
+    source = text("sickle cell anaemia and other anaemias")
+    longest = annotated(Annotator(plain), source)
+    everything = annotated(Annotator(plain), source, overlaps="all")
+    assert [p.mention.spans for p in longest] == [((0, 19),), ((30, 38),)]
+    assert [p.mention.spans for p in everything] == [((0, 19),), ((12, 19),), ((30, 38),)]
+
+
+def test_other_spellings_are_linked_by_the_name_of_the_dictionary(plain: Linker) -> None:
+    (prediction,) = annotated(Annotator(plain), text("with haemoglobin S diseases"), k=1)
+    (part,) = prediction.parts
+    assert part.best is not None
+    assert prediction.mention.text == part.text == "haemoglobin S diseases"
+    assert (part.best.matched_name, part.best.score) == ("haemoglobin S disease", 1.0)
+
+
+def test_what_annotated_documents_teach(taught: Linker) -> None:
+    source = text("A leukaemia, no lymphoma either.")
+    (prediction,) = annotated(Annotator(taught), source)
+    assert prediction.mention.text == "leukaemia"
+    assert prediction.mention.type == "Illness"
+    confidence = prediction.parts[0].confidence
+    assert confidence is not None
+    assert taught.spans is not None
+    assert taught.spans.threshold < confidence <= 1
+    everything = annotated(Annotator(taught, type="T"), source, threshold=0.0)
+    assert [(p.mention.text, p.mention.type) for p in everything] == [
+        ("leukaemia", "T"),
+        ("lymphoma", "T"),
+    ]
+    assert annotated(Annotator(taught), source, threshold=1.0) == []
+
+
+def test_what_is_learnt_is_saved(taught: Linker, plain: Linker, tmp_path: Path) -> None:
+    source = text("A leukaemia, no lymphoma either.")
+    taught.save(tmp_path / "taught")
+    again = Linker.load(tmp_path / "taught")
+    expected = annotated(Annotator(taught), source, threshold=0.0)
+    assert annotated(Annotator(again), source, threshold=0.0) == expected
+    plain.save(tmp_path / "plain")
+    assert not (tmp_path / "plain" / "spans.json").exists()
+    assert Linker.load(tmp_path / "plain").spans is None
+
+
+def test_a_part_of_the_dictionary(plain: Linker) -> None:
+    """Names of other concepts are not found."""
+    source = text("asthma and breast cancer")
+    within = Selection(under=("MESH:D009369",))
+    breast = [("breast cancer", ["MESH:D001943"])]
+    assert len(annotated(Annotator(plain), source)) == 2
+    assert answers(annotated(Annotator(plain.restricted(within)), source, k=1)) == breast
+    own = dataclasses.replace(source, within=within)
+    assert answers(annotated(Annotator(plain), own, k=1)) == breast
+
+
+def test_another_finder(plain: Linker) -> None:
+    def find(words: str) -> Iterator[FoundSpan]:
+        start = words.index("louis")
+        yield FoundSpan(start, start + 9, 0.4, "Eponym")
+        yield FoundSpan(0, 3, 0.1, "Word")
+
+    source = text("Of louis-bar.")
+    first, second = annotated(Annotator(plain, find), source, threshold=0.0)
+    assert (second.mention.text, second.mention.type) == ("louis-bar", "Eponym")
+    assert second.parts[0].confidence is not None
+    assert second.parts[0].confidence <= 0.4
+    assert first.mention.text == "Of "
+    assert len(annotated(Annotator(plain, find, "Kind"), source, threshold=0.3)) <= 1
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan")])
+def test_thresholds_that_are_none(plain: Linker, threshold: float) -> None:
+    with pytest.raises(LinkerError, match="the threshold is"):
+        next(Annotator(plain).annotate([text("asthma")], threshold=threshold))
+
+
+def test_loose_mentions_are_no_documents(plain: Linker) -> None:
+    with pytest.raises(LinkerError, match="a document is expected"):
+        next(Annotator(plain).annotate([Mention("asthma")]))  # type: ignore[list-item]
+
+
+def test_markup_and_control_characters(plain: Linker) -> None:
+    source = text("<script>asthma</script>\x00gout\x07\u202easthma")
+    assert [p.mention.text for p in annotated(Annotator(plain), source)] == [
+        "asthma",
+        "gout",
+        "asthma",
+    ]

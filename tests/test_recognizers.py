@@ -1,0 +1,110 @@
+"""Recognisers of other packages as finders of mentions."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linker.annotation import FoundSpan
+from linker.errors import LinkerError
+from linker.recognizers import create, windows
+
+
+@pytest.mark.parametrize("spec", ["", "spacy", "spacy:", "flair:x", ":x", "SPACY:x"])
+def test_no_such_recogniser(spec: str) -> None:
+    with pytest.raises(LinkerError, match="spacy:MODEL or gliner:MODEL"):
+        create(spec)
+
+
+@pytest.mark.parametrize("kind", ["spacy", "gliner"])
+def test_not_installed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, kind, None)
+    with pytest.raises(LinkerError, match=rf"{kind}, which is not installed: pip install .*{kind}"):
+        create(f"{kind}:model")
+
+
+def test_spacy(tmp_path: Path) -> None:
+    spacy = pytest.importorskip("spacy")
+    pipeline = spacy.blank("en")
+    ruler = pipeline.add_pipe("entity_ruler")
+    ruler.add_patterns(
+        [{"label": "DISEASE", "pattern": "gout"}, {"label": "DRUG", "pattern": "aspirin"}]
+    )
+    pipeline.to_disk(tmp_path / "model")
+    text = "é aspirin for gout"
+    disease, drug = FoundSpan(14, 18, type="DISEASE"), FoundSpan(2, 9, type="DRUG")
+    assert list(create(f"spacy:{tmp_path / 'model'}")(text)) == [drug, disease]
+    assert list(create(f"spacy:{tmp_path / 'model'}", ["DISEASE"])(text)) == [disease]
+    with pytest.raises(LinkerError, match="cannot load the model"):
+        create(f"spacy:{tmp_path / 'none'}")
+
+
+def _entity(kind: str, start: int, end: int) -> Any:
+    return SimpleNamespace(label_=kind, start_char=start, end_char=end)
+
+
+def test_spacy_by_its_interface(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Pipeline:
+        max_length = 5
+
+        def __call__(self, text: str) -> Any:
+            assert len(text) <= self.max_length
+            return SimpleNamespace(ents=[_entity("DISEASE", 0, 4), _entity("DRUG", 5, 8)])
+
+    def load(model: str) -> Pipeline:
+        if model != "known":
+            raise OSError("[E050] Can't find model\nand more")
+        return Pipeline()
+
+    stub: Any = ModuleType("spacy")
+    stub.load = load
+    monkeypatch.setitem(sys.modules, "spacy", stub)
+    assert list(create("spacy:known", ["DISEASE"])("gout and aspirin")) == [
+        FoundSpan(0, 4, type="DISEASE")
+    ]
+    with pytest.raises(LinkerError, match=r"python -m spacy download other$"):
+        create("spacy:other")
+
+
+def test_gliner_by_its_interface(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, list[str]]] = []
+
+    class GLiNER:
+        @classmethod
+        def from_pretrained(cls, model: str) -> GLiNER:
+            if model != "known":
+                raise OSError("no such model")
+            return cls()
+
+        def predict_entities(self, text: str, labels: list[str]) -> list[dict[str, Any]]:
+            asked.append((text, labels))
+            at = text.find("gout")
+            entity = {"start": at, "end": at + 4, "text": "gout", "label": labels[0], "score": 0.75}
+            return [entity] if at >= 0 else []
+
+    stub: Any = ModuleType("gliner")
+    stub.GLiNER = GLiNER
+    monkeypatch.setitem(sys.modules, "gliner", stub)
+    text = "x" * 600 + ". " + "y" * 600 + " gout."
+    assert list(create("gliner:known")(text)) == [FoundSpan(1203, 1207, 0.75, "Disease")]
+    assert [(len(part), labels) for part, labels in asked] == [
+        (602, ["Disease"]),
+        (606, ["Disease"]),
+    ]
+    assert text[1203:1207] == "gout"
+    assert next(iter(create("gliner:known", ["Pain"])("gout"))).type == "Pain"
+    with pytest.raises(LinkerError, match="no such model"):
+        create("gliner:other")
+
+
+@given(st.text(st.sampled_from("ab. \n!"), max_size=40), st.integers(1, 12))
+def test_windows_are_the_text(text: str, size: int) -> None:
+    stretches = list(windows(text, size))
+    assert "".join(text[start:end] for start, end in stretches) == text
+    assert all(0 < end - start <= size for start, end in stretches)
