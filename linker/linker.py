@@ -51,9 +51,10 @@ from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
 from linker.options import LinkerOptions, as_saved, for_encoder, restored
-from linker.text import readings, spelling
-from linker.text.mentions import Definitions, Item, contexts, grouped
+from linker.text import spelling
 from linker.text.mentions import Group as MentionGroup
+from linker.text.mentions import Item, contexts, grouped
+from linker.text.readings import NameForms, Wording, of_mention
 from linker.training import supervision
 from linker.training.course import Course
 from linker.training.creation import without_training
@@ -61,7 +62,7 @@ from linker.training.data import TrainingData
 from linker.training.plan import TrainingPlan, TrainingRequest
 from linker.training.plan import make as make_plan
 from linker.training.settings import RunSettings
-from linker.types import Document, Lookup, Mention, Prediction, Selection
+from linker.types import Document, Mention, Prediction, Selection
 from linker.version import install_hint
 
 if TYPE_CHECKING:
@@ -446,10 +447,14 @@ class Linker:
         document, mentions, definitions = group
         around = self.contexts(document, mentions)
         rivals = compared and self.options.text.rivals
-        readings = [
-            self._readings(mention, definitions, context, rivals)
-            for mention, context in zip(mentions, around, strict=True)
-        ]
+        wordings: dict[str, list[Wording]] = {}  # documents repeat their mentions
+        readings = []
+        for mention, context in zip(mentions, around, strict=True):
+            ways = wordings.get(mention.text)
+            if ways is None:
+                ways = of_mention(mention.text, definitions, self._names, self.options.text, rivals)
+                wordings[mention.text] = ways
+            readings.append([ReadingLookups(w.kind, w.lookups(mention, context)) for w in ways])
         return PreparedRequest(request, document, readings, compared)
 
     def _answer(self, batch: Sequence[PreparedRequest]) -> Iterator[Linked]:
@@ -534,33 +539,9 @@ class Linker:
         """The form of a text that is looked up."""
         return spelling.normal_form(text, self.options.normalize, self._corrections)
 
-    def _readings(
-        self, mention: Mention, definitions: Definitions, context: str, rivals: bool
-    ) -> list[ReadingLookups]:
-        """The ways to read a mention, the most usual first, and what is looked up for each."""
-        ways: dict[tuple[str, ...], ReadingLookups] = {}
-        for wording in readings.of_mention(
-            mention.text, definitions, self._is_name, self.options.text, rivals
-        ):
-            forms = tuple(map(self.normalize, wording.texts))
-            if forms in ways:
-                continue
-            if wording.kind == "expanded":
-                lookups = [Lookup(mention, mention.text, wording.texts[0], forms[0], context)]
-            else:
-                lookups = [
-                    Lookup(mention, text, None, form, context)
-                    for text, form in zip(wording.texts, forms, strict=True)
-                ]
-            ways[forms] = ReadingLookups(wording.kind, lookups)
-        return list(ways.values())
-
-    def _is_name(self, text: str) -> bool:
-        return self.normalize(text) in self._names
-
     @cached_property
-    def _names(self) -> frozenset[str]:
-        return frozenset(self.generator.table.texts)
+    def _names(self) -> NameForms:
+        return NameForms(frozenset(self.generator.table.texts), self.normalize)
 
     def contexts(self, document: Document | None, mentions: Sequence[Mention]) -> list[str]:
         """What the ranker reads around each mention; empty where it reads nothing."""

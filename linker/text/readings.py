@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 
 from linker.text import abbreviations, composites
 from linker.text.composites import IsName
 from linker.text.mentions import Definitions, TextOptions
-from linker.types import ReadingKind
+from linker.types import Lookup, Mention, ReadingKind
 
 _SHORTEST = 4  # characters of what is left of a shortened mention
 _MOST_DEFINITIONS = 3  # further ones of a short form that are tried
 _MOST_WORDS = 8  # of a mention that is shortened, or split between two words
+
+
+@dataclass(frozen=True, slots=True)
+class NameForms:
+    """The names of a dictionary in normal form.
+
+    Attributes:
+        forms: of all names.
+        normalize: gives the normal form of a text.
+    """
+
+    forms: Set[str]
+    normalize: Callable[[str], str]
+
+    def is_name(self, text: str) -> bool:
+        """Whether a text, however it is written, is a name."""
+        return self.normalize(text) in self.forms
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,27 +38,38 @@ class Wording:
 
     kind: ReadingKind
     texts: tuple[str, ...]  # one, or one for each part of a composite
+    forms: tuple[str, ...] = ()  # the same in normal form
+
+    def lookups(self, mention: Mention, context: str) -> list[Lookup]:
+        """What is looked up for a mention that is read in this way."""
+        if self.kind == "expanded":
+            return [Lookup(mention, mention.text, self.texts[0], self.forms[0], context)]
+        return [
+            Lookup(mention, text, None, form, context)
+            for text, form in zip(self.texts, self.forms, strict=True)
+        ]
 
 
 def of_mention(
     mention: str,
     definitions: Definitions,
-    is_name: IsName,
+    names: NameForms,
     options: TextOptions,
     rivals: bool = True,
 ) -> list[Wording]:
-    """The ways to read a mention, without repeats; the one that is most usual comes first.
+    """The ways to read a mention; the most usual comes first, and no two look up the same.
 
     Args:
         mention: as it is written.
         definitions: the short forms of its document.
-        is_name: whether a text is a name of the dictionary.
+        names: of the dictionary.
         options: `abbreviations` and `composites` say which ways there are.
         rivals: whether there are others beside the first.
     """
     wordings: dict[tuple[str, ...], Wording] = {}
-    for wording in _wordings(mention, definitions, is_name, options):
-        wordings.setdefault(wording.texts, wording)
+    for wording in _wordings(mention, definitions, names.is_name, options):
+        forms = tuple(map(names.normalize, wording.texts))
+        wordings.setdefault(forms, Wording(wording.kind, wording.texts, forms))
         if not rivals:
             break
     return list(wordings.values())
