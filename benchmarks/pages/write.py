@@ -17,9 +17,18 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.lib import results
-from benchmarks.pages import accuracy, choose, classes, default, names, others, speed
+from benchmarks.pages import (
+    accuracy,
+    choose,
+    classes,
+    confidence,
+    default,
+    names,
+    others,
+    speed,
+)
 
-MODULES = (choose, default, accuracy, classes, names, others, speed)
+MODULES = (choose, default, confidence, accuracy, classes, names, others, speed)
 BLOCKS = tuple(block for module in MODULES for block in module.BLOCKS)
 Block = Callable[[], str]
 
