@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import importlib.util
 import itertools
-import json
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import files, matching, metrics, persistence, registry
+from linker import files, matching, metrics, model_folder, persistence
 from linker.candidates import agreement
 from linker.candidates.agreement import Group
 from linker.candidates.base import Generator, Ranked, Ranker, Unit
 from linker.candidates.cache import CachedRanker, SizedCache
 from linker.candidates.hybrid import HybridGenerator
-from linker.candidates.sparse import SparseGenerator
-from linker.confidence import model_card
 from linker.confidence import spans as span_models
 from linker.confidence.answers import (
     Answers,
@@ -47,10 +40,10 @@ from linker.confidence.restrictions import (
 from linker.confidence.spans import SpanModel
 from linker.dictionary import Dictionary, selection
 from linker.dictionary.finding import DictionaryNames
-from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
-from linker.options import LinkerOptions, as_saved, for_encoder, restored
+from linker.model_folder import ModelParts
+from linker.options import LinkerOptions, as_saved, for_encoder
 from linker.text import spelling
 from linker.text.mentions import Group as MentionGroup
 from linker.text.mentions import Item, contexts, grouped
@@ -58,19 +51,17 @@ from linker.text.readings import NameForms, Wording, of_mention
 from linker.training import supervision
 from linker.training.course import Course
 from linker.training.creation import without_training
-from linker.training.data import TrainingData
+from linker.training.data import Seen, TrainingData
 from linker.training.plan import TrainingPlan, TrainingRequest
 from linker.training.plan import make as make_plan
 from linker.training.settings import RunSettings
 from linker.types import Document, Mention, Prediction, Selection
-from linker.version import install_hint
 
 if TYPE_CHECKING:
     from linker.encoders.words import WordVectors
 
 logger = logging.getLogger(__name__)
 
-_HISTORY, _CONFIDENCE, _SPANS = "training.jsonl", "confidence.json", "spans.json"
 _CACHES = 10_000  # names that take as much memory as the caches of a linker
 _PARTS = 32  # small parts of the dictionary that are kept for mentions restricted to them
 _BATCH = 1024  # mentions that are linked together
@@ -80,19 +71,6 @@ Validate = Callable[["Linker"], Mapping[str, float]]
 
 Linked = tuple[Document | None, list[Prediction]]
 """A document, None for a loose mention, with the predictions of its mentions."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """The normalised mentions and the concept ids that a model was trained on.
-
-    Evaluation reports those that were not seen in training by themselves.
-    """
-
-    mentions: frozenset[str] = frozenset()
-    concepts: frozenset[str] = frozenset()
-    # how often a normalised mention was annotated as having no concept
-    without_concept: Mapping[str, int] = field(default_factory=dict, hash=False)
 
 
 class Linker:
@@ -230,7 +208,7 @@ class Linker:
         data = TrainingData.of(plan, dictionary, mentions)
         supervision.report(data.mentions, dictionary)
         options, corrections = plan.options, plan.corrections
-        linker = cls(data.extended, data.indexed, options, _seen(data), corrections, plan.encoder)
+        linker = cls(data.extended, data.indexed, options, Seen.of(data), corrections, plan.encoder)
         if plan.is_sparse:
             return linker
         if plan.is_trained:
@@ -280,7 +258,7 @@ class Linker:
             vectors = trained.vectors_of(list(data.indexed.table.texts))
             generator = data.generator(trained.encoder, trained.sparse_weight, options, vectors)
         ranker = self.ranker.behind(generator, data.extended)
-        return self._with(ranker, data.extended, _seen(data))
+        return self._with(ranker, data.extended, Seen.of(data))
 
     def calibrated(self, calibration: Calibration | None) -> Linker:
         """The same linker with the confidence that a calibration gives; None: without one."""
@@ -564,35 +542,19 @@ class Linker:
             "options": as_saved(self.options, self.encoder),
             "dictionary": self.describe_dictionary(),
         }
+        parts = ModelParts(
+            self.dictionary,
+            self.ranker,
+            self.options,
+            self.seen,
+            self._corrections,
+            self.encoder,
+            self.history,
+            self.calibration,
+            self.spans,
+        )
         with persistence.saving(folder, "model", config) as aside:
-            (aside / "dictionary").mkdir()
-            self.dictionary.write(aside / "dictionary")
-            self.ranker.save(aside)
-            persistence.save_json(
-                aside / "seen.json",
-                {
-                    "mentions": sorted(self.seen.mentions),
-                    "concepts": sorted(self.seen.concepts),
-                    "without_concept": dict(sorted(self.seen.without_concept.items())),
-                },
-            )
-            persistence.save_json(aside / "spelling.json", dict(self._corrections))
-            if self.spans:
-                persistence.save_json(aside / _SPANS, self.spans.to_json())
-            if self.calibration:
-                persistence.save_json(aside / _CONFIDENCE, self.calibration.to_json())
-            (aside / "README.md").write_text(model_card.text(config, self.calibration), "utf-8")
-            if self.history:
-                from linker.training import plot
-
-                (aside / _HISTORY).write_text(plot.jsonl(self.history), encoding="utf-8")
-                if importlib.util.find_spec("matplotlib"):
-                    plot.plot(self.history, aside / "training.png")
-                else:
-                    logger.warning(
-                        "matplotlib is not installed, so that training.png is left out: %s",
-                        install_hint("dense"),
-                    )
+            model_folder.write(aside, config, parts)
 
     @classmethod
     def load(cls, folder: files.Pathlike) -> Linker:
@@ -602,64 +564,8 @@ class Linker:
             LinkerError: the folder is no model, of another version, or a file of it is missing or
                 changed.
         """
-        return persistence.load(folder, "model", cls._read)
-
-    @classmethod
-    def _read(cls, path: Path, config: Mapping[str, Any]) -> Linker:
-        try:
-            dictionary = Dictionary.open(path / "dictionary")
-            kind = _encoder(path, config["encoder"])
-            ranker: Ranker
-            if issubclass(kind, SparseEncoder):
-                ranker = SparseGenerator.load(path, dictionary, kind)
-            else:
-                ranker = HybridGenerator.load(path, dictionary, TfidfEncoder, kind)
-            history = (
-                [json.loads(line) for line in (path / _HISTORY).read_text("utf-8").splitlines()]
-                if (path / _HISTORY).exists()
-                else []
-            )
-            seen = persistence.load_json(path / "seen.json")
-            options = restored(config["options"], config["encoder"])
-            known = Seen(
-                frozenset(seen["mentions"]),
-                frozenset(seen["concepts"]),
-                {form: int(times) for form, times in seen.get("without_concept", {}).items()},
-            )
-            calibration = (
-                Calibration.from_json(persistence.load_json(path / _CONFIDENCE))
-                if (path / _CONFIDENCE).exists()
-                else None
-            )
-            if options.rerank.epochs and isinstance(ranker, HybridGenerator):
-                from linker.ranker.rerank import Reranker
-
-                ranker = Reranker.load(path, ranker, dictionary, options.rerank)
-            corrections = persistence.load_json(path / "spelling.json")
-            if not isinstance(corrections, dict) or not all(
-                isinstance(text, str) for pair in corrections.items() for text in pair
-            ):
-                raise ValueError("spelling.json holds no texts")
-            spans = None
-            if (path / _SPANS).exists():
-                spans = SpanModel.from_json(persistence.load_json(path / _SPANS))
-            name = config["encoder"]
-            return cls(
-                dictionary, ranker, options, known, corrections, name, history, calibration, spans
-            )
-        except (
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ) as error:
-            # as its maker wrote it, and no model of ours
-            raise LinkerError(
-                f"{path}: is not a model that linker wrote "
-                f"({type(error).__name__}: {error}); train again"
-            ) from None
+        parts = persistence.load(folder, "model", model_folder.read)
+        return cls(*(getattr(parts, field.name) for field in dataclasses.fields(parts)))
 
     def describe_dictionary(self) -> dict[str, object]:
         """What the dictionary was made of, for `config.json` and `metrics.json`."""
@@ -674,19 +580,6 @@ class Linker:
 def _size(linker: Linker) -> int:
     """The memory that a linker takes beside others of its dictionary, in names."""
     return len(linker.generator.table) + _CACHES
-
-
-def _encoder(path: Path, name: str) -> Any:
-    """The class of the encoder of a model folder."""
-    if isinstance(name, str) and name not in registry.encoders():
-        raise LinkerError(
-            f"{path}: there is no encoder {name!r}, which the model was trained with; "
-            "install the package that brings it"
-        )
-    try:
-        return registry.load(name)
-    except LinkerError as error:
-        raise LinkerError(f"{path}: {error}") from error
 
 
 def _strict_ranks(dev: Iterable[Mention | Document], linker: Linker, k: int) -> list[int]:
@@ -715,14 +608,3 @@ def _validation(dev: Sequence[Mention | Document]) -> Validate | None:
 def _first_is_right(dev: Iterable[Mention | Document], linker: Linker) -> NDArray[np.bool_]:
     """Which development mentions have the right concept first."""
     return np.array([rank == 1 for rank in _strict_ranks(dev, linker, 1)], bool)
-
-
-def _seen(data: TrainingData) -> Seen:
-    ids = {identifier for mention in data.mentions for identifier in mention.ids}
-    forms = [data.normalize(mention.mention.text) for mention in data.mentions]
-    without = Counter(f for f, mention in zip(forms, data.mentions, strict=True) if not mention.ids)
-    return Seen(
-        frozenset(forms),
-        frozenset(current for identifier in ids for current in data.dictionary.resolve(identifier)),
-        dict(without),
-    )

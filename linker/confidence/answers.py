@@ -13,7 +13,7 @@ from linker.candidates.agreement import Group
 from linker.candidates.base import Ranked
 from linker.confidence.calibration import Calibration, ReadingScores
 from linker.confidence.features import DEPTH, Features
-from linker.confidence.logistic import Floats
+from linker.confidence.trees import Floats
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError
 from linker.text.mentions import Item

@@ -6,16 +6,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from linker.confidence.calibration import Calibration
+from linker.confidence.spans import SpanModel
 from linker.version import VERSION
 
 
-def text(config: Mapping[str, Any], calibration: Calibration | None) -> str:
+def text(
+    config: Mapping[str, Any], calibration: Calibration | None, spans: SpanModel | None
+) -> str:
     """The card of a model, in Markdown.
 
     Args:
         config: of the model folder: `encoder`, `dictionary`, `options`.
         calibration: of its answers.
+        spans: which names in texts are mentions.
     """
+    taught = (
+        f"learnt from {spans.documents:,} annotated documents"
+        if spans
+        else "chosen by rules, since no annotated documents were learnt"
+    )
     dictionary = config["dictionary"]
     sources = "\n".join(
         f"- `{source['file']}` ({source['format']}"
@@ -41,6 +50,10 @@ Made by concept-linker {VERSION}; use it with `linker link MENTIONS --model FOLD
 ## Confidence
 
 {described(calibration)}
+
+## Mentions in texts
+
+`linker annotate` finds names, and which of them are mentions is {taught}.
 """
 
 

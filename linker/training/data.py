@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,49 @@ if TYPE_CHECKING:
     from linker.candidates.hybrid import HybridGenerator
     from linker.ranker.options import TrainingOptions
     from linker.training.plan import TrainingPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The normalised mentions and the concept ids that a model was trained on.
+
+    Evaluation reports those that were not seen in training by themselves.
+    """
+
+    mentions: frozenset[str] = frozenset()
+    concepts: frozenset[str] = frozenset()
+    # how often a normalised mention was annotated as having no concept
+    without_concept: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def of(cls, data: TrainingData) -> Seen:
+        """What a training sees."""
+        ids = {identifier for mention in data.mentions for identifier in mention.ids}
+        resolve = data.dictionary.resolve
+        forms = [data.normalize(mention.mention.text) for mention in data.mentions]
+        without = Counter(
+            form for form, mention in zip(forms, data.mentions, strict=True) if not mention.ids
+        )
+        current = {row for identifier in ids for row in resolve(identifier)}
+        return cls(frozenset(forms), frozenset(current), dict(without))
+
+    def to_json(self) -> dict[str, Any]:
+        """What `json` can write."""
+        return {
+            "mentions": sorted(self.mentions),
+            "concepts": sorted(self.concepts),
+            "without_concept": dict(sorted(self.without_concept.items())),
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Seen:
+        """Read what `to_json` made; older models have no `without_concept`."""
+        without = record.get("without_concept", {})
+        return cls(
+            frozenset(record["mentions"]),
+            frozenset(record["concepts"]),
+            {form: int(times) for form, times in without.items()},
+        )
 
 
 @dataclass(frozen=True)

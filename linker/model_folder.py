@@ -1,0 +1,160 @@
+"""The files of a model folder, beside those that the ranker and the dictionary write themselves."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from linker import persistence, registry
+from linker.candidates.base import Ranker
+from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.sparse import SparseGenerator
+from linker.confidence import model_card
+from linker.confidence.calibration import Calibration
+from linker.confidence.spans import SpanModel
+from linker.dictionary import Dictionary
+from linker.encoders.base import SparseEncoder
+from linker.encoders.tfidf import TfidfEncoder
+from linker.errors import LinkerError
+from linker.options import LinkerOptions, restored
+from linker.training.data import Seen
+from linker.version import install_hint
+
+logger = logging.getLogger(__name__)
+
+_HISTORY, _CONFIDENCE, _SPANS = "training.jsonl", "confidence.json", "spans.json"
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelParts:
+    """What a linker is made of."""
+
+    dictionary: Dictionary
+    ranker: Ranker
+    options: LinkerOptions
+    seen: Seen
+    corrections: Mapping[str, str]
+    encoder: str  # its name in the registry
+    history: Sequence[Mapping[str, Any]]
+    calibration: Calibration | None
+    spans: SpanModel | None
+
+
+def write(folder: Path, config: Mapping[str, Any], parts: ModelParts) -> None:
+    """Write the files into a folder that is being saved; `config` is what the model card tells."""
+    (folder / "dictionary").mkdir()
+    parts.dictionary.write(folder / "dictionary")
+    parts.ranker.save(folder)
+    persistence.save_json(folder / "seen.json", parts.seen.to_json())
+    persistence.save_json(folder / "spelling.json", dict(parts.corrections))
+    if parts.spans:
+        persistence.save_json(folder / _SPANS, parts.spans.to_json())
+    if parts.calibration:
+        persistence.save_json(folder / _CONFIDENCE, parts.calibration.to_json())
+    card = model_card.text(config, parts.calibration, parts.spans)
+    (folder / "README.md").write_text(card, "utf-8")
+    if parts.history:
+        _write_history(folder, parts.history)
+
+
+def _write_history(folder: Path, history: Sequence[Mapping[str, Any]]) -> None:
+    from linker.training import plot
+
+    (folder / _HISTORY).write_text(plot.jsonl(history), encoding="utf-8")
+    if importlib.util.find_spec("matplotlib"):
+        plot.plot(history, folder / "training.png")
+    else:
+        logger.warning(
+            "matplotlib is not installed, so that training.png is left out: %s",
+            install_hint("dense"),
+        )
+
+
+def read(path: Path, config: Mapping[str, Any]) -> ModelParts:
+    """Read a model folder whose files were checked; its arrays are memory-mapped.
+
+    Raises:
+        LinkerError: it holds no model that linker wrote.
+    """
+    try:
+        return _read(path, config)
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        # as its maker wrote it, and no model of ours
+        raise LinkerError(
+            f"{path}: is not a model that linker wrote "
+            f"({type(error).__name__}: {error}); train again"
+        ) from None
+
+
+def _read(path: Path, config: Mapping[str, Any]) -> ModelParts:
+    dictionary = Dictionary.open(path / "dictionary")
+    options = restored(config["options"], config["encoder"])
+    return ModelParts(
+        dictionary,
+        _ranker(path, dictionary, options, _encoder(path, config["encoder"])),
+        options,
+        Seen.from_json(persistence.load_json(path / "seen.json")),
+        _corrections(path / "spelling.json"),
+        config["encoder"],
+        _history(path / _HISTORY),
+        _optional(path / _CONFIDENCE, Calibration.from_json),
+        _optional(path / _SPANS, SpanModel.from_json),
+    )
+
+
+def _ranker(path: Path, dictionary: Dictionary, options: LinkerOptions, encoder: Any) -> Ranker:
+    if issubclass(encoder, SparseEncoder):
+        return SparseGenerator.load(path, dictionary, encoder)
+    generator = HybridGenerator.load(path, dictionary, TfidfEncoder, encoder)
+    if not options.rerank.epochs:
+        return generator
+    from linker.ranker.rerank import Reranker
+
+    return Reranker.load(path, generator, dictionary, options.rerank)
+
+
+def _encoder(path: Path, name: str) -> Any:
+    """The class of the encoder of a model folder."""
+    if isinstance(name, str) and name not in registry.encoders():
+        raise LinkerError(
+            f"{path}: there is no encoder {name!r}, which the model was trained with; "
+            "install the package that brings it"
+        )
+    try:
+        return registry.load(name)
+    except LinkerError as error:
+        raise LinkerError(f"{path}: {error}") from error
+
+
+def _corrections(path: Path) -> Mapping[str, str]:
+    corrections = persistence.load_json(path)
+    if not isinstance(corrections, dict) or not all(
+        isinstance(text, str) for pair in corrections.items() for text in pair
+    ):
+        raise ValueError("spelling.json holds no texts")
+    return corrections
+
+
+def _history(path: Path) -> list[Mapping[str, Any]]:
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def _optional(path: Path, make: Callable[[Any], _Value]) -> _Value | None:
+    """What a JSON file holds; None where the model has none."""
+    return make(persistence.load_json(path)) if path.exists() else None
