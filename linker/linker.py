@@ -25,7 +25,7 @@ from linker.candidates.base import Generator, Ranked, Ranker, Unit
 from linker.candidates.cache import CachedRanker, SizedCache
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
-from linker.confidence import model_card
+from linker.confidence import model_card, reasons
 from linker.confidence.answers import (
     Answers,
     PreparedRequest,
@@ -36,6 +36,7 @@ from linker.confidence.answers import (
 )
 from linker.confidence.calibration import Calibration
 from linker.confidence.features import DEPTH, Features
+from linker.confidence.questions import Asked
 from linker.confidence.restrictions import (
     RestrictedBatch,
     RestrictedItem,
@@ -47,6 +48,7 @@ from linker.dictionary import Dictionary, selection
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
+from linker.explanation import Explanation
 from linker.options import LinkerOptions, as_saved, for_encoder, restored
 from linker.text import readings, spelling
 from linker.text.mentions import Definitions, Item, contexts, grouped
@@ -459,6 +461,39 @@ class Linker:
         for batch in batches(prepared, _BATCH):
             for mentions in self._read_batch(batch):
                 yield from mentions
+
+    def explain(
+        self,
+        mention: str | Mention,
+        *,
+        concept: str | None = None,
+        document: Document | None = None,
+        k: int = 5,
+        within: Selection | None = None,
+    ) -> Explanation:
+        """Say why a mention is answered as it is, and why a concept is not the answer.
+
+        Args:
+            mention: the mention, or its text.
+            concept: the id of a concept that was expected.
+            document: the document of the mention, which need not be marked in it.
+            k: how many concepts to explain for each part.
+            within: as for `link`.
+
+        Raises:
+            LinkerError: the mention is blank, or the dictionary does not have the id.
+        """
+        task = reasons.Task.of(mention, document, within, self.options.text)
+        linker, compared = self._part(task.restrictions), self.calibration is not None
+        prepared = linker._prepared(Request("", k, 0.0), task.group, compared)
+        read = linker._read_batch([prepared])
+        (predictions,) = linker._answers.predictions([prepared], read)
+        answer = reasons.Answer(task, prepared, read[0][task.place], predictions[task.place])
+        text, normal = self.options.text, self.options.normalize
+        model = reasons.Model(self.dictionary, linker.ranker, text, normal, self.calibration)
+        restrictions = linker._origin[1] if linker._origin else ()
+        asked = None if concept is None else Asked(concept, restrictions)
+        return reasons.explanation(model, answer, asked)
 
     def restricted(self, within: Selection | None) -> Linker:
         """The linker that answers with a part of the dictionary only; the rest is shared.

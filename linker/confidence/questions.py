@@ -1,0 +1,152 @@
+"""Why a concept that is asked for is not the first candidate of a mention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from linker.confidence.restrictions import Restrictions
+from linker.confidence.scores import Reasons, ScoredReading
+from linker.dictionary import Dictionary, selection
+from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
+from linker.errors import LinkerError, shorten
+from linker.explanation import ExplainedConcept, ExplainedPart, Question, Share
+from linker.ids import curie
+from linker.types import SELECTION, Selection
+
+_SHARES = 8  # n-grams or words that are missing
+_STATUS = {ALTERNATIVE: "alternative", OBSOLETE: "obsolete", MERGED: "merged"}
+_EXCLUDED = {
+    "under": "it is not under {}",
+    "not_under": "it is under {}",
+    "types": "it has not the type {}",
+    "namespaces": "its id has not the prefix {}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A concept that is asked for, and what the answers were restricted to."""
+
+    id: str
+    restrictions: Restrictions
+
+
+def answered(
+    asked: Asked, readings: Sequence[ScoredReading], best: int, parts: Sequence[ExplainedPart]
+) -> Question:
+    """Say where a concept stands, and what it lacks to be first.
+
+    Args:
+        asked: the concept.
+        readings: of the mention.
+        best: the place of the one that won.
+        parts: of this one, explained.
+
+    Raises:
+        LinkerError: the dictionary does not have the id.
+    """
+    dictionary, identifier = readings[best].dictionary, curie(asked.id)
+    status, rows = "current", dictionary.rows(identifier)
+    if identifier in dictionary.old_ids and identifier not in {dictionary.ids[r] for r in rows}:
+        place = list(dictionary.old_ids).index(identifier)
+        status = _STATUS[int(dictionary.columns.old.status[place])]
+    elif not rows:
+        raise LinkerError(
+            f"{shorten(identifier)} is not in the dictionary of the model; "
+            "ask for the id of a concept (linker dictionary search finds it by name)"
+        )
+    comparison = _Comparison(readings, best, parts)
+    concepts = (
+        ExplainedConcept(dictionary.ids[row], dictionary.preferred_name(row), excluded)
+        if (excluded := _excluded(dictionary, row, asked.restrictions))
+        else comparison.concept(row)
+        for row in rows
+    )
+    return Question(identifier, status, tuple(concepts))
+
+
+def _excluded(dictionary: Dictionary, row: int, restrictions: Restrictions) -> tuple[str, ...]:
+    """The lists of the selections that a concept does not fit, in words."""
+    every = np.ones(len(dictionary), bool)
+    return tuple(
+        _EXCLUDED[name].format(" or ".join(texts))
+        for within in restrictions
+        for name in SELECTION
+        if (texts := getattr(within, name))
+        and not selection.selected(dictionary, [Selection(**{name: texts})], every)[row]
+    )
+
+
+class _Comparison:
+    """Compares concepts with the first candidates of a mention.
+
+    Args:
+        readings: of the mention.
+        best: the place of the one that won.
+        parts: of this one, explained.
+    """
+
+    def __init__(
+        self, readings: Sequence[ScoredReading], best: int, parts: Sequence[ExplainedPart]
+    ) -> None:
+        self._readings, self._best, self._parts = readings, best, parts
+        self._rankings = readings[best].whole_rankings()
+        self._reasons = readings[best].reasons()
+
+    def concept(self, row: int) -> ExplainedConcept:
+        """Compare a concept, for the part of the mention where it stands highest."""
+        dictionary = self._readings[self._best].dictionary
+        identifier, name = dictionary.ids[row], dictionary.preferred_name(row)
+        places = [np.flatnonzero(ranked.concepts == row) for ranked in self._rankings]
+        standing = [(int(rows[0]), part) for part, rows in enumerate(places) if len(rows)]
+        first_as = tuple(self._first_as(row))
+        if not standing:
+            return ExplainedConcept(identifier, name, first_as=first_as)
+        place, part = min(standing)
+        ranked, reasons = self._rankings[part], self._reasons[part]
+        among = (c for c in self._parts[part].candidates if c.concept_id == identifier)
+        same = next(among, None)
+        return ExplainedConcept(
+            identifier,
+            name,
+            (),
+            part,
+            reasons.candidate(ranked, place, same.confidence if same else None),
+            *(_missing(reasons, int(ranked.names[0]), int(ranked.names[place]))),
+            first_as,
+        )
+
+    def _first_as(self, row: int) -> Iterator[str]:
+        """The texts of the other readings for which a concept is first."""
+        for place, scored in enumerate(self._readings):
+            for lookup, ranked in zip(scored.reading.lookups, scored.reading.rankings, strict=True):
+                if place != self._best and len(ranked) and int(ranked.concepts[0]) == row:
+                    yield lookup.expanded or lookup.text
+
+
+def _missing(
+    reasons: Reasons, first: int, other: int
+) -> tuple[tuple[Share, ...], tuple[Share, ...]]:
+    """The n-grams, and the words, that give one name more than another one.
+
+    Args:
+        reasons: of the lookup.
+        first: the row of the one name.
+        other: that of the other.
+    """
+    contributions = reasons.contributions
+    return (
+        _more(contributions.ngrams(first), contributions.ngrams(other)),
+        _more(contributions.words(first), contributions.words(other)),
+    )
+
+
+def _more(ours: Sequence[Share], theirs: Sequence[Share]) -> tuple[Share, ...]:
+    """The pieces of which we have more than they, with the difference, the largest first."""
+    others = {share.text: share.value for share in theirs}
+    more = [Share(s.text, round(s.value - others.get(s.text, 0.0), 6)) for s in ours]
+    more.sort(key=lambda share: -share.value)
+    return tuple(share for share in more[:_SHARES] if share.value > 0)
