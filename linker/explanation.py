@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
 from linker.types import NameKind, ReadingKind, Span
@@ -153,12 +152,14 @@ class ExplainedConcept:
     concept_id: str
     name: str
     excluded: tuple[str, ...] = ()  # why it is no candidate at all: "it is not under MESH:D009369"
+    first_as: tuple[str, ...] = ()  # texts of other readings for which it is the first concept
     part: int = 0  # which part of the mention it is compared for, from 0: where it stands highest
     # None: excluded, or no name of it has an n-gram of the mention
     candidate: ExplainedCandidate | None = None
     missing: tuple[Share, ...] = ()  # n-grams that give the first concept more than this one
     missing_words: tuple[Share, ...] = ()  # words that do so
-    first_as: tuple[str, ...] = ()  # texts of other readings for which it is the first concept
+    # n-grams of its name that the mention lacks, each with the square of its weight
+    unmatched: tuple[Share, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +182,3 @@ class Explanation:
     threshold: float | None  # the confidence that an answer needs; None: there is no confidence
     provenance: str  # of the confidence, in words
     question: Question | None = None
-
-
-def to_json(explanation: Explanation) -> dict[str, object]:
-    """What `json` can write."""
-    return {"schema": 1, **dataclasses.asdict(explanation)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from linker.candidates.base import Generator
 from linker.candidates.hybrid import HybridGenerator, encode_names
@@ -37,9 +38,26 @@ class Contributions:
         Args:
             row: of the name in the name table.
         """
-        products = self._weights.multiply(self._sparse.by_name[row]).tocsr()
-        texts = self._sparse.encoder.terms(products.indices)
-        shares = map(Share, texts, products.data.astype(float).round(6).tolist())
+        return self._shares(self._weights.multiply(self._sparse.by_name[row]))
+
+    def unmatched(self, row: int) -> list[Share]:
+        """The terms of a name that the text lacks, each with the square of its weight.
+
+        The squares of all terms of a name sum to 1.
+
+        Args:
+            row: of the name in the name table.
+        """
+        name = self._sparse.by_name[row]
+        shared = name.multiply(self._weights != 0)
+        return self._shares((name - shared).power(2))
+
+    def _shares(self, values: csr_matrix) -> list[Share]:
+        """The terms of a matrix of one row, the largest value first."""
+        values = csr_matrix(values)
+        values.eliminate_zeros()
+        texts = self._sparse.encoder.terms(values.indices)
+        shares = map(Share, texts, values.data.astype(float).round(6).tolist())
         return sorted(shares, key=lambda share: (-share.value, share.text))
 
     def words(self, row: int) -> list[Share]:

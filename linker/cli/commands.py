@@ -15,6 +15,7 @@ import click
 from linker.cli.dictionary import dictionary
 from linker.cli.encoders import encoders
 from linker.cli.evaluate import evaluate
+from linker.cli.explain import explain
 from linker.cli.link import link
 from linker.cli.train import train
 from linker.cli.verify import verify
@@ -49,7 +50,7 @@ def cli() -> None:
     """
 
 
-for _command in (train, link, evaluate, dictionary, encoders, words, verify):
+for _command in (train, link, explain, evaluate, dictionary, encoders, words, verify):
     cli.add_command(_command)
 
 

@@ -104,7 +104,7 @@ class _Comparison:
         standing = [(int(rows[0]), part) for part, rows in enumerate(places) if len(rows)]
         first_as = tuple(self._first_as(row))
         if not standing:
-            return ExplainedConcept(identifier, name, first_as=first_as)
+            return ExplainedConcept(identifier, name, (), first_as)
         place, part = min(standing)
         ranked, reasons = self._rankings[part], self._reasons[part]
         among = (c for c in self._parts[part].candidates if c.concept_id == identifier)
@@ -113,10 +113,10 @@ class _Comparison:
             identifier,
             name,
             (),
+            first_as,
             part,
             reasons.candidate(ranked, place, same.confidence if same else None),
-            *(_missing(reasons, int(ranked.names[0]), int(ranked.names[place]))),
-            first_as,
+            *_missing(reasons, int(ranked.names[0]), int(ranked.names[place])),
         )
 
     def _first_as(self, row: int) -> Iterator[str]:
@@ -127,10 +127,10 @@ class _Comparison:
                     yield lookup.expanded or lookup.text
 
 
-def _missing(
-    reasons: Reasons, first: int, other: int
-) -> tuple[tuple[Share, ...], tuple[Share, ...]]:
+def _missing(reasons: Reasons, first: int, other: int) -> Iterator[tuple[Share, ...]]:
     """The n-grams, and the words, that give one name more than another one.
+
+    Last come the n-grams of the other name that the mention lacks.
 
     Args:
         reasons: of the lookup.
@@ -138,10 +138,9 @@ def _missing(
         other: that of the other.
     """
     contributions = reasons.contributions
-    return (
-        _more(contributions.ngrams(first), contributions.ngrams(other)),
-        _more(contributions.words(first), contributions.words(other)),
-    )
+    yield _more(contributions.ngrams(first), contributions.ngrams(other))
+    yield _more(contributions.words(first), contributions.words(other))
+    yield tuple(contributions.unmatched(other)[:_SHARES])
 
 
 def _more(ours: Sequence[Share], theirs: Sequence[Share]) -> tuple[Share, ...]:

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from linker.candidates.base import Ranker
 from linker.confidence import questions
 from linker.confidence.answers import PreparedRequest, RankedReading
@@ -236,7 +238,8 @@ def _parts(model: Model, answer: Answer, scored: ScoredReading) -> tuple[Explain
     ):
         confidences = [candidate.confidence for candidate in part.candidates]
         alone, of_features = None, []
-        if calibration and len(values := reading.scores.values):
+        if calibration and len(reading.scores.values):
+            values = np.asarray(reading.scores.values, np.float64)
             alone = round(float(calibration.single.probabilities(values)[place]), 6)
             of_features = effects(calibration.single, values[place], _EFFECTS)
         confidence = part.confidence
