@@ -21,8 +21,8 @@ _STATUS = {ALTERNATIVE: "alternative", OBSOLETE: "obsolete", MERGED: "merged"}
 _EXCLUDED = {
     "under": "it is not under {}",
     "not_under": "it is under {}",
-    "types": "it has not the type {}",
-    "namespaces": "its id has not the prefix {}",
+    "types": "it does not have the type {}",
+    "namespaces": "its id does not have the prefix {}",
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +29,7 @@ from linker.explanation import (
 from linker.text import abbreviations, expansions
 from linker.text.mentions import Definitions, Group, TextOptions, definitions_of
 from linker.text.normalize import NormalizeOptions, normalize
-from linker.types import Document, Lookup, Mention, Prediction, Selection
+from linker.types import Document, Lookup, Mention, Prediction, Selection, Span
 
 _EFFECTS = 6  # features of an answer
 
@@ -141,10 +141,7 @@ def explanation(model: Model, answer: Answer, asked: questions.Asked | None) -> 
     Raises:
         LinkerError: the dictionary does not have this concept.
     """
-    probabilities = _probabilities(model.calibration, answer.readings)
-    best = 0
-    if model.calibration and probabilities:
-        best = model.calibration.chosen([r.scores for r in answer.readings], probabilities)
+    probabilities, best = _weighed(model.calibration, answer.readings)
     readings = [
         ScoredReading(
             model.dictionary,
@@ -169,18 +166,26 @@ def explanation(model: Model, answer: Answer, asked: questions.Asked | None) -> 
     )
 
 
-def _probabilities(
+def _weighed(
     calibration: Calibration | None, readings: Sequence[RankedReading]
-) -> list[Floats]:
-    """The probabilities of the parts of each reading; empty without a calibration."""
-    return calibration.probabilities([[r.scores for r in readings]]) if calibration else []
+) -> tuple[list[Floats], int]:
+    """The probabilities of the parts of each reading, and the place of the one that wins.
+
+    Without a calibration there are no probabilities, and the first reading wins.
+    """
+    if calibration is None:
+        return [], 0
+    scores = [reading.scores for reading in readings]
+    probabilities = calibration.probabilities([scores])
+    return probabilities, calibration.chosen(scores, probabilities)
 
 
 def _readings(
     model: Model, answer: Answer, probabilities: Sequence[Floats], best: int
 ) -> tuple[ExplainedReading, ...]:
     """The ways to read the mention."""
-    result = []
+    document, result = answer.task.document, []
+    spans = expansions.spans(document, permuted=model.text.permuted) if document else {}
     for place, reading in enumerate(answer.readings):
         confidence = odds = None
         handicap = model.calibration.handicaps[reading.kind] if model.calibration and place else 0.0
@@ -192,7 +197,7 @@ def _readings(
             ExplainedReading(
                 reading.kind,
                 tuple(_looked_up(model, lookup) for lookup in reading.lookups),
-                _expansions(model, answer, reading),
+                _expansions(model, answer, reading, spans),
                 place == best,
                 tuple(
                     place_of(model.dictionary, int(ranked.concepts[0])) if len(ranked) else None
@@ -212,8 +217,17 @@ def _looked_up(model: Model, lookup: Lookup) -> LookedUp:
     return LookedUp(text, lookup.normalized, None if form == lookup.normalized else form)
 
 
-def _expansions(model: Model, answer: Answer, reading: RankedReading) -> tuple[ExpandedForm, ...]:
-    """The definitions that a reading rests on."""
+def _expansions(
+    model: Model, answer: Answer, reading: RankedReading, spans: Mapping[tuple[str, str], Span]
+) -> tuple[ExpandedForm, ...]:
+    """The definitions that a reading rests on.
+
+    Args:
+        model: the parts of the linker.
+        answer: the mention.
+        reading: one of its readings.
+        spans: where the document defines short forms.
+    """
     document, mention = answer.task.document, answer.prediction.mention.text
     if document is None or not model.text.abbreviations:
         return ()
@@ -223,7 +237,6 @@ def _expansions(model: Model, answer: Answer, reading: RankedReading) -> tuple[E
     if expanded is None or expanded == mention:
         return ()
     forms = expansions.used(mention, expanded, answer.task.definitions)
-    spans = expansions.spans(document, permuted=model.text.permuted)
     return tuple(
         ExpandedForm(short, long, spans.get((short, long))) for short, long in forms.items()
     )

@@ -314,15 +314,16 @@ def answers(explanation: Explanation) -> Iterator[str]:
 def _about(concept: ExplainedConcept, parts: Sequence[ExplainedPart]) -> Iterator[str]:
     title = f"{shown(concept.concept_id)} {shown(concept.name)}"
     other = concept.candidate
+    of_part = f" for {shown(parts[concept.part].lookup.text)}" if len(parts) > 1 else ""
     if concept.excluded:
         yield f"{title} cannot be answered here: {shown(' and '.join(concept.excluded))}"
     elif other is None:
         yield f"{title} is no candidate: none of its names shares an n-gram with the mention"
     elif other.rank == 1:
-        yield f"{title} is first, by its name {matched(other)}"
+        yield f"{title} is first{of_part}, by its name {matched(other)}"
     else:
         best = parts[concept.part].candidates[0]
-        yield f"{title} has rank {other.rank:,}, by its name {matched(other)}"
+        yield f"{title} has rank {other.rank:,}{of_part}, by its name {matched(other)}"
         yield f"score {sum_of(other.parts)}"
         yield f"{shown(best.concept_id)} is ahead by {difference(best, other)}"
         if concept.missing:
