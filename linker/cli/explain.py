@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     "--document",
     "path",
     metavar="FILE",
-    help="Text, PubTator or BioC with one document, which defines the short forms of the mention.",
+    help="Text (-: standard input), PubTator or BioC with one document, which defines the short "
+    "forms of the mention.",
 )
 @click.option(
     "-k",
@@ -78,13 +79,13 @@ def _document(path: str) -> Document:
         LinkerError: the file cannot be read, or holds several documents or loose mentions.
     """
     from linker import files
-    from linker.errors import InputError
+    from linker.errors import InputError, shown
     from linker.readers import mentions as readers
     from linker.types import Document, Passage
 
     kind = readers.detect(path)
     if kind not in ("pubtator", "bioc", "concept", "jsonl"):
-        return Document(path, (Passage(files.read_text(path)),))
+        return Document(shown(path), (Passage(files.read_text(path)),))
     documents = [item for item in readers.read(path, kind) if isinstance(item, Document)]
     if len(documents) != 1:
         raise InputError(

@@ -12,7 +12,7 @@ from linker.outputs import explanation as words
 _TEMPLATE = """\
 {% macro table(header, rows) %}
 <div class="wide"><table>
-<thead><tr>{% for cell in header %}<th>{{ cell }}</th>{% endfor %}</tr></thead>
+<thead><tr>{% for cell in header %}<th scope="col">{{ cell }}</th>{% endfor %}</tr></thead>
 <tbody>
 {% for row in rows %}
 <tr{% if row[0] %} class="won"{% endif %}>

@@ -49,6 +49,18 @@ def test_a_text_defines_short_forms(run: Run, trained: Path, tmp_path: Path) -> 
     assert TEXT[start:end] == "Familial amyloid polyneuropathy"
 
 
+def test_a_text_may_come_from_standard_input(trained: Path) -> None:
+    options = ("--document", "-", "--model", trained, "--format", "json")
+    done = subprocess.run(
+        [sys.executable, "-m", "linker.cli", "explain", "FAP", *options],
+        input=TEXT.encode(),
+        capture_output=True,
+        check=True,
+    )
+    first, *_ = json.loads(done.stdout)["readings"]
+    assert first["lookups"][0]["text"] == "Familial adenomatous polyposis"
+
+
 def test_a_document_of_a_corpus_defines_short_forms(
     run: Run, trained: Path, tmp_path: Path, sample: Path
 ) -> None:

@@ -102,7 +102,7 @@ class Page(HTMLParser):
             *("section", "style", "h3", "h4", "p", "strong", "small", "span", "ul", "li"),
             *("div", "table", "thead", "tbody", "tr", "th", "td"),
         )
-        assert {name for name, _ in attrs} <= {"class"}
+        assert {name for name, _ in attrs} <= {"class", "scope"}
         self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
