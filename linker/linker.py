@@ -36,7 +36,6 @@ from linker.confidence.answers import (
 )
 from linker.confidence.calibration import Calibration
 from linker.confidence.features import DEPTH, Features
-from linker.confidence.questions import Asked
 from linker.confidence.restrictions import (
     RestrictedBatch,
     RestrictedItem,
@@ -489,11 +488,15 @@ class Linker:
         read = linker._read_batch([prepared])
         (predictions,) = linker._answers.predictions([prepared], read)
         answer = reasons.Answer(task, prepared, read[0][task.place], predictions[task.place])
-        text, normal = self.options.text, self.options.normalize
-        model = reasons.Model(self.dictionary, linker.ranker, text, normal, self.calibration)
-        restrictions = linker._origin[1] if linker._origin else ()
-        asked = None if concept is None else Asked(concept, restrictions)
-        return reasons.explanation(model, answer, asked)
+        model = reasons.Model(
+            self.dictionary,
+            linker.ranker,
+            self.options.text,
+            self.options.normalize,
+            self.calibration,
+            linker._origin[1] if linker._origin else (),
+        )
+        return reasons.explanation(model, answer, concept)
 
     def restricted(self, within: Selection | None) -> Linker:
         """The linker that answers with a part of the dictionary only; the rest is shared.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,21 +25,18 @@ _EXCLUDED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A concept that is asked for, and what the answers were restricted to."""
-
-    id: str
-    restrictions: Restrictions
-
-
 def answered(
-    asked: Asked, readings: Sequence[ScoredReading], best: int, parts: Sequence[ExplainedPart]
+    text: str,
+    restrictions: Restrictions,
+    readings: Sequence[ScoredReading],
+    best: int,
+    parts: Sequence[ExplainedPart],
 ) -> Question:
     """Say where a concept stands, and what it lacks to be first.
 
     Args:
-        asked: the concept.
+        text: the id of the concept.
+        restrictions: on the answers.
         readings: of the mention.
         best: the place of the one that won.
         parts: of this one, explained.
@@ -48,36 +44,45 @@ def answered(
     Raises:
         LinkerError: the dictionary does not have the id.
     """
-    dictionary, identifier = readings[best].dictionary, curie(asked.id)
-    status, rows = "current", dictionary.rows(identifier)
-    if identifier in dictionary.old_ids and identifier not in {dictionary.ids[r] for r in rows}:
-        place = list(dictionary.old_ids).index(identifier)
-        status = _STATUS[int(dictionary.columns.old.status[place])]
-    elif not rows:
+    dictionary, identifier = readings[best].dictionary, curie(text)
+    rows, linkable = dictionary.rows(identifier), readings[best].ranker.table.concepts
+    if not rows and identifier not in dictionary.old_ids:
         raise LinkerError(
             f"{shorten(identifier)} is not in the dictionary of the model; "
             "ask for the id of a concept (linker dictionary search finds it by name)"
         )
-    comparison = _Comparison(readings, best, parts)
-    concepts = (
-        ExplainedConcept(dictionary.ids[row], dictionary.preferred_name(row), excluded)
-        if (excluded := _excluded(dictionary, row, asked.restrictions))
-        else comparison.concept(row)
-        for row in rows
-    )
-    return Question(identifier, status, tuple(concepts))
+    comparison, concepts = _Comparison(readings, best, parts), []
+    for row in rows:
+        excluded = tuple(_excluded(dictionary, row, restrictions))
+        if not excluded and row not in linkable:
+            excluded = ("nothing is left of its names in normal form",)
+        name = dictionary.preferred_name(row)
+        concepts.append(
+            ExplainedConcept(dictionary.ids[row], name, excluded)
+            if excluded
+            else comparison.concept(row)
+        )
+    return Question(identifier, _status(dictionary, identifier), tuple(concepts))
 
 
-def _excluded(dictionary: Dictionary, row: int, restrictions: Restrictions) -> tuple[str, ...]:
+def _status(dictionary: Dictionary, identifier: str) -> str:
+    """Whether an id is current, or what else it is."""
+    rows = dictionary.rows(identifier)
+    if identifier in (dictionary.ids[row] for row in rows):
+        return "current"
+    place = list(dictionary.old_ids).index(identifier)
+    return _STATUS[int(dictionary.columns.old.status[place])]
+
+
+def _excluded(dictionary: Dictionary, row: int, restrictions: Restrictions) -> Iterator[str]:
     """The lists of the selections that a concept does not fit, in words."""
     every = np.ones(len(dictionary), bool)
-    return tuple(
-        _EXCLUDED[name].format(" or ".join(texts))
-        for within in restrictions
-        for name in SELECTION
-        if (texts := getattr(within, name))
-        and not selection.selected(dictionary, [Selection(**{name: texts})], every)[row]
-    )
+    for within in restrictions:
+        for name in SELECTION:
+            if texts := getattr(within, name):
+                alone = Selection(**{name: texts})
+                if not selection.selected(dictionary, [alone], every)[row]:
+                    yield _EXCLUDED[name].format(" or ".join(texts))
 
 
 class _Comparison:

@@ -109,6 +109,7 @@ class Model:
         text: how mentions are read.
         normalize: the normal form of names, before a spelling list corrects them.
         calibration: gives the confidence; None: there is none.
+        restrictions: on the concepts that may be answered.
     """
 
     dictionary: Dictionary
@@ -116,6 +117,7 @@ class Model:
     text: TextOptions
     normalize: NormalizeOptions
     calibration: Calibration | None
+    restrictions: Restrictions
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +137,13 @@ class Answer:
     prediction: Prediction
 
 
-def explanation(model: Model, answer: Answer, asked: questions.Asked | None) -> Explanation:
-    """Explain an answer, and why a concept that is asked for is not first.
+def explanation(model: Model, answer: Answer, concept: str | None) -> Explanation:
+    """Explain an answer, and why a concept is not first.
+
+    Args:
+        model: the parts of the linker.
+        answer: what is explained.
+        concept: the id of the concept; None: there is none in question.
 
     Raises:
         LinkerError: the dictionary does not have this concept.
@@ -154,7 +161,9 @@ def explanation(model: Model, answer: Answer, asked: questions.Asked | None) -> 
         for place, reading in enumerate(answer.readings)
     ]
     parts = _parts(model, answer, readings[best])
-    document = answer.task.document
+    document, question = answer.task.document, None
+    if concept is not None:
+        question = questions.answered(concept, model.restrictions, readings, best, parts)
     return Explanation(
         answer.prediction.mention.text,
         document.id if document else None,
@@ -162,7 +171,7 @@ def explanation(model: Model, answer: Answer, asked: questions.Asked | None) -> 
         parts,
         model.calibration.threshold if model.calibration else None,
         described(model.calibration),
-        questions.answered(asked, readings, best, parts) if asked else None,
+        question,
     )
 
 

@@ -421,6 +421,13 @@ def test_a_concept_without_a_shared_ngram_has_no_rank(sparse: Linker) -> None:
     assert (concept.candidate, concept.excluded) == (None, ())
 
 
+def test_a_concept_whose_names_are_empty_once_normalised(tmp_path: Path) -> None:
+    path = tmp_path / "d.tsv"
+    path.write_text("id\tname\nA:1\theart disease\nA:2\t…\n")
+    concept = asked_concept(Linker.train(Dictionary.read(path)).explain("heart", concept="A:2"))
+    assert concept.excluded == ("nothing is left of its names in normal form",)
+
+
 @pytest.mark.parametrize("text", ["", "  ", "\t\n"])
 def test_a_blank_mention_is_refused(sparse: Linker, text: str) -> None:
     with pytest.raises(LinkerError, match="the mention is blank"):
