@@ -45,9 +45,9 @@ class ScoreParts:
 
     def ahead_of(self, other: ScoreParts) -> dict[str, float]:
         """By how much each term is above that of another score."""
-        ours, theirs = self.terms, other.terms
-        names = dict.fromkeys((*ours, *theirs))
-        return {name: ours.get(name, 0.0) - theirs.get(name, 0.0) for name in names}
+        terms, others = self.terms, other.terms
+        names = dict.fromkeys((*terms, *others))
+        return {name: terms.get(name, 0.0) - others.get(name, 0.0) for name in names}
 
 
 @dataclass(frozen=True, slots=True)

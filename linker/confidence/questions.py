@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -16,6 +17,7 @@ from linker.ids import curie
 from linker.types import SELECTION, Selection
 
 _SHARES = 8  # n-grams or words that are missing
+_MINIMUM = 1e-6  # difference that is shown
 _STATUS = {ALTERNATIVE: "alternative", OBSOLETE: "obsolete", MERGED: "merged"}
 _EXCLUDED = {
     "under": "it is not under {}",
@@ -148,9 +150,12 @@ def _missing(reasons: Reasons, first: int, other: int) -> Iterator[tuple[Share, 
     yield tuple(contributions.unmatched(other)[:_SHARES])
 
 
-def _more(ours: Sequence[Share], theirs: Sequence[Share]) -> tuple[Share, ...]:
-    """The pieces of which we have more than they, with the difference, the largest first."""
-    others = {share.text: share.value for share in theirs}
-    more = [Share(s.text, round(s.value - others.get(s.text, 0.0), 6)) for s in ours]
-    more.sort(key=lambda share: -share.value)
-    return tuple(share for share in more[:_SHARES] if share.value > 0)
+def _more(of_first: Sequence[Share], of_other: Sequence[Share]) -> tuple[Share, ...]:
+    """The pieces that give the first name more, with the difference, the largest first."""
+    differences: dict[str, float] = defaultdict(float)  # a word may stand twice in a mention
+    for share in of_first:
+        differences[share.text] += share.value
+    for share in of_other:
+        differences[share.text] -= share.value
+    more = [Share(text, round(value, 6)) for text, value in differences.items() if value > _MINIMUM]
+    return tuple(sorted(more, key=lambda share: -share.value)[:_SHARES])

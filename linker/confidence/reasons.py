@@ -66,14 +66,14 @@ class Task:
             LinkerError: the mention is blank.
         """
         mention = _marked(Mention(mention) if isinstance(mention, str) else mention, document)
-        (own,) = restrictions_of(document, [mention], within)
+        (restrictions,) = restrictions_of(document, [mention], within)
         others = document.mentions if document else ()
         of_others = restrictions_of(document, others, within)
-        mentions = [m for m, r in zip(others, of_others, strict=True) if r == own]
+        mentions = [m for m, r in zip(others, of_others, strict=True) if r == restrictions]
         if mention not in mentions:
             mentions.append(mention)
         definitions = definitions_of(document, options)
-        return cls(document, mentions, mentions.index(mention), definitions, own)
+        return cls(document, mentions, mentions.index(mention), definitions, restrictions)
 
     @property
     def group(self) -> Group:
@@ -199,9 +199,10 @@ def _readings(
         confidence = odds = None
         handicap = model.calibration.handicaps[reading.kind] if model.calibration and place else 0.0
         if probabilities:
-            own = probabilities[place]
-            confidence = round(float(own.prod()), 6) if len(own) else 0.0
-            odds = round(log_odds(float(own.prod())) - handicap, 6) if len(own) else None
+            of_parts = probabilities[place]
+            product = float(of_parts.prod())
+            confidence = round(product, 6) if len(of_parts) else 0.0
+            odds = round(log_odds(product) - handicap, 6) if len(of_parts) else None
         result.append(
             ExplainedReading(
                 reading.kind,

@@ -61,7 +61,7 @@ class SparseEncoder(ABC):
         """Encode names to float32 (len(names), terms)."""
 
     def terms(self, columns: NDArray[np.int32]) -> list[str]:
-        """Some terms as texts, for explanations, given their columns in encoded names."""
+        """The texts of terms, for explanations, given their columns in encoded names."""
         return [f"term {column}" for column in columns.tolist()]
 
     @abstractmethod

@@ -207,6 +207,20 @@ def test_what_gives_the_first_concept_more(hybrid: Linker) -> None:
     assert {share.text for share in concept.missing_words} <= set(text.split())
 
 
+def test_a_word_that_stands_twice_counts_twice(hybrid: Linker) -> None:
+    text = "lymphoma leukemia lymphoma"
+    best, second = hybrid.explain(text).parts[0].candidates[:2]
+    concept = asked_concept(hybrid.explain(text, concept=second.concept_id))
+    more = {
+        word: sum(s.value for s in best.words if s.text == word)
+        - sum(s.value for s in second.words if s.text == word)
+        for word in text.split()
+    }
+    assert {share.text: share.value for share in concept.missing_words} == pytest.approx(
+        {word: value for word, value in more.items() if value > 0}, abs=1e-5
+    )
+
+
 def test_a_composite_is_explained_part_by_part(sparse: Linker) -> None:
     explanation = sparse.explain("breast and ovarian cancer", concept="MESH:D010051")
     won = next(reading for reading in explanation.readings if reading.won)
