@@ -228,7 +228,7 @@ def _looked_up(model: Model, lookup: Lookup) -> LookedUp:
 
 
 def _expansions(
-    model: Model, answer: Answer, reading: RankedReading, spans: Mapping[tuple[str, str], Span]
+    model: Model, answer: Answer, reading: RankedReading, spans: Mapping[expansions.Pair, Span]
 ) -> tuple[ExpandedForm, ...]:
     """The definitions that a reading rests on.
 
@@ -246,7 +246,7 @@ def _expansions(
         expanded = abbreviations.expand(mention, answer.task.definitions.first)
     if expanded is None or expanded == mention:
         return ()
-    forms = expansions.used(mention, expanded, answer.task.definitions)
+    forms = expansions.used(mention, expanded, answer.task.definitions.first, spans)
     return tuple(
         ExpandedForm(short, long, spans.get((short, long))) for short, long in forms.items()
     )

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from linker.text import abbreviations
-from linker.text.mentions import Definitions
 from linker.types import Document, Span
 
 
-def used(mention: str, expanded: str, definitions: Definitions) -> dict[str, str]:
+Pair = tuple[str, str]
+"""A short form and its long form."""
+
+
+def used(
+    mention: str, expanded: str, first: Mapping[str, str], definitions: Iterable[Pair]
+) -> dict[str, str]:
     """The short forms that were replaced in a mention, each with its long form.
 
     Args:
         mention: as it is written.
-        expanded: what the definitions made of it.
-        definitions: of its document.
+        expanded: what the definitions of its document made of it.
+        first: the long forms by the first definition of each short form.
+        definitions: all of the document, of which one may have taken the place of the first.
     """
-    for long_forms in (definitions.first, *definitions.others):
+    others = ({**first, short: long} for short, long in definitions if short in mention)
+    for long_forms in (first, *others):
         if abbreviations.expand(mention, long_forms) == expanded:
             return {
                 short: long
@@ -28,7 +35,7 @@ def used(mention: str, expanded: str, definitions: Definitions) -> dict[str, str
     return {}
 
 
-def spans(document: Document, *, permuted: bool) -> dict[tuple[str, str], Span]:
+def spans(document: Document, *, permuted: bool) -> dict[Pair, Span]:
     """Where a document defines each pair of a short and a long form: the span of the long form.
 
     Args:

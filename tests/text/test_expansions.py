@@ -31,8 +31,9 @@ DOCUMENT = Document("1", (Passage(TEXT),))
     ],
 )
 def test_used(mention: str, expanded: str, forms: dict[str, str]) -> None:
-    definitions = definitions_of(DOCUMENT, TextOptions())
-    assert expansions.used(mention, expanded, definitions) == forms
+    first = definitions_of(DOCUMENT, TextOptions()).first
+    pairs = expansions.spans(DOCUMENT, permuted=True)
+    assert expansions.used(mention, expanded, first, pairs) == forms
 
 
 def test_spans_are_those_of_the_long_forms() -> None:
