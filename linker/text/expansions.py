@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from linker.text import abbreviations
 from linker.types import Document, Span
 
-
 Pair = tuple[str, str]
 """A short form and its long form."""
 
