@@ -19,6 +19,7 @@ from linker.candidates.agreement import Group
 from linker.candidates.base import Generator, Ranked, Ranker, Unit
 from linker.candidates.cache import CachedRanker, SizedCache
 from linker.candidates.hybrid import HybridGenerator
+from linker.confidence import reasons
 from linker.confidence import spans as span_models
 from linker.confidence.answers import (
     Answers,
@@ -42,6 +43,7 @@ from linker.dictionary import Dictionary, selection
 from linker.dictionary.finding import DictionaryNames
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
+from linker.explanation import Explanation
 from linker.model_folder import ModelParts
 from linker.options import LinkerOptions, as_saved, for_encoder
 from linker.text import spelling
@@ -455,6 +457,43 @@ class Linker:
         for batch in batches(prepared, _BATCH):
             for mentions in self._read_batch(batch):
                 yield from mentions
+
+    def explain(
+        self,
+        mention: str | Mention,
+        *,
+        concept: str | None = None,
+        document: Document | None = None,
+        k: int = 5,
+        within: Selection | None = None,
+    ) -> Explanation:
+        """Say why a mention is answered as it is, and why a concept is not the answer.
+
+        Args:
+            mention: the mention, or its text.
+            concept: the id of a concept that was expected.
+            document: the document of the mention, which need not be marked in it.
+            k: how many concepts to explain for each part.
+            within: as for `link`.
+
+        Raises:
+            LinkerError: the mention is blank, or the dictionary does not have the id.
+        """
+        task = reasons.Task.of(mention, document, within, self.options.text)
+        linker, compared = self._part(task.restrictions), self.calibration is not None
+        prepared = linker._prepared(Request("", k, 0.0), task.group, compared)
+        read = linker._read_batch([prepared])
+        (predictions,) = linker._answers.predictions([prepared], read)
+        answer = reasons.Answer(task, prepared, read[0][task.place], predictions[task.place])
+        model = reasons.Model(
+            self.dictionary,
+            linker.ranker,
+            self.options.text,
+            self.options.normalize,
+            self.calibration,
+            linker._origin[1] if linker._origin else (),
+        )
+        return reasons.explanation(model, answer, concept)
 
     def restricted(self, within: Selection | None) -> Linker:
         """The linker that answers with a part of the dictionary only; the rest is shared.

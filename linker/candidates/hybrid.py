@@ -120,11 +120,15 @@ class HybridGenerator(Generator):
         query, rows = self._best(vectors, weights, k)
         has_text = np.array([text != "" for text in queries], bool)[query]
         query, rows = query[has_text], rows[has_text]  # an empty query finds nothing
-        dense = self.dense.products(vectors, query, rows if self.rows is None else self.rows[rows])
+        dense = self.products(vectors, query, rows)
         sparse = self.sparse.products(weights, query, rows)
         scores = dense + self.sparse_weight * sparse + self.bias[rows]
         indptr = np.searchsorted(query, np.arange(len(queries) + 1))
         return Hits(indptr, rows, scores, sparse, dense)
+
+    def products(self, vectors: Floats, query: NDArray[Any], rows: NDArray[Any]) -> Floats:
+        """Multiply pairs: `vectors[query[i]]` by the vector of the name `rows[i]`, for each i."""
+        return self.dense.products(vectors, query, rows if self.rows is None else self.rows[rows])
 
     def among(self, concepts: NDArray[np.bool_]) -> HybridGenerator:
         names = self.table.naming(concepts)
@@ -172,9 +176,9 @@ class HybridGenerator(Generator):
         rows = np.concatenate([self._names(dense), sparse.rows])
         query, rows = np.unique([query, rows], axis=1)
         query, rows = query[~self._nameless[rows]], rows[~self._nameless[rows]]
-        scores = self.dense.products(
-            vectors, query, rows if self.rows is None else self.rows[rows]
-        ) + (self.sparse_weight * self.sparse.products(weights, query, rows) + self.bias[rows])
+        scores = self.products(vectors, query, rows) + (
+            self.sparse_weight * self.sparse.products(weights, query, rows) + self.bias[rows]
+        )
         order = np.lexsort((-scores, query))
         query, rows = query[order], rows[order]
         is_best = np.arange(len(query)) - np.searchsorted(query, query) < k

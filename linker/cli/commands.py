@@ -17,6 +17,7 @@ from linker.cli.compare import compare
 from linker.cli.dictionary import dictionary
 from linker.cli.encoders import encoders
 from linker.cli.evaluate import evaluate
+from linker.cli.explain import explain
 from linker.cli.link import link
 from linker.cli.train import train
 from linker.cli.verify import verify
@@ -53,7 +54,7 @@ def cli() -> None:
 
 
 _COMMANDS = (
-    *(train, link, annotate, evaluate, compare),
+    *(train, link, annotate, explain, evaluate, compare),
     *(dictionary, encoders, words, verify),
 )
 for _command in _COMMANDS:

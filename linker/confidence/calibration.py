@@ -31,12 +31,12 @@ Handicaps = Mapping[ReadingKind, float]
 """By how much log odds a reading has to be ahead of the most usual one, by its kind."""
 
 LEARNT: Handicaps = {"whole": 0.5, "expanded": 0.5, "split": 0.5, "shortened": 2.0}
-"""Where mentions say how probable other readings are.
+"""Where annotated mentions say how probable other readings are, composites among them.
 
 Chosen on the training and development mentions of NCBI Disease and BC5CDR, as is `CAUTIOUS`.
 """
 CAUTIOUS: Handicaps = {"whole": 3.0, "expanded": 3.0, "split": 1.0, "shortened": 3.0}
-"""Where names of a dictionary say so, which have no document and no short forms."""
+"""Where there are too few, or names of a dictionary, which have no short forms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def fit(examples: Sequence[Example], *, of_texts: bool = True) -> Calibration:
     Args:
         examples: annotated mentions, or names of a dictionary.
         of_texts: whether they are mentions of texts. Names say neither how texts are read nor how
-            many mentions have no concept, so that other readings are `CAUTIOUS`, and there is no
+            many mentions have no concept, so that the usual reading is preferred, and there is no
             threshold.
 
     Raises:
@@ -236,15 +236,14 @@ def fit(examples: Sequence[Example], *, of_texts: bool = True) -> Calibration:
             f"{len(examples):,} mentions with {right:,} right and {wrong:,} wrong answers; "
             f"needed: {FEWEST} mentions, {FEWEST_OF_EACH} right and as many wrong answers"
         )
-    handicaps = LEARNT if of_texts else CAUTIOUS
-    calibration = dataclasses.replace(_fitted(examples, handicaps), later=_fit_later(examples))
+    calibration = dataclasses.replace(_fitted(examples, of_texts), later=_fit_later(examples))
     if not of_texts or all(example.has_concept for example in examples):
         return calibration
-    threshold, accuracies = _fit_threshold(_cross_fitted(examples, handicaps), examples)
+    threshold, accuracies = _fit_threshold(_cross_fitted(examples), examples)
     return dataclasses.replace(calibration, threshold=threshold, provenance=accuracies)
 
 
-def _fitted(examples: Sequence[Example], handicaps: Handicaps) -> Calibration:
+def _fitted(examples: Sequence[Example], of_texts: bool) -> Calibration:
     """A calibration for first candidates, without a threshold."""
     rows = [
         (reading, right, example.weight * (1.0 if place == 0 else _RIVAL))
@@ -260,11 +259,14 @@ def _fitted(examples: Sequence[Example], handicaps: Handicaps) -> Calibration:
         weights / weights.mean(),
         features.RISING,
     )
-    calibration = Calibration(single, handicaps=handicaps)
-    return dataclasses.replace(calibration, split=_fit_split(calibration, examples))
+    calibration = Calibration(single)
+    split = _fit_split(calibration, examples) if of_texts else None
+    if split is None:
+        return calibration
+    return dataclasses.replace(calibration, split=split, handicaps=LEARNT)
 
 
-def _cross_fitted(examples: Sequence[Example], handicaps: Handicaps) -> list[Chosen]:
+def _cross_fitted(examples: Sequence[Example]) -> list[Chosen]:
     """The chosen reading of each example, by a calibration that was fitted to the others.
 
     Neighbours stay together, as they may be mentions of one document.
@@ -278,12 +280,12 @@ def _cross_fitted(examples: Sequence[Example], handicaps: Handicaps) -> list[Cho
         held = [
             example for example, of_one in zip(examples, block, strict=True) if of_one == number
         ]
-        result += _chosen(_fitted(rest, handicaps), held)
+        result += _chosen(_fitted(rest, True), held)
     return result
 
 
-def _fit_split(calibration: Calibration, examples: Sequence[Example]) -> SplitOdds:
-    """Fit the log odds of readings in parts, if there are enough of them."""
+def _fit_split(calibration: Calibration, examples: Sequence[Example]) -> SplitOdds | None:
+    """Fit the log odds of readings in parts; None where there are too few of them."""
     from sklearn.linear_model import LogisticRegression
 
     values, right = [], []
@@ -295,7 +297,7 @@ def _fit_split(calibration: Calibration, examples: Sequence[Example]) -> SplitOd
                     values.append(_split_values(example.readings, parts, place))
                     right.append(example.right[place])
     if min(sum(right), len(right) - sum(right)) < _FEWEST_SPLITS:
-        return SplitOdds()
+        return None
     mean, scale = np.mean(values, axis=0), np.std(values, axis=0) + _SMALLEST
     model = LogisticRegression().fit((values - mean) / scale, right)
     weights = model.coef_[0] / scale

@@ -99,6 +99,24 @@ class Hierarchy:
             waiting += new
         return np.array(sorted(above - {row}), np.int32)
 
+    def way_up(self, row: int) -> list[int]:
+        """The rows on a shortest way from a row to a concept without parents, both included.
+
+        From a concept that is below no such concept, but on or below a cycle, it is the row alone.
+        """
+        child_of, waiting = {row: row}, [row]
+        for place in waiting:  # grows while it is read: nearest rows first
+            parents = self.parents([place])[0].tolist()
+            if not parents:
+                way = [place]
+                while way[-1] != row:
+                    way.append(child_of[way[-1]])
+                return way[::-1]
+            new = [parent for parent in parents if parent not in child_of]
+            child_of |= dict.fromkeys(new, place)
+            waiting += new
+        return [row]
+
     def under(self, rows: Sequence[int]) -> csr_matrix:
         """Group concepts by those of some concepts that they are, or stand below.
 

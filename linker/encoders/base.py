@@ -60,6 +60,10 @@ class SparseEncoder(ABC):
     def encode(self, names: Sequence[str]) -> csr_matrix:
         """Encode names to float32 (len(names), terms)."""
 
+    def terms(self, columns: NDArray[np.int32]) -> list[str]:
+        """The texts of terms, for explanations, given their columns in encoded names."""
+        return [f"term {column}" for column in columns.tolist()]
+
     @abstractmethod
     def save(self, folder: Path) -> None:
         """Write what `load` needs into a folder that is being saved."""

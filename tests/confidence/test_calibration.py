@@ -101,6 +101,7 @@ def test_a_rival_has_to_be_ahead_by_its_handicap(
     fitted: Calibration, usual: float, rival: float, expected: int
 ) -> None:
     """Log odds 0 and 0.41 or 0.53; 2.20 and 2.59 or 2.94: a split is 0.5 behind."""
+    fitted = dataclasses.replace(fitted, handicaps=LEARNT)
     readings = [reading(1.0), reading(1.0, 1.0, kind="split")]
     parts = [np.array([usual]), np.array([rival**0.5] * 2)]
     assert fitted.chosen(readings, parts) == expected
@@ -111,8 +112,8 @@ def test_kinds_of_readings_have_handicaps_of_their_own(fitted: Calibration) -> N
     kinds: Sequence[ReadingKind] = ("whole", "expanded", "split", "shortened")
     chosen = {kind: fitted.chosen([reading(1.0), reading(1.0, kind=kind)], parts) for kind in kinds}
     assert chosen == {"whole": 1, "expanded": 1, "split": 1, "shortened": 0}
-    cautious = dataclasses.replace(fitted, handicaps=CAUTIOUS)
-    assert cautious.chosen([reading(1.0), reading(1.0)], parts) == 0
+    assert fitted.handicaps == CAUTIOUS
+    assert fitted.chosen([reading(1.0), reading(1.0)], parts) == 0
 
 
 def test_a_rival_wins_where_the_usual_reading_has_no_answer(fitted: Calibration) -> None:
@@ -182,7 +183,23 @@ def test_a_threshold_is_found_where_mentions_have_no_concept(fitted: Calibration
     )
     names = fit(examples(nils=60), of_texts=False)
     assert (names.threshold, names.handicaps) == (0, CAUTIOUS)
-    assert with_nils.handicaps == LEARNT
+
+
+def test_other_readings_win_more_easily_where_composites_were_annotated() -> None:
+    assert fit(examples()).handicaps == CAUTIOUS
+    composites = [
+        Example(
+            [reading(0.9, 0.9, kind="split"), reading(0.1)],
+            [is_right, not is_right],
+            [0.9],
+            int(is_right),
+            True,
+        )
+        for is_right in [True] * 12 + [False] * 12
+    ]
+    learnt = fit(examples() + composites)
+    assert learnt.handicaps == LEARNT
+    assert learnt.split != SplitOdds()
 
 
 # ---------------------------------------------------------------------------------------------------------------- too little

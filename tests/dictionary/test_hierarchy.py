@@ -201,6 +201,21 @@ def test_steps_and_ancestors_agree_with_networkx(edges: list[tuple[int, int]]) -
 
 @given(EDGES)
 @settings(deadline=None, max_examples=30)
+def test_a_way_up_is_a_shortest_one(edges: list[tuple[int, int]]) -> None:
+    hierarchy, up = Hierarchy.of(SIZE, edges), graph(edges)
+    tops = [row for row in up if not up.out_degree(row)]
+    for row in range(SIZE):
+        way = hierarchy.way_up(row)
+        lengths = nx.single_source_shortest_path_length(up, row)
+        reachable = [lengths[top] for top in tops if top in lengths]
+        assert way[0] == row
+        assert len(way) == 1 + min(reachable, default=0)
+        assert not reachable or way[-1] in tops
+        assert nx.is_path(up, way)
+
+
+@given(EDGES)
+@settings(deadline=None, max_examples=30)
 def test_depth_and_cycles_agree_with_networkx(edges: list[tuple[int, int]]) -> None:
     hierarchy, up = Hierarchy.of(SIZE, edges), graph(edges)
     tops = [n for n in up if not up.out_degree(n)]

@@ -100,6 +100,19 @@ def test_slow_twin(options: TfidfOptions, names: list[str], queries: list[str]) 
 
 @pytest.mark.parametrize("options", OPTIONS)
 @given(names=NAMES, queries=NAMES)
+@settings(deadline=None, max_examples=25)
+def test_terms_are_the_ngrams(options: TfidfOptions, names: list[str], queries: list[str]) -> None:
+    encoder = fitted(names, options)
+    known = {gram for name in names for gram in grams(name, options)}
+    for row, vector in enumerate(encoder.encode(queries)):
+        expected = known.intersection(grams(queries[row], options))
+        terms = encoder.terms(vector.indices)
+        # a word that is too short is padded
+        assert sorted(terms) == sorted(gram.ljust(options.ngram_min) for gram in expected)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@given(names=NAMES, queries=NAMES)
 @settings(deadline=None, max_examples=8)
 def test_scikit_learn(options: TfidfOptions, names: list[str], queries: list[str]) -> None:
     text = pytest.importorskip("sklearn.feature_extraction.text")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from linker import Dictionary, Linker
-from linker.confidence.calibration import CAUTIOUS, LEARNT
+from linker.confidence.calibration import CAUTIOUS
 from linker.confidence.features import NAMES
 from linker.errors import LinkerError
 from linker.readers.mentions import read as read_mentions
@@ -63,7 +63,7 @@ def test_annotated_mentions_are_taken_in_folds(dictionary: Dictionary) -> None:
     assert linker.calibration
     assert linker.calibration.provenance["fitted_to"] == "annotated mentions, in 5 folds"
     assert linker.calibration.provenance["mentions"] == 100
-    assert linker.calibration.handicaps == LEARNT
+    assert linker.calibration.handicaps == CAUTIOUS  # there are no composites
     assert said == [
         "confidence: fitted to 100 annotated mentions, in 5 folds; everything is answered by "
         "default, since no threshold has more right"

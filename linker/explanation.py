@@ -1,0 +1,184 @@
+"""Explanations of answers: the records that linkers make and writers take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linker.types import NameKind, ReadingKind, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A piece of a mention, and how much of a score it carries; it may be below 0."""
+
+    text: str  # an n-gram of characters, or a word
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreParts:
+    """The sum that a score is: what vectors, characters, frequency and later stages give.
+
+    `score` = `dense` + `sparse_weight` · `sparse` + `bonus` + `second_stage` + `agreement`.
+    """
+
+    score: float
+    sparse: float  # the dot product of the n-grams of mention and name
+    dense: float | None = None  # the dot product of their vectors; None: the model has none
+    sparse_weight: float = 1.0  # λ
+    bonus: float = 0.0  # of a name that was annotated often
+    second_stage: float = 0.0  # what a second stage takes, 0 or less
+    agreement: float = 0.0  # what other mentions of the document give
+
+    @property
+    def terms(self) -> dict[str, float]:
+        """The terms of the sum, those that are always 0 left out."""
+        terms = {
+            "dense": self.dense or 0.0,
+            "sparse": self.sparse_weight * self.sparse,
+            "bonus": self.bonus,
+            "second_stage": self.second_stage,
+            "agreement": self.agreement,
+        }
+        always = {"sparse"} if self.dense is None else {"dense", "sparse"}
+        return {name: value for name, value in terms.items() if value or name in always}
+
+    def ahead_of(self, other: ScoreParts) -> dict[str, float]:
+        """By how much each term is above that of another score."""
+        terms, others = self.terms, other.terms
+        names = dict.fromkeys((*terms, *others))
+        return {name: terms.get(name, 0.0) - others.get(name, 0.0) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A concept of the hierarchy."""
+
+    concept_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedName:
+    """The name by which a concept was found."""
+
+    text: str
+    kind: NameKind
+    source: str  # the vocabulary or file that it came from; empty where the file does not say
+    lent: bool  # whether another vocabulary lent it to the dictionary
+    exact: bool  # whether it is the mention, both in normal form
+    annotated: int  # how often a mention of this form was annotated with the concept
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedCandidate:
+    """A concept that was ranked, and why it has its score."""
+
+    rank: int  # from 1
+    concept_id: str
+    name: str  # preferred name
+    matched: MatchedName
+    parts: ScoreParts
+    confidence: float | None  # the probability that it is right; None: it has none
+    # the n-grams of most weight: they sum to `parts.sparse` where all are there
+    ngrams: tuple[Share, ...] = ()
+    # what the dense product loses where a word of the mention is left out
+    words: tuple[Share, ...] = ()
+    # the shortest path from a root, by way of each parent; without the concept itself
+    paths: tuple[tuple[Place, ...], ...] = ()
+    parents: int = 0  # `paths` may have fewer
+    children: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureEffect:
+    """A number that the confidence rests on, and how far it can move the confidence."""
+
+    name: str
+    value: float
+    lowest: float  # the probability if this number alone were another one: the lowest
+    highest: float  # and the highest
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandedForm:
+    """A short form of a mention, and where the document defines it."""
+
+    short: str
+    long: str
+    span: Span | None  # of the long form in the document; None: part of a compound definition
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    """A text that was looked up in the dictionary."""
+
+    text: str
+    normalized: str  # the form by which names are compared
+    misspelt: str | None = None  # that form before a spelling list corrected it; None: it did not
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedReading:
+    """One way to read a mention, and what speaks for it."""
+
+    kind: ReadingKind
+    lookups: tuple[LookedUp, ...]  # one, or one for each part
+    expansions: tuple[ExpandedForm, ...]
+    won: bool
+    first: tuple[Place | None, ...]  # the first concept of each lookup; None: there is no candidate
+    confidence: float | None  # the probability that all first concepts are right
+    handicap: float = 0.0  # in log odds, of a reading that is not the most usual one
+    # of the confidence, less the handicap: the largest wins; None: no candidate, or no confidence
+    log_odds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedPart:
+    """The answer for a mention, or for one part of a composite mention."""
+
+    lookup: LookedUp
+    candidates: tuple[ExplainedCandidate, ...]  # the best first
+    rejected: bool  # whether there is no answer, since the confidence is below the threshold
+    # the probability that the first concept is right before the reading counts; None: no model
+    alone: float | None
+    effects: tuple[FeatureEffect, ...]  # on `alone`, the largest first
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedConcept:
+    """Where a concept stands that was asked for, and what it lacks to be first."""
+
+    concept_id: str
+    name: str
+    excluded: tuple[str, ...] = ()  # why it is no candidate at all: "it is not under MESH:D009369"
+    first_as: tuple[str, ...] = ()  # texts of other readings for which it is the first concept
+    part: int = 0  # which part of the mention it is compared for, from 0: where it stands highest
+    # None: excluded, or no name of it has an n-gram of the mention
+    candidate: ExplainedCandidate | None = None
+    missing: tuple[Share, ...] = ()  # n-grams that give the first concept more than this one
+    missing_words: tuple[Share, ...] = ()  # words that do so
+    # n-grams of its name that the mention lacks, each with the square of its weight
+    unmatched: tuple[Share, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The concept that was asked for."""
+
+    id: str  # as a CURIE
+    status: str  # "current", "alternative", "obsolete" or "merged"
+    concepts: tuple[ExplainedConcept, ...]  # the current ones that the id stands for
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a mention was answered as it was."""
+
+    mention: str
+    document_id: str | None
+    readings: tuple[ExplainedReading, ...]  # the most usual first
+    parts: tuple[ExplainedPart, ...]  # of the reading that won
+    threshold: float | None  # the confidence that an answer needs; None: there is no confidence
+    provenance: str  # of the confidence, in words
+    question: Question | None = None

@@ -1,0 +1,356 @@
+"""Explanations as text for a terminal, and as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from tabulate import tabulate
+
+from linker.errors import shown
+from linker.explanation import (
+    ExplainedCandidate,
+    ExplainedConcept,
+    ExplainedPart,
+    ExplainedReading,
+    Explanation,
+    FeatureEffect,
+    Place,
+    ScoreParts,
+    Share,
+)
+
+SCHEMA = 1
+MOST_SHARES = 6  # n-grams or words that a face for people shows
+_BLANK = "␣"  # of an n-gram
+READING = ("read", "looked up", "first concept", "confidence", "handicap", "log odds")
+CANDIDATE = ("rank", "concept", "name", "matched name", "score", "confidence")
+READING_NOTE = "the largest log odds win: those of the confidence, less the handicap"
+EFFECT = ("", "value", "lowest", "highest")
+EFFECT_NOTE = "lowest and highest: the confidence if this value alone were another one"
+TERMS = {
+    "dense": "vectors",
+    "sparse": "characters",
+    "bonus": "bonus of a frequent name",
+    "second_stage": "second stage",
+    "agreement": "other mentions of the document",
+}
+FEATURES = {  # where the name of a feature does not say it
+    "score": "score of the first concept",
+    "margin": "how far its score is ahead of the second concept's",
+    "sparse": "similarity of characters",
+    "dense": "similarity of vectors",
+    "sparse_lead": "how far it is ahead by characters alone",
+    "dense_lead": "how far it is ahead by vectors alone",
+    "exact": "the matched name is the mention (1) or not (0)",
+    "meanings": "log of the concepts that bear the matched name",
+    "preferred": "the matched name is a preferred one",
+    "training": "the matched name is known from annotated mentions alone",
+    "inexact": "the matched name is narrow, broad, related or an abbreviation",
+    "lent": "another vocabulary lent the matched name",
+    "annotated": "log of how often the matched name was annotated, plus 1",
+    "without_concept": "log of how often the mention was annotated without a concept, plus 1",
+    "letters": "log of the characters of the mention, plus 1",
+    "words": "words of the mention",
+    "short_form": "the mention looks like a short form",
+    "of_mention": "share of the mention's words that the matched name has",
+    "of_name": "share of the matched name's words that the mention has",
+    "coordinated": "the mention holds and, or, or a slash",
+    "usual": "the mention is read in the most usual way",
+    "expanded": "a short form was expanded",
+    "dropped": "words that were left out",
+    "agreement": "another mention of the document has the concept",
+}
+
+
+def to_json(explanation: Explanation) -> str:
+    """The whole record as an object of schema 1, in one line."""
+    record = {"schema": SCHEMA, **dataclasses.asdict(explanation)}
+    return json.dumps(record, ensure_ascii=False)
+
+
+def to_text(explanation: Explanation) -> str:
+    """What people read on a terminal; signs that cannot be printed are escapes."""
+    return "\n".join(_lines(explanation)) + "\n"
+
+
+def _lines(explanation: Explanation) -> Iterator[str]:
+    yield f"Mention: {shown(explanation.mention)}"
+    yield f"Answer: {answer(explanation)}"
+    yield from _section("Readings", _readings(explanation))
+    for number, part in enumerate(explanation.parts, 1):
+        title = f"Part {number}: " if len(explanation.parts) > 1 else "Looked up: "
+        yield from _section(title + looked_up(part), _part(part, explanation.threshold))
+    if question := explanation.question:
+        yield from _section(f"Why not {shown(question.id)}?", _question(explanation))
+    yield from _section("Confidence", [f"  {shown(explanation.provenance)}"])
+
+
+def answer(explanation: Explanation) -> str:
+    """The concept of each part."""
+    return " | ".join(
+        f"{shown(part.candidates[0].concept_id)} {shown(part.candidates[0].name)}"
+        if part.candidates and not part.rejected
+        else "none"
+        for part in explanation.parts
+    )
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    yield ""
+    yield title
+    yield from lines
+
+
+def _readings(explanation: Explanation) -> Iterator[str]:
+    rows = [("->" if r.won else "", *reading(r)) for r in explanation.readings]
+    yield from _table(("", *READING), rows, "llllrrr")
+    if len(rows) > 1:
+        yield f"  ({READING_NOTE})"
+    for r in explanation.readings:
+        yield from (f"  {line}" for line in expansions(r))
+
+
+def reading(reading: ExplainedReading) -> tuple[str, ...]:
+    """The cells of a reading."""
+    return (
+        reading.kind,
+        texts(reading),
+        first(reading),
+        number(reading.confidence),
+        f"{reading.handicap:.1f}" if reading.handicap else "",
+        number(reading.log_odds, 2),
+    )
+
+
+def texts(reading: ExplainedReading) -> str:
+    """What is looked up for a reading."""
+    return " | ".join(shown(lookup.text) for lookup in reading.lookups)
+
+
+def first(reading: ExplainedReading) -> str:
+    """The first concept of each part of a reading."""
+    return " | ".join(place_name(place) if place else "none" for place in reading.first)
+
+
+def place_name(place: Place) -> str:
+    """A concept as people read it."""
+    return f"{shown(place.concept_id)} {shown(place.name)}"
+
+
+def expansions(reading: ExplainedReading) -> list[str]:
+    """The short forms that a reading replaces, and where they are defined."""
+    return [
+        f"{shown(form.short)} is {shown(form.long)}, "
+        + (
+            f"defined at characters {form.span[0]} to {form.span[1]} of the document"
+            if form.span
+            else "by the definition of a compound of it"
+        )
+        for form in reading.expansions
+    ]
+
+
+def looked_up(part: ExplainedPart) -> str:
+    """What was looked up for a part, and its normal form where that differs."""
+    lookup = part.lookup
+    text = shown(lookup.text)
+    if lookup.misspelt is not None:
+        return f'{text}, corrected from "{shown(lookup.misspelt)}" to "{shown(lookup.normalized)}"'
+    if lookup.normalized != lookup.text:
+        return f'{text}, in normal form "{shown(lookup.normalized)}"'
+    return text
+
+
+def _part(part: ExplainedPart, threshold: float | None) -> Iterator[str]:
+    if not part.candidates:
+        yield "  no name of the dictionary is like it"
+        return
+    yield from _table(CANDIDATE, list(map(candidate, part.candidates)), "rlllrr")
+    best, *others = part.candidates
+    yield ""
+    yield f"  {decision(part, threshold)}"
+    yield f"  score {sum_of(best.parts)}"
+    yield from _carried(best)
+    yield from (f"  in the hierarchy: {way}" for way in ways(best))
+    if others:
+        yield ""
+    for other in others:
+        yield f"  ahead of {shown(other.concept_id)} by {difference(best, other)}"
+    if part.effects:
+        yield ""
+        yield f"  {grounds(part)}"
+        yield from _table(EFFECT, list(map(effect, part.effects)), "lrrr")
+        yield f"  ({EFFECT_NOTE})"
+
+
+def candidate(candidate: ExplainedCandidate) -> tuple[str, ...]:
+    """The cells of a candidate."""
+    return (
+        str(candidate.rank),
+        candidate.concept_id,
+        candidate.name,
+        matched(candidate),
+        number(candidate.parts.score),
+        number(candidate.confidence),
+    )
+
+
+def matched(candidate: ExplainedCandidate) -> str:
+    """The matched name with what is known of it."""
+    name = candidate.matched
+    facts = [name.kind, *(["exact match"] if name.exact else [])]
+    if name.source:
+        facts.append(f"{'lent by' if name.lent else 'of'} {name.source}")
+    if name.annotated:
+        facts.append(
+            "annotated once" if name.annotated == 1 else f"annotated {name.annotated} times"
+        )
+    return f"{shown(name.text)} ({shown(', '.join(facts))})"
+
+
+def decision(part: ExplainedPart, threshold: float | None) -> str:
+    """What the threshold makes of the first candidate."""
+    best = part.candidates[0]
+    if best.confidence is None or threshold is None:
+        return "there is no confidence, so that the first candidate is the answer"
+    if part.rejected:
+        return (
+            f"no concept is answered: the confidence {best.confidence:.4f} of the first candidate "
+            f"is below the threshold {threshold:.4f}"
+        )
+    if threshold:
+        return f"the confidence {best.confidence:.4f} reaches the threshold {threshold:.4f}"
+    return "there is no threshold, so that the first candidate is the answer"
+
+
+def sum_of(parts: ScoreParts) -> str:
+    """A score as the sum that it is."""
+    weight = "" if parts.dense is None else f"{parts.sparse_weight:.4g} · "
+    written = {"sparse": f"{weight}{parts.sparse:.4f}"}
+    terms = [
+        f"{written.get(name, f'{value:.4f}')} ({TERMS[name]})"
+        for name, value in parts.terms.items()
+    ]
+    return f"{parts.score:.4f} = {' + '.join(terms)}"
+
+
+def difference(best: ExplainedCandidate, other: ExplainedCandidate) -> str:
+    """How far one candidate is ahead of another one, term by term."""
+    terms = [
+        f"{value:+.4f} {TERMS[name]}" for name, value in best.parts.ahead_of(other.parts).items()
+    ]
+    return f"{best.parts.score - other.parts.score:.4f}: {', '.join(terms)}"
+
+
+def _carried(candidate: ExplainedCandidate) -> Iterator[str]:
+    """What carried the parts of a score."""
+    if candidate.ngrams:
+        yield f"  carried by n-grams: {shares(candidate.ngrams)}"
+    if candidate.words:
+        yield f"  lost by vectors without a word: {shares(candidate.words)}"
+
+
+def shares(pieces: Sequence[Share]) -> str:
+    """Pieces of a mention with what they give; a blank of an n-gram is visible."""
+    return ", ".join(f"{piece(share)} {share.value:.3f}" for share in pieces[:MOST_SHARES])
+
+
+def piece(share: Share) -> str:
+    """A piece of a mention, with visible blanks."""
+    return shown(share.text.replace(" ", _BLANK))
+
+
+def ways(candidate: ExplainedCandidate) -> list[str]:
+    """The ways from a root to a concept, and how many concepts stand below it."""
+    lines = [
+        " > ".join(shown(place.name) for place in path) + f" > {shown(candidate.name)}"
+        for path in candidate.paths
+    ]
+    lines = lines or [f"{shown(candidate.name)}, which has no parent"]
+    if more := candidate.parents - len(candidate.paths):
+        lines.append(f"and by {more} further parent{'s' if more > 1 else ''}")
+    count = candidate.children
+    children = f"{count or 'no'} direct {'child' if count == 1 else 'children'}"
+    lines[0] += f" ({children})"
+    return lines
+
+
+def grounds(part: ExplainedPart) -> str:
+    """What the effects of features are on: for a part of a split mention it is no whole answer."""
+    confidence = part.candidates[0].confidence
+    if part.alone == confidence:
+        return f"the confidence of {number(confidence)} rests on"
+    return f"the confidence of this part by itself, {number(part.alone)}, rests on"
+
+
+def effect(feature: FeatureEffect) -> tuple[str, str, str, str]:
+    """A feature in words, with its value and the range of the confidence."""
+    name = FEATURES.get(feature.name, feature.name.replace("_", " "))
+    return name, f"{feature.value:.4g}", number(feature.lowest), number(feature.highest)
+
+
+def _question(explanation: Explanation) -> Iterator[str]:
+    yield from (f"  {line}" for line in answers(explanation))
+
+
+def answers(explanation: Explanation) -> Iterator[str]:
+    """Why the concepts that were asked for are not first, in sentences."""
+    question = explanation.question
+    if question is None:
+        return
+    if question.status != "current":
+        now = ", ".join(f"{c.concept_id} {c.name}" for c in question.concepts)
+        article = "an" if question.status[0] in "aeiou" else "a"
+        yield shown(
+            f"{question.id} is {article} {question.status} id; "
+            + (f"it stands for {now}" if now else "nothing has its place")
+        )
+    for concept in question.concepts:
+        yield from _about(concept, explanation.parts)
+
+
+def _about(concept: ExplainedConcept, parts: Sequence[ExplainedPart]) -> Iterator[str]:
+    title = f"{shown(concept.concept_id)} {shown(concept.name)}"
+    other = concept.candidate
+    of_part = f" for {shown(parts[concept.part].lookup.text)}" if len(parts) > 1 else ""
+    if concept.excluded:
+        yield f"{title} cannot be answered here: {shown(' and '.join(concept.excluded))}"
+    elif other is None:
+        yield f"{title} is no candidate: none of its names shares an n-gram with the mention"
+    elif other.rank == 1:
+        yield f"{title} is first{of_part}, by its name {matched(other)}"
+    else:
+        best = parts[concept.part].candidates[0]
+        yield f"{title} has rank {other.rank:,}{of_part}, by its name {matched(other)}"
+        yield f"score {sum_of(other.parts)}"
+        yield f"{shown(best.concept_id)} is ahead by {difference(best, other)}"
+        if concept.missing:
+            yield f"n-grams that give the first more: {shares(concept.missing)}"
+        if concept.missing_words:
+            yield f"words that give the first more, by vectors: {shares(concept.missing_words)}"
+        if concept.unmatched:
+            yield f"n-grams of its name that the mention lacks: {shares(concept.unmatched)}"
+    if concept.first_as:
+        yield f"it is first where the mention is read as {shown(' or '.join(concept.first_as))}"
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number of a table; empty where there is none."""
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[object]], align: str) -> Iterator[str]:
+    """The lines of a table."""
+    sides = {"l": "left", "r": "right"}
+    cells = [[shown(str(cell)) for cell in row] for row in rows]
+    text = tabulate(
+        cells,
+        header,
+        tablefmt="plain",
+        disable_numparse=True,
+        colalign=[sides[side] for side in align],
+        preserve_whitespace=True,
+    )
+    yield from (f"  {line}".rstrip() for line in text.splitlines())

@@ -1,0 +1,124 @@
+"""linker explain: its formats, its documents, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import Linker
+from linker.outputs.explanation import to_json, to_text
+from linker.outputs.explanation_html import to_html
+
+Run = Callable[..., Any]
+TEXT = (
+    "Familial adenomatous polyposis (FAP) was seen.\n"
+    "Familial amyloid polyneuropathy (FAP) was not.\n"
+)
+
+
+@pytest.fixture(scope="session")
+def model(trained: Path) -> Linker:
+    return Linker.load(trained)
+
+
+@pytest.mark.parametrize(
+    ("form", "face"), [("text", to_text), ("json", to_json), ("html", to_html)]
+)
+def test_formats(run: Run, trained: Path, model: Linker, form: str, face: Any) -> None:
+    options = ("--model", trained, "--concept", "D007938", "-k", 2)
+    result = run("explain", "atxia telangiectasia", *options, "--format", form)
+    expected = face(model.explain("atxia telangiectasia", concept="MESH:D007938", k=2))
+    assert (result.code, result.err) == (0, "")
+    assert result.out.rstrip("\n") == expected.rstrip("\n")
+
+
+def test_a_text_defines_short_forms(run: Run, trained: Path, tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT)
+    result = run("explain", "FAP", "--document", path, "--model", trained, "--format", "json")
+    first, second, *_ = json.loads(result.out)["readings"]
+    assert first["lookups"][0]["text"] == "Familial adenomatous polyposis"
+    assert second["lookups"][0]["text"] == "Familial amyloid polyneuropathy"
+    start, end = second["expansions"][0]["span"]
+    assert TEXT[start:end] == "Familial amyloid polyneuropathy"
+
+
+def test_a_text_may_come_from_standard_input(trained: Path) -> None:
+    options = ("--document", "-", "--model", trained, "--format", "json")
+    done = subprocess.run(
+        [sys.executable, "-m", "linker.cli", "explain", "FAP", *options],
+        input=TEXT.encode(),
+        capture_output=True,
+        check=True,
+    )
+    first, *_ = json.loads(done.stdout)["readings"]
+    assert first["lookups"][0]["text"] == "Familial adenomatous polyposis"
+
+
+def test_a_document_of_a_corpus_defines_short_forms(
+    run: Run, trained: Path, tmp_path: Path, sample: Path
+) -> None:
+    documents = sample.with_name("sample_documents.pubtator.txt")
+    path = tmp_path / "one.pubtator.txt"
+    path.write_text(documents.read_text("utf-8").split("\n\n")[0] + "\n")
+    result = run("explain", "A-T", "--document", path, "--model", trained, "--format", "json")
+    record = json.loads(result.out)
+    assert record["document_id"] == "900001"
+    assert record["parts"][0]["lookup"]["text"] == "ataxia telangiectasia"
+    result = run("explain", "A-T", "--document", documents, "--model", trained)
+    assert result.code == 1
+    assert "holds 3 documents; expected a text, or PubTator or BioC with one" in result.err
+
+
+def test_a_selection_filters(run: Run, trained: Path) -> None:
+    options = ("--model", trained, "--under", "MESH:D001943", "--concept", "MESH:D007938")
+    result = run("explain", "leukemia", *options)
+    assert result.code == 0
+    assert (
+        "MESH:D007938 Leukemia cannot be answered here: it is not under MESH:D001943" in result.out
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["  "], "the mention is blank"),
+        (["fever", "--concept", "MESH:D999999"], "MESH:D999999 is not in the dictionary"),
+        (["fever", "--under", "MESH:D999999"], "MESH:D999999 is not in the dictionary"),
+        (["fever", "--document", "nowhere.txt"], "nowhere.txt"),
+        (["fever", "--model", "nowhere"], "nowhere"),
+    ],
+)
+def test_refused(run: Run, trained: Path, arguments: list[str], message: str) -> None:
+    result = run("explain", "--model", trained, *arguments)
+    assert (result.code, result.out) == (1, "")
+    assert message in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_bytes_that_are_no_text_are_explained(trained: Path) -> None:
+    command = [sys.executable, "-m", "linker.cli", "explain", "--model", str(trained)]
+    for form in ("text", "json", "html"):
+        done = subprocess.run(
+            [*command, "--format", form, b"fever\xff\x1b[31m"], capture_output=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert "fever" in done.stdout.decode("utf-8")
+        assert b"\x1b" not in done.stdout
+
+
+def test_explaining_by_characters_loads_no_torch(trained: Path) -> None:
+    code = (
+        "import sys; from linker.cli import commands; "
+        f"sys.argv = ['linker', 'explain', 'fever', '--model', {str(trained)!r}]; "
+        "assert commands.run() == 0; assert 'torch' not in sys.modules; "
+        "assert 'jinja2' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -1,0 +1,454 @@
+"""Explanations, against scores, ranks and predictions that are made in slower or other ways."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linker import (
+    Dictionary,
+    Document,
+    Linker,
+    LinkerError,
+    LinkerOptions,
+    Mention,
+    Prediction,
+    Selection,
+)
+from linker.candidates.base import Generator, Ranked, Ranker, Unit
+from linker.candidates.hybrid import HybridGenerator
+from linker.explanation import (
+    ExplainedCandidate,
+    ExplainedConcept,
+    Explanation,
+    ScoreParts,
+)
+from linker.linker import Seen
+from linker.options import changed
+from linker.readers import mentions as readers
+from linker.types import Lookup, Passage
+
+CASES = (
+    "Louis-Bar syndrome",
+    "atxia telangiectasia",
+    "breast and ovarian cancer",
+    "AS",
+    "leukemia",
+)
+APC = Document(
+    "1",
+    (
+        Passage(
+            "Familial adenomatous polyposis (FAP) was seen. "
+            "Familial amyloid polyneuropathy (FAP) was not."
+        ),
+    ),
+)
+TEXT = "Ataxia telangiectasia, and an atxia telangiectasias."
+AGREEING = Document(
+    "2",
+    (Passage(TEXT),),
+    (Mention(TEXT[:21], ((0, 21),)), Mention(TEXT[30:51], ((30, 51),))),
+)
+
+
+@pytest.fixture(scope="module")
+def dictionary(sample: Path) -> Dictionary:
+    return Dictionary.read(sample)
+
+
+@pytest.fixture(scope="module")
+def documents(sample: Path) -> list[Document | Mention]:
+    return list(readers.read(sample.with_name("sample_documents.pubtator.txt")))
+
+
+@pytest.fixture(scope="module")
+def sparse(dictionary: Dictionary) -> Linker:
+    return Linker.train(dictionary)
+
+
+@pytest.fixture(scope="module")
+def hybrid(dictionary: Dictionary, documents: list[Document | Mention]) -> Linker:
+    return Linker.train(dictionary, encoder="static", mentions=documents)
+
+
+@pytest.fixture(params=["sparse", "hybrid"])
+def linker(request: pytest.FixtureRequest) -> Linker:
+    fixture: Linker = request.getfixturevalue(request.param)
+    return fixture
+
+
+def total(parts: ScoreParts) -> float:
+    return (
+        (parts.dense or 0.0)
+        + parts.sparse_weight * parts.sparse
+        + parts.bonus
+        + parts.second_stage
+        + parts.agreement
+    )
+
+
+def asked_concept(explanation: Explanation) -> ExplainedConcept:
+    """The one concept that was asked for."""
+    assert explanation.question is not None
+    (concept,) = explanation.question.concepts
+    return concept
+
+
+def asked_candidate(explanation: Explanation) -> ExplainedCandidate:
+    candidate = asked_concept(explanation).candidate
+    assert candidate is not None
+    return candidate
+
+
+def best_scores(linker: Linker, text: str) -> dict[str, float]:
+    """The score of each concept by its best name, of products of whole matrices."""
+    generator, form = linker.generator, linker.normalize(text)
+    first = generator.sparse if isinstance(generator, HybridGenerator) else generator
+    scores = (first.encoder.encode([form]) @ first.by_name.T).toarray()[0]  # type: ignore[attr-defined]
+    if isinstance(generator, HybridGenerator):
+        dense = generator.vectors.astype(np.float32) @ generator.encoder.encode([form])[0]
+        scores = dense + generator.sparse_weight * scores + generator.bias
+    best: dict[str, float] = {}
+    for row, score in enumerate(scores.tolist()):
+        for concept in generator.table.concepts_of(row).tolist():
+            identifier = linker.dictionary.ids[concept]
+            best[identifier] = max(score, best.get(identifier, -np.inf))
+    return best
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_the_answer_is_that_of_link(linker: Linker, text: str) -> None:
+    explanation = linker.explain(text, k=3)
+    prediction: Prediction
+    (prediction,) = linker.link([text], k=3, threshold=0)
+    (won,) = (reading for reading in explanation.readings if reading.won)
+    assert won.kind == prediction.reading
+    assert len(explanation.parts) == len(prediction.parts)
+    for part, expected in zip(explanation.parts, prediction.parts, strict=True):
+        assert [
+            (c.concept_id, c.name, c.matched.text, c.parts.score, c.confidence)
+            for c in part.candidates
+        ] == [
+            (c.concept_id, c.name, c.matched_name, c.score, c.confidence)
+            for c in expected.candidates
+        ]
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_the_parts_of_a_score_sum_to_it(linker: Linker, text: str) -> None:
+    for part in linker.explain(text).parts:
+        expected = best_scores(linker, part.lookup.text)
+        for candidate in part.candidates:
+            parts = candidate.parts
+            assert parts.score == pytest.approx(expected[candidate.concept_id], abs=1e-5)
+            assert total(parts) == pytest.approx(parts.score, abs=1e-5)
+            assert sum(parts.terms.values()) == pytest.approx(parts.score, abs=1e-5)
+            assert parts.second_stage == parts.agreement == 0
+            assert (parts.dense is None) == (not isinstance(linker.generator, HybridGenerator))
+            if len(candidate.ngrams) < 10:
+                assert sum(s.value for s in candidate.ngrams) == pytest.approx(
+                    parts.sparse, abs=1e-5
+                )
+
+
+def test_a_frequent_name_has_its_bonus(hybrid: Linker) -> None:
+    (part,) = hybrid.explain("ataxia telangiectasia").parts
+    best = part.candidates[0]
+    assert best.matched.annotated == 4  # two of them are A-T, expanded
+    assert best.matched.exact
+    assert best.parts.bonus == pytest.approx(
+        best.parts.score - 1 - hybrid.generator.sparse_weight, abs=1e-2
+    )  # type: ignore[attr-defined]
+    assert best.parts.bonus > 0
+
+
+@pytest.mark.parametrize("identifier", ["MESH:D001260", "MESH:D007938", "MESH:D000740"])
+def test_the_rank_of_a_concept_is_its_place_in_a_ranking_of_all(
+    linker: Linker, identifier: str
+) -> None:
+    text = "atxia telangiectasia leukemia"
+    candidate = asked_candidate(linker.explain(text, concept=identifier, k=1))
+    scores = best_scores(linker, text)
+    assert candidate.rank == 1 + sum(s > scores[identifier] + 1e-6 for s in scores.values())
+    assert candidate.parts.score == pytest.approx(scores[identifier], abs=1e-5)
+    (prediction,) = linker.link([text], k=len(linker.dictionary), threshold=0)
+    ranking = [c.concept_id for c in prediction.parts[0].candidates]
+    assert len(prediction.parts) == 1
+    assert ranking.index(identifier) + 1 == candidate.rank
+
+
+def test_what_a_concept_lacks(sparse: Linker) -> None:
+    explanation = sparse.explain("atxia telangiectasia", concept="D001260")
+    concept = asked_concept(explanation)
+    assert asked_candidate(explanation).rank == 1
+    assert concept.missing == ()
+    assert {share.text for share in concept.unmatched} == {"ata", "tax", "axi"}
+
+
+def test_what_gives_the_first_concept_more(hybrid: Linker) -> None:
+    text = "lymphoma leukemia"
+    best, second = hybrid.explain(text).parts[0].candidates[:2]
+    explanation = hybrid.explain(text, concept=second.concept_id)
+    concept = asked_concept(explanation)
+    assert concept.candidate == second
+    assert concept.missing
+    assert concept.missing_words
+    padded = f" {hybrid.normalize(best.matched.text)} ".replace(" ", "  ")
+    for share in concept.missing:
+        assert share.text in f" {text} ".replace(" ", "  ")
+        assert share.text in padded
+        assert share.value > 0
+    assert {share.text for share in concept.missing_words} <= set(text.split())
+
+
+def test_a_word_that_stands_twice_counts_twice(hybrid: Linker) -> None:
+    text = "lymphoma leukemia lymphoma"
+    best, second = hybrid.explain(text).parts[0].candidates[:2]
+    concept = asked_concept(hybrid.explain(text, concept=second.concept_id))
+    more = {
+        word: sum(s.value for s in best.words if s.text == word)
+        - sum(s.value for s in second.words if s.text == word)
+        for word in text.split()
+    }
+    assert {share.text: share.value for share in concept.missing_words} == pytest.approx(
+        {word: value for word, value in more.items() if value > 0}, abs=1e-5
+    )
+
+
+def test_a_composite_is_explained_part_by_part(sparse: Linker) -> None:
+    explanation = sparse.explain("breast and ovarian cancer", concept="MESH:D010051")
+    won = next(reading for reading in explanation.readings if reading.won)
+    assert won.kind == "split"
+    assert [part.lookup.text for part in explanation.parts] == ["breast cancer", "ovarian cancer"]
+    assert [part.candidates[0].concept_id for part in explanation.parts] == [
+        "MESH:D001943",
+        "MESH:D010051",
+    ]
+    assert asked_concept(explanation).part == 1
+    assert asked_candidate(explanation).rank == 1
+
+
+def test_the_readings_compete_by_log_odds(linker: Linker) -> None:
+    readings = linker.explain("FAP", document=APC).readings
+    assert [reading.lookups[0].text for reading in readings[:2]] == [
+        "Familial adenomatous polyposis",
+        "Familial amyloid polyneuropathy",
+    ]
+    assert readings[0].handicap == 0
+    for reading in readings:
+        assert reading.confidence is not None
+        assert reading.log_odds is not None
+        odds = np.log(reading.confidence / (1 - reading.confidence)) - reading.handicap
+        assert reading.log_odds == pytest.approx(odds, abs=0.02)
+    assert [r.won for r in readings] == [
+        r.log_odds == max(o.log_odds or 0 for o in readings) for r in readings
+    ]
+
+
+def test_an_expansion_names_the_definition_in_the_document(linker: Linker) -> None:
+    readings = linker.explain("FAP", document=APC).readings
+    for reading, place in zip(readings[:2], ("adenomatous", "amyloid"), strict=False):
+        (form,) = reading.expansions
+        assert form.short == "FAP"
+        assert form.span is not None
+        start, end = form.span
+        assert APC.text[start:end] == form.long
+        assert place in form.long
+    loose = linker.explain("FAP").readings
+    assert [reading.expansions for reading in loose] == [()]
+
+
+def test_a_mention_of_the_document_is_answered_as_link_answers_it(
+    sparse: Linker, documents: list[Document | Mention]
+) -> None:
+    for document in documents:
+        assert isinstance(document, Document)
+        for mention, prediction in zip(
+            document.mentions, sparse.link([document], threshold=0), strict=True
+        ):
+            explanation = sparse.explain(mention, document=document)
+            assert [part.candidates[0].concept_id for part in explanation.parts] == [
+                part.best.concept_id for part in prediction.parts if part.best
+            ]
+            assert [part.candidates[0].confidence for part in explanation.parts] == [
+                part.confidence for part in prediction.parts
+            ]
+
+
+def test_a_corrected_word_is_shown(dictionary: Dictionary) -> None:
+    linker = Linker.train(dictionary, corrections={"atxia": "ataxia"})
+    lookup = linker.explain("Atxia telangiectasia").parts[0].lookup
+    assert (lookup.normalized, lookup.misspelt) == ("ataxia telangiectasia", "atxia telangiectasia")
+    assert linker.explain("Ataxia telangiectasia").parts[0].lookup.misspelt is None
+
+
+def test_a_model_without_a_calibration(sparse: Linker) -> None:
+    explanation = sparse.calibrated(None).explain("leukemia", concept="MESH:D008223")
+    assert explanation.threshold is None
+    assert "none" in explanation.provenance
+    (reading,) = explanation.readings
+    assert (reading.won, reading.confidence, reading.log_odds) == (True, None, None)
+    (part,) = explanation.parts
+    assert (part.rejected, part.alone, part.effects) == (False, None, ())
+    assert {candidate.confidence for candidate in part.candidates} == {None}
+
+
+def test_a_rejected_answer_keeps_its_candidates(sparse: Linker) -> None:
+    calibration = sparse.calibration
+    assert calibration is not None
+    figures = ("lost", "gained", "accuracy_without_threshold", "accuracy_with_threshold")
+    provenance = {**calibration.provenance, **dict.fromkeys(figures, 0.0)}
+    strict = sparse.calibrated(
+        dataclasses.replace(calibration, threshold=1.0, provenance=provenance)
+    )
+    (part,) = strict.explain("leukaemic thing").parts
+    assert part.rejected
+    assert len(part.candidates) == 5
+    assert not sparse.explain("leukaemic thing").parts[0].rejected
+
+
+def test_the_place_in_the_hierarchy(sparse: Linker) -> None:
+    best = sparse.explain("Adenocarcinoma").parts[0].candidates[0]
+    hierarchy, ids = sparse.dictionary.hierarchy, sparse.dictionary.ids
+    row = ids.index(best.concept_id)
+    assert best.children == len(hierarchy.children([row])[0])
+    for path in best.paths:
+        rows = [ids.index(place.concept_id) for place in path] + [row]
+        assert not len(hierarchy.parents(rows[:1])[0])
+        for above, below in itertools.pairwise(rows):
+            assert above in hierarchy.parents([below])[0]
+    assert len(best.paths) == best.parents == len(hierarchy.parents([row])[0])
+
+
+def test_agreement_within_a_document_is_a_part_of_the_score(dictionary: Dictionary) -> None:
+    options = changed(LinkerOptions(), {"text": {"document_weight": 0.3}})
+    linker = Linker.train(dictionary, options=options)
+    exact, other = linker.link([AGREEING], threshold=0)
+    assert other.mention.text == "atxia telangiectasias"
+    for prediction in (exact, other):
+        (part,) = linker.explain(prediction.mention, document=AGREEING).parts
+        alone = best_scores(linker, part.lookup.text)
+        for candidate, expected in zip(
+            part.candidates, prediction.parts[0].candidates, strict=True
+        ):
+            parts, score = candidate.parts, alone[candidate.concept_id]
+            assert (candidate.concept_id, parts.score) == (expected.concept_id, expected.score)
+            assert parts.agreement == pytest.approx(parts.score - score, abs=1e-5)
+            assert total(parts) == pytest.approx(parts.score, abs=1e-5)
+        # a name that the dictionary has gains nothing, the other one 0.3 of a score of 1
+        gain = 0.3 if prediction is other else 0
+        assert part.candidates[0].parts.agreement == pytest.approx(gain, abs=1e-5)
+
+
+class Second(Ranker):
+    """A second stage that takes 0.2 from concepts with an even row."""
+
+    def __init__(self, first: Generator) -> None:
+        self._first = first
+
+    @property
+    def generator(self) -> Generator:
+        return self._first
+
+    def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
+        result = []
+        for ranked in self._first.rank(lookups, 1000, unit):
+            scores = ranked.scores - np.where(ranked.concepts % 2, 0, 0.2).astype(np.float32)
+            order = np.argsort(-scores, kind="stable")[:k]
+            result.append(ranked.reordered(order, scores[order]))
+        return result
+
+    def behind(self, generator: Generator, dictionary: Dictionary) -> Ranker:
+        return Second(generator)
+
+    def save(self, folder: Path) -> None:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3])
+def test_a_second_stage_is_a_part_of_the_score(hybrid: Linker, weight: float) -> None:
+    options = changed(hybrid.options, {"text": {"document_weight": weight}})
+    linker = Linker(hybrid.dictionary, Second(hybrid.generator), options, Seen(), {}, "static")
+    mention, identifier = AGREEING.mentions[1], "MESH:D007938"
+    explanation = linker.explain(mention, document=AGREEING, concept=identifier)
+    asked = asked_candidate(explanation)
+    candidates = [*explanation.parts[0].candidates, asked]
+    for candidate in candidates:
+        row = linker.dictionary.ids.index(candidate.concept_id)
+        assert candidate.parts.second_stage == pytest.approx(0 if row % 2 else -0.2, abs=1e-5)
+        assert total(candidate.parts) == pytest.approx(candidate.parts.score, abs=1e-5)
+    assert any(candidate.parts.agreement > 0.1 for candidate in candidates) == bool(weight)
+
+
+def statuses(explanation: Explanation) -> tuple[str, list[str]]:
+    assert explanation.question is not None
+    question = explanation.question
+    return question.status, [concept.concept_id for concept in question.concepts]
+
+
+def test_an_old_id_stands_for_the_current_ones(tmp_path: Path) -> None:
+    path = tmp_path / "d.obo"
+    path.write_text(
+        "format-version: 1.2\n\n[Term]\nid: A:1\nname: heart disease\nalt_id: A:9\n\n"
+        "[Term]\nid: A:2\nname: cardiac disease\nis_obsolete: true\nreplaced_by: A:1\n\n"
+        "[Term]\nid: A:3\nname: old disease\nis_obsolete: true\n"
+    )
+    linker = Linker.train(Dictionary.read(path))
+    assert statuses(linker.explain("heart", concept="A:1")) == ("current", ["A:1"])
+    assert statuses(linker.explain("heart", concept="A:9")) == ("alternative", ["A:1"])
+    status, ids = statuses(linker.explain("heart", concept="A:2"))
+    assert (status, ids) in (("obsolete", ["A:1"]), ("merged", ["A:1"]))
+    assert statuses(linker.explain("heart", concept="A:3")) == ("obsolete", [])
+    with pytest.raises(LinkerError, match="A:4 is not in the dictionary"):
+        linker.explain("heart", concept="A:4")
+
+
+def test_a_filtered_concept_is_said_to_be_filtered(linker: Linker) -> None:
+    within = Selection(under=("MESH:D001943",), namespaces=("MESH",))
+    explanation = linker.explain("leukemia", concept="MESH:D007938", within=within)
+    concept = asked_concept(explanation)
+    assert concept.excluded == ("it is not under MESH:D001943",)
+    assert concept.candidate is None
+    (part,) = explanation.parts
+    allowed = {
+        "MESH:D001943",
+        *(
+            c.concept_id
+            for p in linker.link(["x"], k=99, within=within)
+            for c in p.parts[0].candidates
+        ),
+    }
+    assert {candidate.concept_id for candidate in part.candidates} <= allowed
+    restricted = linker.restricted(Selection(not_under=("MESH:D009369",)))
+    concept = asked_concept(restricted.explain("leukemia", concept="D007938"))
+    assert concept.excluded == ("it is under MESH:D009369",)
+
+
+def test_a_concept_without_a_shared_ngram_has_no_rank(sparse: Linker) -> None:
+    concept = asked_concept(sparse.explain("zzz AIDS", concept="MESH:D015783"))
+    assert (concept.candidate, concept.excluded) == (None, ())
+
+
+def test_a_concept_whose_names_are_empty_once_normalised(tmp_path: Path) -> None:
+    path = tmp_path / "d.tsv"
+    path.write_text("id\tname\nA:1\theart disease\nA:2\t…\n")
+    concept = asked_concept(Linker.train(Dictionary.read(path)).explain("heart", concept="A:2"))
+    assert concept.excluded == ("nothing is left of its names in normal form",)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\t\n"])
+def test_a_blank_mention_is_refused(sparse: Linker, text: str) -> None:
+    with pytest.raises(LinkerError, match="the mention is blank"):
+        sparse.explain(text)
+
+
+@pytest.mark.parametrize("text", ["…", "<b>&\x00\x1b[31m", "\u202eevil", "word " * 1000])
+def test_odd_mentions_are_explained(linker: Linker, text: str) -> None:
+    explanation = linker.explain(text, concept="MESH:D015783")
+    assert explanation.mention == text

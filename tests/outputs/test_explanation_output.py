@@ -1,0 +1,214 @@
+"""The faces of an explanation: everything is shown, and nothing of a mention is run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from linker.explanation import (
+    ExpandedForm,
+    ExplainedCandidate,
+    ExplainedConcept,
+    ExplainedPart,
+    ExplainedReading,
+    Explanation,
+    FeatureEffect,
+    LookedUp,
+    MatchedName,
+    Place,
+    Question,
+    ScoreParts,
+    Share,
+)
+from linker.outputs.explanation import to_json, to_text
+from linker.outputs.explanation_html import to_html
+
+EVIL = "<script>alert('1')</script>&\x1b[31m\x00\u202e\""
+SAFE = "<script>alert('1')</script>&\\x1b[31m\\x00\\u202e\""
+
+
+def candidate(rank: int, identifier: str, text: str) -> ExplainedCandidate:
+    return ExplainedCandidate(
+        rank,
+        identifier,
+        text,
+        MatchedName(text, "exact", text, False, rank == 1, rank),
+        ScoreParts(1.6 - rank / 10, 1.0, 0.9, 0.5, 0.2 - rank / 10, 0.0, 0.0),
+        0.5 / rank,
+        (Share(" he", 0.25), Share(text, 0.1)),
+        (Share(text, 0.5), Share("minus", -0.25)),
+        ((Place("A:0", text), Place("A:00", "nearer")),),
+        2,
+        1,
+    )
+
+
+def explained(text: str, **changes: object) -> Explanation:
+    lookup = LookedUp(text, f"normal {text}", f"wrong {text}")
+    first, second = candidate(1, "A:1", text), candidate(2, "A:2", text)
+    explanation = Explanation(
+        text,
+        "1",
+        (
+            ExplainedReading(
+                "expanded",
+                (lookup,),
+                (ExpandedForm(text, text, (3, 9)), ExpandedForm("SF", "short form", None)),
+                True,
+                (Place("A:1", text),),
+                0.5,
+                0.0,
+                0.0,
+            ),
+            ExplainedReading("whole", (lookup,), (), False, (None,), 0.0, 3.0, None),
+        ),
+        (
+            ExplainedPart(
+                lookup, (first, second), False, 0.5, (FeatureEffect("of_name", 0.5, 0.25, 0.75),)
+            ),
+        ),
+        0.25,
+        f"fitted to {text}",
+        Question(
+            "A:9",
+            "alternative",
+            (
+                ExplainedConcept(
+                    "A:2", text, (), (text,), 0, second, (Share("mis", 0.125),), (Share(text, 0.5),)
+                ),
+                ExplainedConcept("A:3", text, (f"it is not under {text}",)),
+                ExplainedConcept("A:4", text),
+            ),
+        ),
+    )
+    return replace(explanation, **changes)  # type: ignore[arg-type]
+
+
+class Page(HTMLParser):
+    """Collects the elements and the visible text of a page, and refuses what it must not hold."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in (
+            *("section", "style", "h3", "h4", "p", "strong", "small", "span", "ul", "li"),
+            *("div", "table", "thead", "tbody", "tr", "th", "td"),
+        )
+        assert {name for name, _ in attrs} <= {"class", "scope"}
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.texts).split())
+
+
+def test_html_escapes_every_text() -> None:
+    html = to_html(explained(EVIL))
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html
+    page = Page(html)
+    assert SAFE in page.text
+    assert EVIL not in page.text
+    assert all(sign.isprintable() or sign == "\n" for sign in html)
+    assert "http" not in html
+
+
+def test_html_is_one_element_without_addresses() -> None:
+    html = to_html(explained("heart disease"))
+    assert html.startswith('<section class="linker-explanation">')
+    assert html.endswith("</section>")
+    assert "url(" not in html
+    assert "@import" not in html
+
+
+def test_text_has_no_sign_that_a_terminal_obeys() -> None:
+    text = to_text(explained(EVIL))
+    assert all(sign.isprintable() or sign == "\n" for sign in text)
+    assert text.startswith(f"Mention: {SAFE}\nAnswer: A:1 {SAFE}\n")
+
+
+@pytest.mark.parametrize("face", [to_text, lambda explanation: Page(to_html(explanation)).text])
+def test_faces_say_everything(face: object) -> None:
+    assert callable(face)
+    shown = " ".join(face(explained("heart")).split())
+    for text in (
+        'heart, corrected from "wrong heart" to "normal heart"',
+        "heart is heart, defined at characters 3 to 9 of the document",
+        "SF is short form, by the definition of a compound of it",
+        "heart (exact, exact match, of heart, annotated once)",
+        "the confidence 0.5000 reaches the threshold 0.2500",
+        "1.5000 = 0.9000 (vectors) + 0.5 · 1.0000 (characters) + 0.1000 (bonus of a frequent name)",
+        "by 0.1000: +0.0000 vectors, +0.0000 characters, +0.1000 bonus of a frequent name",
+        "heart > nearer > heart (1 direct child)",
+        "and by 1 further parent",
+        "the confidence of 0.5000 rests on",
+        "share of the matched name's words that the mention has 0.5 0.2500 0.7500",
+        "A:9 is an alternative id; it stands for A:2 heart, A:3 heart, A:4 heart",
+        "A:2 heart has rank 2, by its name heart (exact, of heart, annotated 2 times)",
+        "n-grams that give the first more: mis 0.125",
+        "words that give the first more, by vectors: heart 0.500",
+        "it is first where the mention is read as heart",
+        "A:3 heart cannot be answered here: it is not under heart",
+        "A:4 heart is no candidate: none of its names shares an n-gram with the mention",
+        "fitted to heart",
+    ):
+        assert text in shown
+    assert "␣he 0.25" in shown
+
+
+@pytest.mark.parametrize("face", [to_text, lambda explanation: Page(to_html(explanation)).text])
+def test_what_the_threshold_does(face: object) -> None:
+    assert callable(face)
+    (part,) = explained("heart").parts
+    rejected = explained("heart", parts=(replace(part, rejected=True),), threshold=0.75)
+    assert "Answer: none" in face(rejected)
+    assert "of the first candidate is below the threshold 0.7500" in face(rejected)
+    assert "there is no threshold" in face(explained("heart", threshold=0.0))
+    best = replace(part.candidates[0], confidence=None)
+    unsure = replace(part, candidates=(best,), alone=None, effects=())
+    assert "there is no confidence" in face(explained("heart", parts=(unsure,), threshold=None))
+    assert "the confidence of this part by itself, 0.7000, rests on" in face(
+        explained("heart", parts=(replace(part, alone=0.7),))
+    )
+    empty = replace(part, candidates=(), alone=None, effects=())
+    assert "o name of the dictionary is like it" in face(
+        explained("heart", parts=(empty,), question=None)
+    )
+
+
+def test_json_holds_the_record() -> None:
+    explanation = explained(EVIL)
+    line = to_json(explanation)
+    record = json.loads(line)
+    assert "\n" not in line
+    assert "\x1b" not in line
+    assert record["schema"] == 1
+    assert record["mention"] == EVIL
+    assert record["parts"][0]["candidates"][1]["parts"]["sparse_weight"] == 0.5
+    assert record["readings"][0]["expansions"][0] == {"short": EVIL, "long": EVIL, "span": [3, 9]}
+    assert record["question"]["concepts"][0]["missing"] == [{"text": "mis", "value": 0.125}]
+
+
+def test_the_terms_of_a_score() -> None:
+    parts = ScoreParts(1.5, 1.0, 0.9, 0.5, 0.1)
+    assert parts.terms == {"dense": 0.9, "sparse": 0.5, "bonus": 0.1}
+    assert ScoreParts(0.7, 0.7).terms == {"sparse": 0.7}
+    other = ScoreParts(1.0, 1.0, 0.7, 0.5, 0.0, -0.2)
+    assert parts.ahead_of(other) == pytest.approx(
+        {"dense": 0.2, "sparse": 0.0, "bonus": 0.1, "second_stage": 0.2}
+    )
