@@ -18,6 +18,8 @@ from linker.confidence import features
 from linker.confidence.trees import Floats, Trees, sigmoid
 from linker.types import ReadingKind
 
+FIGURES = ("accuracy_without_threshold", "accuracy_with_threshold", "lost", "gained")
+"""What is known of a threshold, in shares of the mentions that the calibration was fitted to."""
 FEWEST = 50  # annotated mentions to fit to; of fewer nothing can be said
 FEWEST_OF_EACH = 5  # right answers among them, and wrong ones
 _RIVAL = 0.5  # weight of a reading that is not the most usual one
@@ -399,10 +401,6 @@ def _fit_threshold(
         if difference > max(error, gain):
             best, gain = min(threshold, 1.0), difference
     accuracy = float(right.sum() + weights[nil & (highest == 0)].sum())
-    figures = {
-        "accuracy_without_threshold": accuracy,
-        "accuracy_with_threshold": accuracy + gain,
-        "lost": float(right[lowest < best].sum()),
-        "gained": float(right[lowest < best].sum()) + gain,
-    }
-    return best, {name: round(value, 5) for name, value in figures.items()}
+    lost = float(right[lowest < best].sum())
+    figures = zip(FIGURES, (accuracy, accuracy + gain, lost, lost + gain), strict=True)
+    return best, {name: round(value, 5) for name, value in figures}

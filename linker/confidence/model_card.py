@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from linker.confidence.calibration import Calibration
+from linker.confidence.calibration import FIGURES, Calibration
 from linker.confidence.spans import SpanModel
 from linker.version import VERSION
 
@@ -62,12 +62,13 @@ def described(calibration: Calibration | None) -> str:
     if calibration is None:
         return "none, since there was too little to fit it to; answers have a score only"
     facts = calibration.provenance
-    fitted = f"fitted to {facts['mentions']:,} {facts['fitted_to']}"
+    fitted = f"fitted to {facts.get('mentions', 'some')} {facts.get('fitted_to', 'mentions')}"
     if not calibration.threshold:
         return f"{fitted}; everything is answered by default, since no threshold has more right"
+    named = {name: float(facts.get(name, "nan")) for name in FIGURES}
     return (
         f"{fitted}; threshold {calibration.threshold:.3f} by default, by which "
-        f"{facts['lost']:.2%} of them lose a right answer and {facts['gained']:.2%} that have no "
-        f"concept get none (strict accuracy {facts['accuracy_without_threshold']:.4f}, with it "
-        f"{facts['accuracy_with_threshold']:.4f})"
+        f"{named['lost']:.2%} of them lose a right answer and {named['gained']:.2%} that have no "
+        f"concept get none (strict accuracy {named['accuracy_without_threshold']:.4f}, with it "
+        f"{named['accuracy_with_threshold']:.4f})"
     )
