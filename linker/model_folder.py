@@ -102,10 +102,11 @@ def read(path: Path, config: Mapping[str, Any]) -> ModelParts:
 
 def _read(path: Path, config: Mapping[str, Any]) -> ModelParts:
     dictionary = Dictionary.open(path / "dictionary")
+    encoder = _encoder(path, config["encoder"])
     options = restored(config["options"], config["encoder"])
     return ModelParts(
         dictionary,
-        _ranker(path, dictionary, options, _encoder(path, config["encoder"])),
+        _ranker(path, dictionary, options, encoder),
         options,
         Seen.from_json(persistence.load_json(path / "seen.json")),
         _corrections(path / "spelling.json"),

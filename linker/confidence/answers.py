@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from linker.candidates.agreement import Group
 from linker.candidates.base import Ranked
 from linker.confidence.calibration import Calibration, ReadingScores
 from linker.confidence.features import DEPTH, Features
-from linker.confidence.trees import Floats
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError
 from linker.text.mentions import Item
@@ -210,7 +210,7 @@ class Answers:
         prepared: PreparedRequest,
         readings: Sequence[RankedReading],
         best: int,
-        parts: Sequence[Floats | None],
+        parts: Sequence[Sequence[float] | None],
     ) -> Prediction:
         """The prediction of a mention.
 
@@ -221,8 +221,7 @@ class Answers:
             parts: the probabilities of the parts of each reading; None without a calibration.
         """
         of_reading = [
-            None if own is None else round(float(own.prod()), 6) if len(own) else 0.0
-            for own in parts
+            None if own is None else round(math.prod(own), 6) if own else 0.0 for own in parts
         ]
         first = readings[best]
         rivals: tuple[Reading, ...] = ()
@@ -242,12 +241,16 @@ class Answers:
         )
 
     def _parts(
-        self, request: Request, reading: RankedReading, probabilities: Floats | None, k: int
+        self,
+        request: Request,
+        reading: RankedReading,
+        probabilities: Sequence[float] | None,
+        k: int,
     ) -> tuple[Part, ...]:
         whole = len(reading.lookups) == 1
         of_parts: list[float | None] = [None] * len(reading.lookups)
-        if probabilities is not None and len(probabilities):
-            of_parts = probabilities.tolist()
+        if probabilities:
+            of_parts = list(probabilities)
         parts = []
         for lookup, ranked, first in zip(reading.lookups, reading.rankings, of_parts, strict=True):
             spans = lookup.mention.spans if whole else ()
@@ -304,8 +307,7 @@ class Answers:
         if first is None or self.calibration is None or not len(ranked):
             return [None] * len(ranked)
         shares = self.calibration.later.shares(ranked.scores[1:].tolist())
-        later = ((1 - first) * share for share in shares)
-        return [round(first, 6), *(round(min(first, value), 6) for value in later)]
+        return [round(first, 6), *[round(min(first, (1 - first) * s), 6) for s in shares]]
 
 
 class _Agreement:

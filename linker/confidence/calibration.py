@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from linker.confidence import features
-from linker.confidence.trees import Floats, Trees, sigmoid
+from linker.confidence.trees import Trees, sigmoid
 from linker.types import ReadingKind
 
 FIGURES = ("accuracy_without_threshold", "accuracy_with_threshold", "lost", "gained")
@@ -39,6 +39,10 @@ Chosen on the training and development mentions of NCBI Disease and BC5CDR, as i
 """
 CAUTIOUS: Handicaps = {"whole": 3.0, "expanded": 3.0, "split": 1.0, "shortened": 3.0}
 """Where there are too few, or names of a dictionary, which have no short forms."""
+
+
+class TooFewExamples(ValueError):
+    """There are too few examples to fit a calibration to; says which, and how many are needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ class SplitOdds:
     usual: float = 0.0  # of 1 where this is the most usual way to read the mention, else 0
     bias: float = 0.0
 
-    def scaled(self, values: Sequence[float], parts: Floats) -> Floats:
+    def scaled(self, values: Sequence[float], parts: Sequence[float]) -> list[float]:
         """The probabilities of the parts, changed so that their product is that of the reading.
 
         Args:
@@ -104,10 +108,9 @@ class SplitOdds:
             parts: the probabilities of the parts.
         """
         odds = np.dot([self.product, self.rival, self.usual], values) + self.bias
-        product = max(float(parts.prod()), _SMALLEST)
+        product = max(math.prod(parts), _SMALLEST)
         factor = float(sigmoid(odds)) / product
-        scaled: Floats = np.minimum(1.0, parts * factor ** (1 / len(parts)))
-        return scaled
+        return [min(1.0, part * factor ** (1 / len(parts))) for part in parts]
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ class Calibration:
     threshold: float = 0.0
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
-    def probabilities(self, mentions: Sequence[Sequence[ReadingScores]]) -> list[Floats]:
+    def probabilities(self, mentions: Sequence[Sequence[ReadingScores]]) -> list[list[float]]:
         """The probability that each reading of each mention is right.
 
         Args:
@@ -143,10 +146,9 @@ class Calibration:
         readings = [reading for of_one in mentions for reading in of_one]
         if not readings:
             return []
-        ends = np.cumsum([len(reading.values) for reading in readings])
         values = [of_part for reading in readings for of_part in reading.values]
-        odds = self.single.log_odds(features.stacked(values))
-        parts = iter(np.split(sigmoid(odds), ends[:-1]))
+        of_parts = iter(self.single.probabilities(features.stacked(values)).tolist())
+        parts = ([next(of_parts) for _ in reading.values] for reading in readings)
         return list(
             itertools.chain.from_iterable(
                 self._with_splits(of_one, list(itertools.islice(parts, len(of_one))))
@@ -154,7 +156,9 @@ class Calibration:
             )
         )
 
-    def _with_splits(self, readings: Sequence[ReadingScores], parts: list[Floats]) -> list[Floats]:
+    def _with_splits(
+        self, readings: Sequence[ReadingScores], parts: list[list[float]]
+    ) -> list[list[float]]:
         """The probabilities of the parts of a mention's readings, those of splits by `split`."""
         return [
             self.split.scaled(_split_values(readings, parts, place), own)
@@ -163,17 +167,17 @@ class Calibration:
             for place, (reading, own) in enumerate(zip(readings, parts, strict=True))
         ]
 
-    def chosen(self, readings: Sequence[ReadingScores], parts: Sequence[Floats]) -> int:
+    def chosen(self, readings: Sequence[ReadingScores], parts: Sequence[Sequence[float]]) -> int:
         """The place of the reading that wins: the most probable one, but for the handicaps.
 
         Args:
             readings: of one mention, the most usual first.
             parts: the probabilities of the parts of each, from `probabilities`.
         """
-        odds = [log_odds(float(own.prod())) if len(own) else -np.inf for own in parts]
+        odds = [log_odds(math.prod(own)) if own else -math.inf for own in parts]
         for place, reading in enumerate(readings[1:], 1):
             odds[place] -= self.handicaps[reading.kind]
-        return int(np.argmax(odds))
+        return odds.index(max(odds))
 
     def to_json(self) -> dict[str, Any]:
         """What `json` can write."""
@@ -229,12 +233,12 @@ def fit(examples: Sequence[Example], *, of_texts: bool = True) -> Calibration:
             threshold.
 
     Raises:
-        ValueError: there are too few examples, or too few that are right, or wrong; says which.
+        TooFewExamples: there are too few, or too few that are right, or wrong.
     """
     right = sum(bool(example.right and example.right[0]) for example in examples)
     wrong = len(examples) - right
     if len(examples) < FEWEST or min(right, wrong) < FEWEST_OF_EACH:
-        raise ValueError(
+        raise TooFewExamples(
             f"{len(examples):,} mentions with {right:,} right and {wrong:,} wrong answers; "
             f"needed: {FEWEST} mentions, {FEWEST_OF_EACH} right and as many wrong answers"
         )
@@ -308,7 +312,7 @@ def _fit_split(calibration: Calibration, examples: Sequence[Example]) -> SplitOd
 
 
 def _split_values(
-    readings: Sequence[ReadingScores], parts: Sequence[Floats], place: int
+    readings: Sequence[ReadingScores], parts: Sequence[Sequence[float]], place: int
 ) -> list[float]:
     """The numbers that `SplitOdds` weighs, given the probabilities of all parts of all readings."""
     rivals = [
@@ -316,7 +320,7 @@ def _split_values(
         for reading, own in zip(readings, parts, strict=True)
         if reading.kind in ("whole", "expanded") and len(own)
     ]
-    product, rival = float(parts[place].prod()), max(rivals, default=0.0)
+    product, rival = math.prod(parts[place]), max(rivals, default=0.0)
     return [log_odds(product), log_odds(rival), float(place == 0)]
 
 
@@ -366,7 +370,7 @@ def _chosen(calibration: Calibration, examples: Sequence[Example]) -> list[Chose
             result.append(Chosen())
             continue
         place = calibration.chosen(example.readings, own)
-        result.append(Chosen(own[place].min(), own[place].max(), example.right[place]))
+        result.append(Chosen(min(own[place]), max(own[place]), example.right[place]))
     return result
 
 

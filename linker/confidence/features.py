@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,7 @@ from linker.candidates.base import Ranked
 from linker.dictionary import Dictionary, NameTable
 from linker.types import NAME_KINDS, Lookup, ReadingKind
 
+_REMEMBERED = 100_000  # texts, and pairs of a text and a name, of which it is known what they say
 DEPTH = 5  # concepts that are compared, however few are returned
 NAMES = (
     "score",  # of the first concept
@@ -74,6 +77,11 @@ class Features:
         self._texts, self._without_concept = table.texts, without_concept
         names = dictionary.columns.names
         self._kind, self._lent, self._annotated = names.kind, names.lent, names.annotated
+        self._compared = lru_cache(_REMEMBERED)(self._words_in_common)
+        self._arguments = dictionary, table, without_concept
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with an empty cache
+        return Features, self._arguments
 
     def of_answer(
         self, lookup: Lookup, ranked: Ranked, kind: ReadingKind, usual: bool, agrees: bool
@@ -94,11 +102,10 @@ class Features:
         )
         rows = ranked.names[:DEPTH].tolist()
         entry, text = int(ranked.entries[0]), lookup.normalized
-        name = self._texts[rows[0]]
-        name_kind = int(self._kind[entry])
-        words, others = text.split(), name.split()
-        shared = len(set(words).intersection(others))
         read = lookup.text if kind == "split" else lookup.expanded or lookup.mention.text
+        letters, words, short_form, coordinated = _of_text(text, lookup.text, read)
+        is_exact, shared, others = self._compared(text, rows[0])
+        name_kind = int(self._kind[entry])
         annotated = 0 if self._annotated is None else int(self._annotated[entry])
         return [
             scores[0],
@@ -107,7 +114,7 @@ class Features:
             dense[0],
             _lead(sparse),
             _lead(dense),
-            name == text,
+            is_exact,
             math.log(rows.count(rows[0])),
             name_kind == _KINDS["preferred"],
             name_kind == _KINDS["training"],
@@ -115,17 +122,34 @@ class Features:
             self._lent is not None and bool(self._lent[entry]),
             math.log1p(annotated),
             math.log1p(self._without_concept.get(text, 0)),
-            math.log1p(len(text)),
-            len(words),
-            _SHORT_FORM.fullmatch(lookup.text) is not None,
-            shared / max(1, len(words)),
-            shared / max(1, len(others)),
-            _COORDINATED.search(read) is not None,
+            letters,
+            words,
+            short_form,
+            shared / max(1, words),
+            shared / max(1, others),
+            coordinated,
             usual,
             kind == "expanded",
             len(read.split()) - len(lookup.text.split()) if kind == "shortened" else 0,
             agrees,
         ]
+
+    def _words_in_common(self, text: str, row: int) -> tuple[bool, int, int]:
+        """Whether a name is a text, the words that both have, and the words of the name."""
+        name = self._texts[row]
+        words = name.split()
+        return name == text, len(set(text.split()).intersection(words)), len(words)
+
+
+@lru_cache(_REMEMBERED)
+def _of_text(normalized: str, written: str, read: str) -> tuple[float, int, bool, bool]:
+    """What the texts of a lookup say: letters, words, short form, coordinated."""
+    return (
+        math.log1p(len(normalized)),
+        len(normalized.split()),
+        _SHORT_FORM.fullmatch(written) is not None,
+        _COORDINATED.search(read) is not None,
+    )
 
 
 def stacked(values: Sequence[Sequence[float]]) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,6 @@ from linker.confidence.effects import effects
 from linker.confidence.model_card import described
 from linker.confidence.restrictions import Restrictions, restrictions_of
 from linker.confidence.scores import ScoredReading, place_of
-from linker.confidence.trees import Floats
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError
 from linker.explanation import (
@@ -177,7 +177,7 @@ def explanation(model: Model, answer: Answer, concept: str | None) -> Explanatio
 
 def _weighed(
     calibration: Calibration | None, readings: Sequence[RankedReading]
-) -> tuple[list[Floats], int]:
+) -> tuple[list[list[float]], int]:
     """The probabilities of the parts of each reading, and the place of the one that wins.
 
     Without a calibration there are no probabilities, and the first reading wins.
@@ -190,7 +190,7 @@ def _weighed(
 
 
 def _readings(
-    model: Model, answer: Answer, probabilities: Sequence[Floats], best: int
+    model: Model, answer: Answer, probabilities: Sequence[Sequence[float]], best: int
 ) -> tuple[ExplainedReading, ...]:
     """The ways to read the mention."""
     document, result = answer.task.document, []
@@ -200,7 +200,7 @@ def _readings(
         handicap = model.calibration.handicaps[reading.kind] if model.calibration and place else 0.0
         if probabilities:
             of_parts = probabilities[place]
-            product = float(of_parts.prod())
+            product = math.prod(of_parts)
             confidence = round(product, 6) if len(of_parts) else 0.0
             odds = round(log_odds(product) - handicap, 6) if len(of_parts) else None
         result.append(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 from linker.text import abbreviations, composites
 from linker.text.composites import IsName
@@ -12,22 +14,26 @@ from linker.types import Lookup, Mention, ReadingKind
 
 _SHORTEST = 4  # characters of what is left of a shortened mention
 _MOST_DEFINITIONS = 3  # further ones of a short form that are tried
+_REMEMBERED = 100_000  # texts of which it is known whether they are names
 _MOST_WORDS = 8  # of a mention that is shortened, or split between two words
 
 
-@dataclass(frozen=True, slots=True)
 class NameForms:
     """The names of a dictionary in normal form.
 
-    Attributes:
+    Args:
         forms: of all names.
         normalize: gives the normal form of a text.
     """
 
-    forms: Set[str]
-    normalize: Callable[[str], str]
+    def __init__(self, forms: Set[str], normalize: Callable[[str], str]) -> None:
+        self.forms, self.normalize = forms, normalize
+        self.is_name: IsName = lru_cache(_REMEMBERED)(self._is_name)
 
-    def is_name(self, text: str) -> bool:
+    def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with an empty cache
+        return NameForms, (self.forms, self.normalize)
+
+    def _is_name(self, text: str) -> bool:
         """Whether a text, however it is written, is a name."""
         return self.normalize(text) in self.forms
 

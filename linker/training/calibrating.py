@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from linker import matching
 from linker.confidence import calibration
-from linker.confidence.calibration import Calibration, Example
+from linker.confidence.calibration import Calibration, Example, TooFewExamples
 from linker.confidence.model_card import described
 from linker.dictionary import Dictionary
 from linker.training import trial
@@ -205,10 +205,10 @@ def calibrated(
             continue
         try:
             if count < calibration.FEWEST:
-                raise ValueError(f"{count} of them; needed: {calibration.FEWEST}")
+                raise TooFewExamples(f"{count} of them; needed: {calibration.FEWEST}")
             fitted_to = find()
             result = calibration.fit(fitted_to, of_texts=of_texts)
-        except ValueError as error:
+        except TooFewExamples as error:
             if of_texts:
                 say(f"confidence: not fitted to {what} ({error})")
             continue

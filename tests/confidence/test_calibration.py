@@ -21,6 +21,7 @@ from linker.confidence.calibration import (
     Later,
     ReadingScores,
     SplitOdds,
+    TooFewExamples,
     fit,
     log_odds,
 )
@@ -57,7 +58,7 @@ def examples(nils: int = 0) -> list[Example]:
 
 
 def probabilities(model: Calibration, *readings: ReadingScores) -> list[list[float]]:
-    return [parts.tolist() for parts in model.probabilities([readings])]
+    return model.probabilities([readings])
 
 
 @pytest.fixture(scope="module")
@@ -103,12 +104,12 @@ def test_a_rival_has_to_be_ahead_by_its_handicap(
     """Log odds 0 and 0.41 or 0.53; 2.20 and 2.59 or 2.94: a split is 0.5 behind."""
     fitted = dataclasses.replace(fitted, handicaps=LEARNT)
     readings = [reading(1.0), reading(1.0, 1.0, kind="split")]
-    parts = [np.array([usual]), np.array([rival**0.5] * 2)]
+    parts = [[usual], [rival**0.5] * 2]
     assert fitted.chosen(readings, parts) == expected
 
 
 def test_kinds_of_readings_have_handicaps_of_their_own(fitted: Calibration) -> None:
-    parts = [np.array([0.5]), np.array([0.8])]  # log odds 0 and 1.39
+    parts = [[0.5], [0.8]]  # log odds 0 and 1.39
     learnt = dataclasses.replace(fitted, handicaps=LEARNT)
     kinds: Sequence[ReadingKind] = ("whole", "expanded", "split", "shortened")
     for model, expected in ((learnt, [1, 1, 1, 0]), (fitted, [0, 0, 1, 0])):
@@ -118,7 +119,7 @@ def test_kinds_of_readings_have_handicaps_of_their_own(fitted: Calibration) -> N
 
 
 def test_a_rival_wins_where_the_usual_reading_has_no_answer(fitted: Calibration) -> None:
-    assert fitted.chosen([reading(), reading(1.0)], [np.array([]), np.array([0.01])]) == 1
+    assert fitted.chosen([reading(), reading(1.0)], [[], [0.01]]) == 1
 
 
 def test_shares_of_later_candidates() -> None:
@@ -218,7 +219,9 @@ def test_other_readings_win_more_easily_where_composites_were_annotated() -> Non
     ],
 )
 def test_too_few_examples_are_refused(few: list[Example]) -> None:
-    with pytest.raises(ValueError, match="needed: 50 mentions, 5 right and as many wrong answers"):
+    with pytest.raises(
+        TooFewExamples, match="needed: 50 mentions, 5 right and as many wrong answers"
+    ):
         fit(few)
 
 
