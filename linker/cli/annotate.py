@@ -19,27 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("source", metavar="INPUT")
 @common.model_option
-@click.option(
-    "-k",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1, common.MOST),
-    help="Concepts to return for each part of a mention.",
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="PATH",
-    default="-",
-    help="Where to write; .gz compresses. [default: standard output]",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["tsv", "jsonl", "pubtator", "bioc"]),
-    default="tsv",
-    show_default=True,
-)
+@common.answer_options(1)
 @click.option(
     "--input-format",
     type=click.Choice(["auto", "text", "pubtator", "bioc"]),

@@ -179,6 +179,32 @@ def selectable(
             yield item
 
 
+def answer_options(k: int) -> Callable[[_Command], _Command]:
+    """Add -k, with its default, --output and --format."""
+    number = click.option(
+        "-k",
+        default=k,
+        show_default=True,
+        type=click.IntRange(1, MOST),
+        help="Concepts to return for each part of a mention.",
+    )
+    output = click.option(
+        "-o",
+        "--output",
+        metavar="PATH",
+        default="-",
+        help="Where to write; .gz compresses. [default: standard output]",
+    )
+    form = click.option(
+        "--format",
+        "form",
+        type=click.Choice(["tsv", "jsonl", "pubtator", "bioc"]),
+        default="tsv",
+        show_default=True,
+    )
+    return lambda command: number(output(form(command)))
+
+
 def threshold_options(command: _Command) -> _Command:
     """Add --threshold and --min-score."""
     command = click.option(

@@ -19,27 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("source", metavar="INPUT")
 @common.model_option
-@click.option(
-    "-k",
-    default=5,
-    show_default=True,
-    type=click.IntRange(1, common.MOST),
-    help="Concepts to return for each part of a mention.",
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="PATH",
-    default="-",
-    help="Where to write; .gz compresses. [default: standard output]",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["tsv", "jsonl", "pubtator", "bioc"]),
-    default="tsv",
-    show_default=True,
-)
+@common.answer_options(5)
 @click.option(
     "--input-format",
     type=click.Choice(["auto", *common.MENTION_FORMATS]),
@@ -135,6 +115,5 @@ def _progress(items: Iterable[Linked], *, hidden: bool) -> Iterator[Linked]:
             count += len(predictions)
     if not count:
         common.say(
-            "the documents have no marked mentions; "
-            "linker links mentions that are marked, it does not find them"
+            "the documents have no marked mentions, which link wants; linker annotate finds them"
         )

@@ -224,7 +224,7 @@ def test_documents_without_mentions_are_told(run: Run, trained: Path, tmp_path: 
     assert result.code == 0
     assert (
         result.err
-        == "the documents have no marked mentions; linker links mentions that are marked, it does not find them\n"
+        == "the documents have no marked mentions, which link wants; linker annotate finds them\n"
     )
     assert run("link", tmp_path / "d.txt", "--model", trained, "-q").err == ""
     assert "1|t|Asthma" in result.out
