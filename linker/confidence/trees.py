@@ -76,23 +76,11 @@ class Trees:
             ValueError: all answers are right, or all wrong.
             RuntimeError: scikit-learn's trees are not kept as they are read here.
         """
-        from sklearn.ensemble import HistGradientBoostingClassifier
         from threadpoolctl import threadpool_limits
 
         if right.all() or not right.any():
             raise ValueError(f"{right.sum()} of {len(right)} answers are right; both kinds needed")
-        model = HistGradientBoostingClassifier(
-            max_iter=_TREES,
-            max_depth=_DEPTH,
-            learning_rate=_RATE,
-            min_samples_leaf=_LEAF,
-            l2_regularization=_PENALTY,
-            monotonic_cst=[int(name in rising) for name in features],
-            early_stopping=False,
-            max_bins=_BINS,
-            max_features=_SHARE,
-            random_state=0,
-        )
+        model = _unfitted([int(name in rising) for name in features])
         with threadpool_limits(1):  # with more it is no faster on some thousand answers
             model.fit(values, right, sample_weight=weights)
             expected = model.predict_proba(values)[:, 1]
@@ -177,6 +165,24 @@ _ARRAYS: Mapping[str, Any] = {
     "right": np.int64,
     "value": np.float64,
 }
+
+
+def _unfitted(rising: Sequence[int]) -> Any:
+    """The model of scikit-learn, given 1 for each feature with which it rises, else 0."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(
+        max_iter=_TREES,
+        max_depth=_DEPTH,
+        learning_rate=_RATE,
+        min_samples_leaf=_LEAF,
+        l2_regularization=_PENALTY,
+        monotonic_cst=rising,
+        early_stopping=False,
+        max_bins=_BINS,
+        max_features=_SHARE,
+        random_state=0,
+    )
 
 
 def sigmoid(log_odds: Floats | float) -> Floats:

@@ -185,36 +185,54 @@ def calibrated(
     Returns:
         The calibration; None where there is too little of everything.
     """
-    sources: list[tuple[str, int, Callable[[], list[Example]], bool]] = [
-        ("development mentions", trial.questions(dev), lambda: examples(linker, dev), True),
-        (
-            f"annotated mentions, in {FOLDS} folds",
-            trial.questions(mentions),
-            lambda: folds(linker, dictionary, mentions, seed),
-            True,
-        ),
-        (
-            "names held out of the dictionary",
-            len(dictionary.names),
-            lambda: held_out(linker, dictionary, mentions, seed),
-            False,
-        ),
-    ]
-    for what, count, find, of_texts in sources:
-        if not count:
-            continue
+    for source in _sources(linker, dictionary, mentions, dev, seed):
         try:
-            if count < calibration.FEWEST:
-                raise TooFewExamples(f"{count} of them; needed: {calibration.FEWEST}")
-            fitted_to = find()
-            result = calibration.fit(fitted_to, of_texts=of_texts)
+            fitted_to = source.examples()
+            result = calibration.fit(fitted_to, of_texts=source.of_texts)
         except TooFewExamples as error:
-            if of_texts:
-                say(f"confidence: not fitted to {what} ({error})")
+            if source.of_texts:
+                say(f"confidence: not fitted to {source.what} ({error})")
             continue
-        provenance = {"fitted_to": what, "mentions": len(fitted_to), **result.provenance}
-        result = dataclasses.replace(result, provenance=provenance)
+        facts = {"fitted_to": source.what, "mentions": len(fitted_to), **result.provenance}
+        result = dataclasses.replace(result, provenance=facts)
         say(f"confidence: {described(result)}")
         return result
     say(f"confidence: {described(None)}")
     return None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Source:
+    """What a calibration can be fitted to."""
+
+    what: str
+    count: int  # of the questions, before they are asked
+    find: Callable[[], list[Example]]
+    of_texts: bool = True
+
+    def examples(self) -> list[Example]:
+        """The examples; those that are too few are not even made."""
+        if self.count < calibration.FEWEST:
+            raise TooFewExamples(f"{self.count} of them; needed: {calibration.FEWEST}")
+        return self.find()
+
+
+def _sources(
+    linker: Readable, dictionary: Dictionary, mentions: Items, dev: Items, seed: int
+) -> list[_Source]:
+    """What there is to fit to, the best first."""
+    sources = [
+        _Source("development mentions", trial.questions(dev), lambda: examples(linker, dev)),
+        _Source(
+            f"annotated mentions, in {FOLDS} folds",
+            trial.questions(mentions),
+            lambda: folds(linker, dictionary, mentions, seed),
+        ),
+        _Source(
+            "names held out of the dictionary",
+            len(dictionary.names),
+            lambda: held_out(linker, dictionary, mentions, seed),
+            of_texts=False,
+        ),
+    ]
+    return [source for source in sources if source.count]
