@@ -5,6 +5,7 @@ They are fitted with scikit-learn, kept as JSON, and used with numpy alone.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -76,12 +77,10 @@ class Trees:
             ValueError: all answers are right, or all wrong.
             RuntimeError: scikit-learn's trees are not kept as they are read here.
         """
-        from threadpoolctl import threadpool_limits
-
         if right.all() or not right.any():
             raise ValueError(f"{right.sum()} of {len(right)} answers are right; both kinds needed")
         model = _unfitted([int(name in rising) for name in features])
-        with threadpool_limits(1):  # with more it is no faster on some thousand answers
+        with _one_thread():
             model.fit(values, right, sample_weight=weights)
             expected = model.predict_proba(values)[:, 1]
         # scikit-learn offers no public way to its histogram trees
@@ -165,6 +164,21 @@ _ARRAYS: Mapping[str, Any] = {
     "right": np.int64,
     "value": np.float64,
 }
+
+
+def _one_thread() -> contextlib.AbstractContextManager[Any]:
+    """Limit scikit-learn to one thread: with more it is no faster on some thousand answers.
+
+    The limit cannot be set where a file with a name that is no UTF-8 is mapped into memory, since
+    threadpoolctl reads the names of all of them.
+    """
+    from threadpoolctl import threadpool_limits
+
+    try:
+        limits: contextlib.AbstractContextManager[Any] = threadpool_limits(1)
+    except UnicodeDecodeError:
+        return contextlib.nullcontext()
+    return limits
 
 
 def _unfitted(rising: Sequence[int]) -> Any:

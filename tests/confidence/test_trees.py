@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from typing import Any
 
 import numpy as np
@@ -110,3 +111,17 @@ def test_what_is_no_tree_is_refused(trees: Trees, change: Any, message: str) -> 
 
 def test_no_log_odds_are_too_large() -> None:
     assert sigmoid(np.array([-1e9, 0.0, 1e9])).tolist() == pytest.approx([0, 0.5, 1])
+
+
+def test_files_with_any_name_may_be_mapped(
+    trees: Trees, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = os.fsencode(tmp_path_factory.mktemp("names")) + b"/\xff"
+    os.mkdir(folder)
+    path = os.fsdecode(folder + b"/a.npy")
+    np.save(path, np.zeros(10))
+    mapped = np.load(path, mmap_mode="r")
+    values, right = data()
+    again = Trees.fit(NAMES, values, right, rising=["a"])
+    assert mapped.sum() == 0
+    assert (again.probabilities(values) == trees.probabilities(values)).all()
