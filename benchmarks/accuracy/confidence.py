@@ -34,6 +34,8 @@ from linker.training.settings import RunSettings
 from linker.types import Document
 
 KS = (1, 5, 20)
+MODES = ("before", "answered", "default")  # without confidences; answering all; by the threshold
+SHOWN = ("n", "acc", "acc_interval", "calibration", "risk_coverage", "no_answer", "composites")
 MISSING = 0.1  # share of the concepts that are left out
 IDS, PARENTS = 1, 4  # columns of MEDIC
 
@@ -126,16 +128,18 @@ def find(system: System, task: Task) -> dict[str, Any]:
 
 
 def rows(on: str) -> list[dict[str, Any]]:
-    """The figures of the runs that are kept."""
+    """The figures of the runs that are kept, without those of groups and branches."""
     tasks, systems = TASKS[on]
     lines = []
     for task in tasks:
         kept = runs.figures(f"confidence-{task.table}")
-        lines += [
-            {"corpus": task.corpus, "on": on} | kept[system.key]
-            for system in systems
-            if system.key in kept
-        ]
+        for system in systems:
+            if figures := kept.get(system.key):
+                modes = {
+                    mode: {name: figures[mode][name] for name in SHOWN if name in figures[mode]}
+                    for mode in MODES
+                }
+                lines.append({"corpus": task.corpus, "on": on} | figures | modes)
     return lines
 
 
