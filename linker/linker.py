@@ -264,17 +264,7 @@ class Linker:
 
     def calibrated(self, calibration: Calibration | None) -> Linker:
         """The same linker with the confidence that a calibration gives; None: without one."""
-        return Linker(
-            self.dictionary,
-            self.ranker,
-            self.options,
-            self.seen,
-            self._corrections,
-            self.encoder,
-            self.history,
-            calibration,
-            self.spans,
-        )
+        return Linker._of(dataclasses.replace(self._record, calibration=calibration))
 
     def weighted(self, factor: float) -> Linker:
         """The same linker with `factor` times its λ; one that links by characters has none."""
@@ -299,17 +289,34 @@ class Linker:
         self, ranker: Ranker, dictionary: Dictionary | None = None, seen: Seen | None = None
     ) -> Linker:
         """The same linker with another ranker."""
-        return Linker(
-            dictionary or self.dictionary,
-            ranker,
+        record = dataclasses.replace(
+            self._record,
+            dictionary=dictionary or self.dictionary,
+            ranker=ranker,
+            seen=seen or self.seen,
+            spans=None if dictionary else self.spans,
+        )
+        return Linker._of(record)
+
+    @property
+    def _record(self) -> ModelParts:
+        """What it is made of."""
+        return ModelParts(
+            self.dictionary,
+            self.ranker,
             self.options,
-            seen or self.seen,
+            self.seen,
             self._corrections,
             self.encoder,
             self.history,
             self.calibration,
-            None if dictionary else self.spans,
+            self.spans,
         )
+
+    @classmethod
+    def _of(cls, record: ModelParts) -> Linker:
+        """The linker that is made of these parts."""
+        return cls(*(getattr(record, field.name) for field in dataclasses.fields(record)))
 
     @property
     def best_epoch(self) -> int:
@@ -581,19 +588,8 @@ class Linker:
             "options": as_saved(self.options, self.encoder),
             "dictionary": self.describe_dictionary(),
         }
-        parts = ModelParts(
-            self.dictionary,
-            self.ranker,
-            self.options,
-            self.seen,
-            self._corrections,
-            self.encoder,
-            self.history,
-            self.calibration,
-            self.spans,
-        )
         with persistence.saving(folder, "model", config) as aside:
-            model_folder.write(aside, config, parts)
+            model_folder.write(aside, config, self._record)
 
     @classmethod
     def load(cls, folder: files.Pathlike) -> Linker:
@@ -603,8 +599,7 @@ class Linker:
             LinkerError: the folder is no model, of another version, or a file of it is missing or
                 changed.
         """
-        parts = persistence.load(folder, "model", model_folder.read)
-        return cls(*(getattr(parts, field.name) for field in dataclasses.fields(parts)))
+        return cls._of(persistence.load(folder, "model", model_folder.read))
 
     def describe_dictionary(self) -> dict[str, object]:
         """What the dictionary was made of, for `config.json` and `metrics.json`."""
