@@ -84,7 +84,7 @@ class VectorIndex(ABC):
             raise ValueError(
                 f"they are {vectors.dtype} {vectors.shape}, expected: float32 or float16 (n, dim)"
             )
-        self.vectors = np.asarray(vectors)  # plain, since slices of a memmap are slow
+        self.vectors = vectors
         self._is_checked = np.zeros(len(vectors), bool)
 
     def __len__(self) -> int:
