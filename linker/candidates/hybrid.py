@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from linker import persistence
+from linker.candidates.ann import IvfIndex
 from linker.candidates.base import Generator
 from linker.candidates.index import (
     QUERIES,
@@ -31,6 +32,9 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.errors import LinkerError
+
+INDEX = "index"  # the folder of an approximate index in a model folder
+VECTORS = "dense_names/vectors.npy"
 
 _WEIGHTS = 8_000_000  # sparse weights of queries in memory at once, zeros included, 32 MB
 _LARGEST = 1e30  # of λ, so that float32 holds the scores
@@ -240,12 +244,20 @@ class HybridGenerator(Generator):
         )
         try:
             encoder = dense_encoder.load(folder / "dense")
-            vectors, bias = arrays["vectors"], arrays["bias"]
+            vectors, bias = _indexed(folder, arrays["vectors"]), arrays["bias"]
             return cls(sparse, encoder, vectors, numbers["sparse_weight"], bias)
         except (KeyError, ValueError, IndexError, TypeError) as error:
             raise LinkerError(
                 f"{folder}: the dense vectors do not fit the names ({error}); train again"
             ) from None
+
+
+def _indexed(folder: Path, vectors: NDArray[Any]) -> NDArray[Any] | VectorIndex:
+    """The vectors of a model folder with their index, where there is one."""
+    if not (folder / INDEX).is_dir():
+        return vectors
+    checksums = persistence.load_json(folder / persistence.MANIFEST)["sha256"]
+    return IvfIndex.load(folder / INDEX, vectors, checksums[VECTORS])
 
 
 def encode_names(encoder: Encoder, names: Sequence[str]) -> Floats:

@@ -1,4 +1,4 @@
-"""Adding annotated mentions to the names of a dictionary, and counting them."""
+"""Annotated mentions among the names of a dictionary: adding, counting and finding them."""
 
 from __future__ import annotations
 
@@ -38,3 +38,30 @@ def add_annotations(
     for row in np.flatnonzero(np.isin(added.concept, concepts)).tolist():
         annotated[row] += times[form(added.texts[row]), int(added.concept[row])]
     return dataclasses.replace(added, annotated=annotated)
+
+
+def annotations_of(names: NameColumns, form: Callable[[str], str]) -> Annotations:
+    """Find the annotated mentions that `add_annotations` has counted with names.
+
+    Mentions of one normal form and concept were counted together: those that no name of kind
+    `training` shows count for a name that a source gives.
+
+    Args:
+        names: the names of a dictionary.
+        form: the normal form of a name.
+    """
+    counts: Counter[tuple[str, int]] = Counter()  # of normal forms
+    written: dict[tuple[str, int], list[str]] = {}
+    training = NAME_KINDS.index("training")
+    annotated = np.empty(0, np.int32) if names.annotated is None else names.annotated
+    for row in np.flatnonzero(annotated).tolist():
+        key = form(names.texts[row]), int(names.concept[row])
+        counts[key] = max(counts[key], int(annotated[row]))
+        texts = written.setdefault(key, [])
+        if names.kind[row] == training or not texts:
+            texts.append(names.texts[row])
+    result: Annotations = Counter()
+    for key, texts in written.items():
+        result.update((text, key[1]) for text in texts)
+        result[texts[0], key[1]] += max(0, counts[key] - len(texts))
+    return result

@@ -20,7 +20,8 @@ from linker.version import install_hint
 if TYPE_CHECKING:
     from linker.encoders.words import WordVectors
 
-_EVERY_ENCODER = ("normalize", "text", "sparse")  # groups of options that all encoders use
+# groups of options that say nothing of the encoder
+_EVERY_ENCODER = ("normalize", "text", "sparse", "index")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
