@@ -87,11 +87,11 @@ class IvfIndex(VectorIndex):
     ) -> None:
         super().__init__(vectors)
         _check(self.vectors, arrays, record)
-        self.record, self._arrays = record, dict(arrays)
+        self.record, self.arrays = record, dict(arrays)
         self._exact, self._faiss = ExactIndex(self.vectors), _restored(arrays, path)
 
     def __reduce__(self) -> tuple[Any, ...]:  # in another process there is no file
-        return IvfIndex, (self.vectors, self._arrays, self.record)
+        return IvfIndex, (self.vectors, self.arrays, self.record)
 
     def search(self, queries: Floats, k: int, among: NDArray[np.int64] | None = None) -> Hits:
         if among is not None and len(among) <= _FEW:
@@ -134,7 +134,7 @@ class IvfIndex(VectorIndex):
 
     def save(self, folder: Path) -> None:
         """Write the arrays and the record."""
-        persistence.save_arrays(folder, self._arrays)
+        persistence.save_arrays(folder, self.arrays)
         save_record(folder, self.record)
 
     @classmethod

@@ -233,5 +233,5 @@ def _write_codes(path: Path, index: Any, sizes: NDArray[np.int64]) -> None:
 
 
 def _parts(dim: int) -> int:
-    """The parts of a vector that codes stand for: as many as divide it, of two components each."""
-    return max(parts for parts in range(1, max(1, min(_PARTS, dim // 2)) + 1) if dim % parts == 0)
+    """The parts of a vector that codes stand for: as many of one size as there may be."""
+    return max(parts for parts in range(1, min(dim, _PARTS) + 1) if dim % parts == 0)
