@@ -9,7 +9,8 @@ faiss objects are made anew; the lists stay memory-mapped.
 from __future__ import annotations
 
 import dataclasses
-import importlib
+import importlib.util
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ ROW = 8  # bytes of the row of a name in a list
 _FEW = 100_000  # a search among so many names, or fewer, scores all of them
 _BLOCK = 32  # codes that faiss interleaves
 _RECORD = "index.json"
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,15 @@ def load_record(folder: Path) -> IndexRecord | None:
     """Read the JSON file of an index; None where there is no index."""
     path = folder / _RECORD
     return IndexRecord(**persistence.load_json(path)) if path.exists() else None
+
+
+def has_faiss(names: int) -> bool:
+    """Whether faiss is installed; a warning says what it costs so many names if it is not."""
+    if importlib.util.find_spec("faiss") is not None:
+        return True
+    text = "each mention is compared with all %s names, since faiss is not installed: %s"
+    logger.warning(text, f"{names:,}", install_hint("index"))
+    return False
 
 
 def load_faiss() -> Any:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
-import logging
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +18,7 @@ from linker.candidates.ann import (
     IndexRecord,
     IvfIndex,
     K,
+    has_faiss,
     load_faiss,
     new_index,
     room,
@@ -28,7 +27,6 @@ from linker.candidates.ann import (
 from linker.candidates.index import ExactIndex, Floats, VectorIndex
 from linker.candidates.options import IndexOptions
 from linker.errors import LinkerError
-from linker.version import install_hint
 
 _LARGE = 500_000  # names from which `auto` makes an approximate index
 _FEWEST = 16  # names, by which codes of 4 bits can be learnt
@@ -41,8 +39,6 @@ _ADDED = 65_536  # names that are added together, 32 MB with 128 components
 _PARTS = 96  # of a vector, at most
 _SAME = 1e-5  # products that differ by less are equal
 
-logger = logging.getLogger(__name__)
-
 
 def is_wanted(options: IndexOptions, names: int) -> bool:
     """Whether an approximate index is to be made for so many names.
@@ -53,13 +49,7 @@ def is_wanted(options: IndexOptions, names: int) -> bool:
     if options.kind == "ivf":
         load_faiss()
         return True
-    if options.kind == "exact" or names < _LARGE:
-        return False
-    if importlib.util.find_spec("faiss") is None:
-        text = "each mention is compared with all %s names, since faiss is not installed: %s"
-        logger.warning(text, f"{names:,}", install_hint("index"))
-        return False
-    return True
+    return options.kind == "auto" and names >= _LARGE and has_faiss(names)
 
 
 def write(

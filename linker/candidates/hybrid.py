@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from linker import persistence
-from linker.candidates.ann import IvfIndex
+from linker.candidates.ann import IvfIndex, has_faiss
 from linker.candidates.base import Generator
 from linker.candidates.index import (
     QUERIES,
@@ -254,7 +254,7 @@ class HybridGenerator(Generator):
 
 def _indexed(folder: Path, vectors: NDArray[Any]) -> NDArray[Any] | VectorIndex:
     """The vectors of a model folder with their index, where there is one."""
-    if not (folder / INDEX).is_dir():
+    if not ((folder / INDEX).is_dir() and has_faiss(len(vectors))):
         return vectors
     checksums = persistence.load_json(folder / persistence.MANIFEST)["sha256"]
     return IvfIndex.load(folder / INDEX, vectors, checksums[VECTORS])

@@ -65,10 +65,10 @@ def index(
     from linker import persistence
     from linker.linker import Linker
 
-    if not (dicts or mentions or changes):
-        raise click.UsageError("nothing to do; give --dict, --mentions or --set index.kind=ivf")
     if not dicts and reading != Reading():
         raise click.UsageError("options of reading are for a dictionary; give --dict, too")
+    if not (dicts or mentions or changes):
+        raise click.UsageError("nothing to do; give --dict, --mentions or --set index.kind=ivf")
     output = output or model
     persistence.check_replaceable(output)  # before the work, not after it
     handle = common.handler(on_error)

@@ -50,18 +50,16 @@ def annotations_of(names: NameColumns, form: Callable[[str], str]) -> Annotation
         names: the names of a dictionary.
         form: the normal form of a name.
     """
-    counts: Counter[tuple[str, int]] = Counter()  # of normal forms
-    written: dict[tuple[str, int], list[str]] = {}
     training = NAME_KINDS.index("training")
     annotated = np.empty(0, np.int32) if names.annotated is None else names.annotated
+    rows: dict[tuple[str, int], list[int]] = {}  # of the names of each normal form and concept
     for row in np.flatnonzero(annotated).tolist():
         key = form(names.texts[row]), int(names.concept[row])
-        counts[key] = max(counts[key], int(annotated[row]))
-        texts = written.setdefault(key, [])
-        if names.kind[row] == training or not texts:
-            texts.append(names.texts[row])
+        rows.setdefault(key, []).append(row)
     result: Annotations = Counter()
-    for key, texts in written.items():
-        result.update((text, key[1]) for text in texts)
-        result[texts[0], key[1]] += max(0, counts[key] - len(texts))
+    for (_, concept), alike in rows.items():
+        texts = [names.texts[row] for row in alike if names.kind[row] == training]
+        texts = texts or [names.texts[alike[0]]]
+        result.update((text, concept) for text in texts)
+        result[texts[0], concept] += max(0, int(annotated[alike].max()) - len(texts))
     return result

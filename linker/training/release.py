@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,11 +112,11 @@ def renewed(
     """
     annotated = list(supervision.collect(mentions, plan.options))
     names = [(mention.name, mention.ids) for mention in annotated if mention.name]
-    release = dictionary or before.dictionary
-    kept, gone = _carried(before.dictionary, release, plan)
-    extended = release.add(names if dictionary is None else [*kept, *names], plan.normalize)
+    release, normalize = dictionary or before.dictionary, _remembering(before, plan.normalize)
+    kept, gone = _carried(before.dictionary, release, normalize)
+    extended = release.add(names if dictionary is None else [*kept, *names], normalize)
     supervision.report(annotated, release)
-    table = extended.table(plan.normalize)
+    table = extended.table(normalize)
     if not len(table.concepts):
         raise LinkerError(
             "no name of the dictionary is left once normalised; "
@@ -124,7 +124,7 @@ def renewed(
         )
     rows = _rows_of(table, before.generator.table)
     sparse = _sparse(before.sparse, table, extended, rows)
-    data = TrainingData(release, extended, sparse, annotated, plan.normalize)
+    data = TrainingData(release, extended, sparse, annotated, normalize)
     generator: Generator = sparse
     if isinstance(before.generator, HybridGenerator):
         generator = _hybrid(before, before.generator, data, rows, plan.options.training)
@@ -136,11 +136,25 @@ def renewed(
     return Release(extended, generator, _seen(before.seen, Seen.of(data), extended), changes)
 
 
+def _remembering(before: Trained, normalize: Callable[[str], str]) -> Callable[[str], str]:
+    """Give the normal form of a name, without work for most names of before."""
+    table = before.generator.table
+    names, texts = list(before.dictionary.names), list(table.texts)  # faster than one by one
+    rows = zip(table.entries.tolist(), name_of_each(table).tolist(), strict=True)
+    forms = {names[entry]: texts[row] for entry, row in rows}
+
+    def form(text: str) -> str:
+        known = forms.get(text)
+        return normalize(text) if known is None else known
+
+    return form
+
+
 def _carried(
-    old: Dictionary, new: Dictionary, plan: TrainingPlan
+    old: Dictionary, new: Dictionary, normalize: Callable[[str], str]
 ) -> tuple[list[tuple[str, Sequence[str]]], int]:
     """The annotated mentions among the old names, and how many have no concept any more."""
-    annotations = annotations_of(old.columns.names, plan.normalize)
+    annotations = annotations_of(old.columns.names, normalize)
     names: list[tuple[str, Sequence[str]]] = []
     for (text, concept), times in annotations.items():
         identifier = old.ids[concept]

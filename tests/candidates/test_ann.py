@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import importlib.util
 import json
 import pickle
 import subprocess
@@ -130,7 +131,9 @@ def test_float32_and_odd_dimensions(tmp_path: Path) -> None:
     index = build(tmp_path / "index", vectors, IndexOptions(), vectors[:50], "x")
     hits = index.with_probes(index.record.lists).search(vectors[:50], 500)
     assert len(hits.rows) > 0.99 * 50 * 500  # codes of the last ones are below what is kept
-    assert hits.rows[hits.indptr[:-1]].tolist() == (vectors[:50] @ vectors.T).argmax(axis=1).tolist()
+    assert (
+        hits.rows[hits.indptr[:-1]].tolist() == (vectors[:50] @ vectors.T).argmax(axis=1).tolist()
+    )
 
 
 def test_lists_and_probes_that_are_asked_for(tmp_path: Path) -> None:
@@ -171,7 +174,8 @@ def test_which_dictionaries_get_an_index(
     wanted = [[is_wanted(IndexOptions(kind=k), n) for k in kinds] for n in (499_999, 500_000)]  # type: ignore[arg-type]
     assert wanted == [[False, False, True], [True, False, True]]
     monkeypatch.setitem(sys.modules, "faiss", None)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda n: None if n == "faiss" else find(n))
     assert not is_wanted(IndexOptions(), 500_000)
     assert "500,000 names, since faiss is not installed: pip install" in caplog.text
     with pytest.raises(LinkerError, match=r"the index of vectors needs faiss .*\[index\]"):
