@@ -286,7 +286,7 @@ class Linker:
             The linker, and what changed.
         """
         plan = TrainingPlan(self.encoder, self.options, self._corrections)
-        before = release.Trained(self.dictionary, self.generator, self.seen)
+        before = release.Previous(self.dictionary, self.generator, self.seen)
         now = release.renewed(plan, before, dictionary, mentions)
         record = dataclasses.replace(
             self._record,

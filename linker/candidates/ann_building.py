@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import math
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,8 @@ _ADDED = 65_536  # names that are added together, 32 MB with 128 components
 _PARTS = 96  # of a vector, at most
 _SAME = 1e-5  # products that differ by less are equal
 
+logger = logging.getLogger(__name__)
+
 
 def is_wanted(options: IndexOptions, names: int) -> bool:
     """Whether an approximate index is to be made for so many names.
@@ -69,7 +73,8 @@ def write(
         before: the index that the model has; one of these vectors with these options is kept.
 
     Raises:
-        LinkerError: the recall is below the one asked for, or there is not one name for each list.
+        LinkerError: an index is asked for, and its recall is below the one asked for, or there is
+            not one name for each list.
     """
     checksum = files.sha256(vectors)
     if isinstance(before, IvfIndex):
@@ -77,7 +82,13 @@ def write(
         if record.vectors == checksum and record.options == dataclasses.asdict(options):
             return before.save(folder)
     arrays = persistence.load_arrays(vectors.parent)
-    build(folder, np.asarray(arrays[vectors.stem]), options, queries(), checksum)
+    try:
+        build(folder, np.asarray(arrays[vectors.stem]), options, queries(), checksum)
+    except LinkerError as error:
+        if options.kind == "ivf":
+            raise
+        logger.warning("%s: each mention is compared with all names", error)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def build(
@@ -93,7 +104,7 @@ def build(
         checksum: SHA-256 of the file of the vectors.
 
     Raises:
-        LinkerError: as for `write`.
+        LinkerError: the recall is below the one asked for, or there are too few names.
     """
     lists = options.lists or lists_for(len(vectors))
     if len(vectors) < _FEWEST:

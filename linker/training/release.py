@@ -77,7 +77,7 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class Previous:
     """What a linker linked to before."""
 
     dictionary: Dictionary
@@ -95,7 +95,7 @@ class Trained:
 
 def renewed(
     plan: TrainingPlan,
-    before: Trained,
+    before: Previous,
     dictionary: Dictionary | None,
     mentions: Iterable[Mention | Document] = (),
 ) -> Release:
@@ -136,7 +136,7 @@ def renewed(
     return Release(extended, generator, _seen(before.seen, Seen.of(data), extended), changes)
 
 
-def _remembering(before: Trained, normalize: Callable[[str], str]) -> Callable[[str], str]:
+def _remembering(before: Previous, normalize: Callable[[str], str]) -> Callable[[str], str]:
     """Give the normal form of a name, without work for most names of before."""
     table = before.generator.table
     names, texts = list(before.dictionary.names), list(table.texts)  # faster than one by one
@@ -187,7 +187,7 @@ def _sparse(
 
 
 def _hybrid(
-    before: Trained,
+    before: Previous,
     old: HybridGenerator,
     data: TrainingData,
     rows: Rows,
@@ -205,7 +205,7 @@ def _hybrid(
     return HybridGenerator(data.indexed, old.encoder, vectors, old.sparse_weight, bias)
 
 
-def _frequency(before: Trained, frequency: Floats, data: TrainingData) -> Floats:
+def _frequency(before: Previous, frequency: Floats, data: TrainingData) -> Floats:
     """log(1 + how often the concept of a name is annotated), of before and now, (names,).
 
     Args:
@@ -232,7 +232,7 @@ def _seen(before: Seen, now: Seen, dictionary: Dictionary) -> Seen:
     return Seen(before.mentions | now.mentions, frozenset(concepts) | now.concepts, dict(without))
 
 
-def _changes(before: Trained, new: Dictionary, table: NameTable, rows: Rows) -> Changes:
+def _changes(before: Previous, new: Dictionary, table: NameTable, rows: Rows) -> Changes:
     """Count what changed among concepts and names."""
     old, old_table = before.dictionary, before.generator.table
     current = set(new.ids)

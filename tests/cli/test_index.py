@@ -198,6 +198,21 @@ def test_a_low_recall_is_refused_and_the_model_stays(run: Run, model: Path) -> N
     assert [path.name for path in model.parent.iterdir()] == ["model"]
 
 
+def test_a_large_dictionary_gets_an_index_that_is_good_or_none(
+    run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("faiss")
+    monkeypatch.setattr(ann_building, "_LARGE", 46)
+    options = ["--set", "index.probes=1", "--set", "index.lists=40"]
+    result = run("index", "--model", model, *options)
+    assert result.code == 0
+    assert "linker: the index finds 0." in result.err
+    assert "index.kind=exact: each mention is compared with all names" in result.err
+    assert not (model / "index").exists()
+    assert run("index", "--model", model, *options, "--set", "index.recall=0.01").code == 0
+    assert (model / "index").is_dir()
+
+
 def test_no_space_is_left(run: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
 
@@ -254,5 +269,7 @@ def test_faiss_is_absent(
     assert result.err.startswith(warning)
     result = run("index", "--model", indexed, "--set", "index.kind=ivf", "--set", "index.lists=4")
     assert (result.code, "needs faiss" in result.err, "[index]" in result.err) == (1, True, True)
+    result = run("train", "--dict", "no.tsv", "--encoder", "static", "--set", "index.kind=ivf")
+    assert "needs faiss" in result.err  # before any work
     assert run("index", "--model", indexed, "--set", "index.kind=exact").code == 0
     assert not (indexed / "index").exists()
