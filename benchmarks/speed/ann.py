@@ -66,14 +66,14 @@ def main() -> None:
     worst = ann_building.last_of_best(vectors, queries)
     figures: dict[str, Any] = {"names": len(vectors), "dim": vectors.shape[1], "k": K}
     figures["exact"] = {"queries_per_second": rate(lambda: ExactIndex(vectors).search(queries, K))}
-    rows = list(
-        itertools.chain.from_iterable(by_faiss(spec, vectors, queries, worst) for spec in FAISS)
-    )
+    figures["linker"] = by_linker(vectors, queries, worst)
+    rows = figures["indexes"] = []
+    for spec in FAISS:
+        rows += by_faiss(spec, vectors, queries, worst)
+        results.save("ann", figures, seed=0)  # what was found is kept where the rest is stopped
     if given.usearch:
         rows += by_usearch(vectors, queries, worst)
-    figures["indexes"] = rows
-    figures["linker"] = by_linker(vectors, queries, worst)
-    results.save("ann", figures, seed=0)
+        results.save("ann", figures, seed=0)
 
 
 def encoded(count: int) -> tuple[NDArray[np.float16], Floats]:

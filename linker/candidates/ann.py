@@ -35,7 +35,7 @@ from linker.version import install_hint
 
 K = 20  # the recall is that of so many best names
 ROW = 8  # bytes of the row of a name in a list
-_FEW = 100_000  # a search among so many names, or fewer, scores all of them
+_FEW = 200_000  # a search among so many names, or fewer, scores all of them
 _BLOCK = 32  # codes that faiss interleaves
 _RECORD = "index.json"
 
