@@ -23,12 +23,13 @@ from benchmarks.pages import (
     classes,
     confidence,
     default,
+    index,
     names,
     others,
     speed,
 )
 
-MODULES = (choose, default, confidence, accuracy, classes, names, others, speed)
+MODULES = (choose, default, confidence, accuracy, classes, names, others, speed, index)
 BLOCKS = tuple(block for module in MODULES for block in module.BLOCKS)
 Block = Callable[[], str]
 
