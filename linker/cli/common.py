@@ -218,10 +218,19 @@ def writing(output: str, inputs: Iterable[str]) -> contextlib.AbstractContextMan
     """
     from linker import files
 
+    refuse_input(output, inputs)
+    return stdout() if output in ("-", "/dev/stdout") else files.write_aside(output)
+
+
+def refuse_input(output: str, inputs: Iterable[str]) -> None:
+    """Check that an output is none of the files that the command reads.
+
+    Raises:
+        LinkerError: it is one.
+    """
     for path in inputs:
         with contextlib.suppress(OSError):
             if Path(output).is_file() and Path(output).samefile(path):
                 raise LinkerError(
                     f"{output}: is read and would be replaced; name another output with -o"
                 )
-    return stdout() if output in ("-", "/dev/stdout") else files.write_aside(output)

@@ -23,7 +23,6 @@ _Result = TypeVar("_Result")
 _PATIENCE = 8.0  # seconds in which a cluster must answer
 _TRIES = 3  # of a task whose worker is lost
 _MEMORY = 100_000_000  # bytes of Ray's store on this machine; results are small
-_LOCAL = ("local", "auto")  # addresses that are none of a machine
 
 logger = logging.getLogger(__name__)
 
@@ -50,16 +49,25 @@ def run(
     waiting = deque(tasks)
     if not waiting:
         return
-    ray = _connected(machines)
+    ray = _imported()
+    was_connected = ray.is_initialized()
+    if not was_connected:
+        _connect(ray, machines)
     try:
         yield from _Crew(ray, make, machines, waiting).results()
+    except ray.exceptions.RayError as error:
+        raise LinkerError(
+            f"the Ray cluster was lost ({str(error).strip().splitlines()[0]}); "
+            "start it and run again: what is done is kept"
+        ) from None
     finally:
         with contextlib.suppress(Exception):  # the cluster may be gone
-            ray.shutdown()
+            if not was_connected:
+                ray.shutdown()
 
 
 class _Crew:
-    """The actors of a job, each with the task that it does.
+    """The actors of a job, each with the task that it does; an actor that loads has none.
 
     Args:
         ray: the module, connected.
@@ -148,23 +156,27 @@ def _size(ray: Any, machines: Machines) -> int:
     return max(1, min(machines.workers or room, room))
 
 
-def _connected(machines: Machines) -> Any:
-    """The module ray, connected to the cluster, or to one that is started on this machine."""
+def _imported() -> Any:
+    """The module ray, which is not to report that it is used."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:
         import ray
     except ImportError:
         hint = install_hint("ray")
         raise LinkerError(f"--engine ray needs ray, which is not installed: {hint}") from None
-    address = machines.address or os.environ.get("RAY_ADDRESS")
+    return ray
+
+
+def _connect(ray: Any, machines: Machines) -> None:
+    """Connect this process to the cluster, or to one that is started on this machine."""
+    address = machines.address or os.environ.get("RAY_ADDRESS") or "local"
     settings: dict[str, Any] = {"address": address}
-    if not address or address == "local":
+    if address == "local":
         number = min(machines.workers or cores(), cores())
         settings |= {"num_cpus": number, "object_store_memory": _MEMORY}
-    elif address not in _LOCAL:
+    elif address != "auto":
         _knock(address)
     _start(ray, settings)
-    return ray
 
 
 def _knock(address: str) -> None:
@@ -184,9 +196,9 @@ def _knock(address: str) -> None:
         raise _no_answer(address, getattr(error, "strerror", None) or str(error)) from None
 
 
-def _no_answer(address: str | None, reason: str) -> LinkerError:
+def _no_answer(address: str, reason: str) -> LinkerError:
     return LinkerError(
-        f"no Ray cluster answers at {address or 'this machine'} ({reason}); "
+        f"no Ray cluster answers at {address} ({reason}); "
         "start one with `ray start --head`, or leave out --address for one on this machine"
     )
 
@@ -207,7 +219,7 @@ def _start(ray: Any, settings: dict[str, Any]) -> None:
         except BaseException as error:
             failures.append(error)
 
-    if not settings["address"] or settings["address"] == "local":
+    if settings["address"] == "local":
         start()
     else:
         thread = threading.Thread(target=start, daemon=True)

@@ -108,22 +108,23 @@ class Job:
         paths = self.paths()
         self._check_output(paths)
         parts = self._parts(paths)
-        missing = {p.output: p for p in parts if not Path(p.output).exists()}
-        absent = sum(part.output in missing for part in parts)
-        summary = Summary(len(parts), len(parts) - absent, absent - len(missing))
+        absent = [part for part in parts if not Path(part.output).exists()]
+        todo: dict[str, Part] = {}
+        for part in absent:
+            todo.setdefault(part.output, part)
+        summary = Summary(len(parts), len(parts) - len(absent), len(absent) - len(todo))
         report(summary)
-        Path(self.output).mkdir(parents=True, exist_ok=True)
         done: dict[str, Done] = {}
-        try:
-            make = _Maker(self.work, self.skips)
-            with machines.run(make, missing.values()) as results:
+        with machines.run(_Maker(self.work, self.skips), todo.values()) as results:
+            Path(self.output).mkdir(parents=True, exist_ok=True)
+            try:
                 for result in results:
                     done[result.part.output] = result
                     summary.add(result)
                     report(summary)
-        finally:
-            _clean(Path(self.output))
-            self._write_index(parts, done)
+            finally:
+                _clean(Path(self.output))
+                self._write_index(parts, done)
         summary.appeared = len(set(self.paths()) - set(paths))
         summary.foreign = self._foreign(parts)
         return summary

@@ -373,10 +373,8 @@ def write_aside(path: Pathlike) -> Iterator[TextIO]:
     `.gz` compresses.
     """
     named, path = path, Path(path)
-    if path.is_dir():
-        raise LinkerError(f"{named}: is a folder; name a file with -o")
     # a device or a pipe is written to: /dev/null must not be replaced, /dev/fd/63 cannot be
-    if path.exists() and not path.is_file():
+    if path.exists() and not (path.is_file() or path.is_dir()):
         with writing(named), open(path, "w", encoding="utf-8", newline="\n") as text:
             yield text
         return
@@ -398,6 +396,8 @@ def write_aside(path: Pathlike) -> Iterator[TextIO]:
 def write_binary_aside(path: Pathlike) -> Iterator[BinaryIO]:
     """Write a file of bytes as `write_aside` writes texts; it may be read and written again."""
     named, path = path, Path(path).resolve()  # a link stays, and its target is replaced
+    if path.is_dir():
+        raise LinkerError(f"{named}: is a folder; name a file with -o")
     with writing(named):
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing.aside(path, folder=False) as new:

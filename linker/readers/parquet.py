@@ -40,7 +40,8 @@ def read(
     with open_binary(path) as file, reading(path):
         if not file.peek(1):  # type: ignore[attr-defined]
             return
-        source = arrow.BufferReader(file.read()) if not file.seekable() else arrow.PythonFile(file)
+        is_whole = not file.seekable()
+        source = arrow.BufferReader(file.read()) if is_whole else arrow.PythonFile(file, "r")
         number = 0
         try:
             table = parquet.ParquetFile(source)
