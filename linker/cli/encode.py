@@ -52,7 +52,7 @@ def encode(
     from linker.cluster.encoding import EncodeParts
 
     work = EncodeParts.of(model, input_format, column)
-    if places.engine == "ray" or machines.has_parts(names, input_format):
+    if places.engine == "ray" or machines.is_job(names, output, input_format):
         machines.run_job(names, output, work, on_error, places)
     elif (places.workers or 1) > 1:
         raise click.UsageError("--workers is for several files of names; split this one")

@@ -80,7 +80,7 @@ def link(
         input_format=input_format,
         column=column,
     )
-    if places.engine == "ray" or form == "parquet" or machines.has_parts(source, input_format):
+    if places.engine == "ray" or form == "parquet" or machines.is_job(source, output, input_format):
         _link_parts(source, output, settings, on_error, places)
     else:
         _link_file(source, output, settings, on_error, places)

@@ -96,11 +96,15 @@ def _capped(places: Machines) -> Machines:
     return places
 
 
-def has_parts(source: str, input_format: str = "auto") -> bool:
-    """Whether an input is a folder of files or a pattern, not one file or a `.concept` corpus."""
+def is_job(source: str, output: str, input_format: str = "auto") -> bool:
+    """Whether an input is a pattern of files, or a folder of files whose output is named.
+
+    A folder of `.concept` files is one corpus.
+    """
     path = Path(source)
     if path.is_dir():
-        return input_format != "concept" and not any(path.glob("*.concept"))
+        is_corpus = input_format == "concept" or any(path.glob("*.concept"))
+        return output != "-" and not is_corpus
     return bool(_MAGIC & set(source)) and not path.exists()
 
 
