@@ -22,6 +22,7 @@ _Result = TypeVar("_Result")
 
 _PATIENCE = 8.0  # seconds in which a cluster must answer
 _TRIES = 3  # of a task whose worker is lost
+_SILENCE = 60.0  # seconds without any worker that has begun, after which that is said
 _MEMORY = 100_000_000  # bytes of Ray's store on this machine; results are small
 
 logger = logging.getLogger(__name__)
@@ -87,8 +88,7 @@ class _Crew:
     def results(self) -> Iterator[Any]:
         """The results of all tasks, as they come."""
         while self._waiting or any(task is not None for _, task in self._busy.values()):
-            (reference, *_), _ = self._ray.wait(list(self._busy), num_returns=1)
-            actor, task = self._busy.pop(reference)
+            actor, task, reference = self._next()
             try:
                 result = self._ray.get(reference)
             except self._ray.exceptions.RayTaskError as error:
@@ -100,6 +100,15 @@ class _Crew:
                 self._give(actor, self._waiting.popleft())
             if task is not None:
                 yield result
+            else:
+                self._losses[None] = 0
+
+    def _next(self) -> tuple[Any, Any, Any]:
+        """The next actor that is ready or lost, its task, and the reference of what came of it."""
+        while not (ready := self._ray.wait(list(self._busy), timeout=_SILENCE)[0]):
+            if all(task is None for _, task in self._busy.values()):
+                logger.warning("no worker has begun yet; the cluster may have no free cores")
+        return *self._busy.pop(ready[0]), ready[0]
 
     def _hire(self) -> None:
         """Start an actor; it is given a task when it has loaded what it needs, wherever it is."""
@@ -132,8 +141,11 @@ class _Actor:
         self._make = make
 
     def load(self) -> None:
-        with plain_errors():
-            self._do = self._make()
+        try:
+            with plain_errors():
+                self._do = self._make()
+        except LinkerError as error:
+            raise LinkerError(f"on the machine {socket.gethostname()}: {error}") from None
 
     def call(self, task: Any) -> Any:
         with plain_errors():

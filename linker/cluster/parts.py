@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -125,6 +126,7 @@ class Job:
             finally:
                 _clean(Path(self.output))
                 self._write_index(parts, done)
+        self._check_shared(done)
         summary.appeared = len(set(self.paths()) - set(paths))
         summary.foreign = self._foreign(parts)
         return summary
@@ -176,16 +178,28 @@ class Job:
         """Write which part was made of which; counts of earlier jobs are taken from their index."""
         path = Path(self.output) / INDEX
         before = {entry["output"]: entry for entry in _entries(path)}
+        there = set(os.listdir(self.output))
         with files.write_aside(path) as file:
             for part in parts:
-                if not Path(part.output).exists():
+                if (name := Path(part.output).name) not in there:
                     continue
-                name = Path(part.output).name
                 entry: dict[str, Any] = {"input": part.path, "sha256": part.sha256, "output": name}
                 counts = {key: before.get(name, {}).get(key) for key in ("records", "skipped")}
                 if result := done.get(part.output):
                     counts = {"records": result.count, "skipped": result.skipped}
                 file.write(json.dumps(entry | counts, ensure_ascii=False) + "\n")
+
+    def _check_shared(self, done: Mapping[str, Done]) -> None:
+        """Check that what other machines wrote is here.
+
+        Raises:
+            LinkerError: it is not.
+        """
+        if absent := {Path(output).name for output in done} - set(os.listdir(self.output)):
+            raise LinkerError(
+                f"{self.output}: lacks {len(absent):,} parts, which other machines wrote to a "
+                "folder of their own; name a folder that all machines share with -o"
+            )
 
     def _foreign(self, parts: Sequence[Part]) -> int:
         """The parts of other jobs in the folder that is written to."""
