@@ -21,6 +21,7 @@ from benchmarks.pages import (
     accuracy,
     choose,
     classes,
+    cluster,
     confidence,
     default,
     names,
@@ -28,7 +29,7 @@ from benchmarks.pages import (
     speed,
 )
 
-MODULES = (choose, default, confidence, accuracy, classes, names, others, speed)
+MODULES = (choose, default, confidence, accuracy, classes, names, others, speed, cluster)
 BLOCKS = tuple(block for module in MODULES for block in module.BLOCKS)
 Block = Callable[[], str]
 

@@ -65,6 +65,7 @@ def _encode_file(names: str, output: str, work: EncodeParts, on_error: str) -> N
     from linker import files
     from linker.cluster import encoding
     from linker.linker import Linker
+    from linker.readers import mentions
 
     suffix = Path(output).suffix
     if suffix not in encoding.SUFFIXES:
@@ -75,6 +76,8 @@ def _encode_file(names: str, output: str, work: EncodeParts, on_error: str) -> N
     linker = Linker.load(work.model)
     encoding.generator(linker, work.model)
     write = encoding.write if suffix == ".npy" else encoding.write_safetensors
+    kind = None if work.input_format == "auto" else work.input_format
+    items = mentions.read(names, kind, on_error=handle, column=work.column)
     with files.write_binary_aside(output) as file:
-        write(linker, work.read(names, handle), file)
+        write(linker, items, file)
     common.say_skipped(handle)

@@ -56,16 +56,12 @@ class EncodeParts(Work):
 
     def _encode(self, linker: Linker, part: Part, on_error: OnError) -> int:
         """Encode a file; returned is the number of its names."""
-        items = self.read(part.path, on_error)
+        kind = self.input_format
+        kind = readers.detect(part.path) if kind == "auto" else kind
         with files.write_binary_aside(part.output) as file:
-            count = write(linker, items, file)
+            count = write(linker, part.read(kind, self.column, on_error), file)
             part.check()
         return count
-
-    def read(self, path: str, on_error: OnError) -> Iterable[Document | Mention]:
-        """The names of a file, as mentions."""
-        kind = None if self.input_format == "auto" else self.input_format
-        return readers.read(path, kind, on_error=on_error, column=self.column)
 
 
 def generator(linker: Linker, model: str) -> HybridGenerator:

@@ -13,6 +13,7 @@ from linker import files, outputs, persistence, recognizers
 from linker.annotation import Annotator
 from linker.cluster.parts import Part, Work
 from linker.errors import InputError, LinkerError, OnError, shorten
+from linker.files import arrow
 from linker.linker import Linked, Linker
 from linker.readers import mentions as readers
 from linker.text.overlaps import Overlaps
@@ -221,7 +222,13 @@ class LinkParts(Work):
 
     @classmethod
     def of(cls, settings: LinkSettings) -> LinkParts:
-        """The work that uses the model as it is now."""
+        """The work that uses the model as it is now.
+
+        Raises:
+            LinkerError: there is no model, or the format needs what is not installed.
+        """
+        if settings.form == "parquet":
+            arrow.libraries("--format parquet")
         model = str(Path(settings.model).absolute())
         return cls(replace(settings, model=model), model_hash(model))
 
@@ -243,7 +250,7 @@ class LinkParts(Work):
         settings, path = self.settings, part.path
         kind = settings.input_format
         kind = readers.detect(path) if kind == "auto" else kind
-        items = readers.read(path, kind, on_error=on_error, column=settings.column)
+        items = part.read(kind, settings.column, on_error)
         linked = settings.link(linker, selectable(items, linker, path, on_error=on_error))
         if settings.form == "parquet":
             from linker.outputs import parquet

@@ -7,6 +7,7 @@ job that was ended in the middle continues where it was, and repeats nothing.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import hashlib
 import json
@@ -21,8 +22,11 @@ from typing import Any, Protocol
 from linker import files
 from linker.cluster.machines import Machines
 from linker.cluster.workers import plain_errors
-from linker.errors import InputError, LinkerError, OnError, stop
+from linker.errors import InputError, LinkerError, OnError, shown, stop
 from linker.files import replacing
+from linker.readers import mentions
+from linker.readers.mentions import NoMentions
+from linker.types import Document, Mention
 from linker.version import VERSION
 
 INDEX = "index.jsonl"
@@ -38,6 +42,17 @@ class Part:
     path: str
     sha256: str  # of the file that is read, when the job began
     output: str  # path
+
+    def read(
+        self, format: str, column: str | None, on_error: OnError
+    ) -> Iterator[Document | Mention]:
+        """The documents or mentions of the file; one of many files may well have none.
+
+        Args:
+            format, column, on_error: as for `linker.readers.mentions.read`.
+        """
+        with contextlib.suppress(NoMentions):
+            yield from mentions.read(self.path, format, on_error=on_error, column=column)
 
     def check(self) -> None:
         """Check that the file that was read is the one that the job began with.
@@ -183,7 +198,11 @@ class Job:
             for part in parts:
                 if (name := Path(part.output).name) not in there:
                     continue
-                entry: dict[str, Any] = {"input": part.path, "sha256": part.sha256, "output": name}
+                entry: dict[str, Any] = {
+                    "input": shown(part.path),
+                    "sha256": part.sha256,
+                    "output": name,
+                }
                 counts = {key: before.get(name, {}).get(key) for key in ("records", "skipped")}
                 if result := done.get(part.output):
                     counts = {"records": result.count, "skipped": result.skipped}

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, BinaryIO
 
+from linker.files.arrow import libraries
 from linker.outputs import Item, best, rejected_id
 from linker.types import Document, Mention, Part
 
@@ -45,9 +46,7 @@ def write(items: Iterable[Item], file: BinaryIO) -> int:
     Returns:
         The number of mentions.
     """
-    import pyarrow
-    from pyarrow import parquet
-
+    pyarrow, parquet = libraries("--format parquet")
     schema = pyarrow.schema([(n, pyarrow.type_for_alias(kind)) for n, kind in COLUMNS])
     predictions = ((d, prediction) for d, of_item in items for prediction in of_item)
     count = 0

@@ -54,6 +54,10 @@ _SIGNS = (  # order matters
 )
 
 
+class NoMentions(InputError):
+    """A file that can be read holds nothing."""
+
+
 def detect(path: Readable) -> str:
     """Detect the format of a file (plain or gzip) from its first 64 KiB, or that of a folder.
 
@@ -104,7 +108,8 @@ def read(
         column: of a Parquet file, the one that holds the mentions; None: `mention` or `text`.
 
     Raises:
-        InputError: the file is damaged, holds nothing, or holds nothing of that type.
+        NoMentions: the file holds nothing.
+        InputError: it is damaged, or holds nothing of that type.
         LinkerError: there is no such file or format, or a column of another format is named.
     """
     path = as_path(path)
@@ -126,7 +131,7 @@ def read(
     for item in items:
         yield item
     if item is None:
-        raise InputError(
+        raise NoMentions(
             path,
             "holds no mentions or documents",
             remedy="check that it is the right file, and its format",

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from linker.errors import InputError, LinkerError, OnError, stop
+from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, open_binary, reading
+from linker.files.arrow import libraries
 from linker.readers.checks import check_mention
 from linker.readers.jsonl import from_record
 from linker.types import SELECTION, Mention
-from linker.version import install_hint
 
 _NAMES = ("mention", "text")  # of the column of mentions; the first that is there counts
 _OTHERS = ("document_id", "type", "gold", "spans", *SELECTION)
@@ -60,26 +60,6 @@ def read(
             where = f" after row {number}" if number else ""
             problem = f"is no valid Parquet file{where} ({error})"
             raise InputError(path, problem, remedy="write the file again") from None
-
-
-def libraries(path: Pathlike) -> tuple[Any, Any]:
-    """The modules pyarrow and pyarrow.parquet.
-
-    Args:
-        path: the file that needs them, for the message.
-
-    Raises:
-        LinkerError: they are not installed.
-    """
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        hint = install_hint("ray")
-        raise LinkerError(
-            f"{path}: Parquet needs pyarrow, which is not installed: {hint}"
-        ) from None
-    return pyarrow, pyarrow.parquet
 
 
 def _column(path: Pathlike, schema: Any, column: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,15 @@ def test_parquet_out_is_the_table(model: Path, inputs: Path, tmp_path: Path) -> 
     cells = [["" if v is None else str(v) for v in r.values()] for r in columns.to_pylist()]
     places = [head.split("\t").index(name) for name in columns.column_names]
     assert cells == [[line.split("\t")[place] for place in places] for line in lines]
+
+
+def test_an_empty_part_has_an_empty_output(model: Path, inputs: Path, tmp_path: Path) -> None:
+    (inputs / "b.txt").write_text("")
+    assert run(inputs, tmp_path / "out", model, form="jsonl").records == 5
+    assert sorted(p.stat().st_size > 0 for p in (tmp_path / "out").glob("part-*")) == [False, True]
+
+
+def test_parquet_out_without_pyarrow(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(LinkerError, match=r"--format parquet: Parquet needs pyarrow, .*\[ray\]"):
+        LinkParts.of(LinkSettings(str(model), "parquet"))
