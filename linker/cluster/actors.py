@@ -56,6 +56,8 @@ def run(
         _connect(ray, machines)
     try:
         yield from _Crew(ray, make, machines, waiting).results()
+    except SystemExit:  # of SIGTERM, whose code Ray does not pass on
+        raise SystemExit(128 + signal.SIGTERM) from None
     except ray.exceptions.RayError as error:
         raise LinkerError(
             f"the Ray cluster was lost ({str(error).strip().splitlines()[0]}); "

@@ -46,7 +46,7 @@ def read(
         try:
             table = parquet.ParquetFile(source)
             column = _column(path, table.schema_arrow, column)
-            names = {column: "mention"} | {name: name for name in _read_too(table.schema_arrow)}
+            names = {name: name for name in _read_too(table.schema_arrow)} | {column: "mention"}
             for batch in table.iter_batches(_ROWS, columns=list(names), use_threads=False):
                 for row in batch.to_pylist():
                     number += 1
