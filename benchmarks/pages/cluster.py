@@ -30,7 +30,20 @@ def cluster() -> str:
         ]
         for way, title in _WAYS.items()
     ]
-    return table("way | seconds | times as fast | same output", [*lines, *_lost(figures)])
+    lines += [*_distinct(figures), *_lost(figures)]
+    return table("way | seconds | times as fast | same output", lines)
+
+
+def _distinct(figures: dict[str, Any]) -> list[list[str]]:
+    """The row of distinct mentions, which were linked three times by turns."""
+    if "distinct" not in figures:
+        return []
+    runs = figures["distinct"]
+    seconds = "; ".join(f"{min(s):,.0f} to {max(s):,.0f} s" for s in runs["seconds"].values())
+    ratios = sorted(runs["times_as_fast"])
+    title = f"{runs['mentions']:,} distinct mentions, {' and '.join(runs['seconds'])} by turns"
+    middle = f"{ratios[1]:.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
+    return [[title, seconds, middle, _said(runs["same"])]]
 
 
 def _lost(figures: dict[str, Any]) -> list[list[str]]:

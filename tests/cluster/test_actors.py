@@ -29,6 +29,7 @@ def ray() -> Iterator[Any]:
     module = pytest.importorskip("ray")
     before = signal.getsignal(signal.SIGTERM)
     module.init(
+        "local",
         num_cpus=2,
         include_dashboard=False,
         log_to_driver=False,
