@@ -2,6 +2,7 @@
 
 python benchmarks/speed/cluster.py                    200,000 mentions in 40 parts
 python benchmarks/speed/cluster.py --mentions 4000 --parts 8
+python benchmarks/speed/cluster.py --distinct 20000   one process and --workers by turns, no Ray
 
 Links the same mentions, sampled from MedMentions, BC5CDR and NCBI Disease, by the plain command,
 with --workers, and by Ray, whose nodes are processes of their own on this machine. Writes
@@ -29,6 +30,7 @@ from benchmarks.lib import results
 from benchmarks.lib.data import MEDIC, documents, locate
 
 NODES = 4
+CORES = len(os.sched_getaffinity(0))
 PATIENCE = 150  # seconds in which a command must end when the head is gone
 
 
@@ -209,25 +211,51 @@ def lost_worker(model: Path, folder: Path, plain: Path, parts: int) -> dict[str,
     return record | {"workers_killed": len(killed), "same": is_same(output, plain)}
 
 
-def main(count: int, parts: int) -> None:
-    """Run all measurements."""
+def trained(folder: Path) -> Path:
+    """A model by characters."""
     from linker import Dictionary, Linker
 
+    dictionary = Dictionary.read(locate(MEDIC["2017"]))
+    Linker.train(dictionary, mentions=documents("ncbi", "train")).save(folder / "model")
+    return folder / "model"
+
+
+def by_turns(count: int) -> None:
+    """Link distinct mentions by one process and by several, three times each, and save that."""
+    ways = {
+        "one process": (),
+        f"--workers {CORES}": ("--workers", str(CORES)),
+    }
+    seconds: dict[str, list[float]] = {way: [] for way in ways}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        model, plain = folder / "model", folder / "plain.jsonl"
-        Linker.train(
-            Dictionary.read(locate(MEDIC["2017"])), mentions=documents("ncbi", "train")
-        ).save(model)
+        model, texts = trained(folder), list(dict.fromkeys(sampled(20 * count)))[:count]
+        write_parts(folder, texts, 1)
+        for _ in range(3):
+            for way, options in ways.items():
+                arguments = command(model, folder / "all.jsonl", folder / way, *options)
+                seconds[way].append(round(timed(arguments)[0], 1))
+        first, second = ((folder / way).read_bytes() for way in ways)
+    one, several = seconds.values()
+    ratios = [round(a / b, 2) for a, b in zip(one, several, strict=True)]
+    found = {"mentions": len(texts), "seconds": seconds, "times_as_fast": ratios}
+    figures = results.figures("cluster") | {"distinct": found | {"same": first == second}}
+    results.save("cluster", figures, seed=0)
+
+
+def main(count: int, parts: int) -> None:
+    """Run all measurements."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        model, plain = trained(folder), folder / "plain.jsonl"
         texts = sampled(count)
         write_parts(folder, texts, parts)
         figures: dict[str, Any] = {"mentions": count, "distinct": len(set(texts)), "parts": parts}
-        cores = len(os.sched_getaffinity(0))
         seconds = {"plain": timed(command(model, folder / "all.jsonl", plain))[0]}
         output = folder / "workers.jsonl"
-        several = ("--workers", str(cores))
+        several = ("--workers", str(CORES))
         seconds["workers"] = timed(command(model, folder / "all.jsonl", output, *several))[0]
-        figures["workers"] = {"cores": cores, "same": output.read_bytes() == plain.read_bytes()}
+        figures["workers"] = {"cores": CORES, "same": output.read_bytes() == plain.read_bytes()}
         for nodes in (1, NODES):
             with cluster(nodes) as (address, _):
                 options = ("--engine", "ray", "--address", address)
@@ -252,9 +280,12 @@ if __name__ == "__main__":
     parser = results.parser(__doc__)
     parser.add_argument("--mentions", type=int, default=200_000)
     parser.add_argument("--parts", type=int, default=40)
+    parser.add_argument("--distinct", type=int, metavar="MENTIONS")
     parser.add_argument("--cluster", type=int, metavar="NODES", help="(used by the script itself)")
     given = parser.parse_args()
     if given.cluster:
         serve(given.cluster)
+    elif given.distinct:
+        by_turns(given.distinct)
     else:
         main(given.mentions, given.parts)
