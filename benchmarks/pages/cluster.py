@@ -36,9 +36,9 @@ def cluster() -> str:
 
 def _distinct(figures: dict[str, Any]) -> list[list[str]]:
     """The row of distinct mentions, which were linked three times by turns."""
-    if "distinct" not in figures:
+    if "by_turns" not in figures:
         return []
-    runs = figures["distinct"]
+    runs = figures["by_turns"]
     seconds = "; ".join(f"{min(s):,.0f} to {max(s):,.0f} s" for s in runs["seconds"].values())
     ratios = sorted(runs["times_as_fast"])
     title = f"{runs['mentions']:,} distinct mentions, {' and '.join(runs['seconds'])} by turns"

@@ -239,7 +239,7 @@ def by_turns(count: int) -> None:
     one, several = seconds.values()
     ratios = [round(a / b, 2) for a, b in zip(one, several, strict=True)]
     found = {"mentions": len(texts), "seconds": seconds, "times_as_fast": ratios}
-    figures = results.figures("cluster") | {"distinct": found | {"same": first == second}}
+    figures = results.figures("cluster") | {"by_turns": found | {"same": first == second}}
     results.save("cluster", figures, seed=0)
 
 
