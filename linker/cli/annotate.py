@@ -12,8 +12,9 @@ import click
 from linker.cli import common, machines
 
 if TYPE_CHECKING:
-    from linker.cluster.linking import Written
+    from linker.cluster.linking import AnnotateSettings, Written
     from linker.cluster.machines import Machines
+    from linker.errors import OnError
     from linker.text.overlaps import Overlaps
     from linker.types import Document, Selection
 
@@ -80,12 +81,11 @@ def annotate(
     INPUT is a text, a folder of texts (.txt, a document each), PubTator or BioC, or "-" for a text
     on standard input. Mentions that are marked stay; names are found where nothing is marked.
     """
-    from linker import outputs
-    from linker.cluster import linking
+    from linker.cluster.linking import AnnotateSettings
 
     if labels and not mentions_by:
         raise click.UsageError("--labels is for --mentions-by; leave it out, or give that, too")
-    settings = linking.AnnotateSettings(
+    settings = AnnotateSettings(
         model=model,
         form=form,
         k=k,
@@ -96,10 +96,24 @@ def annotate(
         mention_type=mention_type,
         within=within,
     )
-    handle = common.handler(on_error)
+    _annotate(source, input_format, output, settings, common.handler(on_error), places)
+
+
+def _annotate(
+    source: str,
+    input_format: str,
+    output: str,
+    settings: AnnotateSettings,
+    handle: OnError,
+    places: Machines,
+) -> None:
+    """Annotate the documents of an input."""
+    from linker import outputs
+    from linker.cluster import linking
+
     linker = settings.load()
     make = partial(settings.chunk_annotator, linker if places.is_this_process else None)
-    if not mentions_by and linker.spans is None:
+    if not settings.mentions_by and linker.spans is None:
         common.say(
             "the model has learnt from no annotated documents which names are mentions; "
             "rules choose, and the confidence is that of the concept alone"
@@ -110,7 +124,7 @@ def annotate(
     chunks = linking.chunks(documents, _DOCUMENTS, lambda _: False)
     with common.writing(output, [source]) as file, places.run(make, chunks) as results:
         written = _progress(results, hidden=is_shown or common.is_quiet())
-        for text in outputs.joined(form, (chunk.text for chunk in written)):
+        for text in outputs.joined(settings.form, (chunk.text for chunk in written)):
             file.write(text)
     common.say_skipped(handle)
 
