@@ -21,6 +21,7 @@ from benchmarks.pages import (
     accuracy,
     choose,
     classes,
+    cluster,
     confidence,
     default,
     index,
@@ -29,7 +30,18 @@ from benchmarks.pages import (
     speed,
 )
 
-MODULES = (choose, default, confidence, accuracy, classes, names, others, speed, index)
+MODULES = (
+    choose,
+    default,
+    confidence,
+    accuracy,
+    classes,
+    names,
+    others,
+    speed,
+    index,
+    cluster,
+)
 BLOCKS = tuple(block for module in MODULES for block in module.BLOCKS)
 Block = Callable[[], str]
 
