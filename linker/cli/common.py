@@ -8,13 +8,16 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
 from linker.cli.groups import group
 from linker.errors import LinkerError, OnError, Skip, shown, stop
 from linker.types import Selection
+
+if TYPE_CHECKING:
+    from linker.linker import Linker
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
