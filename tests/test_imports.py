@@ -45,6 +45,31 @@ def test_linking_loads_neither_torch_nor_scikit_learn(model: Path) -> None:
     assert loaded.isdisjoint(HEAVY)
 
 
+@pytest.fixture(scope="module")
+def dense_models(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Models of encoders that torch trains, and that link without it."""
+    pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("dense")
+    code = f"""
+from linker import Dictionary, Linker
+from linker.options import changed, preset
+small = {{"encoder": {{"hidden": 8}}, "words": {{"dim": 8, "epochs": 1}}, "ground": {{"epochs": 1}}}}
+small["training"] = {{"epochs": 0}}
+for name in ("dan", "fewshot"):
+    options = changed(preset("default", name), small, name)
+    linker = Linker.train(Dictionary.read({str(sample)!r}), encoder=name, options=options)
+    linker.save({str(folder)!r} + "/" + name)
+"""
+    run("-c", code)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["dan", "fewshot"])
+def test_encoders_that_torch_trained_link_without_it(dense_models: Path, name: str) -> None:
+    code = f"from linker import Linker; next(Linker.load({str(dense_models / name)!r}).link(['diabetes'])).parts[0].best.concept_id; {REPORT}"
+    assert set(run("-c", code).split()).isdisjoint(HEAVY)
+
+
 def test_help_loads_no_arrays() -> None:
     code = f"from linker.cli.commands import cli; cli.main(['--help'], standalone_mode=False); {REPORT}"
     *text, modules = run("-c", code).splitlines()

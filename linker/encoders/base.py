@@ -80,6 +80,7 @@ class Encoder(ABC):
     Attributes:
         Options: the frozen dataclass of its options; None where it has none.
         has_weights: whether gradients train it, by torch; others are used as `create` makes them.
+        is_grounded: whether the grounding phase trains it, since it starts from vectors of names.
         trained_as: the name in the registry under which gradients train an encoder that is
             otherwise used as `create` makes it; empty: there is none.
         presets: settings by name. The one that is called as the encoder is in the registry holds
@@ -92,6 +93,7 @@ class Encoder(ABC):
 
     Options: ClassVar[Any] = None
     has_weights: ClassVar[bool] = False
+    is_grounded: ClassVar[bool] = False
     trained_as: ClassVar[str] = ""
     presets: ClassVar[Mapping[str, Preset]] = {}
     options: Any = None
