@@ -120,9 +120,10 @@ def _base(context: EncoderContext) -> _Base:
     kind, _, model = name.partition(":")
     if kind == "transformer":
         # importing it takes seconds
-        from linker.encoders.transformer import TransformerEncoder, TransformerOptions
+        from linker.encoders.transformer import TransformerOptions
+        from linker.encoders.transformer_training import TrainableTransformer
 
-        encoder = TransformerEncoder.pretrained(TransformerOptions(model=model)).eval()
+        encoder = TrainableTransformer.pretrained(TransformerOptions(model=model)).eval()
         label = f"{kind}:{encoder.options.model}".removesuffix(":")
         return _Base(encoder, kind, label, checksum(encoder))
     if not Path(name).is_dir():
