@@ -8,17 +8,27 @@ ranges of their inputs are given: OpenVINO turns the `FakeQuantize` nodes into i
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
-import openvino
 from numpy.typing import NDArray
-from openvino import opset13 as op
 
 from linker.encoders.bert import Bert, Floats
 from linker.encoders.quantization import INPUTS, Precision
+
+# OpenVINO's converters, which it imports though nothing is converted here, tell its makers of their
+# use by this package; where it is missing they do not.
+_TELEMETRY = "openvino_telemetry"
+_modules: dict[str, Any] = sys.modules
+_modules.setdefault(_TELEMETRY, None)
+import openvino  # noqa: E402
+from openvino import opset13 as op  # noqa: E402
+
+if _modules[_TELEMETRY] is None:
+    del _modules[_TELEMETRY]  # whoever imports it later has it
 
 Ranges = Mapping[str, Floats]
 """What goes into the linear maps of a layer, "LAYER.INPUT" -> (2, dim), its minima and maxima."""
