@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linker.encoders.base import Precision
 from linker.encoders.bert import Bert, Floats
-from linker.encoders.quantization import INPUTS, Precision
+from linker.encoders.quantization import INPUTS
 
 # OpenVINO's converters, which it imports though nothing is converted here, tell its makers of their
 # use by this package; where it is missing they do not.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,6 @@ from safetensors.numpy import load, save_file
 from linker import persistence
 from linker.encoders.bert import Bert, BertSizes, Floats
 from linker.errors import LinkerError
-
-Precision = Literal["fp32", "bf16", "int8"]
 
 INPUTS: Mapping[str, tuple[str, ...]] = {
     "attention": ("query", "key", "value"),

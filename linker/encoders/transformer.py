@@ -25,9 +25,9 @@ from tokenizers import Tokenizer
 from tqdm import tqdm
 
 from linker import persistence
-from linker.encoders.base import Encoder, EncoderContext, Preset
+from linker.encoders.base import Encoder, EncoderContext, Precision, Preset
 from linker.encoders.bert import Bert
-from linker.encoders.quantization import Precision, Quantization
+from linker.encoders.quantization import Quantization
 from linker.encoders.words import unit
 from linker.errors import LinkerError
 from linker.fields import OptionGroup
@@ -160,8 +160,8 @@ class TransformerEncoder(Encoder):
         sums = np.einsum("nld,nl->nd", hidden, is_token.astype(np.float32))
         return np.asarray(sums / lengths[:, None], np.float32)
 
-    def use(self, precision: Literal["auto", "fp32", "bf16", "int8"]) -> Precision:
-        """Encode in this precision from now on.
+    def use(self, precision: Precision) -> Precision:
+        """Encode in this precision from now on; vectors are float32 in any case.
 
         Args:
             precision: fp32 is the reference. The others are computed by OpenVINO, int8 only after
@@ -181,10 +181,11 @@ class TransformerEncoder(Encoder):
                 "the precision is int8, and this model was not quantized; "
                 "see linker.evaluation.quantization, or take bf16 or fp32"
             )
-        self.precision, self._engine = precision, None
+        engine = None
         if precision != "fp32":
             ranges = self.quantization.ranges if self.quantization else None
-            self._engine = openvino_module().OpenVinoBert(self.bert, precision, ranges)
+            engine = openvino_module().OpenVinoBert(self.bert, precision, ranges)
+        self.precision, self._engine = precision, engine
         return precision
 
     def save(self, folder: Path) -> None:

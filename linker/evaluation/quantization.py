@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker.candidates.hybrid import HybridGenerator
-from linker.encoders.quantization import Precision, Quantization
+from linker.encoders.base import Precision
+from linker.encoders.quantization import Quantization
 from linker.encoders.transformer import TransformerEncoder
 from linker.errors import LinkerError
 from linker.evaluation.run import evaluate

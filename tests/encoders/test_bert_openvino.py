@@ -17,8 +17,10 @@ pytest.importorskip("openvino")
 
 from linker.encoders import transformer
 from linker.encoders.bert_openvino import smooth
+from linker.encoders.dan import DanEncoder, DanOptions
 from linker.encoders.quantization import Quantization
 from linker.encoders.transformer import TransformerEncoder, TransformerOptions
+from linker.encoders.words import WordVectors
 from linker.errors import LinkerError
 
 NAMES = ["", "fever", "breast cancer", "a " * 300, "[PAD] cancer", "type 1 disease", "xyz"]
@@ -105,6 +107,8 @@ def test_without_openvino(encoder: TransformerEncoder, monkeypatch: pytest.Monke
     monkeypatch.delattr("linker.encoders.bert_openvino", raising=False)
     with pytest.raises(LinkerError, match=r"need openvino, which is not installed: pip .*fast"):
         encoder.use("bf16")
+    assert encoder.precision == "fp32"
+    encoder.encode(["fever"])
 
 
 def test_nothing_is_told_to_anyone(encoder: TransformerEncoder, tmp_path: Path) -> None:
@@ -134,3 +138,14 @@ def test_smoothing_spreads_large_components_over_input_and_weights() -> None:
     factors = smooth(ranges, weights)
     np.testing.assert_allclose(factors[:2], [0.5, 10])
     assert factors[2] > 0  # of a component that is always 0
+
+
+def test_encoders_of_other_precisions(tiny_bert: Path) -> None:
+    trained = TransformerEncoder.pretrained(TransformerOptions(model=str(tiny_bert)))
+    assert trained.use("bf16") == trained.precision == "bf16"
+    with pytest.raises(LinkerError, match="encodes in fp32 or bf16, and not in int8"):
+        trained.use("int8")
+    words = DanEncoder(WordVectors(["fever"], np.ones((1, 2), np.float32)), DanOptions(hidden=0))
+    assert words.use("auto") == "fp32"
+    with pytest.raises(LinkerError, match="DanEncoder encodes in fp32, and not in bf16"):
+        words.use("bf16")
