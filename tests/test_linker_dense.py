@@ -159,6 +159,14 @@ def found(
     ]
 
 
+def assert_alike(some: list[list[Candidate]], others: list[list[Candidate]]) -> None:
+    """After a training torch encodes, after loading numpy, which sums in another order."""
+    for one, other in zip(some, others, strict=True):
+        assert [c.concept_id for c in one] == [c.concept_id for c in other]
+        scores = [[(c.score, c.dense_score, c.sparse_score) for c in rows] for rows in (one, other)]
+        np.testing.assert_allclose(*scores, atol=1e-5)
+
+
 @pytest.fixture(scope="module")
 def model(dictionary: Dictionary, mentions: list[Mention], options: LinkerOptions) -> Linker:
     """Trained on two mentions of three, judged by the third."""
@@ -542,10 +550,7 @@ def test_the_best_epoch_where_the_last_is_kept(model: Linker) -> None:
 
 def test_loading_gives_the_same(model: Linker, saved: Path) -> None:
     loaded = Linker.load(saved)
-    for one, other in zip(found(loaded), found(model), strict=True):
-        assert [c.concept_id for c in one] == [c.concept_id for c in other]
-        scores = [[(c.score, c.dense_score, c.sparse_score) for c in rows] for rows in (one, other)]
-        np.testing.assert_allclose(*scores, atol=1e-5)  # torch sums in another order than numpy
+    assert_alike(found(loaded), found(model))
     assert weights(loaded) == weights(model)
     assert (loaded.history, loaded.best_epoch, loaded.seen) == (
         model.history,
@@ -845,7 +850,14 @@ def test_a_second_stage_is_saved(
 ) -> None:
     reranking.save(tmp_path / "model")
     loaded = Linker.load(tmp_path / "model")
-    assert list(loaded.link(documents[20:], k=4)) == list(reranking.link(documents[20:], k=4))
+    found_by = [
+        [
+            [c for part in prediction.parts for c in part.candidates]
+            for prediction in one.link(documents[20:], k=4)
+        ]
+        for one in (loaded, reranking)
+    ]
+    assert_alike(*found_by)
     assert loaded.history == reranking.history
     (tmp_path / "model" / "rerank" / "head.safetensors").unlink()
     with pytest.raises(
@@ -875,7 +887,7 @@ def test_a_model_of_before_the_second_stage(saved: Path, model: Linker, tmp_path
     del config["options"]["rerank"]
     persistence.save_json(folder / "config.json", config)
     resign(folder)
-    assert found(Linker.load(folder)) == found(model)
+    assert_alike(found(Linker.load(folder)), found(model))
 
 
 def test_a_second_stage_goes_on_after_an_interruption(
