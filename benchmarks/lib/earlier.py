@@ -22,4 +22,3 @@ def library(commit: str) -> Path:
         with tarfile.open(fileobj=io.BytesIO(packed)) as files:
             files.extractall(folder, filter="data")
     return folder
-

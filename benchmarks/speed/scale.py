@@ -9,8 +9,8 @@ python benchmarks/speed/scale.py --table               only writes the result an
 Writes results/scale.json and the plots scale-*.png. Names are recombined (lib/recombined.py); the
 mentions are the distinct development mentions of both corpora, and names with a slip. Each
 measurement is a process of its own. Dictionaries, models and figures are kept in
-benchmarks/work/scale. Recall is that of the best 20 names against scores with all names, computed
-here from the names themselves.
+benchmarks/work/scale. Recall is that of the best 20 names against scores with all names
+(lib/exact.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +27,15 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))  # behind an earlier `
 
 import numpy as np
 
-from benchmarks.lib import earlier, recombined, results
+from benchmarks.lib import earlier, exact, recombined, results
 from benchmarks.lib.data import TITLES, documents
 from benchmarks.lib.measure import child, memory, peak, timed
 
 SIZES = (0.1, 1.0, 10.0)  # millions of names
 ENCODERS = ("tfidf", "static")
-K, SAMPLE, BLOCK = 20, 200, 50_000  # names a query, queries whose recall is measured, names a block
+K, SAMPLE = 20, 200  # names of a query, queries whose recall is measured
 SLIPS = 1500  # names with a slip among the mentions
 ROUNDS = 3
-EQUAL = 2e-4  # scores nearer than this are equal: vectors are kept in half precision
 TARGETS = {  # at ten million names
     "training_peak_mb": 12_000,
     "open_seconds": 3,
@@ -117,54 +116,18 @@ def link(size: float, encoder: str, model: Path) -> dict[str, Any]:
 
 
 def recall(size: float, encoder: str, model: Path) -> dict[str, Any]:
-    """Of the K names with the best scores, the share that is found, over some queries.
-
-    A name that scores as the last of them does counts as one of them.
-    """
+    """Of the K names with the best scores, the share that is found, over some queries."""
     from linker import Linker
-    from linker.types import Lookup
 
     linker = Linker.load(model)
     sample = np.random.default_rng(0).permutation(mentions())[:SAMPLE].tolist()
     queries = list(dict.fromkeys(filter(None, map(linker.normalize, sample))))
-    ranked = linker.generator.rank([Lookup.of(query) for query in queries], K, "names")
-    best = np.full((len(queries), K), -np.inf, np.float32)
-    hits = [set(answer.names.tolist()) for answer in ranked]
-    scores_of_hits: list[list[float]] = [[] for _ in queries]
-    for start, scores in exact_scores(linker, queries):
-        best = np.sort(np.concatenate([best, scores], axis=1), axis=1)[:, -K:]
-        for query, names in enumerate(hits):
-            inside = [row - start for row in names if start <= row < start + scores.shape[1]]
-            scores_of_hits[query] += scores[query, inside].tolist()
-    found = [
-        min(K, sum(score >= lowest - EQUAL for score in scores))
-        for scores, lowest in zip(scores_of_hits, best[:, 0].tolist(), strict=True)
-    ]
+    shares = exact.found(linker, queries, K)
     return {
         "queries": len(queries),
-        "recall": round(sum(found) / (K * len(queries)), 4),
-        "complete": sum(count == K for count in found),
+        "recall": round(sum(shares) / len(shares), 4),
+        "complete": shares.count(1.0),
     }
-
-
-def exact_scores(linker: Any, queries: list[str]) -> Iterator[tuple[int, np.ndarray]]:
-    """The scores of the queries with all names, block by block: the first row, and (queries, rows).
-
-    The names are encoded again, so that nothing depends on how they are stored. Only names that
-    share a term with a query can be found by characters alone; the others score 0.
-    """
-    generator = linker.generator
-    sparse = getattr(generator, "sparse", generator)
-    weights, texts = sparse.encoder.encode(queries), generator.table.texts
-    vectors = None if sparse is generator else generator.encoder.encode(queries)
-    for start in range(0, len(texts), BLOCK):
-        names = texts[start : start + BLOCK]
-        scores = np.asarray((weights @ sparse.encoder.encode(names).T).todense(), np.float32)
-        if vectors is not None:
-            dense = generator.encoder.encode(names).astype(np.float16).astype(np.float32)
-            scores = vectors @ dense.T + np.float32(generator.sparse_weight) * scores
-            scores += generator.bias[start : start + len(names)]
-        yield start, scores
 
 
 PARTS: dict[str, Callable[[float, str, Path], dict[str, Any]]] = {
