@@ -1,26 +1,24 @@
-"""Exact top-k of the sparse score, computed blockwise: never all queries by all names at once."""
+"""Candidates by the dot product of sparse vectors."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
-from sparse_dot_topn import sp_matmul_topn
 
 from linker import persistence
 from linker.candidates.base import Generator
 from linker.candidates.index import Floats, Hits, Integers
+from linker.candidates.postings import ExactPostings, SparseIndex, encoded
+from linker.candidates.word_lists import LARGE, WordLists
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder
 from linker.errors import LinkerError
-
-_PAIRS = 100_000  # pairs of names whose vectors are in memory at once, 60 MB with trigrams
 
 
 class SparseGenerator(Generator):
@@ -31,7 +29,7 @@ class SparseGenerator(Generator):
         id_rank: as for `Generator`.
         entry_rank: as for `Generator`.
         encoder: fitted to the names; encodes the queries.
-        postings: csr_matrix (terms, names): for each term the names that have it.
+        names: the index of the vectors of the names.
         threads: of the CPU; 0: as many as the process may use.
     """
 
@@ -41,50 +39,65 @@ class SparseGenerator(Generator):
         id_rank: Integers,
         entry_rank: Integers,
         encoder: SparseEncoder,
-        postings: csr_matrix,
+        names: SparseIndex,
         threads: int = 0,
     ) -> None:
         super().__init__(table, id_rank, entry_rank)
-        self.encoder, self._postings = encoder, postings
+        self.encoder, self.names = encoder, names
         self._threads = threads or _usable_cores()
 
     @classmethod
     def index(
-        cls, table: NameTable, dictionary: Dictionary, encoder: SparseEncoder
+        cls,
+        table: NameTable,
+        dictionary: Dictionary,
+        encoder: SparseEncoder,
+        *,
+        exact: bool | None = None,
     ) -> SparseGenerator:
-        """Encode the names of a dictionary with a fitted encoder."""
-        return cls(
-            table,
-            dictionary.id_rank,
-            dictionary.entry_rank,
-            encoder,
-            csr_matrix(encoder.encode(list(table.texts)).T),
-        )
+        """Encode the names of a dictionary with a fitted encoder.
+
+        Args:
+            table: the normalised names.
+            dictionary: the dictionary.
+            encoder: fitted to the names.
+            exact: whether no name may be missed; None: where there are fewer than `LARGE`.
+        """
+        vectors = encoded(encoder, table.texts)
+        names: SparseIndex
+        if exact or (exact is None and len(table) < LARGE):
+            names = ExactPostings(csr_matrix(vectors.T))
+        else:
+            names = WordLists.build(vectors, table.texts, encoder, _usable_cores())
+        return cls(table, dictionary.id_rank, dictionary.entry_rank, encoder, names)
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
         return self.search(self.encoder.encode(queries), k)
 
     def search(self, weights: csr_matrix, k: int) -> Hits:
         """Find the k best names of each query, given the encoded queries (queries, terms)."""
-        best = sp_matmul_topn(weights, self._postings, k, n_threads=self._threads)
-        rows = best.indices.astype(np.int32)
-        return Hits(best.indptr.astype(np.int64), rows, best.data, sparse=best.data)
+        return self.names.search(weights, k, self._threads)
 
     def among(self, concepts: NDArray[np.bool_]) -> SparseGenerator:
-        postings = csr_matrix(self.by_name[self.table.naming(concepts)].T)
+        rows = self.table.naming(concepts)
+        names: SparseIndex
+        if isinstance(self.names, WordLists) and len(rows) >= LARGE:
+            names = self.names.among(rows)
+        else:
+            names = ExactPostings(csr_matrix(self.by_name[rows].T))
         return SparseGenerator(
             self.table.among(concepts),
             self._id_rank,
             self._entry_rank,
             self.encoder,
-            postings,
+            names,
             self._threads,
         )
 
-    @cached_property
+    @property
     def by_name(self) -> csr_matrix:
-        """The vectors of the names, csr_matrix (names, terms), made on first use."""
-        return csr_matrix(self._postings.T)
+        """The vectors of the names, csr_matrix (names, terms)."""
+        return self.names.vectors
 
     def similarity(self, queries: Sequence[str], rows: Integers) -> Floats:
         """Score given names for each query.
@@ -107,18 +120,12 @@ class SparseGenerator(Generator):
         self, vectors: csr_matrix, query: NDArray[np.integer[Any]], rows: Integers
     ) -> Floats:
         """Multiply pairs: `vectors[query[i]]` by the vector of the name `rows[i]`, for each i."""
-        scores = np.zeros(len(rows), np.float32)
-        for i in range(0, len(rows), _PAIRS):
-            pairs = slice(i, i + _PAIRS)
-            scores[pairs] = vectors[query[pairs]].multiply(self.by_name[rows[pairs]]).sum(axis=1).A1
-        return scores
+        return self.names.products(vectors, query, rows)
 
     def save(self, folder: Path) -> None:
         """Write the names, their vectors and the encoder into a folder that is being saved."""
-        matrix = self._postings
         persistence.save_arrays(folder / "names", self.table.arrays())
-        arrays = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
-        persistence.save_arrays(folder / "postings", arrays)
+        self.names.save(folder)
         self.encoder.save(folder / "sparse")
 
     @classmethod
@@ -130,20 +137,13 @@ class SparseGenerator(Generator):
             table = NameTable.from_arrays(persistence.load_arrays(folder / "names"))
             table.check(len(dictionary), len(dictionary.names))
             sparse = encoder.load(folder / "sparse")
-            arrays = persistence.load_arrays(folder / "postings")
-            shape = (sparse.encode([""]).shape[1], len(table))
-            postings = csr_matrix(
-                (arrays["data"], arrays["indices"], arrays["indptr"]),
-                shape=shape,
-                dtype=np.float32,
-                copy=False,
-            )
-            postings.check_format(full_check=True)
+            index = ExactPostings if (folder / "postings").is_dir() else WordLists
+            vectors = index.load(folder, sparse.encode([""]).shape[1], len(table))
         except (KeyError, ValueError, IndexError, TypeError) as error:
             raise LinkerError(
                 f"{folder}: the names and their vectors do not fit together ({error}); train again"
             ) from None
-        return cls(table, dictionary.id_rank, dictionary.entry_rank, sparse, postings)
+        return cls(table, dictionary.id_rank, dictionary.entry_rank, sparse, vectors)
 
 
 def _usable_cores() -> int:

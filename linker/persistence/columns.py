@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _BLOCK = 1 << 20  # bytes that are checked at once
+_TEXTS = 10_000  # strings that are decoded at once
 
 
 class Strings(Sequence[str]):
@@ -45,15 +46,20 @@ class Strings(Sequence[str]):
     def __getitem__(self, row: slice) -> list[str]: ...
     def __getitem__(self, row: int | slice) -> str | list[str]:
         if isinstance(row, slice):
-            return [self[i] for i in range(*row.indices(len(self)))]
+            start, stop, step = row.indices(len(self))
+            if step != 1:
+                return [self[i] for i in range(start, stop, step)]
+            offsets = self.offsets[start : max(start, stop) + 1].tolist()
+            first, data = offsets[0], self.data[offsets[0] : offsets[-1]].tobytes()
+            return [data[a - first : b - first].decode() for a, b in itertools.pairwise(offsets)]
         if not -len(self) <= row < len(self):
             raise IndexError(row)
         row %= len(self)
         return str(self.data.data[self.offsets[row] : self.offsets[row + 1]], "utf-8")
 
     def __iter__(self) -> Iterator[str]:
-        data, offsets = bytes(self.data), self.offsets.tolist()
-        return (data[a:b].decode("utf-8") for a, b in itertools.pairwise(offsets))
+        starts = range(0, len(self), _TEXTS)
+        return itertools.chain.from_iterable(self[i : i + _TEXTS] for i in starts)
 
     def take(self, rows: NDArray[np.int64]) -> Strings:
         """The column of some of the strings; they are copied and not decoded."""

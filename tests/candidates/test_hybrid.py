@@ -20,6 +20,7 @@ from linker.candidates import base, hybrid, index
 from linker.candidates.base import Generator, Ranked
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.index import ExactIndex, Hits, VectorIndex
+from linker.candidates.postings import ExactPostings
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
 from linker.encoders.base import Encoder, SparseEncoder
@@ -105,7 +106,7 @@ def generator(
         np.arange(number, dtype=np.int32)[::-1],
         entry_rank,
         encoder,
-        csr_matrix(encoder.encode(names).T),
+        ExactPostings(csr_matrix(encoder.encode(names).T)),
     )
     return HybridGenerator.index(sparse, Endings(), weight, bias)
 

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from linker import Dictionary, LinkerError, files, persistence
-from linker.candidates import base, sparse
+from linker.candidates import base, postings
 from linker.candidates.base import Generator, Ranked
+from linker.candidates.postings import ExactPostings
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
@@ -49,7 +50,7 @@ def generator(
         np.array(id_rank, np.int32),
         entry_rank,
         encoder,
-        csr_matrix(encoder.encode(names).T),
+        ExactPostings(csr_matrix(encoder.encode(names).T)),
         threads,
     )
 
@@ -152,7 +153,7 @@ def test_given_names_score_as_in_the_full_table(data: st.DataObject) -> None:
     rows = np.array([data.draw(row) for _ in queries], np.int32).reshape(len(queries), width)
     made = generator(names, [[0]] * len(names), [0])
     expected = np.take_along_axis(full(made, queries), np.maximum(rows, 0), axis=1)
-    with mock.patch.object(sparse, "_PAIRS", data.draw(st.integers(1, 20))):
+    with mock.patch.object(postings, "_PAIRS", data.draw(st.integers(1, 20))):
         scores = made.similarity(queries, rows)
     assert scores.dtype == np.float32
     assert scores == pytest.approx(np.where(rows < 0, 0, expected), abs=1e-6)
@@ -226,9 +227,7 @@ def test_the_number_of_threads_changes_nothing(sample: Path) -> None:
     encoder.fit(list(table.texts))
     one = SparseGenerator.index(table, dictionary, encoder)
     ranks = dictionary.id_rank, dictionary.entry_rank
-    two, four = (
-        SparseGenerator(table, *ranks, encoder, one._postings, threads) for threads in (1, 4)
-    )
+    two, four = (SparseGenerator(table, *ranks, encoder, one.names, threads) for threads in (1, 4))
     queries = list(table.texts)[:200]
     for a, b, c in zip(
         concepts_of(one, queries, 5),
@@ -271,7 +270,7 @@ def saved(tmp_path: Path, four: Dictionary) -> Path:
 
 def test_saving_and_loading(four: Dictionary, saved: Path) -> None:
     made, loaded = indexed(four), SparseGenerator.load(saved, four, TfidfEncoder)
-    array = loaded._postings.data
+    array = loaded.names.postings.data
     while isinstance(array.base, np.ndarray):
         array = array.base
     assert isinstance(array, np.memmap)
