@@ -194,7 +194,8 @@ class Linker:
         )
         linker = course.run()
         learnt = [*mentions, *(dev if plan.refit else ())]
-        linker.spans = span_models.fit(linker.found_names, learnt, plan.options.training.seed)
+        if any(isinstance(item, Document) for item in learnt):
+            linker.spans = span_models.fit(linker.found_names, learnt, plan.options.training.seed)
         return linker
 
     @classmethod
@@ -549,6 +550,25 @@ class Linker:
         """
         return self._behind(self.generator.among(concepts))
 
+    def without(self, names: NDArray[np.int64], concepts: NDArray[np.bool_]) -> Linker:
+        """The linker that does not know some names and some concepts; it shares all vectors.
+
+        Names that were annotated stay.
+
+        Args:
+            names: rows of names of the dictionary.
+            concepts: which concepts are not known, (concepts of the dictionary,).
+        """
+        table, columns = self.generator.table, self.dictionary.columns.names
+        is_out = concepts[table.concepts]
+        for name in names.tolist():
+            row = table.row(self.normalize(columns.texts[name]))
+            pairs = np.arange(*table.indptr[row : row + 2])
+            pairs = pairs[table.concepts[pairs] == columns.concept[name]]
+            if columns.annotated is None or not columns.annotated[table.entries[pairs]].any():
+                is_out[pairs] = True
+        return self._behind(self.generator.without(is_out))
+
     @cached_property
     def linkable(self) -> NDArray[np.int32]:
         """The rows of the concepts that it can answer with."""
@@ -565,7 +585,7 @@ class Linker:
 
     @cached_property
     def _names(self) -> NameForms:
-        return NameForms(frozenset(self.generator.table.texts), self.normalize)
+        return NameForms(self.generator.table, self.normalize)
 
     def contexts(self, document: Document | None, mentions: Sequence[Mention]) -> list[str]:
         """What the ranker reads around each mention; empty where it reads nothing."""

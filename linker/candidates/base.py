@@ -116,7 +116,7 @@ class Generator(Ranker):
         self._table, self._id_rank, self._entry_rank = table, id_rank, entry_rank
         self._name_rank = np.zeros(len(table), np.int32)  # of a name's first concept
         self._lent_name = np.zeros(len(table), bool)  # whether all entries of a name are lent
-        named = np.diff(table.indptr) > 0
+        self._is_named = named = np.diff(table.indptr) > 0  # the empty name stands for no concept
         starts = table.indptr[:-1][named]
         self._name_rank[named] = np.minimum.reduceat(id_rank[table.concepts], starts)
         best_entry = np.minimum.reduceat(entry_rank[table.entries], starts)
@@ -145,6 +145,14 @@ class Generator(Ranker):
             concepts: which ones, (concepts of the dictionary,).
         """
 
+    @abstractmethod
+    def without(self, pairs: NDArray[np.bool_]) -> Generator:
+        """The generator that does not know some concepts of some names.
+
+        Args:
+            pairs: which of `NameTable.concepts` are left out.
+        """
+
     def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
         queries = list(dict.fromkeys(lookup.normalized for lookup in lookups))
         ranked: dict[str, Ranked] = {}
@@ -154,7 +162,7 @@ class Generator(Ranker):
             k = min(k, len(self._id_rank))  # a larger one is more than arrays can count to
             group, fetch, concepts = self._by_concept, _OVERFETCH * k, k
         for numbers, hits in self._complete_hits(queries, fetch, concepts):
-            indptr, best = group(hits)
+            indptr, best = group(hits.only(self._is_named))
             for i, a, b in zip(numbers, indptr[:-1].tolist(), indptr[1:].tolist(), strict=True):
                 ranked[queries[i]] = best[a : min(a + k, b)]
         return [ranked[lookup.normalized] for lookup in lookups]

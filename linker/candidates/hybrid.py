@@ -79,7 +79,6 @@ class HybridGenerator(Generator):
             raise ValueError(f"sparse_weight is {sparse_weight}, expected: a finite number")
         self.sparse, self.encoder, self.rows = sparse, encoder, rows
         self.sparse_weight = float(sparse_weight)
-        self._nameless = np.diff(sparse.table.indptr) == 0  # the empty name stands for no concept
 
     @property
     def vectors(self) -> NDArray[Any]:
@@ -141,10 +140,15 @@ class HybridGenerator(Generator):
             names if self.rows is None else self.rows[names],
         )
 
+    def without(self, pairs: NDArray[np.bool_]) -> HybridGenerator:
+        return self._with(self.sparse.without(pairs), self.sparse_weight)
+
     def weighted(self, factor: float) -> HybridGenerator:
         """The generator with λ multiplied by a factor."""
-        weight = factor * self.sparse_weight
-        return HybridGenerator(self.sparse, self.encoder, self.dense, weight, self.bias, self.rows)
+        return self._with(self.sparse, factor * self.sparse_weight)
+
+    def _with(self, sparse: SparseGenerator, weight: float) -> HybridGenerator:
+        return HybridGenerator(sparse, self.encoder, self.dense, weight, self.bias, self.rows)
 
     def _best(
         self, vectors: Floats, weights: csr_matrix, k: int
@@ -175,7 +179,7 @@ class HybridGenerator(Generator):
         query = np.concatenate([dense.queries, sparse.queries])
         rows = np.concatenate([self._names(dense), sparse.rows])
         query, rows = np.unique([query, rows], axis=1)
-        query, rows = query[~self._nameless[rows]], rows[~self._nameless[rows]]
+        query, rows = query[self._is_named[rows]], rows[self._is_named[rows]]
         scores = self.products(vectors, query, rows) + (
             self.sparse_weight * self.sparse.products(weights, query, rows) + self.bias[rows]
         )
@@ -207,7 +211,7 @@ class HybridGenerator(Generator):
                 block += (sparse if is_whole else sparse[names]) @ weighted
             if has_bias:
                 block += self.bias[names, None]
-            block[self._nameless[names]] = -np.inf
+            block[~self._is_named[names]] = -np.inf
 
         return adjust
 

@@ -52,6 +52,15 @@ class Hits:
         """The number of the query that each hit is of, (hits,)."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
+    def only(self, names: NDArray[np.bool_]) -> Hits:
+        """The hits that are some of the names, given whether each name is."""
+        kept = names[self.rows]
+        if kept.all():
+            return self
+        indptr = np.concatenate([[0], np.cumsum(kept)])[self.indptr]
+        parts = (None if part is None else part[kept] for part in (self.sparse, self.dense))
+        return Hits(indptr, self.rows[kept], self.scores[kept], *parts)
+
 
 class VectorIndex(ABC):
     """Finds names by their vectors.

@@ -94,6 +94,11 @@ class SparseGenerator(Generator):
             self._threads,
         )
 
+    def without(self, pairs: NDArray[np.bool_]) -> SparseGenerator:
+        ranks = self._id_rank, self._entry_rank
+        table = self.table.without(pairs)
+        return SparseGenerator(table, *ranks, self.encoder, self.names, self._threads)
+
     @property
     def by_name(self) -> csr_matrix:
         """The vectors of the names, csr_matrix (names, terms)."""

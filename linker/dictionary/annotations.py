@@ -24,7 +24,8 @@ def add_annotations(
         annotations: how often each mention was annotated with each concept.
         form: the normal form of a name; mentions of the same form are counted together.
     """
-    known = set(zip(names.texts, names.concept.tolist(), strict=True))
+    pairs = zip(names.texts, names.concept.tolist(), strict=True)
+    known = {pair for pair in pairs if pair in annotations}
     new = [mention for mention in annotations if mention not in known]
     texts, rows = [text for text, _ in new], [concept for _, concept in new]
     added = names.append(texts, rows, NAME_KINDS.index("training"))

@@ -174,6 +174,8 @@ class Builder:
                 self._add(concept, path)
             else:
                 self._left_out.update((concept.id, *concept.alt_ids))
+        if not self._merged:
+            return
         texts: dict[int, set[str]] = {row: set() for row, _ in self._merged}
         for row, text in zip(self._names["concept"], self._texts.build(), strict=True):
             if row in texts:

@@ -6,7 +6,6 @@ a number too: its place in the dictionary's list of labels.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -94,7 +93,7 @@ class NameColumns:
 
         were_lent = np.zeros(len(self.texts), bool) if self.lent is None else self.lent
         return NameColumns(
-            Strings.of([*self.texts, *texts]),
+            self.texts.extended(texts),
             joined(self.concept, concept),
             joined(self.kind, kind),
             joined(self.source, source),
@@ -107,7 +106,7 @@ class NameColumns:
     def keep(self, kept: NDArray[np.bool_]) -> NameColumns:
         """Some of the names, given whether each is kept (names,)."""
         return NameColumns(
-            Strings.of(itertools.compress(self.texts, kept.tolist())),
+            self.texts.take(np.flatnonzero(kept)),
             self.concept[kept],
             self.kind[kept],
             self.source[kept],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import logging
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,36 @@ logger = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Places:
+    """Where texts stand in a column, by their hashes."""
+
+    hashes: NDArray[np.uint64]  # of all texts, rising
+    rows: NDArray[np.int32]  # the row of the text of each hash
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Places:
+        """Hash all texts of a column."""
+        hashes = np.frombuffer(b"".join(map(_hash, texts)), np.uint64)
+        rows = np.argsort(hashes, kind="stable")
+        return cls(hashes[rows], rows.astype(np.int32))
+
+    def row(self, text: str, texts: Strings) -> int:
+        """The row of a text; -1 where it is not there."""
+        place = int(
+            np.searchsorted(self.hashes, wanted := np.frombuffer(_hash(text), np.uint64)[0])
+        )
+        while place < len(self.hashes) and self.hashes[place] == wanted:
+            if texts[row := int(self.rows[place])] == text:
+                return row
+            place += 1
+        return -1
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()
+
+
+@dataclasses.dataclass(frozen=True)
 class NameTable:
     """Distinct normalised names in rows; an ambiguous name is one row with several concepts."""
 
@@ -24,6 +56,20 @@ class NameTable:
     indptr: NDArray[np.int64]  # (names + 1,) where the concepts of each name begin
     concepts: NDArray[np.int32]  # rows of concepts, name after name
     entries: NDArray[np.int32]  # beside each concept the row of `Dictionary.names` as written
+
+    @cached_property
+    def places(self) -> Places:
+        """Where each name stands."""
+        return Places.of(self.texts)
+
+    def row(self, text: str) -> int:
+        """The row of a normalised name; -1 where it is not there."""
+        return self.places.row(text, self.texts)
+
+    def __contains__(self, text: object) -> bool:
+        """Whether a normalised text is a name of some concept."""
+        row = self.row(text) if isinstance(text, str) else -1
+        return row >= 0 and bool(self.indptr[row] < self.indptr[row + 1])
 
     @classmethod
     def of(
@@ -39,7 +85,7 @@ class NameTable:
             ranks: which of several names of one concept and form is its entry: the lowest.
         """
         row_of: dict[str, int] = {}
-        rows = np.array([row_of.setdefault(form, len(row_of)) for form in forms], np.int64)
+        rows = np.fromiter((row_of.setdefault(form, len(row_of)) for form in forms), np.int64)
         empty = row_of.get("", -1)
         if empty >= 0:
             count = int((rows == empty).sum())
@@ -74,6 +120,7 @@ class NameTable:
             ValueError: the arrays do not fit together, or name rows that are not there.
         """
         self.texts.check()
+        persistence.check_lists(np.array([0, len(self)]), self.places.rows, 1, len(self))
         persistence.check_lists(self.indptr, self.concepts, len(self), concepts)
         persistence.check_lists(self.indptr, self.entries, len(self), names)
         if not len(self.concepts):
@@ -100,9 +147,22 @@ class NameTable:
             self.entries[kept],
         )
 
+    def without(self, pairs: NDArray[np.bool_]) -> NameTable:
+        """The same names without some of their concepts; one that keeps none is never an answer.
+
+        Args:
+            pairs: which of `concepts` are left out.
+        """
+        starts = np.concatenate([[0], np.cumsum(~pairs)])[self.indptr]
+        table = NameTable(self.texts, starts, self.concepts[~pairs], self.entries[~pairs])
+        table.__dict__["places"] = self.places
+        return table
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays to save."""
         return self.texts.arrays("text") | {
+            "hashes": self.places.hashes,
+            "hashed": self.places.rows,
             "indptr": self.indptr,
             "concepts": self.concepts,
             "entries": self.entries,
@@ -110,10 +170,14 @@ class NameTable:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> NameTable:
-        """The table saved by `arrays`."""
-        return cls(
+        """The table saved by `arrays`; those of older models hold no hashes."""
+        table = cls(
             Strings.from_arrays(arrays, "text"),
             arrays["indptr"],
             arrays["concepts"],
             arrays["entries"],
         )
+        if "hashes" in arrays:
+            places = Places(np.asarray(arrays["hashes"]), np.asarray(arrays["hashed"]))
+            table.__dict__["places"] = places
+        return table

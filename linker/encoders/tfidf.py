@@ -63,21 +63,27 @@ class TfidfEncoder(SparseEncoder):
         self._idf: NDArray[np.float64] = np.empty(0)
 
     def fit(self, names: Sequence[str]) -> None:
-        self._characters = np.array(sorted(map(ord, set().union(" ", *names))), np.uint32)
+        characters = {" "}
+        for i in range(0, len(names), _BATCH):
+            characters.update(*names[i : i + _BATCH])
+        self._characters = np.array(sorted(map(ord, characters)), np.uint32)
         digits = self.options.ngram_max
         if (len(self._characters) + 2) ** digits >= 2**62:
             raise LinkerError(
                 f"sparse.ngram_max {digits} is too long for {len(self._characters)} "
                 "distinct characters; take a smaller one"
             )
-        batches = [names[i : i + _BATCH] for i in range(0, len(names), _BATCH)]
-        self._terms = np.unique(
-            np.concatenate([np.unique(self._grams(batch)[1]) for batch in batches])
-        )
-        df = sum(
-            np.bincount(self._counts(batch).indices, minlength=len(self._terms))
-            for batch in batches
-        )
+        terms, df = np.empty(0, np.int64), np.empty(0, np.int64)
+        for i in range(0, len(names), _BATCH):
+            batch = names[i : i + _BATCH]
+            owners, grams = self._grams(batch)
+            new, columns = np.unique(grams, return_inverse=True)
+            shape = len(batch), max(1, len(new))
+            counts = csr_matrix((np.ones(len(grams), np.int8), (owners, columns)), shape=shape)
+            of_batch = np.bincount(counts.indices, minlength=len(new))  # each name once
+            terms, place = np.unique(np.concatenate([terms, new]), return_inverse=True)
+            df = np.bincount(place, np.concatenate([df, of_batch]), len(terms)).astype(np.int64)
+        self._terms = terms
         self._idf = np.log((1 + len(names)) / (1 + df)) + 1
 
     def encode(self, names: Sequence[str]) -> csr_matrix:

@@ -70,6 +70,12 @@ class Strings(Sequence[str]):
         offsets = np.concatenate([[0], np.cumsum(ends - starts, dtype=np.int64)])
         return Strings(np.frombuffer(joined, np.uint8), offsets)
 
+    def extended(self, texts: Iterable[str]) -> Strings:
+        """The column with more strings behind."""
+        more = Strings.of(texts)
+        data = np.concatenate([self.data, more.data])
+        return Strings(data, np.concatenate([self.offsets, self.offsets[-1] + more.offsets[1:]]))
+
     def arrays(self, name: str) -> dict[str, NDArray[Any]]:
         """The arrays to save under `name`."""
         return {f"{name}.data": self.data, f"{name}.offsets": self.offsets}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -26,7 +26,7 @@ class NameForms:
         normalize: gives the normal form of a text.
     """
 
-    def __init__(self, forms: Set[str], normalize: Callable[[str], str]) -> None:
+    def __init__(self, forms: Container[str], normalize: Callable[[str], str]) -> None:
         self.forms, self.normalize = forms, normalize
         self.is_name: IsName = lru_cache(_REMEMBERED)(self._is_name)
 

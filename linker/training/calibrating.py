@@ -33,6 +33,7 @@ FOLDS = 5
 _NAMES = 2000  # names of the dictionary to hold out, at most
 _WEIGHTS = (0.5, 0.25, 0.25)  # of exact names, of those spelt unlike others, and of the rest
 _SHARE = 0.1  # of the names that may be held out, at most, but for small dictionaries
+_CONSIDERED = 300_000  # names that may be held out, of large dictionaries
 _FEWEST_NAMES = 500  # names to hold out, if half of those that may be are as many
 _FEWEST_EXACT = 200  # names that are exact
 _WITHOUT_CONCEPT = 0.05  # share of the concepts that are left out whole
@@ -49,7 +50,7 @@ class Readable(trial.Trialled, Protocol):
 
     def over(self, dictionary: Dictionary, mentions: Items) -> Self: ...
 
-    def among(self, concepts: NDArray[np.bool_]) -> Self: ...
+    def without(self, names: NDArray[np.int64], concepts: NDArray[np.bool_]) -> Self: ...
 
 
 def examples(linker: Readable, items: Items, weight: float = 1.0) -> list[Example]:
@@ -98,7 +99,7 @@ def folds(linker: Readable, dictionary: Dictionary, mentions: Items, seed: int) 
     return result
 
 
-def held_out(linker: Readable, dictionary: Dictionary, mentions: Items, seed: int) -> list[Example]:
+def held_out(linker: Readable, dictionary: Dictionary, seed: int) -> list[Example]:
     """Names of the dictionary as mentions, each answered by a linker without this entry.
 
     Half the weight is on names that a concept has twice in one normal form ("Anemia, aplastic" and
@@ -111,18 +112,18 @@ def held_out(linker: Readable, dictionary: Dictionary, mentions: Items, seed: in
     Args:
         linker: the linker.
         dictionary: its names, without mentions.
-        mentions: annotated ones, which are learnt as names.
         seed: of the sample.
     """
-    names, random = SpareNames.of(dictionary, linker.normalize), rng(seed, Stream.CALIBRATION)
+    random = rng(seed, Stream.CALIBRATION)
+    names = SpareNames.of(dictionary, linker.normalize, _considered(dictionary, random))
     spare = random.permutation(names.spare)
     fewest = min(_FEWEST_NAMES, len(spare) // 2)
     spare = spare[: min(_NAMES, max(fewest, int(_SHARE * len(spare))))]
     twice = random.permutation(_written_twice(dictionary, names))[: len(spare)]
-    smaller = dictionary.without(np.concatenate([names.entries_like(spare), twice]))
+    left_out = names.entries_like(spare)
     texts = [names.table.texts[row] for row in spare.tolist()]
     concepts = names.table.concepts[names.table.indptr[spare]]
-    unlike = is_unlike(smaller, texts, concepts, linker.normalize)
+    unlike = is_unlike(dictionary, left_out, texts, concepts, linker.normalize)
     missing = max(0, min(_FEWEST_EXACT, len(spare)) - len(twice))
     exact = np.concatenate([twice, random.permutation(dictionary.preferred)[:missing]])
     kinds = [  # in the order of `_WEIGHTS`
@@ -131,7 +132,7 @@ def held_out(linker: Readable, dictionary: Dictionary, mentions: Items, seed: in
         (list(compress(texts, ~unlike)), concepts[~unlike]),
     ]
     is_out = random.random(len(dictionary)) < _WITHOUT_CONCEPT
-    learnt = linker.over(smaller, mentions).among(~is_out)
+    learnt = linker.without(left_out, is_out)
     result: list[Example] = []
     for (asked, rows), weight in zip(kinds, _WEIGHTS, strict=True):
         golds = [
@@ -152,14 +153,20 @@ def _written_twice(dictionary: Dictionary, names: SpareNames) -> NDArray[np.int6
 
     Preferred and lent names are not among them.
     """
-    keys = names.rows * len(dictionary) + dictionary.name_concept
+    keys = names.rows * len(dictionary) + dictionary.name_concept[names.names]
     _, place, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    is_kept = np.zeros(len(keys), bool)
-    is_kept[dictionary.preferred] = True
-    is_kept[dictionary.lent_rows] = True
+    is_kept = np.isin(names.names, np.concatenate([dictionary.preferred, dictionary.lent_rows]))
     again = np.flatnonzero((counts[place] > 1) & ~is_kept)
     _, first = np.unique(keys[again], return_index=True)
-    return again[first]
+    return names.names[again[first]]
+
+
+def _considered(dictionary: Dictionary, random: np.random.Generator) -> NDArray[np.int64] | None:
+    """The rows of the names that may be held out: of large dictionaries those of some concepts."""
+    if len(dictionary.names) <= _CONSIDERED:
+        return None
+    share = _CONSIDERED / len(dictionary.names)
+    return np.flatnonzero((random.random(len(dictionary)) < share)[dictionary.name_concept])
 
 
 def calibrated(
@@ -231,7 +238,7 @@ def _sources(
         _Source(
             "names held out of the dictionary",
             len(dictionary.names),
-            lambda: held_out(linker, dictionary, mentions, seed),
+            lambda: held_out(linker, dictionary, seed),
             of_texts=False,
         ),
     ]

@@ -96,7 +96,8 @@ class TrainingData:
         extended = dictionary.add(names, plan.normalize) if plan.extend else dictionary
         table = _table(dictionary, plan.normalize)
         encoder = plan.sparse_encoder()
-        encoder.fit([text for text in table.texts if text])  # as BioSyn: without the mentions
+        named = np.flatnonzero(np.diff(table.indptr))  # not the empty name
+        encoder.fit(table.texts.take(named))  # as BioSyn: without the mentions
         if extended is not dictionary:
             table = _table(extended, plan.normalize)
         indexed = SparseGenerator.index(table, extended, encoder)

@@ -97,9 +97,10 @@ def names(
     if count < FEWEST:
         return None
     out = spare[np.sort(first)[:count]]  # a name for each concept, in the order of the sample
-    smaller = dictionary.without(names_in_rows.entries_like(out))
+    left_out = names_in_rows.entries_like(out)
+    smaller = dictionary.without(left_out)
     texts, answers = [table.texts[row] for row in out.tolist()], table.concepts[table.indptr[out]]
-    unlike = is_unlike(smaller, texts, answers, normalize)
+    unlike = is_unlike(dictionary, left_out, texts, answers, normalize)
 
     def right(linker: Trialled) -> Bools:
         lookups = [Lookup.of(linker.normalize(text)) for text in texts]
@@ -118,38 +119,56 @@ class SpareNames:
     concepts is a permutation of.
     """
 
-    table: NameTable
-    rows: NDArray[np.int64]  # (names of the dictionary,) the row of each in the table
+    names: NDArray[np.int64]  # rows of the names of the dictionary that are considered
+    table: NameTable  # of these
+    rows: NDArray[np.int64]  # (names,) the row of each in the table
     bag: NDArray[np.int64]  # (rows of the table,) the same number for the same words in any order
     spare: NDArray[np.int64]  # rows of the table
 
     @classmethod
-    def of(cls, dictionary: Dictionary, normalize: Callable[[str], str]) -> SpareNames:
-        """Find those of a dictionary."""
-        table = dictionary.table(normalize)
+    def of(
+        cls,
+        dictionary: Dictionary,
+        normalize: Callable[[str], str],
+        names: NDArray[np.int64] | None = None,
+    ) -> SpareNames:
+        """Find those among some names of a dictionary, given by their rows; None: all names."""
+        names = np.arange(len(dictionary.names)) if names is None else names
+        forms = [normalize(dictionary.names[row]) for row in names.tolist()]
+        table = NameTable.of(forms, dictionary.name_concept[names], dictionary.entry_rank[names])
         row_of = {text: row for row, text in enumerate(table.texts)}
-        rows = np.array([row_of[normalize(text)] for text in dictionary.names], np.int64)
+        rows = np.array([row_of[form] for form in forms], np.int64)
         bag = bags(list(table.texts))
         is_kept = np.diff(table.indptr) != 1
-        is_kept[rows[dictionary.preferred]] = True
-        is_kept[rows[dictionary.lent_rows]] = True
-        return cls(table, rows, bag, np.flatnonzero(~np.isin(bag, bag[is_kept])))
+        is_kept[rows[np.isin(names, dictionary.preferred)]] = True
+        is_kept[rows[np.isin(names, dictionary.lent_rows)]] = True
+        return cls(names, table, rows, bag, np.flatnonzero(~np.isin(bag, bag[is_kept])))
 
     def entries_like(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The names of the dictionary that are permutations of some rows of the table."""
-        return np.flatnonzero(np.isin(self.bag[self.rows], self.bag[rows]))
+        return self.names[np.isin(self.bag[self.rows], self.bag[rows])]
 
 
 def is_unlike(
     dictionary: Dictionary,
+    left_out: NDArray[np.int64],
     texts: Sequence[str],
     concepts: NDArray[np.int32],
     normalize: Callable[[str], str],
 ) -> Bools:
-    """Whether each of some normalised names is spelt unlike all names of its concept, (names,)."""
+    """Whether each of some normalised names is spelt unlike all names of its concept, (names,).
+
+    Args:
+        dictionary: all names.
+        left_out: the rows of names that are not looked at.
+        texts: the normalised names.
+        concepts: the row of the concept of each.
+        normalize: gives the normal form of a name.
+    """
+    out = set(left_out.tolist())
     others = (
-        [normalize(dictionary.names[int(row)]) for row in dictionary.name_rows(concept)]
-        for concept in concepts.tolist()
+        [normalize(dictionary.names[row]) for row in rows if row not in out]
+        for rows in (dictionary.name_rows(concept).tolist() for concept in concepts.tolist())
     )
     return np.array(
         [

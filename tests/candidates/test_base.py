@@ -72,6 +72,9 @@ class Fixed(Generator):
             -hits.astype(np.float32),
         )
 
+    def without(self, pairs: NDArray[np.bool_]) -> Fixed:
+        raise NotImplementedError
+
     def among(self, concepts: NDArray[np.bool_]) -> Fixed:
         raise NotImplementedError
 

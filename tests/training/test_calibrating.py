@@ -149,14 +149,14 @@ def test_documents_stay_whole_in_folds(dictionary: Dictionary) -> None:
 def test_held_out_names_are_not_found_by_themselves(
     dictionary: Dictionary, by_names: Linker
 ) -> None:
-    examples = calibrating.held_out(by_names, dictionary, [], 0)
+    examples = calibrating.held_out(by_names, dictionary, 0)
     assert len(examples) > 300
     without = [example for example in examples if not example.has_concept]
     assert 0.01 < len(without) / len(examples) < 0.1
     assert not any(any(example.right) for example in without)
     share = np.mean([bool(e.right and e.right[0]) for e in examples if e.has_concept])
     assert 0.5 < share < 0.95
-    assert calibrating.held_out(by_names, dictionary, [], 0)[5].scores == examples[5].scores
+    assert calibrating.held_out(by_names, dictionary, 0)[5].scores == examples[5].scores
 
 
 def test_a_mention_that_is_not_annotated_is_no_question(by_names: Linker) -> None:
