@@ -107,17 +107,19 @@ def profile(encoder: str, model: Path) -> dict[str, Any]:
     from linker.cli.commands import cli
 
     file = model.with_suffix(".txt")
-    file.write_text("\n".join(dict.fromkeys(mentions())), encoding="utf-8")
-    command = ["link", str(file), "--model", str(model), "-o", str(file.with_suffix(".tsv"))]
+    texts, answers = list(dict.fromkeys(mentions())), file.with_suffix(".tsv")
+    file.write_text("\n".join(texts), encoding="utf-8")
+    command = ["link", str(file), "--model", str(model), "-o", str(answers)]
     cli.main([*command, "--quiet"], standalone_mode=False)  # so that all is imported
     with sampled() as seconds:
         for _ in range(ROUNDS):
             cli.main([*command, "--quiet"], standalone_mode=False)
     linking = {stage: value for stage, value in seconds.items() if stage != "opening"}
-    total = sum(linking.values())
+    total, size = sum(linking.values()), answers.stat().st_size
     return {
         "shares": {stage: round(value / total, 3) for stage, value in sorted(linking.items())},
         "seconds": round(total / ROUNDS, 3),
+        "bytes_a_mention": round(size / len(texts)),
     }
 
 

@@ -190,6 +190,9 @@ class ScispaCy:
         return answer
 
 
+IRIS = {"MESH": "http://id.nlm.nih.gov/mesh/", "OMIM": "https://omim.org/entry/"}
+
+
 class Text2Term:
     """text2term's `map_terms` over a cached ontology of the names, by one of its mappers."""
 
@@ -204,7 +207,8 @@ class Text2Term:
             if identifier in terms:
                 terms[identifier].synonyms.append(name)
             else:
-                terms[identifier] = OntologyTerm(identifier, [name], synonyms=[])
+                namespace, _, local = identifier.partition(":")
+                terms[identifier] = OntologyTerm(IRIS[namespace] + local, [name], synonyms=[])
         (folder / "names").mkdir()
         save(terms, folder / "names" / "names-term-details.pickle")
 
@@ -226,8 +230,8 @@ class Text2Term:
                 cache_folder=str(folder),
             )
             table = table.sort_values("Mapping Score", ascending=False, kind="stable")
-            found = table.groupby("Source Term")["Mapped Term IRI"].agg(list).to_dict()
-            return [whole(found.get(mention, ())) for mention in mentions]
+            found = table.groupby("Source Term")["Mapped Term CURIE"].agg(list).to_dict()
+            return [whole(map(str.upper, found.get(mention, ()))) for mention in mentions]
 
         return answer
 

@@ -1,15 +1,16 @@
 """Other systems on the same names and mentions: speed, memory, disk, cold start, accuracy.
 
-python benchmarks/speed/peers.py                  on development mentions, printed
-python benchmarks/speed/peers.py --split test     on test mentions of NCBI Disease, the result
-python benchmarks/speed/peers.py --only gilda     one system, printed
-python benchmarks/speed/peers.py --again          makes the indexes again
+python benchmarks/speed/peers.py                  on development mentions, what is not kept yet
+python benchmarks/speed/peers.py --split test     on the test mentions of NCBI Disease
+python benchmarks/speed/peers.py --only gilda     one system
+python benchmarks/speed/peers.py --again          measures again
+python benchmarks/speed/peers.py --again --index  makes the indexes again, too
 
-Writes results/peers.json with --split test. The names are those of the MEDIC of 2017, with the
-mentions of the training documents (`annotated`) and without (`dictionary`); the systems are in
-speed/peer_systems.py. Each runs in processes of its own; those that are not installed beside
-linker get virtual environments in benchmarks/work/peers, where indexes are kept, too. Accuracy is
-that of the protocol strict, as `linker evaluate` computes it.
+Writes results/peers.json. The names are those of the MEDIC of 2017, with the mentions of the
+training documents (`annotated`) and without (`dictionary`); mentions are linked as texts, without
+their documents. The systems are in speed/peer_systems.py. Each runs in processes of its own; those
+that are not installed beside linker get virtual environments in benchmarks/work/peers, where
+indexes and figures are kept, too. Accuracy is that of the protocol strict.
 """
 
 from __future__ import annotations
@@ -18,10 +19,9 @@ import argparse
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
-import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.lib import results
 from benchmarks.lib.data import CORPORA, MEDIC, documents, locate, medic
-from benchmarks.lib.measure import child
+from benchmarks.lib.measure import child, timed
 from benchmarks.speed import peer_systems
 from linker import Candidate, Dictionary, Mention, Part, Prediction
 from linker.evaluation.protocols import outcome_of
@@ -82,16 +82,21 @@ def named(dictionary: Dictionary) -> list[tuple[str, str]]:
     return [(name, dictionary.ids[row]) for name, row in dict.fromkeys([*preferred, *pairs])]
 
 
-def write_inputs(names: str, split: str, dictionary: Dictionary) -> Path:
-    """The file that systems read: names and mentions."""
+@cache
+def dictionary() -> Dictionary:
+    """The MEDIC of 2017."""
+    return medic("2017")
+
+
+def write_inputs(names: str, split: str) -> None:
+    """Write the file that systems read: names and mentions."""
     annotated = supervision.collect(documents("ncbi", *KNOWN[names]), LinkerOptions())
     learnt = [(mention.name, mention.ids) for mention in annotated if mention.name]
-    extended = dictionary.add(learnt, normalize) if learnt else dictionary
+    extended = dictionary().add(learnt, normalize) if learnt else dictionary()
     texts = [mention.text for mention in asked(split)]
     path = WORK / f"{names}-{split}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"names": named(extended), "mentions": texts}), encoding="utf-8")
-    return path
 
 
 def asked(split: str) -> list[Mention]:
@@ -99,41 +104,40 @@ def asked(split: str) -> list[Mention]:
     return [mention for document in documents("ncbi", split) for mention in document.mentions]
 
 
-def accuracy(answers: list[peer_systems.Parts], split: str, dictionary: Dictionary) -> list[float]:
+def accuracy(answers: list[peer_systems.Parts], split: str) -> list[float]:
     """Strict Acc@1 with its interval."""
     right = []
     for mention, parts in zip(asked(split), answers, strict=True):
         candidates = [tuple(Candidate(i, "", "", 0.0) for i in ids) for ids in parts]
         prediction = Prediction(mention, tuple(Part("", candidates=one) for one in candidates))
-        outcome = outcome_of(prediction, mention, "strict", dictionary.resolve)
+        outcome = outcome_of(prediction, mention, "strict", dictionary().resolve)
         right.append(float(outcome.rank == 1))
     return [round(value, 4) for value in mean_interval(right)]
 
 
-def measured(system: str, names: str, split: str, dictionary: Dictionary) -> dict[str, Any]:
-    """The figures of one system over one set of names."""
-    folder, inputs = WORK / names / system, WORK / f"{names}-{split}.json"
-    python, kept = interpreter(system), WORK / names / f"{system}.json"
-    task = [system, str(inputs), str(folder)]
-    if not kept.exists():
+def index(system: str, names: str, inputs: Path, again: bool) -> dict[str, Any]:
+    """Make the index of a system where there is none; what that cost, and its size."""
+    folder, kept = WORK / names / system, WORK / names / f"{system}.json"
+    if again or not kept.exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        kept.write_text(json.dumps(child(SCRIPT, "build", *task, python=python)), encoding="utf-8")
-    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        task = ["build", system, str(inputs), str(folder)]
+        figures = child(SCRIPT, *task, python=interpreter(system))
+        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        kept.write_text(json.dumps(figures | {"mb": round(size / 1e6, 1)}), encoding="utf-8")
+    values: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+    return values
+
+
+def measured(system: str, names: str, given: argparse.Namespace) -> dict[str, Any]:
+    """The figures of one system over one set of names."""
+    inputs = WORK / f"{names}-{given.split}.json"
+    figures = installation(system) | {"index": index(system, names, inputs, given.index)}
+    task, python = [system, str(inputs), str(WORK / names / system)], interpreter(system)
     linked = child(SCRIPT, "link", *task, python=python)
-    starts = []
-    for _ in range(COLD):
-        start = time.perf_counter()
-        child(SCRIPT, "once", *task, python=python)
-        starts.append(round(time.perf_counter() - start, 3))
-    return {
-        "accuracy": accuracy(linked.pop("answers"), split, dictionary),
-        "build": json.loads(kept.read_text(encoding="utf-8")),
-        "index_mb": round(size / 1e6, 1),
-        "cold_seconds": starts,
-        "cold_seconds_median": statistics.median(starts),
-        **linked,
-    }
+    starts = [timed(lambda: child(SCRIPT, "once", *task, python=python))[0] for _ in range(COLD)]
+    figures["accuracy"] = accuracy(linked.pop("answers"), given.split)
+    return figures | linked | {"cold_seconds": [round(seconds, 3) for seconds in starts]}
 
 
 def installation(system: str) -> dict[str, Any]:
@@ -146,30 +150,29 @@ def installation(system: str) -> dict[str, Any]:
 
 
 def main(given: argparse.Namespace) -> None:
-    """Measure the systems, one after another."""
-    dictionary, rows = medic("2017"), []
+    """Measure the systems, one after another, and write the result of all that are kept."""
     os.environ["DICTIONARY"] = str(locate(MEDIC["2017"]))
+    rows = []
     for names, splits in KNOWN.items():
-        write_inputs(names, given.split, dictionary)
+        write_inputs(names, given.split)
         os.environ["KNOWN"] = str(locate(CORPORA["ncbi"][splits[0]])) if splits else ""
-        for system in given.only or peer_systems.SYSTEMS:
-            if given.again:
-                (WORK / names / f"{system}.json").unlink(missing_ok=True)
-            row = {"system": system, "names": names} | installation(system)
-            try:
-                row |= measured(system, names, given.split, dictionary)
-            except subprocess.CalledProcessError as error:
-                row["failed"] = error.returncode
-            print(json.dumps(row), flush=True)
-            rows.append(row)
-    if given.split == "test" and not given.only:
-        figures = {"split": given.split, "mentions": len(asked(given.split)), "rows": rows}
-        results.save("peers", {"cores": len(os.sched_getaffinity(0))} | figures)
+        for system in peer_systems.SYSTEMS:
+            kept = WORK / names / f"{system}-{given.split}.json"
+            is_asked = system in (given.only or peer_systems.SYSTEMS)
+            if is_asked and (given.again or not kept.exists()):
+                row = {"system": system, "names": names} | measured(system, names, given)
+                kept.write_text(json.dumps(row), encoding="utf-8")
+                print(json.dumps(row), flush=True)
+            if kept.exists():
+                rows.append(json.loads(kept.read_text(encoding="utf-8")))
+    figures = {"split": given.split, "mentions": len(asked(given.split)), "rows": rows}
+    results.save("peers", {"cores": len(os.sched_getaffinity(0))} | figures)
 
 
 if __name__ == "__main__":
     parser = results.parser(__doc__)
     parser.add_argument("--split", choices=("devel", "test"), default="devel")
     parser.add_argument("--only", nargs="+", choices=peer_systems.SYSTEMS, metavar="SYSTEM")
-    parser.add_argument("--again", action="store_true", help="make the indexes again")
+    parser.add_argument("--again", action="store_true", help="measure again")
+    parser.add_argument("--index", action="store_true", help="make the indexes again, with --again")
     main(parser.parse_args())

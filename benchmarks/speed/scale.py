@@ -130,6 +130,19 @@ def recall(size: float, encoder: str, model: Path) -> dict[str, Any]:
     }
 
 
+def machine() -> dict[str, float]:
+    """The matrix product that exact dense search would be, and the reading of memory."""
+    draw = np.random.default_rng(0)
+    names, queries = (draw.random((rows, 384), np.float32) for rows in (100_000, 1024))
+    seconds = [timed(lambda: names @ queries.T)[0] for _ in range(5)]
+    large = np.ones(100_000_000, np.float32)
+    reading = [timed(large.sum)[0] for _ in range(5)]
+    return {
+        "gflops_fp32": round(2 * names.size * len(queries) / min(seconds) / 1e9),
+        "read_gb_per_second": round(large.nbytes / min(reading) / 1e9, 1),
+    }
+
+
 PARTS: dict[str, Callable[[float, str, Path], dict[str, Any]]] = {
     "training": train,
     "first_open": first_answer,  # after the training: all files are read to be checked
@@ -171,7 +184,8 @@ def table() -> None:
             rows["now" if commit == "now" else "before"].append(row)
     for part in rows.values():
         part.sort(key=lambda row: (ENCODERS.index(row["encoder"]), row["millions"]))
-    figures = {"cores": len(os.sched_getaffinity(0)), "k": K, "targets": TARGETS} | rows
+    figures = {"cores": len(os.sched_getaffinity(0)), "k": K, "machine": machine()}
+    figures |= {"targets": TARGETS} | rows
     results.save("scale", figures, seed=0)
     plot(rows)
 
