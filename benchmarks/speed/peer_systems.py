@@ -300,17 +300,17 @@ class Faiss:
         return SentenceTransformer(str(get_model_path()), device="cpu")
 
     def build(self, names: Pairs, folder: Path) -> None:
-        import faiss
-
         texts = [name for name, _ in names]
         vectors = self._model().encode(texts, normalize_embeddings=True)
+        import faiss  # behind torch: both bring OpenMP
+
         index = faiss.IndexFlatIP(vectors.shape[1])
         index.add(vectors)
         faiss.write_index(index, str(folder / "index.faiss"))
 
     def open(self, names: Pairs, folder: Path) -> Answer:
         model, ids = self._model(), [identifier for _, identifier in names]
-        import faiss  # behind torch: both bring OpenMP
+        import faiss  # as above
 
         index = faiss.read_index(str(folder / "index.faiss"))
 
