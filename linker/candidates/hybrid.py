@@ -18,21 +18,23 @@ from linker import persistence
 from linker.candidates.base import Generator
 from linker.candidates.index import (
     QUERIES,
-    Adjust,
+    BestLists,
     ExactIndex,
     Floats,
     Hits,
     Integers,
     VectorIndex,
+    above,
+    blocks,
     is_finite,
-    joined,
 )
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.errors import LinkerError
 
-_WEIGHTS = 8_000_000  # sparse weights of queries in memory at once, zeros included, 32 MB
+_SPARSE, _FEWEST_SPARSE = 2, 100  # names with the best sparse scores come first: 2 k, at least 100
+_ROUNDING = 1e-5  # of a score that is computed in two ways
 _LARGEST = 1e30  # of λ, so that float32 holds the scores
 
 ENCODING = Lock()
@@ -152,19 +154,68 @@ class HybridGenerator(Generator):
 
     def _best(
         self, vectors: Floats, weights: csr_matrix, k: int
-    ) -> tuple[NDArray[np.int64], Integers]:
+    ) -> tuple[NDArray[np.integer[Any]], Integers]:
         """The queries and the rows of the hits, in the order of queries."""
-        if not isinstance(self.dense, ExactIndex):
+        if not (isinstance(self.dense, ExactIndex) and self.sparse.names.exact):
             return self._approximate_best(vectors, weights, k)
-        step = max(1, min(QUERIES, _WEIGHTS // max(1, weights.shape[1])))
-        batches = [slice(i, i + step) for i in range(0, len(vectors), step)]
-        hits = joined(
-            [
-                self.dense.search_batch(vectors[i], k, self.rows, self._adding_sparse(weights[i]))
-                for i in batches
-            ]
-        )
-        return hits.queries, self._names(hits)
+        query, rows = [], []
+        for start in range(0, len(vectors), QUERIES):
+            batch = slice(start, start + QUERIES)
+            best_query, best_rows = self._exact_best(self.dense, vectors[batch], weights[batch], k)
+            query.append(best_query + start)
+            rows.append(best_rows)
+        none = [np.empty(0, np.int32)]
+        return np.concatenate(query or none), np.concatenate(rows or none)
+
+    def _exact_best(
+        self, dense: ExactIndex, vectors: Floats, weights: csr_matrix, k: int
+    ) -> tuple[Integers, Integers]:
+        """The queries and the rows of the hits, of at most `QUERIES` queries.
+
+        The names with the best sparse scores come first. Every other name has at most the sparse
+        score of the last of them, so that its sparse score is computed only where its dense score
+        could make up for the rest.
+        """
+        factor, count = self.sparse_weight, max(_FEWEST_SPARSE, _SPARSE * k)
+        found = self.sparse.search(weights, count)
+        reach = abs(factor) * _last(found, count)  # what sparse scores change of other names
+        highest = self.bias.max(initial=0) + (reach if factor > 0 else 0)
+        spread = reach + np.ptp(self.bias) + _ROUNDING * (1 + abs(factor))
+        hits = found.only(self._is_named)
+        known = np.append(hits.queries * np.int64(len(self.table)) + hits.rows, -1)
+        known.sort()
+        lists = BestLists(len(vectors), k)
+        self._add(lists, vectors, weights, hits.queries, hits.rows)
+        for names in blocks(len(self.table), len(vectors)):
+            block = dense.block(vectors, names, self.rows)
+            block[~self._is_named[names]] = -np.inf
+            floor = lists.floor - highest - _ROUNDING * (1 + np.abs(lists.floor))
+            rows, query = above(block, floor, k, spread)
+            rows += np.int32(names.start)
+            keys = query * np.int64(len(self.table)) + rows
+            is_new = known[np.searchsorted(known, keys, "right") - 1] != keys
+            self._add(lists, vectors, weights, query[is_new], rows[is_new])
+        return lists.sorted()[:2]
+
+    def _add(
+        self,
+        lists: BestLists,
+        vectors: Floats,
+        weights: csr_matrix,
+        query: NDArray[Any],
+        rows: Integers,
+    ) -> None:
+        """Score names for queries, and add them to the lists."""
+        lists.add(query, rows, self._scores(vectors, weights, query, rows))
+
+    def _scores(
+        self, vectors: Floats, weights: csr_matrix, query: NDArray[Any], rows: NDArray[Any]
+    ) -> Floats:
+        """The score of the name `rows[i]` for the query `query[i]`, for each i."""
+        dense = self.products(vectors, query, rows)
+        sparse = self.sparse.products(weights, query, rows)
+        scores: Floats = dense + np.float32(self.sparse_weight) * sparse + self.bias[rows]
+        return scores
 
     def _approximate_best(
         self, vectors: Floats, weights: csr_matrix, k: int
@@ -180,9 +231,7 @@ class HybridGenerator(Generator):
         rows = np.concatenate([self._names(dense), sparse.rows])
         query, rows = np.unique([query, rows], axis=1)
         query, rows = query[self._is_named[rows]], rows[self._is_named[rows]]
-        scores = self.products(vectors, query, rows) + (
-            self.sparse_weight * self.sparse.products(weights, query, rows) + self.bias[rows]
-        )
+        scores = self._scores(vectors, weights, query, rows)
         order = np.lexsort((-scores, query))
         query, rows = query[order], rows[order]
         is_best = np.arange(len(query)) - np.searchsorted(query, query) < k
@@ -193,27 +242,6 @@ class HybridGenerator(Generator):
         if self.rows is None:
             return hits.rows
         return np.searchsorted(self.rows, hits.rows).astype(np.int32)
-
-    def _adding_sparse(self, weights: csr_matrix) -> Adjust:
-        """Return a function that adds λ · sparse and the bias to a block of dense scores.
-
-        The queries are a dense matrix, so that frequent terms take no longer than rare ones.
-
-        Args:
-            weights: the sparse vectors of the queries.
-        """
-        weighted = (self.sparse_weight * weights).T.toarray(order="C")
-        sparse, has_bias = self.sparse.by_name, self.bias.any()
-
-        def adjust(names: slice, block: Floats) -> None:
-            if self.sparse_weight:
-                is_whole = len(block) == len(self.table)  # a slice is a copy
-                block += (sparse if is_whole else sparse[names]) @ weighted
-            if has_bias:
-                block += self.bias[names, None]
-            block[~self._is_named[names]] = -np.inf
-
-        return adjust
 
     def save(self, folder: Path) -> None:
         self.sparse.save(folder)
@@ -250,6 +278,13 @@ class HybridGenerator(Generator):
             raise LinkerError(
                 f"{folder}: the dense vectors do not fit the names ({error}); train again"
             ) from None
+
+
+def _last(hits: Hits, k: int) -> Floats:
+    """The lowest score of each query, (queries,); 0 where there are fewer than k hits."""
+    lowest = np.full(len(hits.indptr) - 1, np.inf, np.float32)
+    np.minimum.at(lowest, hits.queries, hits.scores)
+    return np.where(np.diff(hits.indptr) < k, np.float32(0), lowest)
 
 
 def encode_names(encoder: Encoder, names: Sequence[str]) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,6 +20,7 @@ _COMPONENTS = 4_000_000  # components of vectors that become float32 at once, 16
 _PAIRS = 5_000  # pairs of vectors that are multiplied at once, 8 MB a side with 384 components
 _RANKED = 64  # queries whose scores of all names are sorted together
 _SIGN_AND_REST, _EXPONENT = np.int32(-0x70000001), np.float32(2.0**112)  # see `to_fp32`
+_MANY = 4  # best names of a list are sorted again with a quarter of new ones
 _CROWD = 4  # a block that would add more than 4 · k names to a list is first cut to its own k best
 
 Integers = NDArray[np.int32]
@@ -83,7 +84,7 @@ class VectorIndex(ABC):
             raise ValueError(
                 f"they are {vectors.dtype} {vectors.shape}, expected: float32 or float16 (n, dim)"
             )
-        self.vectors = np.asarray(vectors)  # plain, since slices of a memmap are slow
+        self.vectors = vectors
         self._is_checked = np.zeros(len(vectors), bool)
 
     def __len__(self) -> int:
@@ -171,7 +172,7 @@ class ExactIndex(VectorIndex):
         """
 
         def score(names: slice) -> Floats:
-            block = self._block(queries, names, among)
+            block = self.block(queries, names, among)
             if adjust:
                 adjust(names, block)
             return block
@@ -181,8 +182,14 @@ class ExactIndex(VectorIndex):
         indptr = np.searchsorted(query, np.arange(len(queries) + 1))
         return Hits(indptr, rows if among is None else among[rows].astype(np.int32), scores)
 
-    def _block(self, queries: Floats, names: slice, among: NDArray[np.int64] | None) -> Floats:
-        """The dot products of a range of names with all queries, (names, queries)."""
+    def block(self, queries: Floats, names: slice, among: NDArray[np.int64] | None) -> Floats:
+        """The dot products of a range of names with all queries, (names, queries).
+
+        Args:
+            queries: (queries, dim), finite.
+            names: a range of names, counted among those that may be found.
+            among: as in `search`.
+        """
         block = np.empty((names.stop - names.start, len(queries)), np.float32)
         step = max(1, _COMPONENTS // max(1, self.vectors.shape[1]))
         for start in range(0, len(block), step):
@@ -205,6 +212,47 @@ def is_finite(vectors: NDArray[Any]) -> bool:
     return bool(np.isfinite([vectors.min(initial=0), vectors.max(initial=0)]).all())
 
 
+class BestLists:
+    """The best names of each query so far.
+
+    Args:
+        queries: their number.
+        k: names of each query that are kept.
+
+    Attributes:
+        floor: a score that the k best names of each query reach, (queries,); -inf where fewer than
+            k are known.
+    """
+
+    def __init__(self, queries: int, k: int) -> None:
+        self.floor, self._k = np.full(queries, -np.inf, np.float32), k
+        none = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32)
+        self._parts: list[tuple[Integers, Integers, Floats]] = [none]  # the first one is sorted
+        self._waiting = 0
+
+    def add(self, query: NDArray[Any], rows: Integers, scores: Floats) -> None:
+        """Add names, none of which is known yet; sorted as soon as they are many."""
+        self._parts.append((query.astype(np.int32), rows, scores))
+        self._waiting += len(query)
+        if _MANY * self._waiting > len(self._parts[0][0]):
+            self.sorted()
+
+    def sorted(self) -> tuple[Integers, Integers, Floats]:
+        """The query, the row and the score of each name, (names,).
+
+        They are ordered by query, then score descending, then row.
+        """
+        if self._waiting:
+            query, rows, scores = map(np.concatenate, zip(*self._parts, strict=True))
+            order = np.lexsort((rows, -scores, query))
+            query, rows, scores = query[order], rows[order], scores[order]
+            place = np.arange(len(query)) - np.searchsorted(query, query)
+            self.floor[query[place == self._k - 1]] = scores[place == self._k - 1]
+            kept = place < self._k
+            self._parts, self._waiting = [(query[kept], rows[kept], scores[kept])], 0
+        return self._parts[0]
+
+
 def best(score: Score, queries: int, names: int, k: int) -> tuple[Integers, Integers, Floats]:
     """Find the k best names of each query, given how a block of names scores.
 
@@ -221,34 +269,41 @@ def best(score: Score, queries: int, names: int, k: int) -> tuple[Integers, Inte
         The query, the row and the score of each hit, (hits,), ordered by query, then score
         descending, then row.
     """
+    lists = BestLists(queries, k)
+    for block_of in blocks(names, queries):
+        block = score(block_of)
+        row, query = above(block, lists.floor, k)
+        lists.add(query, row + np.int32(block_of.start), block[row, query])
+    return lists.sorted()
+
+
+def blocks(names: int, queries: int) -> Iterator[slice]:
+    """Ranges of names that are scored together."""
     step = max(1, min(_NAMES, _CELLS // max(1, queries)))
-    query, rows, scores = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32)
-    floor = np.full(queries, -np.inf, np.float32)
-    for start in range(0, names, step):
-        block = score(slice(start, min(start + step, names)))
-        row, column = _above(block, floor, k)
-        query, rows = np.concatenate([query, column]), np.concatenate([rows, row + np.int32(start)])
-        scores = np.concatenate([scores, block[row, column]])
-        order = np.lexsort((-scores, query))  # stable: of equal scores the earlier row stays first
-        query, rows, scores = query[order], rows[order], scores[order]
-        place = np.arange(len(query)) - np.searchsorted(query, query)
-        floor[query[place == k - 1]] = scores[place == k - 1]
-        query, rows, scores = query[place < k], rows[place < k], scores[place < k]
-    return query, rows, scores
+    return (slice(start, min(start + step, names)) for start in range(0, names, step))
 
 
-def _above(block: Floats, floor: Floats, k: int) -> tuple[Integers, Integers]:
+def above(
+    block: Floats, floor: Floats, k: int, slack: float | Floats = 0.0
+) -> tuple[Integers, Integers]:
     """Rows and columns of the scores above the floor of their column.
 
     Of a crowd only those are returned that can be among the k best of the block.
+
+    Args:
+        block: the scores, (names, queries).
+        floor: of each query, (queries,).
+        k: names that are wanted for each query.
+        slack: by how much a name may end up higher, above others of the block, (queries,).
     """
-    above = block > floor
-    if np.count_nonzero(above) > _CROWD * k * len(floor) and k < len(block):
+    is_above = block > floor
+    if np.count_nonzero(is_above) > _CROWD * k * len(floor) and k < len(block):
         columns = block.T.copy()
         columns.partition(len(block) - k, axis=1)
-        below = np.nextafter(columns[:, len(block) - k], np.float32(-np.inf))
-        above = block > np.maximum(floor, below)  # equal scores stay
-    row, column = np.divmod(np.flatnonzero(above), len(floor))
+        kth = columns[:, len(block) - k] - slack
+        below = np.nextafter(kth, np.float32(-np.inf))
+        is_above = block > np.maximum(floor, below)  # equal scores stay
+    row, column = np.divmod(np.flatnonzero(is_above), len(floor))
     return row.astype(np.int32), column.astype(np.int32)
 
 

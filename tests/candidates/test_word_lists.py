@@ -1,0 +1,167 @@
+"""Lists of words: what they find, how they are read, and their files."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from linker import Dictionary, LinkerError, persistence
+from linker.candidates import sparse, word_lists
+from linker.candidates.postings import ExactPostings, encoded
+from linker.candidates.sparse import SparseGenerator
+from linker.candidates.word_lists import WordLists, WordSearch
+from linker.encoders.tfidf import TfidfEncoder
+from linker.text.normalize import normalize
+from linker.types import Lookup
+
+ALL = WordSearch(words=10_000, postings=1_000_000, candidates=10_000)
+
+
+@pytest.fixture(scope="module")
+def generators(sample: Path) -> tuple[SparseGenerator, SparseGenerator]:
+    """The sample dictionary, searched exactly and by lists of words."""
+    dictionary = Dictionary.read(sample)
+    table, encoder = dictionary.table(normalize), TfidfEncoder()
+    encoder.fit(table.texts)
+    exact = SparseGenerator.index(table, dictionary, encoder, exact=True)
+    return exact, SparseGenerator.index(table, dictionary, encoder, exact=False)
+
+
+def lists_of(generator: SparseGenerator) -> WordLists:
+    assert isinstance(generator.names, WordLists)
+    return generator.names
+
+
+def test_entries_are_products_of_words_and_names() -> None:
+    encoder, texts = TfidfEncoder(), ["lung cancer", "cancer", "lung lung", "colitis"]
+    encoder.fit(texts)
+    vectors = encoded(encoder, texts)
+    made = WordLists.build(vectors, texts, encoder, 1)
+    words = ["lung", "cancer", "colitis"]
+    slow = (encoder.encode(words) @ vectors.T).toarray()
+    has = np.array([[word in text.split() for text in texts] for word in words])
+    assert made._lists.toarray() == pytest.approx(np.where(has, slow, 0), abs=1e-6)
+
+
+def test_the_widest_search_is_exact(generators: tuple[SparseGenerator, SparseGenerator]) -> None:
+    exact, by_words = generators
+    made = lists_of(by_words)
+    widest = WordLists(made.vectors, made._words, made._lists, ALL)
+    queries = exact.encoder.encode(["lung cancers", "hepatitis b", "oesophageal", "", "ΩΩ"])
+    for k in (1, 7, 50):
+        found, wanted = widest.search(queries, k, 1), exact.names.search(queries, k, 1)
+        for query in range(5):
+            own, slow = (
+                np.sort(h.scores[h.indptr[query] : h.indptr[query + 1]]) for h in (found, wanted)
+            )
+            assert own == pytest.approx(slow, abs=1e-6)
+
+
+def test_scores_are_exact_and_best_first(
+    generators: tuple[SparseGenerator, SparseGenerator],
+) -> None:
+    by_words = generators[1]
+    weights = by_words.encoder.encode(["carcinoma of the lung", "ataxia"])
+    hits = by_words.search(weights, 10)
+    slow = (weights @ by_words.by_name.T).toarray()
+    assert hits.scores == pytest.approx(slow[hits.queries, hits.rows], abs=1e-6)
+    for query in range(2):
+        assert (np.diff(hits.scores[hits.queries == query]) <= 0).all()
+
+
+def test_lists_are_read_in_the_order_of_words_as_far_as_they_fit() -> None:
+    """Lists of 3, 9, 2 and 1 names; at most 5 entries: the second is passed over."""
+    lengths = [3, 9, 2, 1]
+    rows = np.concatenate([np.arange(n) for n in lengths])
+    lists = csr_matrix((np.ones(15), rows, np.cumsum([0, *lengths])), shape=(4, 9))
+    how = WordSearch(words=4, postings=5, candidates=1)
+    made = WordLists(csr_matrix((9, 1)), csr_matrix((1, 4)), lists, how)
+    ordered = csr_matrix(
+        (np.array([0.9, 0.8, 0.7, 0.6, 0.5]), np.array([0, 1, 2, 3, 1]), np.array([0, 4, 5, 5])),
+        shape=(3, 4),
+    )
+    read = made._read(ordered)
+    # 3 and 2 are 5; the last is too many. The only word of a query is read, however frequent.
+    assert [read.indices[a:b].tolist() for a, b in itertools.pairwise(read.indptr)] == [
+        [0, 2],
+        [1],
+        [],
+    ]
+
+
+def test_recall_counts_equal_scores_alike() -> None:
+    exact = [np.array([0.9, 0.5, 0.5], np.float32), np.array([], np.float32)]
+    scores = np.array([0.9, 0.5, 0.4], np.float32)
+    hits = word_lists.Hits(np.array([0, 3, 3]), np.array([4, 9, 7], np.int32), scores)
+    assert word_lists._recall(hits, exact) == pytest.approx(2 / 3)
+
+
+def test_too_little_recall_is_refused(
+    generators: tuple[SparseGenerator, SparseGenerator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_words = generators[1]
+    monkeypatch.setattr(word_lists, "_SETTINGS", [(1, 0.0001)])
+    monkeypatch.setattr(word_lists, "_CANDIDATES", 1)
+    with pytest.raises(LinkerError, match=r"finds .*% of the best names.*index.kind=exact"):
+        WordLists.build(by_words.by_name, by_words.table.texts, by_words.encoder, 1)
+
+
+def test_saved_and_loaded(
+    generators: tuple[SparseGenerator, SparseGenerator], tmp_path: Path, sample: Path
+) -> None:
+    by_words = generators[1]
+    by_words.save(tmp_path)
+    loaded = SparseGenerator.load(tmp_path, Dictionary.read(sample), TfidfEncoder)
+    assert lists_of(loaded).how == lists_of(by_words).how
+    lookups = [Lookup.of("lung cancers"), Lookup.of("hepatitis b")]
+    for one, other in zip(
+        by_words.rank(lookups, 5, "concepts"), loaded.rank(lookups, 5, "concepts"), strict=True
+    ):
+        assert one.concepts.tolist() == other.concepts.tolist()
+        assert one.scores.tolist() == other.scores.tolist()
+
+
+@pytest.mark.parametrize("file", ["lists/indices.npy", "words/indices.npy", "vectors/indices.npy"])
+def test_a_row_that_is_not_there_is_refused(
+    file: str, generators: tuple[SparseGenerator, SparseGenerator], tmp_path: Path, sample: Path
+) -> None:
+    generators[1].save(tmp_path)
+    values = np.load(tmp_path / file)
+    values[0] = 10**8
+    np.save(tmp_path / file, values)
+    with pytest.raises(LinkerError, match="do not fit together"):
+        SparseGenerator.load(tmp_path, Dictionary.read(sample), TfidfEncoder)
+
+
+def test_numbers_of_the_search_are_checked(
+    generators: tuple[SparseGenerator, SparseGenerator], tmp_path: Path, sample: Path
+) -> None:
+    generators[1].save(tmp_path)
+    record = persistence.load_json(tmp_path / "word_lists.json")
+    persistence.save_json(tmp_path / "word_lists.json", {**record, "words": 0})
+    with pytest.raises(LinkerError, match="do not fit together"):
+        SparseGenerator.load(tmp_path, Dictionary.read(sample), TfidfEncoder)
+
+
+def test_a_part_of_the_names(
+    generators: tuple[SparseGenerator, SparseGenerator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small part is searched exactly, a large one by its lists; both have the same scores."""
+    exact, by_words = generators
+    concepts = np.zeros(int(exact.table.concepts.max()) + 1, bool)
+    concepts[::2] = True
+    lookups = [Lookup.of("lung cancer")]
+    (wanted,) = exact.among(concepts).rank(lookups, 3, "concepts")
+    small = by_words.among(concepts)
+    assert isinstance(small.names, ExactPostings)
+    monkeypatch.setattr(sparse, "LARGE", 1)
+    large = by_words.among(concepts)
+    assert isinstance(large.names, WordLists)
+    for part in (small, large):
+        (ranked,) = part.rank(lookups, 3, "concepts")
+        assert ranked.concepts.tolist() == wanted.concepts.tolist()
+        assert ranked.scores == pytest.approx(wanted.scores, abs=1e-6)
