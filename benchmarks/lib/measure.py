@@ -48,6 +48,12 @@ def peak() -> float:
     return next(memory("self", "VmHWM"))
 
 
+def megabytes(folder: Path) -> float:
+    """The size of the files of a folder."""
+    sizes = (path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return round(sum(sizes) / 1e6, 1)
+
+
 def memory(process: int | str, field: str) -> Iterator[float]:
     """A memory figure of a process, in MB; nothing for one that has ended."""
     try:

@@ -25,10 +25,11 @@ from benchmarks.pages import (
     default,
     names,
     others,
+    scale,
     speed,
 )
 
-MODULES = (choose, default, confidence, accuracy, classes, names, others, speed)
+MODULES = (choose, default, confidence, accuracy, classes, names, others, scale, speed)
 BLOCKS = tuple(block for module in MODULES for block in module.BLOCKS)
 Block = Callable[[], str]
 

@@ -2,7 +2,8 @@
 
 python benchmarks/speed/linking.py                      of the present code
 python benchmarks/speed/linking.py --before d941037     beside an earlier commit, in turn
-python benchmarks/speed/linking.py --only tfidf static  some encoders, printed
+python benchmarks/speed/linking.py --only tfidf static  some encoders; the others stay
+python benchmarks/speed/linking.py --again              trains the models again
 
 Writes results/linking.json. The MEDIC of 2017 with the training mentions of NCBI Disease; the
 development mentions of both corpora are linked as texts, the distinct ones and as they come. Models
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import statistics
 import sys
 import threading
@@ -32,7 +34,7 @@ import numpy as np
 
 from benchmarks.lib import earlier, exact, results
 from benchmarks.lib.data import CORPORA, MEDIC, TITLES, documents, locate
-from benchmarks.lib.measure import child, memory, timed
+from benchmarks.lib.measure import child, megabytes, memory, timed
 
 MODELS: dict[str, tuple[str, ...]] = {  # encoder -> options of linker train
     "tfidf": ("--encoder", "tfidf"),
@@ -53,7 +55,9 @@ PAUSE = 0.001  # seconds between two looks at what is being done
 STAGES = {  # part of the path of a module -> stage; the first that fits
     "encoders/tfidf": "sparse",
     "candidates/sparse": "sparse",
-    "candidates/inverted": "sparse",
+    "candidates/contributions": "sparse",
+    "candidates/postings": "sparse",
+    "candidates/word_lists": "sparse",
     "encoders/": "encoding",
     "candidates/index": "dense",
     "candidates/ann": "dense",
@@ -176,20 +180,24 @@ PARTS: dict[str, Callable[[str, Path], dict[str, Any]]] = {
 }
 
 
+def place(encoder: str, library: Path | None) -> Path:
+    """The folder of the model of an encoder and a commit."""
+    return results.WORK / "linking" / f"{library.name if library else 'now'}-{encoder}"
+
+
 def measured(part: str, encoder: str, library: Path | None) -> dict[str, Any]:
     """Run a part in a process of its own, with the model of this encoder and commit."""
-    model = results.WORK / "linking" / f"{library.name if library else 'now'}-{encoder}"
+    model = place(encoder, library)
     model.parent.mkdir(parents=True, exist_ok=True)
     arguments = ["--part", part, "--only", encoder, "--model", str(model)]
-    if part == "train" and model.exists():
-        return {}
     return child(__file__, *arguments, library=library)
 
 
 def row(encoder: str, libraries: dict[str, Path | None]) -> dict[str, Any]:
     """The figures of an encoder, of now and of before in turn."""
     for library in libraries.values():
-        measured("train", encoder, library)
+        if not place(encoder, library).exists():
+            measured("train", encoder, library)
     rounds = [
         {when: measured("link", encoder, library) for when, library in libraries.items()}
         for _ in range(ROUNDS)
@@ -204,6 +212,7 @@ def row(encoder: str, libraries: dict[str, Path | None]) -> dict[str, Any]:
         ratios = [values["distinct"] / values["encoding"] for values in of_one]
         figures[when]["of_encoding_median"] = round(statistics.median(ratios), 3)
         figures[when]["profile"] = measured("profile", encoder, library)
+        figures[when]["model_mb"] = megabytes(place(encoder, library))
     figures["now"]["exact"] = measured("compare", encoder, None)
     if "before" in libraries:
         for name in ("distinct", "as they come"):
@@ -217,24 +226,31 @@ def main(given: argparse.Namespace) -> None:
     if given.part:
         print(json.dumps(PARTS[given.part](given.only[0], Path(given.model))))
         return
+    if given.again:
+        shutil.rmtree(results.WORK / "linking", ignore_errors=True)
     libraries: dict[str, Path | None] = {"now": None}
     if given.before:
         libraries = {"before": earlier.library(given.before), "now": None}
     rows = []
-    for encoder in given.only or MODELS:
-        rows.append(row(encoder, libraries))
-        print(json.dumps(rows[-1]), flush=True)
+    for encoder in MODELS:
+        kept = place(encoder, None).with_suffix(".json")
+        if encoder in (given.only or MODELS):
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(json.dumps(row(encoder, libraries)), encoding="utf-8")
+            print(kept.read_text(encoding="utf-8"), flush=True)
+        if kept.exists():
+            rows.append(json.loads(kept.read_text(encoding="utf-8")))
     count = len(set(mentions())), len(mentions())
     figures: dict[str, Any] = {"cores": len(os.sched_getaffinity(0)), "targets": TARGETS}
-    figures |= {"distinct": count[0], "mentions": count[1], "before": given.before, "rows": rows}
-    if not given.only:
-        results.save("linking", figures)
+    figures |= {"distinct": count[0], "mentions": count[1], "rows": rows}
+    results.save("linking", figures)
 
 
 if __name__ == "__main__":
     parser = results.parser(__doc__)
     parser.add_argument("--before", metavar="COMMIT", help="an earlier commit beside it")
     parser.add_argument("--only", nargs="+", choices=MODELS, metavar="ENCODER")
+    parser.add_argument("--again", action="store_true", help="train the models again")
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     parser.add_argument("--model", help=argparse.SUPPRESS)
     main(parser.parse_args())

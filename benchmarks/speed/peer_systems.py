@@ -1,37 +1,24 @@
-"""What peers.py runs: systems that look names up, each in a process and an environment of its own.
+"""Systems that look names up, which peers.py compares; peer_runs.py runs one of them.
 
-python benchmarks/speed/peer_systems.py build SYSTEM INPUTS FOLDER    makes its index
-python benchmarks/speed/peer_systems.py link SYSTEM INPUTS FOLDER     links mentions, prints JSON
-python benchmarks/speed/peer_systems.py once SYSTEM INPUTS FOLDER     links one mention
-
-INPUTS is a JSON file with `names` ([name, id] pairs, the preferred name of a concept first), and
-`mentions`. Every system gets the names as they are written, and cleans them in its own way. None
-of their code is copied here; each is called as its documentation says. Only what a system needs is
-imported, since the others are not installed in its environment.
+Every system gets the names as they are written, with the ids of their concepts, the preferred name
+of a concept first, and cleans them in its own way. None of their code is copied here; each is
+called as its documentation says. Only what a system needs is imported, since the others are not
+installed in its environment.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import pickle
 import re
-import statistics
-import sys
-import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))
-
 TOP = 20  # concepts of each mention, where a system ranks several
 NAMES = 100  # names that are looked at for them
 BATCH = 64  # mentions that are scored together where all names are scored
-ROUNDS = 3
-SLOW = 60  # seconds of a round after which there is no other
-FIRST = "ataxia telangiectasia syndrome"
 
 Pairs = Sequence[Sequence[str]]  # names with ids of concepts
 Parts = list[list[str]]  # for each part of a mention the ids of concepts, the best first
@@ -367,89 +354,3 @@ SYSTEMS: dict[str, System] = {
     "linker-dan": Ours("--encoder", "dan"),
     "linker-minilm": Ours("--encoder", "transformer", *UNTRAINED),
 }
-
-
-def build(system: System, data: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Make an index; what that costs."""
-    start = time.perf_counter()
-    system.build(data["names"], folder)
-    return {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak())}
-
-
-def link(system: System, data: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Link mentions as they come, and the distinct ones; a system newly opened each time."""
-    mentions, figures = data["mentions"], dict[str, Any]()
-    tasks = {"distinct": list(dict.fromkeys(mentions)), "as they come": mentions}
-    for name, asked in tasks.items():
-        rates: list[float] = []
-        while len(rates) < ROUNDS:
-            start = time.perf_counter()
-            answer = system.open(data["names"], folder)
-            answer([FIRST])
-            opened = time.perf_counter()
-            answers = answer(asked)
-            seconds = time.perf_counter() - opened
-            rates.append(round(len(asked) / seconds, 2))
-            figures.setdefault("open_seconds", round(opened - start, 3))
-            del answer
-            if seconds > SLOW:
-                break
-        figures[name] = {"mentions": len(asked), "mentions_per_second": rates}
-        if statistics.median(rates) * SLOW < len(asked):
-            figures["as they come"] = figures[name]  # so slow that repeats are not measured
-            answers = [dict(zip(asked, answers, strict=True))[mention] for mention in mentions]
-            break
-    return figures | {"peak_mb": round(peak()), "answers": answers}
-
-
-def once(system: System, data: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Open a system and link one mention."""
-    return {"answer": system.open(data["names"], folder)([FIRST])}
-
-
-def installed(packages: Sequence[str]) -> dict[str, Any]:
-    """The megabytes of packages with all that they require, and the versions of the packages."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    from packaging.requirements import Requirement
-
-    waiting, seen, size = list(packages), set[str](), 0
-    while waiting:
-        name = waiting.pop()
-        requirement = Requirement(name)
-        extra = {"extra": next(iter(requirement.extras), "")}
-        try:
-            package = distribution(requirement.name)
-        except PackageNotFoundError:
-            continue
-        needed = [Requirement(line) for line in package.requires or ()]
-        needed = [one for one in needed if not one.marker or one.marker.evaluate(extra)]
-        key = package.metadata["Name"].lower()
-        waiting += [str(one).partition(";")[0] for one in needed if one.name.lower() not in seen]
-        if key not in seen:
-            paths = [Path(str(package.locate_file(file))) for file in package.files or ()]
-            size += sum(path.stat().st_size for path in paths if path.is_file())
-        seen.add(key)
-    versions = {name: distribution(Requirement(name).name).version for name in packages}
-    return {"installed_mb": round(size / 1e6), "versions": versions, "packages": len(seen)}
-
-
-def peak() -> float:
-    """The most memory that this process has held, in MB."""
-    status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
-
-
-def main() -> None:
-    """Do what the command line says, and print what it gives in JSON as the last line."""
-    task, name, inputs, folder = sys.argv[1:]
-    if task == "installed":
-        print(json.dumps(installed(name.split(","))))
-        return
-    data = json.loads(Path(inputs).read_text(encoding="utf-8"))
-    tasks = {"build": build, "link": link, "once": once}
-    print(json.dumps(tasks[task](SYSTEMS[name], data, Path(folder))))
-
-
-if __name__ == "__main__":
-    main()

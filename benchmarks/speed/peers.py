@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.lib import results
 from benchmarks.lib.data import CORPORA, MEDIC, documents, locate, medic
-from benchmarks.lib.measure import child, timed
+from benchmarks.lib.measure import child, megabytes, timed
 from benchmarks.speed import peer_systems
 from linker import Candidate, Dictionary, Mention, Part, Prediction
 from linker.evaluation.protocols import outcome_of
@@ -39,7 +39,7 @@ from linker.text.normalize import normalize
 from linker.training import supervision
 
 WORK = results.WORK / "peers"
-SCRIPT = str(Path(peer_systems.__file__))
+SCRIPT = str(Path(__file__).with_name("peer_runs.py"))
 COLD = 5  # starts
 KNOWN = {"dictionary": (), "annotated": ("train",)}  # the splits whose mentions are names
 ALONE = {  # what is installed for systems that have an environment of their own
@@ -123,8 +123,7 @@ def index(system: str, names: str, inputs: Path, again: bool) -> dict[str, Any]:
         folder.mkdir(parents=True)
         task = ["build", system, str(inputs), str(folder)]
         figures = child(SCRIPT, *task, python=interpreter(system))
-        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-        kept.write_text(json.dumps(figures | {"mb": round(size / 1e6, 1)}), encoding="utf-8")
+        kept.write_text(json.dumps(figures | {"mb": megabytes(folder)}), encoding="utf-8")
     values: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
     return values
 

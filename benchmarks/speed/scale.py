@@ -29,7 +29,7 @@ import numpy as np
 
 from benchmarks.lib import earlier, exact, recombined, results
 from benchmarks.lib.data import TITLES, documents
-from benchmarks.lib.measure import child, memory, peak, timed
+from benchmarks.lib.measure import child, megabytes, memory, peak, timed
 
 SIZES = (0.1, 1.0, 10.0)  # millions of names
 ENCODERS = ("tfidf", "static")
@@ -70,11 +70,10 @@ def train(size: float, encoder: str, model: Path) -> dict[str, Any]:
 
     command = ["train", "--dict", str(dictionary(size)), "--encoder", encoder, "-o", str(model)]
     seconds, _ = timed(lambda: cli.main(command, standalone_mode=False))
-    files = [path.stat().st_size for path in model.rglob("*") if path.is_file()]
     return {
         "seconds": round(seconds, 1),
         "peak_mb": round(peak()),
-        "model_mb": round(sum(files) / 1e6, 1),
+        "model_mb": megabytes(model),
         "dictionary_mb": round(dictionary(size).stat().st_size / 1e6, 1),
     }
 
