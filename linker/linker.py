@@ -19,6 +19,7 @@ from linker.candidates.agreement import Group
 from linker.candidates.base import Generator, Ranked, Ranker, Unit
 from linker.candidates.cache import CachedRanker, SizedCache
 from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.options import IndexOptions
 from linker.confidence import reasons
 from linker.confidence import spans as span_models
 from linker.confidence.answers import (
@@ -50,12 +51,13 @@ from linker.text import spelling
 from linker.text.mentions import Group as MentionGroup
 from linker.text.mentions import Item, contexts, grouped
 from linker.text.readings import NameForms, Wording, of_mention
-from linker.training import supervision
+from linker.training import release, supervision
 from linker.training.course import Course
 from linker.training.creation import without_training
 from linker.training.data import Seen, TrainingData
 from linker.training.plan import TrainingPlan, TrainingRequest
 from linker.training.plan import make as make_plan
+from linker.training.release import Changes
 from linker.training.settings import RunSettings
 from linker.types import Document, Mention, Prediction, Selection
 
@@ -262,6 +264,40 @@ class Linker:
             generator = data.generator(trained.encoder, trained.sparse_weight, options, vectors)
         ranker = self.ranker.behind(generator, data.extended)
         return self._with(ranker, data.extended, Seen.of(data))
+
+    def renewed(
+        self,
+        dictionary: Dictionary | None = None,
+        mentions: Iterable[Mention | Document] = (),
+        *,
+        index: IndexOptions | None = None,
+    ) -> tuple[Linker, Changes]:
+        """Take a new release of the dictionary, or corrections, without training.
+
+        Unlike `over`, it keeps what was learnt: the terms of the sparse encoder and their weights,
+        annotated mentions of concepts that are still there, and the calibration. Only names that
+        are new are encoded.
+
+        Args:
+            dictionary: the new release; None: the one that the linker has.
+            mentions: annotated mentions, which become names as in `train`.
+            index: how the vectors are searched, once it is saved; None: as before.
+
+        Returns:
+            The linker, and what changed.
+        """
+        options = dataclasses.replace(self.options, index=index or self.options.index)
+        plan = TrainingPlan(self.encoder, options, self._corrections)
+        before = release.Previous(self.dictionary, self.generator, self.seen)
+        now = release.renewed(plan, before, dictionary, mentions)
+        record = dataclasses.replace(
+            self._record,
+            dictionary=now.dictionary,
+            ranker=self.ranker.behind(now.generator, now.dictionary),
+            seen=now.seen,
+            options=options,
+        )
+        return Linker._of(record), now.changes
 
     def calibrated(self, calibration: Calibration | None) -> Linker:
         """The same linker with the confidence that a calibration gives; None: without one."""

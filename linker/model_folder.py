@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from linker import persistence, registry
-from linker.candidates.base import Ranker
+from linker.candidates import ann, ann_building, hybrid
+from linker.candidates.base import Generator, Ranker
 from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.options import IndexOptions
 from linker.candidates.sparse import SparseGenerator
 from linker.confidence import model_card
 from linker.confidence.calibration import Calibration
@@ -52,6 +54,7 @@ def write(folder: Path, config: Mapping[str, Any], parts: ModelParts) -> None:
     (folder / "dictionary").mkdir()
     parts.dictionary.write(folder / "dictionary")
     parts.ranker.save(folder)
+    _write_index(folder, parts.ranker.generator, parts.options.index)
     persistence.save_json(folder / "seen.json", parts.seen.to_json())
     persistence.save_json(folder / "spelling.json", dict(parts.corrections))
     if parts.spans:
@@ -62,6 +65,28 @@ def write(folder: Path, config: Mapping[str, Any], parts: ModelParts) -> None:
     (folder / "README.md").write_text(card, "utf-8")
     if parts.history:
         _write_history(folder, parts.history)
+
+
+def _write_index(folder: Path, generator: Generator, options: IndexOptions) -> None:
+    """Write the index of the vectors, where the options or the number of names want one."""
+    if not isinstance(generator, HybridGenerator):
+        return
+    names = generator.table.texts
+    if ann_building.is_wanted(options, len(names)):
+        vectors = folder / hybrid.VECTORS
+        ann_building.write(
+            folder / hybrid.INDEX,
+            vectors,
+            options,
+            lambda: hybrid.encode_names(generator.encoder, ann_building.changed_names(names)),
+            generator.dense,
+        )
+
+
+def described_index(folder: Path) -> str:
+    """A line on the index of a model folder; empty where there is none."""
+    record = ann.load_record(folder / hybrid.INDEX)
+    return record.summary if record else ""
 
 
 def _write_history(folder: Path, history: Sequence[Mapping[str, Any]]) -> None:

@@ -13,6 +13,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from linker import registry
+from linker.candidates.options import IndexOptions
 from linker.encoders.base import Changes, SparseEncoder, merged
 from linker.encoders.tfidf import TfidfOptions
 from linker.encoders.word_training import WordsOptions
@@ -146,6 +147,7 @@ class LinkerOptions:
     ground: GroundOptions = field(default_factory=GroundOptions)
     training: TrainingOptions = field(default_factory=TrainingOptions)
     rerank: RerankOptions = field(default_factory=RerankOptions)
+    index: IndexOptions = field(default_factory=IndexOptions)
 
 
 _GROUPS = tuple(LinkerOptions.__dataclass_fields__)

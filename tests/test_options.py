@@ -83,7 +83,7 @@ def test_saved_options_come_back(options: LinkerOptions) -> None:
 
 
 GROUPS = (
-    "normalize, text, sparse, encoder, words, align, ground, training, rerank, "
+    "normalize, text, sparse, encoder, words, align, ground, training, rerank, index, "
     "or the name of an encoder"
 )
 
@@ -325,7 +325,10 @@ def test_options_of_an_encoder_without_any_are_passed_over() -> None:
 @pytest.mark.parametrize(
     ("encoder", "unread"),
     [
-        ("tfidf", {"encoder", "dan", "transformer", "words", "align", "ground", "training"}),
+        (
+            "tfidf",
+            {"encoder", "dan", "transformer", "words", "align", "ground", "training"},
+        ),
         ("transformer", {"dan", "dan-higher", "bne", "words", "ground"}),
         ("dan-higher", {"transformer", "fewshot", "bne-words"}),
         ("bne", {"transformer", "dan"}),

@@ -105,7 +105,7 @@ def test_what_was_saved_comes_back(tmp_path: Path) -> None:
     arrays = persistence.load_arrays(folder)
     assert sorted(arrays) == ["empty", "whole"]
     assert arrays["whole"].tolist() == [0, 1, 2]
-    assert isinstance(arrays["whole"], np.memmap)
+    assert isinstance(arrays["whole"].base, np.memmap)
     assert arrays["empty"].shape == (0,)
     assert arrays["empty"].dtype == np.float32
     assert persistence.load_arrays(folder / "deep")["half"].tolist() == [[0.5], [1.5]]

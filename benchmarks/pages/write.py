@@ -23,13 +23,14 @@ from benchmarks.pages import (
     classes,
     confidence,
     default,
+    index,
     names,
     others,
     scale,
     speed,
 )
 
-MODULES = (choose, default, confidence, accuracy, classes, names, others, scale, speed)
+MODULES = (choose, default, confidence, accuracy, classes, names, others, speed, index, scale)
 BLOCKS = tuple(block for module in MODULES for block in module.BLOCKS)
 Block = Callable[[], str]
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from linker import persistence
+from linker.candidates.ann import IvfIndex, has_faiss
 from linker.candidates.base import Generator
 from linker.candidates.index import (
     QUERIES,
@@ -32,6 +33,9 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.errors import LinkerError
+
+INDEX = "index"  # the folder of an approximate index in a model folder
+VECTORS = "dense_names/vectors.npy"
 
 _SPARSE, _FEWEST_SPARSE = 2, 100  # names with the best sparse scores come first: 2 k, at least 100
 _ROUNDING = 1e-5  # of a score that is computed in two ways
@@ -272,7 +276,7 @@ class HybridGenerator(Generator):
         )
         try:
             encoder = dense_encoder.load(folder / "dense")
-            vectors, bias = arrays["vectors"], arrays["bias"]
+            vectors, bias = _indexed(folder, arrays["vectors"]), arrays["bias"]
             return cls(sparse, encoder, vectors, numbers["sparse_weight"], bias)
         except (KeyError, ValueError, IndexError, TypeError) as error:
             raise LinkerError(
@@ -285,6 +289,14 @@ def _last(hits: Hits, k: int) -> Floats:
     lowest = np.full(len(hits.indptr) - 1, np.inf, np.float32)
     np.minimum.at(lowest, hits.queries, hits.scores)
     return np.where(np.diff(hits.indptr) < k, np.float32(0), lowest)
+
+
+def _indexed(folder: Path, vectors: NDArray[Any]) -> NDArray[Any] | VectorIndex:
+    """The vectors of a model folder with their index, where there is one."""
+    if not ((folder / INDEX).is_dir() and has_faiss(len(vectors))):
+        return vectors
+    checksums = persistence.load_json(folder / persistence.MANIFEST)["sha256"]
+    return IvfIndex.load(folder / INDEX, vectors, checksums[VECTORS])
 
 
 def encode_names(encoder: Encoder, names: Sequence[str]) -> Floats:

@@ -14,8 +14,9 @@ from scipy.sparse import csr_matrix
 from linker import persistence
 from linker.candidates.base import Generator
 from linker.candidates.index import Floats, Hits, Integers
+from linker.candidates.options import AUTO, LARGE, IndexOptions
 from linker.candidates.postings import ExactPostings, SparseIndex, encoded
-from linker.candidates.word_lists import LARGE, WordLists
+from linker.candidates.word_lists import WordLists
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder
 from linker.errors import LinkerError
@@ -52,23 +53,35 @@ class SparseGenerator(Generator):
         table: NameTable,
         dictionary: Dictionary,
         encoder: SparseEncoder,
-        *,
-        exact: bool | None = None,
+        options: IndexOptions = AUTO,
     ) -> SparseGenerator:
-        """Encode the names of a dictionary with a fitted encoder.
+        """Encode the names of a dictionary with a fitted encoder; see `of_vectors`."""
+        vectors = encoded(encoder, table.texts)
+        return cls.of_vectors(table, dictionary, encoder, vectors, options)
+
+    @classmethod
+    def of_vectors(
+        cls,
+        table: NameTable,
+        dictionary: Dictionary,
+        encoder: SparseEncoder,
+        vectors: csr_matrix,
+        options: IndexOptions,
+    ) -> SparseGenerator:
+        """Index the vectors of names.
 
         Args:
             table: the normalised names.
             dictionary: the dictionary.
             encoder: fitted to the names.
-            exact: whether no name may be missed; None: where there are fewer than `LARGE`.
+            vectors: csr_matrix (names, terms).
+            options: whether the search may miss names, and how many.
         """
-        vectors = encoded(encoder, table.texts)
         names: SparseIndex
-        if exact or (exact is None and len(table) < LARGE):
+        if options.kind == "exact" or len(table) < LARGE:
             names = ExactPostings(csr_matrix(vectors.T))
         else:
-            names = WordLists.build(vectors, table.texts, encoder, _usable_cores())
+            names = WordLists.build(vectors, table.texts, encoder, options.recall, _usable_cores())
         return cls(table, dictionary.id_rank, dictionary.entry_rank, encoder, names)
 
     def score(self, queries: Sequence[str], k: int) -> Hits:

@@ -25,12 +25,6 @@ from linker.candidates.postings import (
 from linker.encoders.base import SparseEncoder
 from linker.errors import LinkerError
 
-LARGE = 500_000
-"""Names from which on lists of words are used; exact products would take milliseconds a query."""
-
-AIM = 0.97
-"""The share of the best names that must be found."""
-
 _SAMPLE = 200  # names that are changed a little, as queries that the recall is measured by
 _BEST = 20  # names of each of them that should be found
 _SETTINGS = (  # words, and the share of all names in their lists, at most; tried in this order
@@ -85,7 +79,12 @@ class WordLists(SparseIndex):
 
     @classmethod
     def build(
-        cls, vectors: csr_matrix, texts: Sequence[str], encoder: SparseEncoder, threads: int
+        cls,
+        vectors: csr_matrix,
+        texts: Sequence[str],
+        encoder: SparseEncoder,
+        aim: float,
+        threads: int,
     ) -> WordLists:
         """Make the lists, and choose how they are searched, by the recall on a sample of names.
 
@@ -93,6 +92,7 @@ class WordLists(SparseIndex):
             vectors: of the names, (names, terms).
             texts: the names, in normal form.
             encoder: it made the vectors.
+            aim: the share of the best names that must be found.
             threads: of the CPU.
 
         Raises:
@@ -110,11 +110,11 @@ class WordLists(SparseIndex):
             made = cls(vectors, made._words, lists, how)
             recall = _recall(made.search(queries, _BEST, threads), exact)
             made.how = dataclasses.replace(how, recall=round(recall, 4))
-            if recall >= AIM:
+            if recall >= aim:
                 return made
         raise LinkerError(
-            f"search by words finds {made.how.recall:.1%} of the best names, expected: {AIM:.0%}; "
-            "search exactly (--set index.kind=exact)"
+            f"search by words finds {made.how.recall:.1%} of the best names, and index.recall "
+            f"is {aim}; ask for less (index.recall), or take index.kind=exact"
         )
 
     def search(self, queries: csr_matrix, k: int, threads: int) -> Hits:

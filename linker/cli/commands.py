@@ -18,6 +18,7 @@ from linker.cli.dictionary import dictionary
 from linker.cli.encoders import encoders
 from linker.cli.evaluate import evaluate
 from linker.cli.explain import explain
+from linker.cli.index import index
 from linker.cli.link import link
 from linker.cli.train import train
 from linker.cli.verify import verify
@@ -55,7 +56,7 @@ def cli() -> None:
 
 _COMMANDS = (
     *(train, link, annotate, explain, evaluate, compare),
-    *(dictionary, encoders, words, verify),
+    *(dictionary, index, encoders, words, verify),
 )
 for _command in _COMMANDS:
     cli.add_command(_command)

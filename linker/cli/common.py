@@ -89,6 +89,16 @@ def say(message: str) -> None:
         click.echo("\n".join(map(shown, message.split("\n"))), err=True)
 
 
+def say_model(linker: Linker, folder: str) -> None:
+    """Say what the model holds that was written, and how well its index finds names."""
+    from linker import model_folder
+
+    concepts, names = len(linker.dictionary), len(linker.generator.table)
+    say(f"model: {folder} ({concepts:,} concepts, {names:,} distinct names)")
+    if index := model_folder.described_index(Path(folder)):
+        say(index)
+
+
 def model_option(command: _Command) -> _Command:
     """Add --model."""
     text = f"Model folder. [default: $LINKER_MODEL, else ./{DEFAULT_MODEL}]"

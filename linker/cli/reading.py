@@ -51,6 +51,14 @@ class Reading:
         options = lending_options(self.lend_kinds)
         return lend_names(self._read(paths, on_error), self.lend, options, on_error)
 
+    def read_and_say(self, paths: Sequence[str], on_error: OnError) -> Dictionary:
+        """Like `read`, and say what the dictionary holds and which names are lent to it."""
+        lending = self.read_and_lend(paths, on_error)
+        _say(lending.dictionary)
+        for report in lending.lenders:
+            common.say(f"names lent by {report.source.file}: {report.summary()}")
+        return lending.dictionary
+
     def _read(self, paths: Sequence[str], on_error: OnError) -> Dictionary:
         """The dictionary without lent names."""
         from linker import persistence
@@ -73,6 +81,20 @@ class Reading:
         options["format"] = options.pop("dict_format")
         options["languages"] = self.languages or ("ENG",)
         return Dictionary.read(*paths, on_error=on_error, **options)
+
+
+def _say(dictionary: Dictionary) -> None:
+    """Say what a dictionary holds."""
+    for source in dictionary.sources:
+        release = f", {source.release}" if source.release else ""
+        concepts = f"{source.concepts:,} concepts"
+        common.say(f"dictionary: {source.file} ({source.format}{release}): {concepts}")
+    for cycle in dictionary.hierarchy.cycles():
+        ids = ", ".join(dictionary.ids[row] for row in cycle[:5])
+        common.say(
+            f"the hierarchy has a cycle of {len(cycle)} concepts ({ids}); "
+            "each is the others' ancestor"
+        )
 
 
 def lending_options(kinds: Sequence[str]) -> LendingOptions:

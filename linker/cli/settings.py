@@ -91,7 +91,7 @@ def read(
         raise click.UsageError(f"--preset {preset}: {error}") from None
     if config:
         options = _configured(options, config, encoder)
-    given = [*flags, *map(_setting, changes)]
+    given = [*flags, *map(setting, changes)]
     values: dict[str, dict[str, Any]] = {}
     for _, option, value in given:
         group, _, field = option.partition(".")
@@ -119,7 +119,7 @@ def _changed(
     return options
 
 
-def _setting(change: str) -> Setting:
+def setting(change: str) -> Setting:
     """The setting of one --set option."""
     option, equals, value = change.partition("=")
     group, dot, field = option.partition(".")

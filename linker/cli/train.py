@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import os
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,7 +93,7 @@ def train(
     checkpoints = Path(f"{Path(output).absolute()}.training")
     if plan.is_trained:
         _check_trained(checkpoints, resume)
-    dictionary = _read(reading, dicts, handle)
+    dictionary = reading.read_and_say(dicts, handle)
     _say_encoder(plan)
     mentions, dev = annotations.training(handle), annotations.development(handle, dictionary)
     plan = _with_words(plan, encoder, dictionary, checkpoints, handle)
@@ -107,16 +106,7 @@ def train(
     if plan.is_trained:
         folder.remove(checkpoints)
     common.say_skipped(handle)
-    _say_model(linker, output)
-
-
-def _read(reading: Reading, paths: Sequence[str], on_error: OnError) -> Dictionary:
-    """The dictionary with the names that are lent to it; says what it holds."""
-    lending = reading.read_and_lend(paths, on_error)
-    _describe(lending.dictionary)
-    for report in lending.lenders:
-        common.say(f"names lent by {report.source.file}: {report.summary()}")
-    return lending.dictionary
+    common.say_model(linker, output)
 
 
 def _corrections(path: str | None, on_error: OnError) -> dict[str, str]:
@@ -214,24 +204,6 @@ def _say_encoder(plan: TrainingPlan) -> None:
         reason = f" ({plan.reason}{compared})" if plan.reason else ""
         device = f", trained on {plan.device}" if plan.device else ""
         common.say(f"encoder: {plan.encoder}{reason}{device}")
-
-
-def _say_model(linker: Linker, folder: str) -> None:
-    concepts, names = len(linker.dictionary), len(linker.generator.table)
-    common.say(f"model: {folder} ({concepts:,} concepts, {names:,} distinct names)")
-
-
-def _describe(dictionary: Dictionary) -> None:
-    for source in dictionary.sources:
-        release = f", {source.release}" if source.release else ""
-        concepts = f"{source.concepts:,} concepts"
-        common.say(f"dictionary: {source.file} ({source.format}{release}): {concepts}")
-    for cycle in dictionary.hierarchy.cycles():
-        ids = ", ".join(dictionary.ids[row] for row in cycle[:5])
-        common.say(
-            f"the hierarchy has a cycle of {len(cycle)} concepts ({ids}); "
-            "each is the others' ancestor"
-        )
 
 
 def _report(linker: Linker, dev: list[Document | Mention]) -> None:

@@ -41,17 +41,29 @@ class Annotations:
         return items
 
     def _read(self, path: str, on_error: OnError) -> list[Document | Mention]:
-        """Read a file, which must hold annotated mentions."""
-        from linker.readers import mentions as readers
+        return read_annotated(path, self.mentions_format, self.mention_type, on_error)
 
-        form, kind = self.mentions_format, self.mention_type
-        items = list(readers.read(path, form, type=kind, on_error=on_error))
-        if all(mention.gold is None for mention, _ in readers.flatten(items)):
-            raise LinkerError(
-                f"{path}: holds no annotated mentions; "
-                "give a file with gold ids, e.g. mention<TAB>id lines"
-            )
-        return items
+
+def read_annotated(
+    path: str, form: str | None, mention_type: str | None, on_error: OnError
+) -> list[Document | Mention]:
+    """Read a file, which must hold annotated mentions.
+
+    Args:
+        path: of the file.
+        form: its format; None: it is recognised.
+        mention_type: keep mentions of this type; None: all.
+        on_error: what to do with a bad record.
+    """
+    from linker.readers import mentions as readers
+
+    items = list(readers.read(path, form, type=mention_type, on_error=on_error))
+    if all(mention.gold is None for mention, _ in readers.flatten(items)):
+        raise LinkerError(
+            f"{path}: holds no annotated mentions; "
+            "give a file with gold ids, e.g. mention<TAB>id lines"
+        )
+    return items
 
 
 @dataclass(frozen=True)

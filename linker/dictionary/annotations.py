@@ -1,4 +1,4 @@
-"""Adding annotated mentions to the names of a dictionary, and counting them."""
+"""Annotated mentions among the names of a dictionary: adding, counting and finding them."""
 
 from __future__ import annotations
 
@@ -39,3 +39,28 @@ def add_annotations(
     for row in np.flatnonzero(np.isin(added.concept, concepts)).tolist():
         annotated[row] += times[form(added.texts[row]), int(added.concept[row])]
     return dataclasses.replace(added, annotated=annotated)
+
+
+def annotations_of(names: NameColumns, form: Callable[[str], str]) -> Annotations:
+    """Find the annotated mentions that `add_annotations` has counted with names.
+
+    Mentions of one normal form and concept were counted together: those that no name of kind
+    `training` shows count for a name that a source gives.
+
+    Args:
+        names: the names of a dictionary.
+        form: the normal form of a name.
+    """
+    training = NAME_KINDS.index("training")
+    annotated = np.empty(0, np.int32) if names.annotated is None else names.annotated
+    rows: dict[tuple[str, int], list[int]] = {}  # of the names of each normal form and concept
+    for row in np.flatnonzero(annotated).tolist():
+        key = form(names.texts[row]), int(names.concept[row])
+        rows.setdefault(key, []).append(row)
+    result: Annotations = Counter()
+    for (_, concept), alike in rows.items():
+        texts = [names.texts[row] for row in alike if names.kind[row] == training]
+        texts = texts or [names.texts[alike[0]]]
+        result.update((text, concept) for text in texts)
+        result[texts[0], concept] += max(0, int(annotated[alike].max()) - len(texts))
+    return result

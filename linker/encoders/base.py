@@ -64,6 +64,10 @@ class SparseEncoder(ABC):
         """The texts of terms, for explanations, given their columns in encoded names."""
         return [f"term {column}" for column in columns.tolist()]
 
+    def unknown_terms(self, names: Sequence[str]) -> int:
+        """Count the distinct terms of names that it did not learn; 0 where it cannot tell."""
+        return 0
+
     @abstractmethod
     def save(self, folder: Path) -> None:
         """Write what `load` needs into a folder that is being saved."""

@@ -101,6 +101,9 @@ class TfidfEncoder(SparseEncoder):
         weights.data /= np.repeat(norms, np.diff(weights.indptr))
         return weights.astype(np.float32)
 
+    def unknown_terms(self, names: Sequence[str]) -> int:
+        return len(np.setdiff1d(self._grams(names)[1], self._terms))
+
     def terms(self, columns: NDArray[np.int32]) -> list[str]:
         base, texts = len(self._characters) + 2, []
         for code in self._terms[columns].tolist():

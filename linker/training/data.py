@@ -100,7 +100,7 @@ class TrainingData:
         encoder.fit(table.texts.take(named))  # as BioSyn: without the mentions
         if extended is not dictionary:
             table = _table(extended, plan.normalize)
-        indexed = SparseGenerator.index(table, extended, encoder)
+        indexed = SparseGenerator.index(table, extended, encoder, plan.options.index)
         return cls(dictionary, extended, indexed, annotated, plan.normalize)
 
     @cached_property

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from linker import registry
+from linker.candidates.ann import load_faiss
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError, UsageError
@@ -20,7 +21,8 @@ from linker.version import install_hint
 if TYPE_CHECKING:
     from linker.encoders.words import WordVectors
 
-_EVERY_ENCODER = ("normalize", "text", "sparse")  # groups of options that all encoders use
+# groups of options that say nothing of the encoder
+_EVERY_ENCODER = ("normalize", "text", "sparse", "index")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +128,8 @@ def make(request: TrainingRequest, words: WordVectors | None = None) -> Training
     )
     _check_words(request, plan)
     _check_changes(request, plan)
+    if options.index.kind == "ivf" and not plan.is_sparse:
+        load_faiss()  # without it only saving would fail
     if plan.is_trained:
         return dataclasses.replace(plan, device=_check_trained(plan))
     _check_untrained(request, plan)

@@ -177,22 +177,37 @@ def frequency(
 ) -> NDArray[np.float32]:
     """Compute log(1 + how often mentions are annotated with the concept of a name), (names,).
 
-    An annotation is split evenly among the concepts that its id means; of a name's several concepts
-    the most frequent counts.
-
     Args:
         mentions: those of one concept count.
         dictionary: knows the ids.
         table: the names.
     """
-    times = np.zeros(len(dictionary))
+    return frequency_of_names(times(mentions, dictionary), table)
+
+
+def times(mentions: Iterable[Annotated], dictionary: Dictionary) -> NDArray[np.float64]:
+    """Count how often mentions of one concept are annotated with each concept, (concepts,).
+
+    An annotation is split evenly among the concepts that its id means.
+    """
+    counts = np.zeros(len(dictionary))
     for mention in mentions:
         gold = mention.mention.gold
         if gold and is_single(gold):
             ids = matching.accepted(gold, dictionary.resolve)
             rows = {row for identifier in ids for row in dictionary.rows(identifier)}
             for row in rows:
-                times[row] += 1 / len(rows)
+                counts[row] += 1 / len(rows)
+    return counts
+
+
+def frequency_of_names(counts: NDArray[np.float64], table: NameTable) -> NDArray[np.float32]:
+    """Compute log(1 + count of the concept of a name), (names,); the most of several concepts.
+
+    Args:
+        counts: of annotations of each concept.
+        table: the names.
+    """
     most = np.zeros(len(table))
-    np.maximum.at(most, name_of_each(table), times[table.concepts])
+    np.maximum.at(most, name_of_each(table), counts[table.concepts])
     return np.log1p(most).astype(np.float32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.sparse import csr_matrix
 
 from linker import Dictionary, LinkerError, persistence
 from linker.candidates import sparse, word_lists
+from linker.candidates.options import IndexOptions
 from linker.candidates.postings import ExactPostings, encoded
 from linker.candidates.sparse import SparseGenerator
 from linker.candidates.word_lists import WordLists, WordSearch
@@ -27,8 +29,18 @@ def generators(sample: Path) -> tuple[SparseGenerator, SparseGenerator]:
     dictionary = Dictionary.read(sample)
     table, encoder = dictionary.table(normalize), TfidfEncoder()
     encoder.fit(table.texts)
-    exact = SparseGenerator.index(table, dictionary, encoder, exact=True)
-    return exact, SparseGenerator.index(table, dictionary, encoder, exact=False)
+    exact = SparseGenerator.index(table, dictionary, encoder)
+    with mock.patch.object(sparse, "LARGE", 1):
+        return exact, SparseGenerator.index(table, dictionary, encoder)
+
+
+def test_large_dictionaries_may_be_searched_exactly(sample: Path) -> None:
+    dictionary = Dictionary.read(sample)
+    table, encoder = dictionary.table(normalize), TfidfEncoder()
+    encoder.fit(table.texts)
+    with mock.patch.object(sparse, "LARGE", 1):
+        made = SparseGenerator.index(table, dictionary, encoder, IndexOptions(kind="exact"))
+    assert isinstance(made.names, ExactPostings)
 
 
 def lists_of(generator: SparseGenerator) -> WordLists:
@@ -40,7 +52,7 @@ def test_entries_are_products_of_words_and_names() -> None:
     encoder, texts = TfidfEncoder(), ["lung cancer", "cancer", "lung lung", "colitis"]
     encoder.fit(texts)
     vectors = encoded(encoder, texts)
-    made = WordLists.build(vectors, texts, encoder, 1)
+    made = WordLists.build(vectors, texts, encoder, 0.97, 1)
     words = ["lung", "cancer", "colitis"]
     slow = (encoder.encode(words) @ vectors.T).toarray()
     has = np.array([[word in text.split() for text in texts] for word in words])
@@ -106,8 +118,11 @@ def test_too_little_recall_is_refused(
     by_words = generators[1]
     monkeypatch.setattr(word_lists, "_SETTINGS", [(1, 0.0001)])
     monkeypatch.setattr(word_lists, "_CANDIDATES", 1)
-    with pytest.raises(LinkerError, match=r"finds .*% of the best names.*index.kind=exact"):
-        WordLists.build(by_words.by_name, by_words.table.texts, by_words.encoder, 1)
+    with pytest.raises(
+        LinkerError,
+        match=r"finds .*% of the best names, and index.recall is 0.97.*index.kind=exact",
+    ):
+        WordLists.build(by_words.by_name, by_words.table.texts, by_words.encoder, 0.97, 1)
 
 
 def test_saved_and_loaded(

@@ -82,7 +82,7 @@ def test_what_is_saved_is_read(tmp_path: Path, factor: float) -> None:
     read = WordVectors.read(tmp_path / "w")
     assert list(read.words) == ["a", "bc"]
     assert read.subwords == CUT
-    assert isinstance(read.vectors, np.memmap) == (
+    assert isinstance(read.vectors.base, np.memmap) == (
         factor == 0.1
     )  # the others lose nothing in half precision, and are widened
     assert read.means(["a zz"]).tolist() == made.means(["a zz"]).tolist()

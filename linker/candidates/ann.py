@@ -1,0 +1,303 @@
+"""An approximate index for the vectors of many names, by faiss (the extra `index`).
+
+Similar names share a list, and a search reads the lists whose centroids are nearest to the query.
+In the lists a vector is a code of a few bytes (product quantisation), which only proposes names:
+these are scored again with their vectors. A model folder holds the index as npy and JSON, of which
+faiss objects are made anew; the lists stay memory-mapped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linker import persistence
+from linker.candidates.index import (
+    QUERIES,
+    ExactIndex,
+    Floats,
+    Hits,
+    VectorIndex,
+    is_finite,
+    joined,
+)
+from linker.errors import LinkerError
+from linker.version import install_hint
+
+K = 20  # the recall is that of so many best names
+ROW = 8  # bytes of the row of a name in a list
+_FEW = 200_000  # a search among so many names, or fewer, scores all of them
+_BLOCK = 32  # codes that faiss interleaves
+_RECORD = "index.json"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRecord:
+    """What the JSON file of an index holds."""
+
+    vectors: str  # SHA-256 of the file of the vectors that were indexed
+    lists: int
+    probes: int  # lists that a search reads
+    recall: float  # share of the K best names by exact search that it finds
+    queries: int  # by which the recall was measured
+    options: Mapping[str, Any]  # the index options that asked for it
+
+    @property
+    def summary(self) -> str:
+        """A line for a user."""
+        return (
+            f"index: ivf, {self.lists:,} lists of which a search reads {self.probes:,}; "
+            f"recall@{K} against exact search {self.recall:.4f}, of {self.queries:,} changed names"
+        )
+
+
+class IvfIndex(VectorIndex):
+    """Finds names in the lists nearest to a query.
+
+    Args:
+        vectors: of the names.
+        arrays: centroids (lists, dim), codebooks (parts of a vector, 16, dim of a part), sizes
+            (lists,), and the bytes of the lists: of each the codes, then the rows as int64, both
+            with room for whole blocks of codes.
+        record: what is known of it.
+        path: of the file of the lists, which faiss maps into memory for itself; None: they are
+            copied.
+
+    Raises:
+        ValueError: the arrays do not fit together.
+        LinkerError: faiss is missing.
+    """
+
+    exact = False
+
+    def __init__(
+        self,
+        vectors: NDArray[Any],
+        arrays: Mapping[str, NDArray[Any]],
+        record: IndexRecord,
+        path: Path | None = None,
+    ) -> None:
+        super().__init__(vectors)
+        _check(self.vectors, arrays, record)
+        self.record, self.arrays = record, dict(arrays)
+        self._exact, self._faiss = ExactIndex(self.vectors), _restored(arrays, path)
+
+    def __reduce__(self) -> tuple[Any, ...]:  # in another process there is no file
+        return IvfIndex, (self.vectors, self.arrays, self.record)
+
+    def search(self, queries: Floats, k: int, among: NDArray[np.int64] | None = None) -> Hits:
+        if among is not None and len(among) <= _FEW:
+            return self._exact.search(queries, k, among)
+        parts = range(0, len(queries), QUERIES)
+        return joined([self._search_batch(queries[i : i + QUERIES], k, among) for i in parts])
+
+    def _search_batch(self, queries: Floats, k: int, among: NDArray[np.int64] | None) -> Hits:
+        """As `search`, for at most `QUERIES` queries."""
+        queries = np.ascontiguousarray(queries, np.float32)
+        proposed = min(_proposed(k), len(self))
+        _, rows = self._faiss.search(queries, proposed, params=self._parameters(among))
+        query, place = np.nonzero(rows >= 0)
+        rows = rows[query, place]
+        if rows.max(initial=0) >= len(self):
+            raise LinkerError("the index names rows that are not there; make the index again")
+        scores = self.products(queries, query, rows)
+        order = np.lexsort((rows, -scores, query))
+        order = order[np.arange(len(order)) - np.searchsorted(query, query) < k]
+        indptr = np.searchsorted(query[order], np.arange(len(queries) + 1))
+        return Hits(indptr, rows[order].astype(np.int32), scores[order])
+
+    def _parameters(self, among: NDArray[np.int64] | None) -> Any:
+        """The lists to read, the more the fewer names may be found, and which names those are."""
+        faiss, probes = load_faiss(), self.record.probes
+        if among is None:
+            return faiss.SearchParametersIVF(nprobe=probes)
+        is_among = np.zeros(len(self), bool)
+        is_among[among] = True
+        selector = faiss.IDSelectorBitmap(np.packbits(is_among, bitorder="little"))
+        probes = min(self.record.lists, math.ceil(probes * len(self) / len(among)))
+        return faiss.SearchParametersIVF(nprobe=probes, sel=selector)
+
+    def with_probes(self, probes: int, recall: float = 0.0) -> IvfIndex:
+        """The same index, of which a search reads another number of lists."""
+        index = object.__new__(IvfIndex)
+        index.__dict__.update(self.__dict__)
+        index.record = dataclasses.replace(self.record, probes=probes, recall=recall)
+        return index
+
+    def save(self, folder: Path) -> None:
+        """Write the arrays and the record."""
+        persistence.save_arrays(folder, self.arrays)
+        save_record(folder, self.record)
+
+    @classmethod
+    def load(cls, folder: Path, vectors: NDArray[Any], checksum: str) -> IvfIndex:
+        """Read what `save` wrote; the lists stay memory-mapped.
+
+        Args:
+            folder: of the index.
+            vectors: of the names.
+            checksum: SHA-256 of the file of the vectors.
+
+        Raises:
+            LinkerError: faiss is missing, or the index is damaged or of other vectors.
+        """
+        values, arrays = persistence.load_json(folder / _RECORD), persistence.load_arrays(folder)
+        try:
+            record = IndexRecord(**values)
+            if record.vectors != checksum:
+                raise ValueError("it is of other names or of another encoder")
+            return cls(vectors, arrays, record, folder / "lists.npy")
+        except (KeyError, TypeError, ValueError) as error:
+            raise LinkerError(
+                f"{folder}: is no index of this model ({error}); "
+                "make it again: linker index --set index.kind=ivf"
+            ) from None
+
+
+def save_record(folder: Path, record: IndexRecord) -> None:
+    """Write the JSON file of an index."""
+    persistence.save_json(folder / _RECORD, dataclasses.asdict(record))
+
+
+def load_record(folder: Path) -> IndexRecord | None:
+    """Read the JSON file of an index; None where there is no index."""
+    path = folder / _RECORD
+    return IndexRecord(**persistence.load_json(path)) if path.exists() else None
+
+
+def has_faiss(names: int) -> bool:
+    """Whether faiss is installed; a warning says what it costs so many names if it is not."""
+    if importlib.util.find_spec("faiss") is not None:
+        return True
+    text = "each mention is compared with all %s names, since faiss is not installed: %s"
+    logger.warning(text, f"{names:,}", install_hint("index"))
+    return False
+
+
+def load_faiss() -> Any:
+    """Import faiss.
+
+    Raises:
+        LinkerError: it is not installed.
+    """
+    try:
+        return importlib.import_module("faiss")
+    except ImportError as error:
+        raise LinkerError(
+            f"the index of vectors needs faiss ({error}): {install_hint('index')}"
+        ) from None
+
+
+def new_index(lists: int, dim: int, parts: int) -> Any:
+    """An index of faiss that knows nothing yet.
+
+    Args:
+        lists: their number.
+        dim: of the vectors.
+        parts: of a vector, each of which becomes 4 bits of its code.
+    """
+    faiss = load_faiss()
+    quantizer = faiss.IndexFlatIP(dim)
+    metric = faiss.METRIC_INNER_PRODUCT
+    index = faiss.IndexIVFPQFastScan(quantizer, dim, lists, parts, 4, metric, _BLOCK)
+    index.by_residual = True
+    return index
+
+
+def room(sizes: Any) -> Any:
+    """How many codes lists have room for, given how many they hold: blocks are whole."""
+    return -(-sizes // _BLOCK) * _BLOCK
+
+
+def _proposed(k: int) -> int:
+    """How many names codes propose, of which the k best are chosen by their vectors."""
+    return 2 * k + 160
+
+
+def _check(vectors: NDArray[Any], arrays: Mapping[str, NDArray[Any]], record: IndexRecord) -> None:
+    """Raise ValueError where the arrays do not fit together; compiled code trusts them.
+
+    Rows in lists are checked when a search finds them.
+    """
+    centroids, codebooks = arrays["centroids"], arrays["codebooks"]
+    sizes, lists = arrays["sizes"], arrays["lists"]
+    dim, parts = vectors.shape[1], len(codebooks)
+    if centroids.shape != (record.lists, dim) or centroids.dtype != np.float32:
+        raise ValueError("its centroids do not fit the vectors")
+    if not parts or dim % parts or codebooks.shape != (parts, 16, dim // parts):
+        raise ValueError("its codebooks do not fit the vectors")
+    if codebooks.dtype != np.float32 or not (is_finite(centroids) and is_finite(codebooks)):
+        raise ValueError("its centroids or codebooks are not finite numbers")
+    if sizes.shape != (record.lists,) or sizes.dtype != np.int64 or (sizes < 0).any():
+        raise ValueError("its sizes of lists do not fit the centroids")
+    if sizes.max(initial=0) > len(vectors) or sizes.sum() != len(vectors):
+        raise ValueError("its lists do not hold each name once")
+    size = int(room(sizes).sum()) * ((parts + 1) // 2 + ROW)
+    if lists.shape != (size,) or lists.dtype != np.uint8:
+        raise ValueError("its lists are not as long as their sizes say")
+    if not 0 <= record.probes <= record.lists:
+        raise ValueError("it reads lists that are not there")
+
+
+def _restored(arrays: Mapping[str, NDArray[Any]], path: Path | None) -> Any:
+    """The index of faiss that arrays, which were checked, stand for."""
+    faiss, centroids, codebooks = load_faiss(), arrays["centroids"], arrays["codebooks"]
+    index = new_index(len(centroids), centroids.shape[1], len(codebooks))
+    index.quantizer.add(np.ascontiguousarray(centroids))
+    faiss.copy_array_to_vector(np.ravel(codebooks), index.pq.centroids)
+    sizes = arrays["sizes"].tolist()
+    index.is_trained, index.ntotal = True, sum(sizes)
+    if path is not None and hasattr(faiss, "OnDiskInvertedLists"):  # not on Windows
+        lists = _mapped(path, sizes, index.code_size, arrays["lists"].nbytes)
+        lists.this.disown()  # the index frees them
+        index.replace_invlists(lists, True)
+    else:
+        _copy(arrays["lists"], sizes, index)
+    return index
+
+
+def _copy(lists: NDArray[np.uint8], sizes: Sequence[int], index: Any) -> None:
+    """Add the codes and rows of lists to an index of faiss."""
+    pointer, start = load_faiss().swig_ptr, 0
+    for number, size in enumerate(sizes):
+        middle = start + room(size) * index.code_size
+        end = middle + room(size) * ROW
+        codes, rows = np.array(lists[start:middle]), np.array(lists[middle:end]).view(np.int64)
+        if size:
+            index.invlists.add_entries(number, size, pointer(rows), pointer(codes))
+        start = end
+
+
+def _mapped(path: Path, sizes: Sequence[int], code_size: int, length: int) -> Any:
+    """The lists in a file, of which faiss reads what a search needs.
+
+    Args:
+        path: of an npy file.
+        sizes: of the lists.
+        code_size: bytes of a code.
+        length: of the array in the file, in bytes.
+    """
+    faiss = load_faiss()
+    lists = faiss.OnDiskInvertedLists()
+    lists.nlist, lists.code_size = len(sizes), code_size
+    lists.filename, lists.read_only, lists.prefetch_nthread = str(path), True, 0
+    lists.totsize = path.stat().st_size
+    start = lists.totsize - length  # behind the header
+    for size in sizes:
+        one = faiss.OnDiskOneList()
+        one.size, one.capacity, one.offset = size, room(size), start
+        lists.lists.push_back(one)
+        start += room(size) * (code_size + ROW)
+    lists.do_mmap()
+    return lists

@@ -1,0 +1,106 @@
+"""linker index: a new release of the dictionary, corrections, or another index, into a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from linker.cli import common, settings
+from linker.cli.reading import Reading, reading_options
+from linker.cli.training_options import read_annotated
+from linker.errors import LinkerError
+
+if TYPE_CHECKING:
+    from linker.candidates.options import IndexOptions
+    from linker.options import LinkerOptions
+
+
+@click.command()
+@common.model_option
+@click.option(
+    "--dict",
+    "dicts",
+    multiple=True,
+    metavar="PATH",
+    help="The new release: a dictionary file or UMLS folder; may be given again.",
+)
+@reading_options
+@click.option(
+    "--mentions",
+    multiple=True,
+    metavar="PATH",
+    help="Annotated mentions, such as corrections, which become names; may be given again.",
+)
+@common.mentions_format_option
+@click.option("--type", "mention_type", metavar="T", help="Keep mentions of this type.")
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="index.FIELD=VALUE",
+    help="How vectors are searched: index.kind=auto, exact or ivf; lists, probes, recall.",
+)
+@common.on_error_option
+@click.option(
+    "-o", "--output", metavar="DIR", help="Model folder to write. [default: the one of --model]"
+)
+@common.logs
+def index(
+    model: str,
+    dicts: tuple[str, ...],
+    reading: Reading,
+    mentions: tuple[str, ...],
+    mentions_format: str | None,
+    mention_type: str | None,
+    changes: tuple[str, ...],
+    on_error: str,
+    output: str | None,
+) -> None:
+    """Take a new release of the dictionary, or corrections, into a model, without training.
+
+    Names that the model has are not encoded again. Without --dict and --mentions the vectors are
+    indexed as --set says.
+    """
+    from linker import persistence
+    from linker.linker import Linker
+
+    if not dicts and reading != Reading():
+        raise click.UsageError("options of reading are for a dictionary; give --dict, too")
+    if not (dicts or mentions or changes):
+        raise click.UsageError("nothing to do; give --dict, --mentions or --set index.kind=ivf")
+    output = output or model
+    persistence.check_replaceable(output)  # before the work, not after it
+    handle = common.handler(on_error)
+    linker = Linker.load(model)
+    options = _index_options(linker.options, changes)
+    dictionary = reading.read_and_say(dicts, handle) if dicts else None
+    items = [
+        item
+        for path in mentions
+        for item in read_annotated(path, mentions_format, mention_type, handle)
+    ]
+    linker, what_changed = linker.renewed(dictionary, items, index=options)
+    linker.save(output)
+    common.say_skipped(handle)
+    if dicts or mentions:
+        common.say(what_changed.summary())
+    common.say_model(linker, output)
+
+
+def _index_options(options: LinkerOptions, changes: tuple[str, ...]) -> IndexOptions:
+    """The options of the index, with what --set changes."""
+    from linker.options import changed
+
+    values = {}
+    for text, option, value in map(settings.setting, changes):
+        group, _, field = option.partition(".")
+        if group != "index":
+            raise click.UsageError(
+                f"{text}: a trained model keeps its options; only those of index can be set here"
+            )
+        values[field] = value
+    try:
+        return changed(options, {"index": values}).index
+    except LinkerError as error:
+        raise click.UsageError(str(error)) from None

@@ -1,0 +1,266 @@
+"""A new release of the dictionary for a trained linker: nothing is trained, little is encoded.
+
+The names that the linker knows keep their vectors, those that are new are encoded, and those that
+are gone are dropped. The terms of the sparse encoder and their weights stay, so that old scores
+stay comparable. What annotated mentions taught moves to the concepts of the new release.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import vstack
+
+from linker import persistence
+from linker.candidates.base import Generator
+from linker.candidates.hybrid import HybridGenerator, encode_names
+from linker.candidates.index import Floats
+from linker.candidates.options import IndexOptions
+from linker.candidates.sparse import SparseGenerator
+from linker.dictionary import Dictionary, NameTable
+from linker.dictionary.annotations import annotations_of
+from linker.encoders.base import is_unit
+from linker.errors import LinkerError
+from linker.ranker.lists import name_of_each
+from linker.ranker.options import TrainingOptions
+from linker.training import supervision
+from linker.training.data import Seen, TrainingData
+from linker.training.plan import TrainingPlan
+from linker.types import Document, Mention
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a new release changed. Names are distinct normalised ones."""
+
+    concepts_added: int
+    concepts_gone: int
+    concepts_moved: int  # to another id, which the new release gives
+    names_added: int  # they are encoded
+    names_gone: int
+    names_moved: int  # names of both releases that stand for other concepts now
+    names_reused: int  # their vectors are those of before
+    new_terms: int  # n-grams of the added names that the sparse encoder does not know
+    annotations_kept: int  # annotated mentions that were learnt before, whose concept is there
+    annotations_gone: int
+
+    def summary(self) -> str:
+        """A line for concepts, names, terms and annotations."""
+        return "\n".join(
+            (
+                f"concepts: {self.concepts_added:,} added, {self.concepts_gone:,} gone, "
+                f"{self.concepts_moved:,} moved to another id",
+                f"names: {self.names_added:,} added, {self.names_gone:,} gone, "
+                f"{self.names_moved:,} of other concepts than before",
+                f"encoded: {self.names_added:,} names; {self.names_reused:,} reused; "
+                f"{self.new_terms:,} n-grams of the added names are unknown to the model",
+                f"annotated mentions of before: {self.annotations_kept:,} kept, "
+                f"{self.annotations_gone:,} of concepts that are gone",
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What a linker links to after a new release."""
+
+    dictionary: Dictionary
+    generator: Generator
+    seen: Seen
+    changes: Changes
+
+
+@dataclass(frozen=True, slots=True)
+class Previous:
+    """What a linker linked to before."""
+
+    dictionary: Dictionary
+    generator: Generator
+    seen: Seen
+
+    @property
+    def sparse(self) -> SparseGenerator:
+        """The generator by characters."""
+        first = self.generator
+        sparse = first.sparse if isinstance(first, HybridGenerator) else first
+        assert isinstance(sparse, SparseGenerator)  # noqa: S101 - there is no third kind
+        return sparse
+
+
+def renewed(
+    plan: TrainingPlan,
+    before: Previous,
+    dictionary: Dictionary | None,
+    mentions: Iterable[Mention | Document] = (),
+) -> Release:
+    """Take a new release of the dictionary, or further annotated mentions, without training.
+
+    Args:
+        plan: of the linker: its encoder, options and corrections.
+        before: what it links to.
+        dictionary: the new release; None: the one of before.
+        mentions: annotated ones.
+
+    Raises:
+        LinkerError: no name is left once normalised, or the dictionary knows no annotated id.
+    """
+    annotated = list(supervision.collect(mentions, plan.options))
+    names = [(mention.name, mention.ids) for mention in annotated if mention.name]
+    release, normalize = dictionary or before.dictionary, _remembering(before, plan.normalize)
+    kept, gone = _carried(before.dictionary, release, normalize)
+    extended = release.add(names if dictionary is None else [*kept, *names], normalize)
+    supervision.report(annotated, release)
+    table = extended.table(normalize)
+    if not len(table.concepts):
+        raise LinkerError(
+            "no name of the dictionary is left once normalised; "
+            "check normalize.punctuation and the dictionary"
+        )
+    rows = _rows_of(table, before.generator.table)
+    sparse = _sparse(before.sparse, table, extended, rows, plan.options.index)
+    data = TrainingData(release, extended, sparse, annotated, normalize)
+    generator: Generator = sparse
+    if isinstance(before.generator, HybridGenerator):
+        generator = _hybrid(before, before.generator, data, rows, plan.options.training)
+    changes = _changes(before, extended, table, rows)
+    terms = before.sparse.encoder.unknown_terms(_texts(table, np.flatnonzero(rows < 0)))
+    changes = dataclasses.replace(
+        changes, new_terms=terms, annotations_kept=len(kept), annotations_gone=gone
+    )
+    return Release(extended, generator, _seen(before.seen, Seen.of(data), extended), changes)
+
+
+def _remembering(before: Previous, normalize: Callable[[str], str]) -> Callable[[str], str]:
+    """Give the normal form of a name, without work for most names of before."""
+    table = before.generator.table
+    names, texts = list(before.dictionary.names), list(table.texts)  # faster than one by one
+    rows = zip(table.entries.tolist(), name_of_each(table).tolist(), strict=True)
+    forms = {names[entry]: texts[row] for entry, row in rows}
+
+    def form(text: str) -> str:
+        known = forms.get(text)
+        return normalize(text) if known is None else known
+
+    return form
+
+
+def _carried(
+    old: Dictionary, new: Dictionary, normalize: Callable[[str], str]
+) -> tuple[list[tuple[str, Sequence[str]]], int]:
+    """The annotated mentions among the old names, and how many have no concept any more."""
+    annotations = annotations_of(old.columns.names, normalize)
+    names: list[tuple[str, Sequence[str]]] = []
+    for (text, concept), times in annotations.items():
+        identifier = old.ids[concept]
+        if new.rows(identifier):
+            names += [(text, (identifier,))] * times
+    return names, annotations.total() - len(names)
+
+
+def _rows_of(table: NameTable, old: NameTable) -> Rows:
+    """The row of each name in the old table; -1 for a new name."""
+    row_of = {name: row for row, name in enumerate(old.texts)}
+    return np.fromiter((row_of.get(name, -1) for name in table.texts), np.int64, len(table))
+
+
+def _texts(table: NameTable, rows: Rows) -> list[str]:
+    return [table.texts[row] for row in rows.tolist()]
+
+
+def _sparse(
+    old: SparseGenerator,
+    table: NameTable,
+    dictionary: Dictionary,
+    rows: Rows,
+    options: IndexOptions,
+) -> SparseGenerator:
+    """Index the names by characters, with the vectors of the names that are known."""
+    known, new = np.flatnonzero(rows >= 0), np.flatnonzero(rows < 0)
+    weights = old.by_name[rows[known]]
+    if len(new):
+        weights = vstack([weights, old.encoder.encode(_texts(table, new))], "csr")
+        weights = weights[np.argsort(np.concatenate([known, new]))]
+    return SparseGenerator.of_vectors(table, dictionary, old.encoder, weights, options)
+
+
+def _hybrid(
+    before: Previous,
+    old: HybridGenerator,
+    data: TrainingData,
+    rows: Rows,
+    options: TrainingOptions,
+) -> HybridGenerator:
+    """Index the names by dense vectors too, with those of the names that are known."""
+    new = np.flatnonzero(rows < 0)
+    encoded = encode_names(old.encoder, _texts(data.indexed.table, new))
+    encoded = persistence.to_storage(persistence.to_fp16(encoded))
+    kind = np.result_type(old.vectors.dtype, encoded.dtype if len(new) else np.float16)
+    vectors = np.empty((len(rows), old.encoder.dim), kind)
+    vectors[rows >= 0], vectors[new] = old.vectors[rows[rows >= 0]], encoded
+    weight = np.float32(options.frequency_weight / options.scale(is_unit(old.encoder)))
+    bias = weight * _frequency(before, old.bias / weight, data) if weight else None
+    return HybridGenerator(data.indexed, old.encoder, vectors, old.sparse_weight, bias)
+
+
+def _frequency(before: Previous, frequency: Floats, data: TrainingData) -> Floats:
+    """log(1 + how often the concept of a name is annotated), of before and now, (names,).
+
+    Args:
+        before: what the linker linked to.
+        frequency: of each name of before.
+        data: the names of now, and the mentions that are new.
+    """
+    old = before.generator.table
+    least = np.full(len(before.dictionary), np.inf)  # a name has the most of its concepts
+    np.minimum.at(least, old.concepts, frequency[name_of_each(old)])
+    times = np.zeros(len(data.extended))
+    for row in np.flatnonzero(np.isfinite(least) & (least > 0)).tolist():
+        concepts = data.extended.rows(before.dictionary.ids[row])
+        for concept in concepts:
+            times[concept] += np.expm1(least[row]) / len(concepts)
+    times += supervision.times(data.mentions, data.extended)
+    return supervision.frequency_of_names(times, data.indexed.table)
+
+
+def _seen(before: Seen, now: Seen, dictionary: Dictionary) -> Seen:
+    """What the linker has seen, before and now, by the ids of the new release."""
+    concepts = {new for old in before.concepts for new in dictionary.resolve(old)}
+    without: Mapping[str, int] = Counter(before.without_concept) + Counter(now.without_concept)
+    return Seen(before.mentions | now.mentions, frozenset(concepts) | now.concepts, dict(without))
+
+
+def _changes(before: Previous, new: Dictionary, table: NameTable, rows: Rows) -> Changes:
+    """Count what changed among concepts and names."""
+    old, old_table = before.dictionary, before.generator.table
+    current = set(new.ids)
+    targets = [new.rows(identifier) for identifier in old.ids]
+    gone = sum(not target for target in targets)
+    moved = sum(bool(t) and i not in current for t, i in zip(targets, old.ids, strict=True))
+    known = rows >= 0
+    place = np.array([target[0] if target else -1 for target in targets], np.int64)
+    is_kept = np.zeros(len(old_table), bool)
+    is_kept[rows[known]] = True
+    of_old, of_new = name_of_each(old_table), name_of_each(table)
+    pairs_before = of_old * len(new) + place[old_table.concepts]
+    pairs_before = pairs_before[is_kept[of_old] & (place[old_table.concepts] >= 0)]
+    pairs_now = (rows[of_new] * len(new) + table.concepts)[known[of_new]]
+    changed = np.setdiff1d(pairs_now, pairs_before) // len(new)
+    return Changes(
+        concepts_added=len(current.difference(old.ids)),
+        concepts_gone=gone,
+        concepts_moved=moved,
+        names_added=int((~known).sum()),
+        names_gone=int((~is_kept).sum()),
+        names_moved=len(np.unique(changed)),
+        names_reused=int(known.sum()),
+        new_terms=0,
+        annotations_kept=0,
+        annotations_gone=0,
+    )

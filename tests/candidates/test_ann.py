@@ -1,0 +1,314 @@
+"""The approximate index against exact search, as it is built, saved, loaded, copied and damaged."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import importlib.util
+import json
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+pytest.importorskip("faiss")
+
+from linker import LinkerError, persistence
+from linker.candidates import ann, ann_building
+from linker.candidates.ann import IndexRecord, IvfIndex
+from linker.candidates.ann_building import build, changed_names, is_wanted, lists_for
+from linker.candidates.index import ExactIndex
+from linker.candidates.options import IndexOptions
+
+NAMES, DIM = 3000, 16
+
+
+def like_names(count: int = NAMES, seed: int = 0) -> NDArray[np.float16]:
+    """Unit vectors of 60 groups."""
+    random = np.random.default_rng(seed)
+    middles = random.standard_normal((60, DIM))
+    vectors = middles[random.integers(0, 60, count)] + 0.4 * random.standard_normal((count, DIM))
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
+
+
+VECTORS = like_names()
+QUERIES = like_names(200, seed=1).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index; not to be changed."""
+    folder = tmp_path_factory.mktemp("ann") / "index"
+    build(folder, VECTORS, IndexOptions(kind="ivf"), QUERIES, "checksum")
+    return folder
+
+
+@pytest.fixture
+def index(folder: Path) -> IvfIndex:
+    return IvfIndex.load(folder, VECTORS, "checksum")
+
+
+def share_found(
+    index: IvfIndex, queries: NDArray[np.float32], k: int, among: NDArray[np.int64] | None = None
+) -> float:
+    """The share of the best names that are found; checks order and scores of what is found."""
+    exact, hits = ExactIndex(VECTORS).search(queries, k, among), index.search(queries, k, among)
+    found = 0
+    for i in range(len(queries)):
+        rows = hits.rows[hits.indptr[i] : hits.indptr[i + 1]]
+        scores = hits.scores[hits.indptr[i] : hits.indptr[i + 1]]
+        assert scores == pytest.approx(VECTORS[rows].astype(float) @ queries[i], abs=1e-5)
+        assert (np.diff(scores) <= 0).all()
+        assert len(set(rows.tolist())) == len(rows) <= k
+        assert among is None or np.isin(rows, among).all()
+        found += len(np.intersect1d(rows, exact.rows[exact.indptr[i] : exact.indptr[i + 1]]))
+    assert (hits.rows.dtype, hits.scores.dtype) == (np.int32, np.float32)
+    return found / len(exact.rows)
+
+
+def test_the_recall_in_the_record_is_reached(index: IvfIndex) -> None:
+    assert 0.97 <= index.record.recall <= 1
+    assert share_found(index, QUERIES, ann.K) == pytest.approx(index.record.recall, abs=0.002)
+    assert index.record.probes < index.record.lists == lists_for(NAMES) == 256
+    assert not index.exact
+
+
+def test_all_lists_find_what_exact_search_finds(index: IvfIndex) -> None:
+    assert share_found(index.with_probes(256), QUERIES, 5) > 0.999
+    one = index.search(QUERIES[:1], 5)
+    assert index.search(QUERIES, 5).rows[:5].tolist() == one.rows.tolist()
+
+
+def test_no_queries_and_more_names_than_there_are(index: IvfIndex) -> None:
+    assert index.search(QUERIES[:0], 3).indptr.tolist() == [0]
+    assert len(index.with_probes(256).search(QUERIES[:2], 2 * NAMES).rows) == 2 * NAMES
+
+
+@pytest.mark.parametrize("size", [1, 40, 1000, 2500])
+@pytest.mark.parametrize("few", [0, 10**6])  # below it all are scored
+def test_a_search_among_some_names(
+    index: IvfIndex, size: int, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ann, "_FEW", few)
+    rows = np.sort(np.random.default_rng(0).choice(NAMES, size, replace=False))
+    assert share_found(index, QUERIES, ann.K, rows) >= (1 if few else 0.97)
+
+
+def test_the_lists_stay_on_the_disk(folder: Path, tmp_path: Path) -> None:
+    path, _ = folder / "lists.npy", IvfIndex.load(folder, VECTORS, "checksum")
+    maps = [line for line in Path("/proc/self/maps").read_text().splitlines() if str(path) in line]
+    assert len(maps) >= 2  # one for numpy, one for faiss
+
+
+def test_only_npy_and_json_files_are_written(folder: Path) -> None:
+    names = {"centroids.npy", "codebooks.npy", "sizes.npy", "lists.npy", "index.json"}
+    assert {path.name for path in folder.iterdir()} == names
+
+
+def test_copies_find_the_same(index: IvfIndex, tmp_path: Path) -> None:
+    hits = index.search(QUERIES, 9)
+    index.save(tmp_path / "again")
+    again = IvfIndex.load(tmp_path / "again", VECTORS, "checksum")
+    for other in (again, pickle.loads(pickle.dumps(index))):
+        assert other.record == index.record
+        assert other.search(QUERIES, 9).rows.tolist() == hits.rows.tolist()
+
+
+def test_the_same_vectors_and_seed_give_the_same_files(folder: Path, tmp_path: Path) -> None:
+    build(tmp_path / "index", VECTORS, IndexOptions(kind="ivf"), QUERIES, "checksum")
+    for path in folder.iterdir():
+        assert (tmp_path / "index" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_float32_and_odd_dimensions(tmp_path: Path) -> None:
+    vectors = np.random.default_rng(0).standard_normal((500, 7)).astype(np.float32)
+    index = build(tmp_path / "index", vectors, IndexOptions(), vectors[:50], "x")
+    hits = index.with_probes(index.record.lists).search(vectors[:50], 500)
+    assert len(hits.rows) > 0.99 * 50 * 500  # codes of the last ones are below what is kept
+    assert (
+        hits.rows[hits.indptr[:-1]].tolist() == (vectors[:50] @ vectors.T).argmax(axis=1).tolist()
+    )
+
+
+def test_lists_and_probes_that_are_asked_for(tmp_path: Path) -> None:
+    options = IndexOptions(lists=10, probes=10)
+    record = build(tmp_path / "index", VECTORS, options, QUERIES, "").record
+    assert (record.lists, record.probes, record.options["lists"]) == (10, 10, 10)
+
+
+def test_too_low_a_recall_is_refused_unless_asked_for(tmp_path: Path) -> None:
+    message = r"finds 0\.\d+ of the 20 best names, and index.recall is 0.97; let it read more"
+    with pytest.raises(LinkerError, match=message):
+        build(tmp_path / "a", VECTORS, IndexOptions(lists=100, probes=1), QUERIES, "")
+    options = IndexOptions(lists=100, probes=1, recall=0.1)
+    assert 0.1 < build(tmp_path / "b", VECTORS, options, QUERIES, "").record.recall < 0.97
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "message"),
+    [
+        (15, IndexOptions(), "there are 15 names, too few for index.kind=ivf"),
+        (100, IndexOptions(lists=101), "index.lists is 101; expected: at most 100"),
+    ],
+)
+def test_too_few_names(tmp_path: Path, names: int, options: IndexOptions, message: str) -> None:
+    with pytest.raises(LinkerError, match=message):
+        build(tmp_path / "index", VECTORS[:names], options, QUERIES, "")
+
+
+def test_the_number_of_lists() -> None:
+    sizes = [1, 16, 1000, 500_000, 1_000_000, 10_000_000]
+    assert list(map(lists_for, sizes)) == [1, 16, 128, 2048, 4096, 16_384]
+
+
+def test_which_dictionaries_get_an_index(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    kinds = "auto", "exact", "ivf"
+    wanted = [[is_wanted(IndexOptions(kind=k), n) for k in kinds] for n in (499_999, 500_000)]  # type: ignore[arg-type]
+    assert wanted == [[False, False, True], [True, False, True]]
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda n: None if n == "faiss" else find(n))
+    assert not is_wanted(IndexOptions(), 500_000)
+    assert "500,000 names, since faiss is not installed: pip install" in caplog.text
+    with pytest.raises(LinkerError, match=r"the index of vectors needs faiss .*\[index\]"):
+        is_wanted(IndexOptions(kind="ivf"), 100)
+
+
+def test_names_are_changed_a_little() -> None:
+    names = [f"disease of type {number}" for number in range(2000)]
+    changed = changed_names(names)
+    assert len(changed) == 500
+    assert changed == changed_names(names)
+    assert {len(text) - len(name) for text, name in _nearest(changed, names)} == {-1, 1}
+    assert changed_names(["", "a"])  # an empty name and one of one letter
+
+
+def _nearest(changed: list[str], names: list[str]) -> list[tuple[str, str]]:
+    """Each changed name with the name that one edit leads to."""
+    edits = {
+        edit: name
+        for name in names
+        for i in range(len(name))
+        for edit in (name[:i] + name[i + 1 :], name[:i] + 2 * name[i] + name[i + 1 :])
+    }
+    return [(text, edits[text]) for text in changed]
+
+
+# ----------------------------------------------------------------------------- damaged indexes
+
+
+def copied(folder: Path, target: Path) -> dict[str, NDArray[Any]]:
+    arrays = {path.stem: np.load(path) for path in folder.glob("*.npy")}
+    target.mkdir()
+    (target / "index.json").write_bytes((folder / "index.json").read_bytes())
+    return arrays
+
+
+Damage = Callable[[dict[str, Any]], None]
+DAMAGE: dict[str, tuple[Damage, str]] = {
+    "short lists": (lambda a: a.update(lists=a["lists"][:-1]), "not as long as their sizes"),
+    "lists of another type": (lambda a: a.update(lists=a["lists"].view(np.int8)), "not as long"),
+    "a size below 0": (lambda a: a["sizes"].__setitem__(0, -1), "sizes of lists do not fit"),
+    "other sizes": (lambda a: a["sizes"].__setitem__(0, 99), "do not hold each name once"),
+    "sizes that overflow": (lambda a: a["sizes"].__setitem__([0, 1], 2**62), "each name once"),
+    "fewer sizes": (lambda a: a.update(sizes=a["sizes"][1:]), "sizes of lists do not fit"),
+    "fewer centroids": (lambda a: a.update(centroids=a["centroids"][1:]), "centroids do not fit"),
+    "a centroid of no number": (lambda a: a["centroids"].fill(np.nan), "not finite"),
+    "fewer codebooks": (lambda a: a.update(codebooks=a["codebooks"][1:]), "codebooks do not fit"),
+    "no codebooks": (lambda a: a.update(codebooks=np.float32(1)), "is no index of this model"),
+    "lists that are missing": (lambda a: a.pop("lists"), "lists"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_arrays_that_do_not_fit(folder: Path, tmp_path: Path, name: str) -> None:
+    arrays, (damage, message) = copied(folder, tmp_path / "index"), DAMAGE[name]
+    damage(arrays)
+    persistence.save_arrays(tmp_path / "index", arrays)
+    with pytest.raises(LinkerError, match=f"is no index of this model.*{message}|{message}"):
+        IvfIndex.load(tmp_path / "index", VECTORS, "checksum")
+
+
+def test_rows_that_are_not_there_are_found_by_a_search(folder: Path, tmp_path: Path) -> None:
+    arrays = copied(folder, tmp_path / "index")
+    start, width = 0, len(arrays["codebooks"]) // 2  # two parts share a byte
+    for size in arrays["sizes"].tolist():  # the rows of each list stand behind its codes
+        room = -(-size // 32) * 32
+        rows = arrays["lists"][start + room * width : start + room * (width + 8)].view(np.int64)
+        rows += 2**40
+        start += room * (width + 8)
+    persistence.save_arrays(tmp_path / "index", arrays)
+    index = IvfIndex.load(tmp_path / "index", VECTORS, "checksum")
+    with pytest.raises(LinkerError, match="rows that are not there; make the index again"):
+        index.search(QUERIES, 3)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"probes": 257},
+        {"probes": -1},
+        {"probes": "8"},
+        {"probes": None},
+        {"lists": 255},
+        {"lists": 2**70},
+        {"vectors": "another"},
+        {"further": 1},
+    ],
+)
+def test_records_that_do_not_fit(folder: Path, tmp_path: Path, change: dict[str, Any]) -> None:
+    persistence.save_arrays(tmp_path / "index", copied(folder, tmp_path / "index"))
+    record = json.loads((folder / "index.json").read_text())
+    (tmp_path / "index" / "index.json").write_text(json.dumps(record | change))
+    with pytest.raises(LinkerError, match="is no index of this model"):
+        IvfIndex.load(tmp_path / "index", VECTORS, "checksum")
+
+
+def test_a_file_that_was_cut_off(folder: Path, tmp_path: Path) -> None:
+    persistence.save_arrays(tmp_path / "index", copied(folder, tmp_path / "index"))
+    path = tmp_path / "index" / "lists.npy"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(LinkerError, match="bytes are not what its header says"):
+        IvfIndex.load(tmp_path / "index", VECTORS, "checksum")
+
+
+def test_an_index_of_more_or_other_names(folder: Path) -> None:
+    for vectors in (VECTORS[:-1], VECTORS[:, :8], np.vstack([VECTORS, VECTORS])):
+        with pytest.raises(LinkerError, match="is no index of this model"):
+            IvfIndex.load(folder, vectors, "checksum")
+
+
+def test_what_is_known_of_an_index(index: IvfIndex, folder: Path) -> None:
+    assert ann.load_record(folder) == index.record
+    assert ann.load_record(folder.parent) is None
+    record = IndexRecord("", 4096, 700, 0.97512, 500, {})
+    assert record.summary == (
+        "index: ivf, 4,096 lists of which a search reads 700; "
+        "recall@20 against exact search 0.9751, of 500 changed names"
+    )
+
+
+def test_no_space_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(ann_building, "_write_codes", full)
+    with pytest.raises(OSError, match="No space left"):
+        build(tmp_path / "index", VECTORS, IndexOptions(), QUERIES, "")
+
+
+def test_faiss_is_not_imported_where_no_index_is() -> None:
+    code = "import sys, linker.linker; sys.exit('faiss' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_record_holds_the_options_that_asked_for_it(index: IvfIndex) -> None:
+    assert index.record.options == dataclasses.asdict(IndexOptions(kind="ivf"))

@@ -1,0 +1,275 @@
+"""linker index: new releases, corrections and indexes of vectors, and what is refused."""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import Dictionary, Linker, persistence
+from linker.candidates import ann_building
+from linker.files import sha256
+
+Run = Callable[..., Any]
+
+WORDS = enumerate(4 * ["renal", "hepatic", "cardiac", "nasal", "ocular"])
+MANY = [f"X{n}\t{word} disease number {n}\t{word} illness {n}" for n, word in WORDS]
+OLD = ["D1\tbreast cancer\tbreast tumor", "D2\tanemia\tlow blood count", "D3\tgout\tpodagra"]
+NEW = [*OLD[:2], "D4\tfever of camels\tpodagra"]
+
+
+def write(path: Path, lines: list[str]) -> Path:
+    path.write_text("id\tname\tsynonyms\n" + "\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with static vectors; not to be changed."""
+    folder = tmp_path_factory.mktemp("model")
+    dictionary = Dictionary.read(write(folder / "d.tsv", [*OLD, *MANY]))
+    Linker.train(dictionary, encoder="static").save(folder / "model")
+    return folder / "model"
+
+
+@pytest.fixture
+def model(trained: Path, tmp_path: Path) -> Path:
+    shutil.copytree(trained, tmp_path / "model")
+    return tmp_path / "model"
+
+
+def first(folder: Path, mention: str) -> str:
+    (prediction,) = Linker.load(folder).link([mention], threshold=0)
+    return prediction.parts[0].candidates[0].concept_id
+
+
+def test_a_new_release_in_place(run: Run, model: Path, tmp_path: Path) -> None:
+    assert first(model, "podagra") == "D3"
+    new = write(tmp_path / "new.tsv", [*NEW, *MANY])
+    result = run("index", "--model", model, "--dict", new)
+    assert (result.code, result.out) == (0, "")
+    assert result.err.splitlines() == [
+        "dictionary: new.tsv (table): 23 concepts",
+        "concepts: 1 added, 1 gone, 0 moved to another id",
+        "names: 1 added, 1 gone, 1 of other concepts than before",
+        "encoded: 1 names; 45 reused; 11 n-grams of the added names are unknown to the model",
+        "annotated mentions of before: 0 kept, 0 of concepts that are gone",
+        f"model: {model} (23 concepts, 46 distinct names)",
+    ]
+    assert first(model, "podagra") == "D4"
+    assert run("verify", "--model", model).code == 0
+
+
+def test_another_folder_is_written_with_o(run: Run, model: Path, tmp_path: Path) -> None:
+    before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
+    new = write(tmp_path / "new.tsv", NEW)
+    assert run("index", "--model", model, "--dict", new, "-o", tmp_path / "other").code == 0
+    assert first(tmp_path / "other", "podagra") == "D4"
+    assert before == {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
+
+
+def test_several_dictionaries_with_options_of_reading(
+    run: Run, model: Path, tmp_path: Path
+) -> None:
+    files = write(tmp_path / "a.tsv", NEW[:1]), write(tmp_path / "b.tsv", ["E:1\tfever\tpyrexia"])
+    dicts = [argument for path in files for argument in ("--dict", path)]
+    result = run("index", "--model", model, *dicts, "--namespaces", "E", "-q")
+    assert (result.code, result.err) == (0, "")
+    assert Linker.load(model).dictionary.ids[:] == ["E:1"]
+
+
+def test_corrections(run: Run, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.tsv").write_text("mention\tid\nsore big toe\tD3\n")
+    result = run("index", "--model", model, "--mentions", tmp_path / "m.tsv")
+    assert result.code == 0
+    assert "names: 1 added, 0 gone, 0 of other concepts than before\n" in result.err
+    assert first(model, "sore big toe") == "D3"
+    assert "sore big toe" in Linker.load(model).seen.mentions
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ([], 2, "nothing to do; give --dict, --mentions or --set index.kind=ivf"),
+        (["--namespaces", "E"], 2, "options of reading are for a dictionary; give --dict, too"),
+        (["--set", "index.kind=tree"], 2, "index.kind is 'tree'; choose one of: auto, exact, ivf"),
+        (["--set", "index.x=1"], 2, "there is no option index.x; index has: kind, lists"),
+        (["--set", "sparse.ngram_max=4"], 2, "a trained model keeps its options; only those of"),
+        (["--set", "kind"], 2, "expected GROUP.FIELD=VALUE"),
+        (["--dict", "no.tsv"], 1, "no.tsv: there is no such file"),
+    ],
+)
+def test_what_is_refused(
+    run: Run, model: Path, arguments: list[str], code: int, message: str
+) -> None:
+    result = run("index", "--model", model, *arguments)
+    assert result.code == code
+    assert message in result.err
+
+
+def test_mentions_without_ids_and_a_folder_of_others(run: Run, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.txt").write_text("fever\n")
+    result = run("index", "--model", model, "--mentions", tmp_path / "m.txt")
+    assert (result.code, "holds no annotated mentions" in result.err) == (1, True)
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.txt").write_text("mine")
+    arguments = ["--set", "index.kind=exact", "-o", tmp_path / "thesis"]
+    result = run("index", "--model", model, *arguments)
+    assert (result.code, "which linker did not write there" in result.err) == (1, True)
+
+
+# ------------------------------------------------------------------------ the index of vectors
+
+
+@pytest.fixture
+def indexed(model: Path, run: Run) -> Path:
+    pytest.importorskip("faiss")
+    assert run("index", "--model", model, "--set", "index.kind=ivf").code == 0
+    return model
+
+
+def test_an_index_is_made_and_removed(run: Run, model: Path) -> None:
+    pytest.importorskip("faiss")
+    exact = [first(model, mention) for mention in ("podagras", "renal illnes 5")]
+    result = run("index", "--model", model, "--set", "index.kind=ivf")
+    record = json.loads((model / "index" / "index.json").read_text())
+    assert record["recall"] >= 0.97
+    assert result.err.splitlines() == [
+        f"model: {model} (23 concepts, 46 distinct names)",
+        f"index: ivf, 32 lists of which a search reads {record['probes']}; "
+        f"recall@20 against exact search {record['recall']:.4f}, of 46 changed names",
+    ]
+    linker = Linker.load(model)
+    assert linker.options.index.kind == "ivf"
+    assert not linker.generator.dense.exact  # type: ignore[attr-defined]
+    assert [first(model, mention) for mention in ("podagras", "renal illnes 5")] == exact
+    assert run("verify", "--model", model).code == 0
+    assert run("index", "--model", model, "--set", "index.kind=auto").code == 0
+    assert not (model / "index").exists()
+
+
+def test_an_index_that_stands_is_kept(
+    indexed: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    files = {path.name: path.read_bytes() for path in (indexed / "index").iterdir()}
+    monkeypatch.setattr(ann_building, "build", None)  # it is not built again
+    Linker.load(indexed).save(tmp_path / "copy")
+    assert files == {p.name: p.read_bytes() for p in (tmp_path / "copy" / "index").iterdir()}
+
+
+def test_a_new_release_has_a_new_index(indexed: Path, run: Run, tmp_path: Path) -> None:
+    result = run("index", "--model", indexed, "--dict", write(tmp_path / "n.tsv", [*NEW, *MANY]))
+    assert result.code == 0
+    assert first(indexed, "podagra") == "D4"
+    assert "index: ivf" in result.err
+
+
+def test_training_with_an_index(run: Run, sample: Path, tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    options = ["--encoder", "static", "--set", "index.kind=ivf"]
+    result = run("train", "--dict", sample, *options, "-o", tmp_path / "model")
+    assert result.code == 0
+    assert "index: ivf, 128 lists of which a search reads " in result.err.splitlines()[-1]
+    result = run("train", "--dict", sample, "--encoder", "tfidf", *options[2:])
+    assert (result.code, "the encoder tfidf makes nothing of the options index" in result.err) == (
+        2,
+        True,
+    )
+
+
+def test_a_low_recall_is_refused_and_the_model_stays(run: Run, model: Path) -> None:
+    pytest.importorskip("faiss")
+    before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
+    options = ["--set", "index.kind=ivf", "--set", "index.probes=1", "--set", "index.lists=40"]
+    result = run("index", "--model", model, *options)
+    assert (result.code, "less" in result.err, "index.recall is 0.97" in result.err) == (
+        1,
+        True,
+        True,
+    )
+    assert before == {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
+    assert [path.name for path in model.parent.iterdir()] == ["model"]
+
+
+def test_a_large_dictionary_gets_an_index_that_is_good_or_none(
+    run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("faiss")
+    monkeypatch.setattr(ann_building, "_LARGE", 46)
+    options = ["--set", "index.probes=1", "--set", "index.lists=40"]
+    result = run("index", "--model", model, *options)
+    assert result.code == 0
+    assert "linker: the index finds 0." in result.err
+    assert "index.kind=exact: each mention is compared with all names" in result.err
+    assert not (model / "index").exists()
+    assert run("index", "--model", model, *options, "--set", "index.recall=0.01").code == 0
+    assert (model / "index").is_dir()
+
+
+def test_no_space_is_left(run: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss")
+
+    def full(path: Path, *_: Any) -> None:
+        path.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(ann_building, "_write_codes", full)
+    result = run("index", "--model", model, "--set", "index.kind=ivf")
+    assert (result.code, "No space left on device" in result.err) == (1, True)
+    assert [path.name for path in model.parent.iterdir()] == ["model"]
+    assert not (model / "index").exists()
+
+
+def test_a_truncated_index(run: Run, indexed: Path) -> None:
+    path = indexed / "index" / "lists.npy"
+    path.write_bytes(path.read_bytes()[:-8])
+    result = run("verify", "--model", indexed)
+    assert (result.code, f"{path}: differs from its checksum" in result.err) == (1, True)
+
+
+def test_the_index_of_another_dictionary_is_refused_though_it_was_signed_again(
+    run: Run, indexed: Path, tmp_path: Path
+) -> None:
+    dictionary = write(tmp_path / "n.tsv", [*NEW, *MANY])
+    other = tmp_path / "other"
+    assert run("index", "--model", indexed, "--dict", dictionary, "-o", other).code == 0
+    shutil.rmtree(other / "index")
+    shutil.copytree(indexed / "index", other / "index")
+    sign(other)
+    result = run("link", "-", "--model", other)
+    assert result.code == 1
+    message = f"{other / 'index'}: is no index of this model (it is of other names or of another"
+    assert message in result.err
+
+
+def sign(folder: Path) -> None:
+    """Write the manifest anew."""
+    names = [p for p in sorted(folder.rglob("*")) if p.is_file() and p.name != "manifest.json"]
+    sums = {path.relative_to(folder).as_posix(): sha256(path) for path in names}
+    persistence.save_json(folder / "manifest.json", {"sha256": sums})
+
+
+def test_faiss_is_absent(
+    run: Run, indexed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda n: None if n == "faiss" else find(n))
+    (tmp_path / "m.txt").write_text("gout\n")
+    result = run("link", tmp_path / "m.txt", "--model", indexed)
+    assert (result.code, "D3" in result.out) == (0, True)
+    warning = "linker: each mention is compared with all 46 names, since faiss is not installed: "
+    assert result.err.startswith(warning)
+    result = run("index", "--model", indexed, "--set", "index.kind=ivf", "--set", "index.lists=4")
+    assert (result.code, "needs faiss" in result.err, "[index]" in result.err) == (1, True, True)
+    result = run("train", "--dict", "no.tsv", "--encoder", "static", "--set", "index.kind=ivf")
+    assert "needs faiss" in result.err  # before any work
+    assert run("index", "--model", indexed, "--set", "index.kind=exact").code == 0
+    assert not (indexed / "index").exists()

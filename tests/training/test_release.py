@@ -1,0 +1,216 @@
+"""A new release in a trained linker: what is kept, what is encoded, and the same answers as anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from linker import Dictionary, Linker, LinkerError, Mention
+from linker.candidates.hybrid import HybridGenerator
+from linker.encoders.base import PROBE
+from linker.encoders.static import StaticEncoder
+from linker.options import changed, preset
+from linker.training import release
+from linker.training.release import Changes
+from linker.types import GoldGroup
+
+OLD = [
+    "D1\tbreast cancer\tbreast tumor|mammary carcinoma\t",
+    "D2\tanemia\tlow blood count\t",
+    "D3\tfever\tpyrexia\t",
+    "D4\tgout\tpodagra\t",
+]
+NEW = [
+    "D2\tanemia\tlow blood count|anaemia of zebras\t",  # a name was added
+    "D1\tbreast cancer\tbreast tumor\t",  # a name was left out
+    "D9\tfever\tpyrexia|high temperature\tD3",  # another id
+    "D5\tgouty arthritis\tpodagra\t",  # a name moved, and its concept D4 is gone
+]
+QUERIES = ["brest cancer", "fevers", "podagra", "anemias", "hot and cold", "quinsy of zebras"]
+
+
+def read(folder: Path, lines: Sequence[str]) -> Dictionary:
+    (folder / "d.tsv").write_text("id\tname\tsynonyms\talt_ids\n" + "\n".join(lines) + "\n")
+    return Dictionary.read(folder / "d.tsv")
+
+
+def mention(text: str, *ids: str) -> Mention:
+    return Mention(text, gold=(GoldGroup(ids),) if ids else ())
+
+
+MENTIONS = [
+    *3 * [mention("hot and cold", "D3")],
+    mention("Breast Cancer", "D1"),
+    mention("swollen toe", "D4"),
+    mention("swollen toe", "D4"),
+    mention("nothing at all"),
+]
+
+
+def trigrams(names: Iterable[str]) -> set[str]:
+    words = {f" {word} " for name in names for word in name.split()}
+    return {word[i : i + 3] for word in words for i in range(len(word) - 2)}
+
+
+def answers(linker: Linker) -> list[Any]:
+    return [
+        [(c.concept_id, round(c.score, 5), c.name) for part in p.parts for c in part.candidates]
+        for p in linker.link(QUERIES, k=4, threshold=0)
+    ]
+
+
+@pytest.fixture(scope="module", params=["tfidf", "static"])
+def old(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Linker:
+    """A linker of the old release; not to be changed."""
+    dictionary = read(tmp_path_factory.mktemp("old"), OLD)
+    return Linker.train(dictionary, encoder=request.param, mentions=MENTIONS)
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Dictionary:
+    return read(tmp_path, NEW)
+
+
+def test_what_changed_is_counted(old: Linker, new: Dictionary) -> None:
+    linker, changes = old.renewed(new)
+    assert changes == Changes(
+        concepts_added=2,  # D5 and D9
+        concepts_gone=1,  # D4
+        concepts_moved=1,  # D3
+        names_added=3,  # anaemia of zebras, high temperature, gouty arthritis
+        names_gone=3,  # mammary carcinoma, gout, swollen toe
+        names_moved=1,  # podagra
+        names_reused=8,
+        new_terms=changes.new_terms,
+        annotations_kept=4,
+        annotations_gone=2,
+    )
+    # the sparse encoder learnt the names of the dictionary, without the annotated mentions
+    known = trigrams(name for line in OLD for name in re.split(r"[\t|]", line)[1:])
+    added = trigrams(["anaemia of zebras", "high temperature", "gouty arthritis"])
+    assert changes.new_terms == len(added - known)
+    assert len(linker.generator.table) == 11
+    assert changes.summary().splitlines()[1] == (
+        "names: 3 added, 3 gone, 1 of other concepts than before"
+    )
+
+
+def test_only_new_names_are_encoded(old: Linker, new: Dictionary) -> None:
+    if not isinstance(old.generator, HybridGenerator):
+        pytest.skip("it has no vectors")
+    encoded: list[str] = []
+    encode = StaticEncoder.encode
+
+    def spy(self: StaticEncoder, names: Sequence[str], **settings: Any) -> Any:
+        encoded.extend(names)
+        return encode(self, names, **settings)
+
+    with mock.patch.object(StaticEncoder, "encode", spy):
+        linker, _ = old.renewed(new)
+    added = ["anaemia of zebras", "gouty arthritis", "high temperature"]
+    assert sorted(set(encoded) - {*PROBE}) == added
+    generator = linker.generator
+    assert isinstance(generator, HybridGenerator)
+    texts = list(generator.table.texts)
+    expected = encode(generator.encoder, texts).astype(np.float16)  # type: ignore[arg-type]
+    assert np.array_equal(generator.vectors, expected)  # it holds them in half precision
+    weights = generator.sparse.encoder.encode(texts)
+    assert np.array_equal(generator.sparse.by_name.toarray(), weights.toarray())
+
+
+def test_the_answers_are_those_of_encoding_all_names_again(old: Linker, new: Dictionary) -> None:
+    linker, _ = old.renewed(new)
+    unknown = mock.patch.object(release, "_rows_of", lambda table, _: np.full(len(table), -1))
+    with unknown:
+        anew, changes = old.renewed(new)
+    assert changes.names_reused == 0
+    assert answers(linker) == answers(anew)
+    assert [first[0][0] for first in answers(linker)[:3]] == ["D1", "D9", "D5"]
+
+
+def test_the_same_release_changes_nothing(old: Linker, tmp_path: Path) -> None:
+    for linker, changes in (old.renewed(), old.renewed(read(tmp_path, OLD))):
+        assert answers(linker) == answers(old)
+        assert (changes.names_added, changes.names_gone, changes.names_moved) == (0, 0, 0)
+        assert (changes.concepts_added, changes.concepts_gone, changes.concepts_moved) == (0, 0, 0)
+        assert sorted(linker.dictionary.names) == sorted(old.dictionary.names)
+        assert (linker.seen, linker.calibration) == (old.seen, old.calibration)
+        if isinstance(old.generator, HybridGenerator):
+            assert isinstance(linker.generator, HybridGenerator)
+            assert linker.generator.bias == pytest.approx(old.generator.bias)
+
+
+def test_annotated_mentions_move_with_their_concepts(old: Linker, new: Dictionary) -> None:
+    linker, _ = old.renewed(new)
+    rows = [row for row, name in enumerate(linker.dictionary.names) if name == "hot and cold"]
+    assert [linker.dictionary.name(row).concept_id for row in rows] == ["D9"]
+    assert linker.dictionary.columns.names.annotated[rows].tolist() == [3]  # type: ignore[index]
+    assert "swollen toe" not in list(linker.dictionary.names)
+    assert linker.seen.concepts == {"D9", "D1", "D4"}  # D4 is gone, and has no other id
+    assert linker.seen.without_concept == {"nothing at all": 1}
+    if isinstance(old.generator, HybridGenerator):
+        assert isinstance(linker.generator, HybridGenerator)
+        bias = dict(zip(linker.generator.table.texts, linker.generator.bias.tolist(), strict=True))
+        before = dict(zip(old.generator.table.texts, old.generator.bias.tolist(), strict=True))
+        assert bias["pyrexia"] == pytest.approx(before["pyrexia"]) != 0
+        assert bias["high temperature"] == pytest.approx(before["fever"])
+        assert bias["podagra"] == bias["anemia"] == 0
+
+
+def test_corrections_are_added(old: Linker) -> None:
+    linker, changes = old.renewed(mentions=[mention("podagra tumor", "D4")])
+    assert (changes.names_added, changes.names_reused) == (1, len(old.generator.table))
+    (prediction,) = linker.link(["podagra tumor"], threshold=0)
+    assert prediction.parts[0].candidates[0].concept_id == "D4"
+    assert linker.seen.mentions == old.seen.mentions | {"podagra tumor"}
+    assert "podagra tumor" not in list(old.dictionary.names)
+    if isinstance(old.generator, HybridGenerator):  # annotated three times now
+        assert isinstance(linker.generator, HybridGenerator)
+        rows = [list(x.generator.table.texts).index("gout") for x in (old, linker)]
+        two, three = old.generator.bias[rows[0]], linker.generator.bias[rows[1]]
+        assert three / two == pytest.approx(np.log(4) / np.log(3))
+
+
+def test_calibration_spans_and_history_stay(old: Linker, new: Dictionary) -> None:
+    linker, _ = old.renewed(new)
+    assert linker.calibration is old.calibration
+    assert (linker.spans, linker.history, linker.encoder) == (old.spans, old.history, old.encoder)
+
+
+def test_ids_that_nothing_knows(old: Linker, new: Dictionary) -> None:
+    with pytest.raises(LinkerError, match="knows the id of none of the 1 training mentions"):
+        old.renewed(new, [mention("x", "D77")])
+
+
+def test_the_options_of_the_index_change(old: Linker) -> None:
+    options = changed(old.options, {"index": {"kind": "exact"}})
+    assert old.renewed(index=options.index)[0].options == options
+    assert old.renewed()[0].options == old.options
+
+
+def test_a_model_that_is_saved_and_loaded(old: Linker, new: Dictionary, tmp_path: Path) -> None:
+    old.save(tmp_path / "model")
+    linker, _ = Linker.load(tmp_path / "model").renewed(new)
+    if isinstance(linker.generator, HybridGenerator):
+        assert linker.generator.vectors.dtype == np.float16
+    linker.save(tmp_path / "model")  # over the arrays that it maps
+    assert answers(Linker.load(tmp_path / "model")) == answers(old.renewed(new)[0])
+
+
+def test_larger_numbers_than_half_precision_has(tmp_path: Path) -> None:
+    """Vectors of one release may be float32, though the new ones would be float16."""
+    old = Linker.train(read(tmp_path, OLD), encoder="static", options=preset("default", "static"))
+    generator = old.generator
+    assert isinstance(generator, HybridGenerator)
+    vectors = np.asarray(generator.vectors, np.float32)
+    vectors[0] = 1e6
+    wide = HybridGenerator(generator.sparse, generator.encoder, vectors, generator.sparse_weight)
+    linker, _ = old._behind(wide).renewed(read(tmp_path, NEW))
+    assert isinstance(linker.generator, HybridGenerator)
+    assert linker.generator.vectors.max() == 1e6
