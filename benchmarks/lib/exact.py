@@ -44,7 +44,7 @@ def found(linker: Linker, queries: Sequence[str], k: int) -> list[float]:
             scores_of_hits[query] += scores[query, inside].tolist()
     wanted = np.isfinite(best).sum(axis=1).tolist()
     return [
-        min(1.0, sum(score >= lowest - EQUAL for score in hits) / max(1, count))
+        min(1.0, sum(score >= lowest - EQUAL for score in hits) / count) if count else 1.0
         for hits, lowest, count in zip(
             scores_of_hits, best.min(axis=1).tolist(), wanted, strict=True
         )

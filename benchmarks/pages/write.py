@@ -21,6 +21,7 @@ from benchmarks.pages import (
     accuracy,
     choose,
     classes,
+    cluster,
     confidence,
     default,
     index,
@@ -30,7 +31,19 @@ from benchmarks.pages import (
     speed,
 )
 
-MODULES = (choose, default, confidence, accuracy, classes, names, others, speed, index, scale)
+MODULES = (
+    choose,
+    default,
+    confidence,
+    accuracy,
+    classes,
+    names,
+    others,
+    speed,
+    index,
+    cluster,
+    scale,
+)
 BLOCKS = tuple(block for module in MODULES for block in module.BLOCKS)
 Block = Callable[[], str]
 

@@ -165,5 +165,7 @@ class SparseGenerator(Generator):
 
 
 def _usable_cores() -> int:
-    """The cores that this process may run on; all of them where the system does not say."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """The cores that this process may run on, at most as many as OMP_NUM_THREADS says."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(cores or 1, int(limit) if limit.isdecimal() and int(limit) else cores or 1)

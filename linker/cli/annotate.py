@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from linker.cli import common
+from linker.cli import common, machines
 
 if TYPE_CHECKING:
-    from linker.linker import Linked
+    from linker.cluster.linking import AnnotateSettings, Written
+    from linker.cluster.machines import Machines
+    from linker.errors import OnError
     from linker.text.overlaps import Overlaps
     from linker.types import Document, Selection
+
+_DOCUMENTS = 100  # that are annotated together; abstracts have some ten mentions each
 
 
 @click.command()
@@ -53,6 +58,7 @@ if TYPE_CHECKING:
 )
 @common.selection_options
 @common.on_error_option
+@machines.workers_option
 @common.logs
 def annotate(
     source: str,
@@ -68,35 +74,58 @@ def annotate(
     mention_type: str | None,
     within: Selection,
     on_error: str,
+    places: Machines,
 ) -> None:
     """Find and link the mentions in documents.
 
     INPUT is a text, a folder of texts (.txt, a document each), PubTator or BioC, or "-" for a text
     on standard input. Mentions that are marked stay; names are found where nothing is marked.
     """
-    from linker import outputs, recognizers
-    from linker.annotation import Annotator
-    from linker.linker import Linker
+    from linker.cluster.linking import AnnotateSettings
 
     if labels and not mentions_by:
         raise click.UsageError("--labels is for --mentions-by; leave it out, or give that, too")
-    handle = common.handler(on_error)
-    linker = Linker.load(model).restricted(within)
-    find = recognizers.create(mentions_by, labels) if mentions_by else None
-    annotator = Annotator(linker, find, mention_type)
-    if not mentions_by and linker.spans is None:
+    settings = AnnotateSettings(
+        model=model,
+        form=form,
+        k=k,
+        threshold=threshold,
+        overlaps=overlaps,
+        mentions_by=mentions_by,
+        labels=labels,
+        mention_type=mention_type,
+        within=within,
+    )
+    _annotate(source, input_format, output, settings, common.handler(on_error), places)
+
+
+def _annotate(
+    source: str,
+    input_format: str,
+    output: str,
+    settings: AnnotateSettings,
+    handle: OnError,
+    places: Machines,
+) -> None:
+    """Annotate the documents of an input."""
+    from linker import outputs
+    from linker.cluster import linking
+
+    linker = settings.load()
+    make = partial(settings.chunk_annotator, linker if places.is_this_process else None)
+    if not settings.mentions_by and linker.spans is None:
         common.say(
             "the model has learnt from no annotated documents which names are mentions; "
             "rules choose, and the confidence is that of the concept alone"
         )
     documents = _reader(source, input_format)(source, on_error=handle)
-    documents = common.selectable(documents, linker, source, on_error=handle)
-    linked = annotator.annotate(documents, k=k, threshold=threshold, overlaps=overlaps)
-    shown = output == "-" and sys.stdout.isatty()
-    linked = _progress(linked, hidden=shown or common.is_quiet())
-    with common.writing(output, [source]) as file:
-        sources = len(linker.dictionary.lent_rows) > 0
-        outputs.writer(form)(linked, file, documents=True, sources=sources)
+    documents = linking.selectable(documents, linker, source, on_error=handle)
+    is_shown = output == "-" and sys.stdout.isatty()
+    chunks = linking.chunks(documents, _DOCUMENTS, lambda _: False)
+    with common.writing(output, [source]) as file, places.run(make, chunks) as results:
+        written = _progress(results, hidden=is_shown or common.is_quiet())
+        for text in outputs.joined(settings.form, (chunk.text for chunk in written)):
+            file.write(text)
     common.say_skipped(handle)
 
 
@@ -111,15 +140,15 @@ def _reader(source: str, input_format: str) -> Callable[..., Iterator[Document]]
     return readers.get(input_format, text.read)
 
 
-def _progress(items: Iterable[Linked], *, hidden: bool) -> Iterator[Linked]:
+def _progress(results: Iterable[Written], *, hidden: bool) -> Iterator[Written]:
     """Count documents on a terminal; `hidden`: not, since the output itself is shown there."""
     from tqdm import tqdm
 
     count = 0
     with tqdm(unit=" documents", disable=True if hidden else None, file=sys.stderr) as bar:
-        for document, predictions in items:
-            yield document, predictions
-            bar.update()
-            count += len(predictions)
+        for written in results:
+            yield written
+            bar.update(written.items)
+            count += written.mentions
     if not count:
         common.say("no mentions were found")

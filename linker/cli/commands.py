@@ -15,6 +15,7 @@ import click
 from linker.cli.annotate import annotate
 from linker.cli.compare import compare
 from linker.cli.dictionary import dictionary
+from linker.cli.encode import encode
 from linker.cli.encoders import encoders
 from linker.cli.evaluate import evaluate
 from linker.cli.explain import explain
@@ -55,7 +56,7 @@ def cli() -> None:
 
 
 _COMMANDS = (
-    *(train, link, annotate, explain, evaluate, compare),
+    *(train, link, annotate, explain, evaluate, compare, encode),
     *(dictionary, index, encoders, words, verify),
 )
 for _command in _COMMANDS:

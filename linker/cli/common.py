@@ -8,24 +8,20 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
 from linker.cli.groups import group
-from linker.errors import InputError, LinkerError, OnError, Skip, shorten, shown, stop
-from linker.types import Document, Mention, Selection
-
-if TYPE_CHECKING:
-    from linker.linker import Linker
+from linker.errors import LinkerError, OnError, Skip, shown, stop
+from linker.types import Selection
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_Item = TypeVar("_Item", bound="Document | Mention")
 
 DEFAULT_MODEL = "linker-model"
 # as in linker.readers, which --help need not import
 MOST = 1_000_000  # the largest number that an option takes for candidates or mentions
-MENTION_FORMATS = ("txt", "tsv", "jsonl", "pubtator", "bioc", "concept")
+MENTION_FORMATS = ("txt", "tsv", "jsonl", "pubtator", "bioc", "concept", "parquet")
 
 
 def logs(command: _Command) -> _Command:
@@ -165,32 +161,8 @@ selection_options = group(
 """Adds options that restrict the answers; they are handed over as a `Selection` named `within`."""
 
 
-def selectable(
-    items: Iterable[_Item], linker: Linker, path: str, *, on_error: OnError
-) -> Iterator[_Item]:
-    """Pass on the items whose own selections fit the dictionary; the others are bad records.
-
-    Args:
-        items: the items of a file.
-        linker: links them.
-        path: the file, for messages.
-        on_error: what to do with a bad record.
-    """
-    for item in items:
-        try:
-            linker.check_selection(item)
-        except LinkerError as error:
-            if isinstance(item, Document):
-                title = f"document {item.id}"
-            else:
-                title = f"mention {shorten(item.text)!r}"
-            on_error(InputError(path, f"{title}: {error}"))
-        else:
-            yield item
-
-
-def answer_options(k: int) -> Callable[[_Command], _Command]:
-    """Add -k, with its default, --output and --format."""
+def answer_options(k: int, *forms: str) -> Callable[[_Command], _Command]:
+    """Add -k, with its default, --output and --format, which also takes `forms`."""
     number = click.option(
         "-k",
         default=k,
@@ -208,7 +180,7 @@ def answer_options(k: int) -> Callable[[_Command], _Command]:
     form = click.option(
         "--format",
         "form",
-        type=click.Choice(["tsv", "jsonl", "pubtator", "bioc"]),
+        type=click.Choice(["tsv", "jsonl", "pubtator", "bioc", *forms]),
         default="tsv",
         show_default=True,
     )
@@ -256,10 +228,19 @@ def writing(output: str, inputs: Iterable[str]) -> contextlib.AbstractContextMan
     """
     from linker import files
 
+    refuse_input(output, inputs)
+    return stdout() if output in ("-", "/dev/stdout") else files.write_aside(output)
+
+
+def refuse_input(output: str, inputs: Iterable[str]) -> None:
+    """Check that an output is none of the files that the command reads.
+
+    Raises:
+        LinkerError: it is one.
+    """
     for path in inputs:
         with contextlib.suppress(OSError):
             if Path(output).is_file() and Path(output).samefile(path):
                 raise LinkerError(
                     f"{output}: is read and would be replaced; name another output with -o"
                 )
-    return stdout() if output in ("-", "/dev/stdout") else files.write_aside(output)

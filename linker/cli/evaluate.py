@@ -96,6 +96,7 @@ def evaluate(
     --predictions a model is only consulted (for old ids, seen mentions, kinds of error) when
     --model is named.
     """
+    from linker.cluster import linking
     from linker.evaluation import report, run
     from linker.linker import Linker
     from linker.readers import mentions as readers
@@ -108,7 +109,7 @@ def evaluate(
     named = context.get_parameter_source("model") != click.core.ParameterSource.DEFAULT
     linker = Linker.load(model).restricted(within) if named or not predictions else None
     if linker and not predictions:
-        items = list(common.selectable(items, linker, mentions, on_error=handle))
+        items = list(linking.selectable(items, linker, mentions, on_error=handle))
     if linker and protocol == "document":
         _evaluate_documents(context.params, items, linker)
         common.say_skipped(handle)

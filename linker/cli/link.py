@@ -5,27 +5,30 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from linker.cli import common
+from linker.cli import common, machines
 
 if TYPE_CHECKING:
-    from linker.linker import Linked
+    from linker.cluster.linking import LinkSettings, Written
+    from linker.cluster.machines import Machines
     from linker.types import Selection
 
 
 @click.command()
 @click.argument("source", metavar="INPUT")
 @common.model_option
-@common.answer_options(5)
+@common.answer_options(5, "parquet")
 @click.option(
     "--input-format",
     type=click.Choice(["auto", *common.MENTION_FORMATS]),
     default="auto",
     show_default=True,
 )
+@machines.column_option
 @click.option(
     "--type", "mention_type", metavar="T", help="Link mentions of this type only, e.g. Disease."
 )
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 @common.selection_options
 @common.threshold_options
 @common.on_error_option
+@machines.options
 @common.logs
 def link(
     source: str,
@@ -47,72 +51,106 @@ def link(
     output: str,
     form: str,
     input_format: str,
+    column: str | None,
     mention_type: str | None,
     batch_size: int,
     threshold: float | None,
     min_score: float | None,
     within: Selection,
     on_error: str,
+    places: Machines,
 ) -> None:
     """Link the mentions of INPUT ("-": standard input, one mention a line unless --input-format
     says otherwise).
-    """
-    from linker import outputs
-    from linker.linker import Linker
-    from linker.readers import mentions as readers
 
-    handle = common.handler(on_error)
-    linker = Linker.load(model).restricted(within)
-    kind = readers.detect(source) if input_format == "auto" else input_format
-    items = readers.read(source, kind, on_error=handle)
-    items = common.selectable(items, linker, source, on_error=handle)
-    # documents keep their other mentions
-    wanted = readers.of_type(mention_type) if mention_type else None
-    shown = output == "-" and sys.stdout.isatty()
-    if source == "-" and sys.stdin.isatty():
-        batch_size = 1
-    if batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)
-    linked = linker.link_items(
-        items,
+    INPUT may be a folder or a pattern such as "data/*.parquet": each file becomes one in the
+    folder that -o names, where those that are there already are not made again.
+    """
+    from linker.cluster.linking import LinkSettings
+
+    settings = LinkSettings(
+        model=model,
+        form=form,
         k=k,
         threshold=threshold,
         min_score=min_score,
-        batch_size=batch_size,
-        wanted=wanted,
+        within=within,
+        mention_type=mention_type,
+        batch_size=1 if source == "-" and sys.stdin.isatty() else batch_size,
+        input_format=input_format,
+        column=column,
     )
-    if mention_type:
-        linked = _checked(linked, source, mention_type)
-    linked = _progress(linked, hidden=shown or common.is_quiet())
-    with common.writing(output, [source]) as file:
-        documents, sources = kind not in ("txt", "tsv"), len(linker.dictionary.lent_rows) > 0
-        outputs.writer(form)(linked, file, documents=documents, sources=sources)
+    if places.engine == "ray" or form == "parquet" or machines.is_job(source, output, input_format):
+        _link_parts(source, output, settings, on_error, places)
+    else:
+        _link_file(source, output, settings, on_error, places)
+
+
+def _link_parts(
+    source: str, output: str, settings: LinkSettings, on_error: str, places: Machines
+) -> None:
+    """Link each file into one of its own."""
+    from linker.cluster.linking import LinkParts
+
+    if not places.is_this_process:
+        settings.load()  # what is wrong is said before any process is started
+    machines.run_job(source, output, LinkParts.of(settings), on_error, places)
+
+
+def _link_file(
+    source: str, output: str, settings: LinkSettings, on_error: str, places: Machines
+) -> None:
+    """Link one file, or standard input."""
+    from linker import outputs
+    from linker.cluster import linking
+    from linker.readers import mentions as readers
+
+    handle = common.handler(on_error)
+    linker = settings.load()
+    kind = settings.input_format
+    kind = readers.detect(source) if kind == "auto" else kind
+    items = readers.read(source, kind, on_error=handle, column=settings.column)
+    items = linking.selectable(items, linker, source, on_error=handle)
+    is_shown = output == "-" and sys.stdout.isatty()
+    if settings.batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
+    documents = linking.has_documents(kind)
+    chunks = linking.chunks(items, settings.batch_size, settings.wanted)
+    loaded = linker if places.is_this_process else None  # other processes load their own
+    make = partial(settings.chunk_linker, documents, loaded)
+    with common.writing(output, [source]) as file, places.run(make, chunks) as results:
+        written = _checked(results, source, settings.mention_type)
+        texts = (chunk.text for chunk in _progress(written, is_shown or common.is_quiet()))
+        for text in outputs.joined(settings.form, texts):
+            file.write(text)
     common.say_skipped(handle)
 
 
-def _checked(items: Iterable[Linked], source: str, mention_type: str) -> Iterator[Linked]:
-    """Pass items on, and raise an error at the end if none has a mention of the type."""
+def _checked(
+    results: Iterable[Written], source: str, mention_type: str | None
+) -> Iterator[Written]:
+    """Pass chunks on, and raise an error at the end if none has a mention of the type."""
     from linker.readers.mentions import no_mentions
 
-    count, types = 0, set()
-    for document, predictions in items:
-        count += len(predictions)
-        types |= {mention.type for mention in document.mentions} if document else set()
-        yield document, predictions
-    if not count:
+    count, types = 0, set[str]()
+    for written in results:
+        count += written.mentions
+        types |= written.types
+        yield written
+    if mention_type and not count:
         raise no_mentions(source, mention_type, types)
 
 
-def _progress(items: Iterable[Linked], *, hidden: bool) -> Iterator[Linked]:
+def _progress(results: Iterable[Written], hidden: bool) -> Iterator[Written]:
     """Count mentions on a terminal; `hidden`: not, since the output itself is shown there."""
     from tqdm import tqdm
 
     count = 0
     with tqdm(unit=" mentions", disable=True if hidden else None, file=sys.stderr) as bar:
-        for document, predictions in items:
-            yield document, predictions
-            bar.update(len(predictions))
-            count += len(predictions)
+        for written in results:
+            yield written
+            bar.update(written.mentions)
+            count += written.mentions
     if not count:
         common.say(
             "the documents have no marked mentions, which link wants; linker annotate finds them"

@@ -373,27 +373,37 @@ def write_aside(path: Pathlike) -> Iterator[TextIO]:
     `.gz` compresses.
     """
     named, path = path, Path(path)
-    if path.is_dir():
-        raise LinkerError(f"{named}: is a folder; name a file with -o")
     # a device or a pipe is written to: /dev/null must not be replaced, /dev/fd/63 cannot be
-    if path.exists() and not path.is_file():
+    if path.exists() and not (path.is_file() or path.is_dir()):
         with writing(named), open(path, "w", encoding="utf-8", newline="\n") as text:
             yield text
         return
-    path = path.resolve()  # a link stays, and its target is replaced
+    with write_binary_aside(path) as raw:
+        packed = cast(
+            IO[bytes],
+            gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw,
+        )
+        with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
+            yield text
+            text.flush()
+            if packed is not raw:
+                packed.close()
+            raw.flush()
+            os.fsync(raw.fileno())
+
+
+@contextlib.contextmanager
+def write_binary_aside(path: Pathlike) -> Iterator[BinaryIO]:
+    """Write a file of bytes as `write_aside` writes texts; it may be read and written again."""
+    named, path = path, Path(path).resolve()  # a link stays, and its target is replaced
+    if path.is_dir():
+        raise LinkerError(f"{named}: is a folder; name a file with -o")
     with writing(named):
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing.aside(path, folder=False) as new:
-            with open(new, "wb") as raw:
-                packed = cast(
-                    IO[bytes],
-                    gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw,
-                )
-                with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
-                    yield text
-                    text.flush()
-                    if packed is not raw:
-                        packed.close()
+            with open(new, "w+b") as raw:
+                yield raw
+                if not raw.closed:
                     raw.flush()
                     os.fsync(raw.fileno())
             new.chmod(stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask())

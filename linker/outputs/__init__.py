@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TextIO, cast
 
@@ -54,6 +55,23 @@ def writer(format: str) -> Writer:
             f"{format!r} is not a format of predictions; choose one of {', '.join(FORMATS)}"
         )
     return cast(Writer, importlib.import_module(FORMATS[format]).write)
+
+
+_ENVELOPES = {  # what begins a text of each format, and what ends it
+    "tsv": (re.compile(r".*\n"), ""),
+    "jsonl": (re.compile(""), ""),
+    "pubtator": (re.compile(""), ""),
+    "bioc": (re.compile(r"(?s).*?(?=<document)"), "</collection>\n"),
+}
+
+
+def joined(format: str, texts: Iterable[str]) -> Iterator[str]:
+    """Join texts of one format, each a whole file with an item or more, to the text of one file."""
+    head, tail = _ENVELOPES[format]
+    for number, text in enumerate(texts):
+        start = head.match(text)
+        yield text[start.end() if start and number else 0 : len(text) - len(tail)]
+    yield tail
 
 
 BREAKS = str.maketrans("\t\r\n\0", "    ")  # what cannot stand inside a column

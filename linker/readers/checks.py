@@ -12,7 +12,7 @@ from linker.types import SELECTION, Selection, Span
 MENTION_LIMIT = 1_000  # characters; a longer "name" is a paragraph or a damaged line
 
 
-def check_mention(path: Pathlike, line: int, text: str) -> str:
+def check_mention(path: Pathlike, line: int | None, text: str) -> str:
     """Strip a loose mention and return it.
 
     Raises:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from linker.errors import InputError, OnError, stop
@@ -46,14 +47,27 @@ def _mention(path: Pathlike, number: int, line: str) -> Mention:
             remedy=_REMEDY,
         ) from None
     try:
-        text, gold, spans, kind, document = _fields(record)
-        within = parse_selection(record)
+        return from_record(record, partial(check_mention, path, number))
     except ValueError as error:
         raise InputError(
             path, str(error), line=number, value=line, expected=_EXPECTED, remedy=_REMEDY
         ) from None
-    text = check_mention(path, number, text)
-    return Mention(text, spans, gold, kind, document, within=within)
+
+
+def from_record(record: Any, check: Callable[[str], str]) -> Mention:
+    """Make a mention of an object with the keys that `read` describes.
+
+    Args:
+        record: the object.
+        check: is given the text of the mention, and returns it stripped.
+
+    Raises:
+        ValueError: a value is not of its type; the text says which one.
+        InputError: as `check` raises it.
+    """
+    text, gold, spans, kind, document = _fields(record)
+    within = parse_selection(record)
+    return Mention(check(text), spans, gold, kind, document, within=within)
 
 
 _REMEDY = "write one object a line"

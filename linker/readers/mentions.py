@@ -29,6 +29,7 @@ FORMATS = {
     "pubtator": "linker.readers.pubtator",
     "bioc": "linker.readers.bioc",
     "concept": "linker.readers.concept",
+    "parquet": "linker.readers.parquet",
 }
 """The module of each format; its `read(path, *, on_error)` yields documents or mentions."""
 
@@ -40,6 +41,7 @@ _SUBTYPES = {
 _HEAD = 1 << 16  # bytes that the format is detected by
 _BIOC = re.compile(r'<\?xml|<!DOCTYPE|<collection|\{(?:(?s:.)*?[{,\s])?"documents"\s*:')
 _SIGNS = (  # order matters
+    ("parquet", re.compile(r"PAR1[\x00-\x08\x0e-\x1f]")),
     ("bioc", _BIOC),
     ("jsonl", re.compile(r"\{")),
     ("concept", re.compile(r"[^|\n]*\|\|\d+\|\d+\|\|")),
@@ -50,6 +52,10 @@ _SIGNS = (  # order matters
     ),  # the header of a csv
     ("tsv", re.compile(r"(?:.*\n){0,20}?.*\t")),  # a tab in one of the first lines
 )
+
+
+class NoMentions(InputError):
+    """A file that can be read holds nothing."""
 
 
 def detect(path: Readable) -> str:
@@ -83,7 +89,12 @@ def _detect(path: Pathlike) -> str:
 
 
 def read(
-    path: Readable, format: str | None = None, *, type: str | None = None, on_error: OnError = stop
+    path: Readable,
+    format: str | None = None,
+    *,
+    type: str | None = None,
+    on_error: OnError = stop,
+    column: str | None = None,
 ) -> Iterator[Document | Mention]:
     """Yield the documents or loose mentions of a file, streaming.
 
@@ -94,19 +105,25 @@ def read(
         type: keep mentions of this type, in any case, and loose ones without a type; "Disease"
             includes the types of the NCBI Disease corpus.
         on_error: what to do with a bad record.
+        column: of a Parquet file, the one that holds the mentions; None: `mention` or `text`.
 
     Raises:
-        InputError: the file is damaged, holds nothing, or holds nothing of that type.
-        LinkerError: there is no such file or format.
+        NoMentions: the file holds nothing.
+        InputError: it is damaged, or holds nothing of that type.
+        LinkerError: there is no such file or format, or a column of another format is named.
     """
     path = as_path(path)
-    module = FORMATS.get(format or _detect(path))
+    format = format or _detect(path)
+    module = FORMATS.get(format)
     if module is None:
         raise LinkerError(
             f"{format!r} is not a format of mentions; choose one of {', '.join(FORMATS)}"
         )
+    if column and format != "parquet":
+        raise LinkerError(f"{path}: is {format}; a column can be named in Parquet files only")
+    named = {"column": column} if column else {}
     items: Iterator[Document | Mention] = importlib.import_module(module).read(
-        path, on_error=on_error
+        path, on_error=on_error, **named
     )
     if type is not None:
         items = _of_type(path, items, type)
@@ -114,7 +131,7 @@ def read(
     for item in items:
         yield item
     if item is None:
-        raise InputError(
+        raise NoMentions(
             path,
             "holds no mentions or documents",
             remedy="check that it is the right file, and its format",

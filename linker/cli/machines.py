@@ -1,0 +1,154 @@
+"""Options that say where work is done, and jobs over many files."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from linker.cli import common
+from linker.cli.groups import group
+from linker.cluster.machines import Machines
+
+if TYPE_CHECKING:
+    from linker.cluster.parts import Summary, Work
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_MAGIC = set("*?[")  # of patterns of file names
+
+_workers = click.option(
+    "--workers",
+    type=click.IntRange(1, common.MOST),
+    metavar="N",
+    help="Processes that share the work. [default: 1; with Ray as many as it has cores or GPUs]",
+)
+_engine = click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="What spreads the files of a job: processes here, or Ray.",
+)
+_address = click.option(
+    "--address", metavar="HOST:PORT", help="Of the Ray cluster. [default: one on this machine]"
+)
+_gpus = click.option(
+    "--gpus",
+    type=click.FloatRange(0, 64),
+    default=0.0,
+    metavar="X",
+    help="GPUs that each worker of Ray is given; 0.5: two share one.",
+)
+column_option = click.option(
+    "--column",
+    metavar="NAME",
+    help="Column of the mentions in Parquet files. [default: mention, else text]",
+)
+
+
+def options(command: _Command) -> Callable[..., Any]:
+    """Add options that say where work is done, as `Machines` named `places`."""
+    return group("places", Machines, _workers, _engine, _address, _gpus)(_checked(command))
+
+
+def workers_option(command: _Command) -> Callable[..., Any]:
+    """Add --workers alone, as `Machines` named `places`."""
+
+    @functools.wraps(command)
+    def with_places(*, workers: int | None, **values: Any) -> Any:
+        return _checked(command)(places=Machines(workers), **values)
+
+    return _workers(with_places)
+
+
+def _checked(command: _Command) -> Callable[..., Any]:
+    """Refuse options that need Ray, and workers for whom there are no cores."""
+
+    @functools.wraps(command)
+    def with_checks(*, places: Machines, **values: Any) -> Any:
+        if places.engine == "local":
+            if places.address or places.gpus:
+                flag = "--address" if places.address else "--gpus"
+                raise click.UsageError(f"{flag} is for --engine ray; leave it out, or give that")
+            places = _capped(places)
+        return command(places=places, **values)
+
+    return with_checks
+
+
+def _capped(places: Machines) -> Machines:
+    """At most as many workers as there are cores; more would only take memory."""
+    if (places.workers or 1) == 1:
+        return places
+    from linker.cluster.workers import cores
+
+    if (number := places.workers or 1) > (most := cores()):
+        are = "s are" if most > 1 else " is"
+        common.say(f"--workers {number}: {most} core{are} here, so that {most} will work")
+        return dataclasses.replace(places, workers=most)
+    return places
+
+
+def is_job(source: str, output: str, input_format: str = "auto") -> bool:
+    """Whether an input is a pattern of files, or a folder of files whose output is named.
+
+    A folder of `.concept` files is one corpus.
+    """
+    path = Path(source)
+    if path.is_dir():
+        is_corpus = input_format == "concept" or any(path.glob("*.concept"))
+        return output != "-" and not is_corpus
+    return bool(_MAGIC & set(source)) and not path.exists()
+
+
+def run_job(source: str, output: str, work: Work, on_error: str, places: Machines) -> None:
+    """Run a job over many files, show its progress, and say at the end what was done."""
+    from tqdm import tqdm
+
+    from linker.cluster.parts import Job
+
+    if output in ("-", "/dev/stdout"):
+        raise click.UsageError("the output is a folder of files; name it with -o")
+    logger = logging.getLogger("linker")
+    hidden = None if common.has_bars() else True
+    with tqdm(unit=" parts", disable=hidden, file=sys.stderr) as bar:
+
+        def report(summary: Summary) -> None:
+            for message in summary.told:
+                logger.warning("skipped: %s", message)
+            bar.total = summary.parts
+            bar.set_postfix_str(f"{summary.records:,} records", refresh=False)
+            bar.update(summary.present + summary.equal + summary.done - bar.n)
+
+        summary = Job(source, output, work, on_error == "skip").run(places, report)
+    common.say("\n".join(_sentences(output, summary)))
+
+
+def _sentences(output: str, summary: Summary) -> list[str]:
+    """What is said at the end of a job."""
+    equal = f", {summary.equal:,} equal to another" if summary.equal else ""
+    texts = [
+        f"{output}: {_number(summary.parts, 'part')}, {summary.done:,} done, "
+        f"{summary.present:,} skipped because present{equal}; "
+        f"{_number(summary.records, 'record')} done, "
+        f"{_number(summary.skipped, 'bad record')} skipped"
+    ]
+    if summary.appeared:
+        texts.append(f"files that appeared meanwhile: {summary.appeared:,}; run again to do them")
+    if summary.foreign:
+        texts.append(
+            f"{output} also has parts of other jobs, which its index does not name: "
+            f"{summary.foreign:,}"
+        )
+    return texts
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"

@@ -1,0 +1,247 @@
+"""Calls that are spread over the machines of a Ray cluster; Ray schedules, and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import socket
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Any, TypeVar
+
+from linker.cluster.machines import Machines, Make
+from linker.cluster.workers import cores, plain_errors
+from linker.errors import LinkerError
+from linker.version import install_hint
+
+_Task = TypeVar("_Task")
+_Result = TypeVar("_Result")
+
+_PATIENCE = 8.0  # seconds in which a cluster must answer
+_TRIES = 3  # of a task whose worker is lost
+_SILENCE = 60.0  # seconds without any worker that has begun, after which that is said
+_MEMORY = 100_000_000  # bytes of Ray's store on this machine; results are small
+
+logger = logging.getLogger(__name__)
+
+
+def run(
+    make: Make[_Task, _Result], tasks: Iterable[_Task], machines: Machines
+) -> Generator[_Result, None, None]:
+    """Call the function that `make` makes for each task, in actors of Ray.
+
+    An actor that is lost is replaced, and its task is done again.
+
+    Args:
+        make: called once in each actor; must be picklable.
+        tasks: must be picklable.
+        machines: which cluster, how many actors, and what each needs.
+
+    Yields:
+        The results, as they come.
+
+    Raises:
+        LinkerError: Ray is not installed, the cluster does not answer or has no room, or a task
+            has lost several actors.
+    """
+    waiting = deque(tasks)
+    if not waiting:
+        return
+    ray = _imported()
+    was_connected = ray.is_initialized()
+    if not was_connected:
+        _connect(ray, machines)
+    try:
+        yield from _Crew(ray, make, machines, waiting).results()
+    except SystemExit:  # of SIGTERM, whose code Ray does not pass on
+        raise SystemExit(128 + signal.SIGTERM) from None
+    except ray.exceptions.RayError as error:
+        raise LinkerError(
+            f"the Ray cluster was lost ({str(error).strip().splitlines()[0]}); "
+            "start it and run again: what is done is kept"
+        ) from None
+    finally:
+        with contextlib.suppress(Exception):  # the cluster may be gone
+            if not was_connected:
+                ray.shutdown()
+
+
+class _Crew:
+    """The actors of a job, each with the task that it does; an actor that loads has none.
+
+    Args:
+        ray: the module, connected.
+        make: makes the function that is called.
+        machines: how many actors, and what each needs.
+        waiting: the tasks.
+    """
+
+    def __init__(self, ray: Any, make: Any, machines: Machines, waiting: deque[Any]) -> None:
+        self._ray, self._make, self._waiting = ray, make, waiting
+        self._class = ray.remote(num_cpus=1, num_gpus=machines.gpus)(_Actor)
+        self._busy: dict[Any, tuple[Any, Any]] = {}  # by the reference of what is awaited
+        self._losses: Counter[Any] = Counter()
+        for _ in range(min(_size(ray, machines), len(waiting))):
+            self._hire()
+
+    def results(self) -> Iterator[Any]:
+        """The results of all tasks, as they come."""
+        while self._waiting or any(task is not None for _, task in self._busy.values()):
+            actor, task, reference = self._next()
+            try:
+                result = self._ray.get(reference)
+            except self._ray.exceptions.RayTaskError as error:
+                raise error.cause from None
+            except self._ray.exceptions.RayActorError:
+                self._lose(task)
+                continue
+            if self._waiting:
+                self._give(actor, self._waiting.popleft())
+            if task is not None:
+                yield result
+            else:
+                self._losses[None] = 0
+
+    def _next(self) -> tuple[Any, Any, Any]:
+        """The next actor that is ready or lost, its task, and the reference of what came of it."""
+        while not (ready := self._ray.wait(list(self._busy), timeout=_SILENCE)[0]):
+            if all(task is None for _, task in self._busy.values()):
+                logger.warning("no worker has begun yet; the cluster may have no free cores")
+        return *self._busy.pop(ready[0]), ready[0]
+
+    def _hire(self) -> None:
+        """Start an actor; it is given a task when it has loaded what it needs, wherever it is."""
+        actor = self._class.remote(self._make)
+        self._busy[actor.load.remote()] = actor, None
+
+    def _give(self, actor: Any, task: Any) -> None:
+        self._busy[actor.call.remote(task)] = actor, task
+
+    def _lose(self, task: Any) -> None:
+        """Replace an actor that was lost, and let another one do its task."""
+        self._losses[task] += 1
+        if self._losses[task] == _TRIES:
+            what = f"with {task.path} " if hasattr(task, "path") else ""
+            raise LinkerError(
+                f"a worker was lost {_TRIES} times {what}(killed, or out of memory); "
+                "run again, with smaller parts or fewer --workers if memory is short"
+            )
+        logger.warning("a worker was lost and is replaced; what it did is done again")
+        if task is not None:
+            self._waiting.appendleft(task)
+        self._hire()
+
+
+class _Actor:
+    """Calls, in a process of Ray, the function that `make` makes there."""
+
+    def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
+        logging.getLogger("linker").setLevel(logging.ERROR)  # the first process says the rest
+        self._make = make
+
+    def load(self) -> None:
+        try:
+            with plain_errors():
+                self._do = self._make()
+        except LinkerError as error:
+            raise LinkerError(f"on the machine {socket.gethostname()}: {error}") from None
+
+    def call(self, task: Any) -> Any:
+        with plain_errors():
+            return self._do(task)
+
+
+def _size(ray: Any, machines: Machines) -> int:
+    """How many actors there are to be: as many as are asked for, or as the cluster has room for."""
+    resources = ray.cluster_resources()
+    room = int(resources.get("CPU", 0))
+    if machines.gpus:
+        room = min(room, int(resources.get("GPU", 0) / machines.gpus))
+        if not room:
+            raise LinkerError(
+                f"the cluster has {resources.get('GPU', 0):g} GPUs, and each worker wants "
+                f"{machines.gpus:g}; leave out --gpus, or start a node with GPUs"
+            )
+    if machines.workers and machines.workers > room:
+        logger.warning("--workers %d: the cluster has room for %d", machines.workers, room)
+    return max(1, min(machines.workers or room, room))
+
+
+def _imported() -> Any:
+    """The module ray, which is not to report that it is used."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    try:
+        import ray
+    except ImportError:
+        hint = install_hint("ray")
+        raise LinkerError(f"--engine ray needs ray, which is not installed: {hint}") from None
+    return ray
+
+
+def _connect(ray: Any, machines: Machines) -> None:
+    """Connect this process to the cluster, or to one that is started on this machine."""
+    address = machines.address or os.environ.get("RAY_ADDRESS") or "local"
+    settings: dict[str, Any] = {"address": address}
+    if address == "local":
+        number = min(machines.workers or cores(), cores())
+        settings |= {"num_cpus": number, "object_store_memory": _MEMORY}
+    elif address != "auto":
+        _knock(address)
+    _start(ray, settings)
+
+
+def _knock(address: str) -> None:
+    """Check that anybody answers at an address.
+
+    Raises:
+        LinkerError: nobody does.
+    """
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        raise LinkerError(
+            f"--address {address}: is no address; expected: HOST:PORT, such as a:6379"
+        )
+    try:
+        socket.create_connection((host, int(port)), _PATIENCE).close()
+    except (OSError, OverflowError) as error:
+        raise _no_answer(address, getattr(error, "strerror", None) or str(error)) from None
+
+
+def _no_answer(address: str, reason: str) -> LinkerError:
+    return LinkerError(
+        f"no Ray cluster answers at {address} ({reason}); "
+        "start one with `ray start --head`, or leave out --address for one on this machine"
+    )
+
+
+def _start(ray: Any, settings: dict[str, Any]) -> None:
+    """Call `ray.init` without its dashboard; an address that nobody answers is waited for briefly.
+
+    Ray waits a minute or more within compiled code, hence the thread.
+    """
+    failures: list[BaseException] = []
+    terminate = signal.getsignal(signal.SIGTERM)
+
+    def start() -> None:
+        try:
+            ray.init(
+                **settings, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+            )
+        except BaseException as error:
+            failures.append(error)
+
+    if settings["address"] == "local":
+        start()
+    else:
+        thread = threading.Thread(target=start, daemon=True)
+        thread.start()
+        thread.join(_PATIENCE)
+        if thread.is_alive():
+            raise _no_answer(settings["address"], f"within {_PATIENCE:g} seconds")
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, terminate)  # Ray has one of its own
+    if failures:
+        raise _no_answer(settings["address"], str(failures[0]).strip().splitlines()[0])

@@ -1,0 +1,131 @@
+"""The dense vectors of names, as a model makes them, in files."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+
+from linker import files
+from linker.candidates.hybrid import HybridGenerator, encode_names
+from linker.cluster.linking import check_model, model_hash
+from linker.cluster.parts import Part, Work
+from linker.errors import LinkerError, OnError
+from linker.linker import Linker
+from linker.readers import mentions as readers
+from linker.types import Document, Mention
+from linker.version import install_hint
+
+SUFFIXES = (".npy", ".safetensors")
+_NAMES = 10_000  # that are encoded together
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeParts(Work):
+    """Encodes the names in the files of a job, each into a matrix of its own (.npy)."""
+
+    model: str  # its folder, by an absolute path
+    model_hash: str  # the checksum of the manifest that the model must have
+    input_format: str = "auto"
+    column: str | None = None  # of the names in Parquet files
+
+    @classmethod
+    def of(cls, model: str, input_format: str, column: str | None) -> EncodeParts:
+        """The work that uses the model as it is now."""
+        return cls(str(Path(model).absolute()), model_hash(model), input_format, column)
+
+    @property
+    def suffix(self) -> str:
+        return ".npy"
+
+    def options(self) -> dict[str, Any]:
+        return asdict(self) | {"model": "", "encode": True}
+
+    def make(self) -> Callable[[Part, OnError], int]:
+        linker = Linker.load(self.model)
+        check_model(self.model, self.model_hash)
+        generator(linker, self.model)
+        return partial(self._encode, linker)
+
+    def _encode(self, linker: Linker, part: Part, on_error: OnError) -> int:
+        """Encode a file; returned is the number of its names."""
+        kind = self.input_format
+        kind = readers.detect(part.path) if kind == "auto" else kind
+        with files.write_binary_aside(part.output) as file:
+            count = write(linker, part.read(kind, self.column, on_error), file)
+            part.check()
+        return count
+
+
+def generator(linker: Linker, model: str) -> HybridGenerator:
+    """The generator of a linker that has a dense encoder.
+
+    Args:
+        linker: the linker.
+        model: its folder, for the message.
+
+    Raises:
+        LinkerError: it links by characters alone.
+    """
+    if not isinstance(linker.generator, HybridGenerator):
+        raise LinkerError(
+            f"{model}: links by characters alone ({linker.encoder}) and has no dense vectors; "
+            "train a model with another --encoder, such as static"
+        )
+    return linker.generator
+
+
+def write(linker: Linker, items: Iterable[Document | Mention], file: BinaryIO) -> int:
+    """Write the vectors of names as a matrix in numpy's format, float32 (names, dim).
+
+    Args:
+        linker: brings each name into its normal form, and encodes it.
+        items: the names, as mentions.
+        file: where to write, from its beginning.
+
+    Returns:
+        The number of names.
+    """
+    encoder, count = generator(linker, "the model").encoder, 0
+    _write_header(file, count, encoder.dim)
+    names = (linker.normalize(mention.text) for mention, _ in readers.flatten(items))
+    while batch := list(itertools.islice(names, _NAMES)):
+        file.write(encode_names(encoder, batch).astype("<f4", copy=False).tobytes())
+        count += len(batch)
+    file.seek(0)
+    _write_header(file, count, encoder.dim)  # as long as the first one, with room for any number
+    file.seek(0, 2)
+    return count
+
+
+def _write_header(file: BinaryIO, names: int, dim: int) -> None:
+    header = {"descr": "<f4", "fortran_order": False, "shape": (names, dim)}
+    npy.write_array_header_1_0(file, header)
+
+
+def write_safetensors(linker: Linker, items: Iterable[Document | Mention], file: BinaryIO) -> int:
+    """As `write`, as the tensor `vectors` of a safetensors file; they must fit into memory.
+
+    Raises:
+        LinkerError: the package safetensors is not installed.
+    """
+    try:
+        from safetensors.numpy import save
+    except ImportError:
+        hint = install_hint("dense")
+        raise LinkerError(
+            f".safetensors needs the package safetensors, which is not installed: {hint}; "
+            "or write .npy"
+        ) from None
+    with tempfile.TemporaryFile() as matrix:
+        count = write(linker, items, matrix)
+        matrix.seek(0)
+        file.write(save({"vectors": np.load(matrix)}))
+    return count

@@ -1,0 +1,301 @@
+"""What is done with a chunk of a file, or with a file of a job: its mentions are linked."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from linker import files, outputs, persistence, recognizers
+from linker.annotation import Annotator
+from linker.cluster.parts import Part, Work
+from linker.errors import InputError, LinkerError, OnError, shorten
+from linker.files import arrow
+from linker.linker import Linked, Linker
+from linker.readers import mentions as readers
+from linker.text.overlaps import Overlaps
+from linker.types import Document, Mention, Selection
+
+Item = Document | Mention
+
+_Item = TypeVar("_Item", bound=Item)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSettings:
+    """How mentions are linked and written; what is not said here is as in `Linker.link`."""
+
+    model: str  # its folder
+    form: str = "tsv"  # the format that is written
+    k: int = 5
+    threshold: float | None = None
+    min_score: float | None = None
+    within: Selection | None = None
+    mention_type: str | None = None  # mentions of other types are not linked
+    batch_size: int = 1024  # mentions of a chunk
+    input_format: str = "auto"
+    column: str | None = None  # of the mentions in Parquet files
+
+    def load(self) -> Linker:
+        """The linker that they ask for."""
+        return Linker.load(self.model).restricted(self.within)
+
+    def chunk_linker(self, documents: bool, linker: Linker | None = None) -> ChunkLinker:
+        """What links chunks.
+
+        Args:
+            documents: whether the mentions are of documents.
+            linker: the one that the settings ask for, if it is there.
+        """
+        return ChunkLinker(self, linker or self.load(), documents)
+
+    @property
+    def wanted(self) -> Callable[[Mention], bool] | None:
+        """Which mentions are linked; None: all."""
+        return readers.of_type(self.mention_type) if self.mention_type else None
+
+    def link(self, linker: Linker, items: Iterable[Item]) -> Iterator[Linked]:
+        """Link items by these settings."""
+        return linker.link_items(
+            items,
+            k=self.k,
+            threshold=self.threshold,
+            min_score=self.min_score,
+            batch_size=self.batch_size,
+            wanted=self.wanted,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The predictions of a chunk."""
+
+    text: str  # a whole file of them
+    items: int
+    mentions: int  # that were linked
+    types: frozenset[str]  # of all mentions of its documents, those that are not wanted, too
+
+
+class ChunkLinker:
+    """Links chunks of items, and writes them into texts.
+
+    Args:
+        settings: how.
+        linker: the one that the settings ask for.
+        documents: whether the mentions are of documents, see `linker.outputs.Writer`.
+    """
+
+    def __init__(self, settings: LinkSettings, linker: Linker, documents: bool) -> None:
+        self._settings, self._linker, self._documents = settings, linker, documents
+
+    def __call__(self, items: Sequence[Item]) -> Written:
+        linked = self._settings.link(self._linker, items)
+        return written(linked, self._settings.form, self._documents, lends(self._linker))
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotateSettings:
+    """How documents are annotated and written; see `linker.annotation`."""
+
+    model: str  # its folder
+    form: str = "tsv"  # the format that is written
+    k: int = 1
+    threshold: float | None = None
+    overlaps: Overlaps = "longest"
+    mentions_by: str | None = None  # see `linker.recognizers.create`
+    labels: tuple[str, ...] = ()
+    mention_type: str | None = None
+    within: Selection | None = None
+
+    def load(self) -> Linker:
+        """The linker that they ask for."""
+        return Linker.load(self.model).restricted(self.within)
+
+    def chunk_annotator(self, linker: Linker | None = None) -> ChunkAnnotator:
+        """What annotates chunks; `linker`: the one that the settings ask for, if it is there."""
+        linker = linker or self.load()
+        find = recognizers.create(self.mentions_by, self.labels) if self.mentions_by else None
+        return ChunkAnnotator(self, Annotator(linker, find, self.mention_type), lends(linker))
+
+
+class ChunkAnnotator:
+    """Annotates chunks of documents, and writes them into texts.
+
+    Args:
+        settings: how.
+        annotator: the one that the settings ask for.
+        sources: see `linker.outputs.Writer`.
+    """
+
+    def __init__(self, settings: AnnotateSettings, annotator: Annotator, sources: bool) -> None:
+        self._settings, self._annotator, self._sources = settings, annotator, sources
+
+    def __call__(self, documents: Sequence[Document]) -> Written:
+        s = self._settings
+        linked = self._annotator.annotate(
+            documents, k=s.k, threshold=s.threshold, overlaps=s.overlaps
+        )
+        return written(linked, s.form, True, self._sources)
+
+
+def written(linked: Iterable[Linked], form: str, documents: bool, sources: bool) -> Written:
+    """Write predictions into a text; see `linker.outputs.Writer`."""
+    linked = list(linked)
+    file = io.StringIO()
+    outputs.writer(form)(linked, file, documents=documents, sources=sources)
+    types = {m.type for document, _ in linked if document for m in document.mentions}
+    count = sum(len(predictions) for _, predictions in linked)
+    return Written(file.getvalue(), len(linked), count, frozenset(types))
+
+
+def lends(linker: Linker) -> bool:
+    """Whether other vocabularies lent names to its dictionary."""
+    return len(linker.dictionary.lent_rows) > 0
+
+
+def chunks(
+    items: Iterable[_Item], size: int, wanted: Callable[[Mention], bool] | None = None
+) -> Iterator[list[_Item]]:
+    """The chunks of items that `Linker.link_items` links together; without items an empty one.
+
+    Args:
+        items: the items.
+        size: of a chunk in mentions; the last one may be smaller.
+        wanted: which mentions of documents are linked; None: all.
+    """
+    chunk: list[_Item] = []
+    mentions, is_first = 0, True
+    for item in items:
+        chunk.append(item)
+        marked = item.mentions if isinstance(item, Document) else (item,)
+        mentions += max(1, sum(1 for m in marked if wanted is None or wanted(m)))
+        if mentions >= size:
+            yield chunk
+            chunk, mentions, is_first = [], 0, False
+    if chunk or is_first:
+        yield chunk
+
+
+def has_documents(input_format: str) -> bool:
+    """Whether the mentions of a format are of documents, which a table says in columns."""
+    return input_format not in ("txt", "tsv")
+
+
+def selectable(
+    items: Iterable[_Item], linker: Linker, path: str, *, on_error: OnError
+) -> Iterator[_Item]:
+    """Pass on the items whose own selections fit the dictionary; the others are bad records.
+
+    Args:
+        items: the items of a file.
+        linker: links them.
+        path: the file, for messages.
+        on_error: what to do with a bad record.
+    """
+    for item in items:
+        try:
+            linker.check_selection(item)
+        except LinkerError as error:
+            if isinstance(item, Document):
+                title = f"document {item.id}"
+            else:
+                title = f"mention {shorten(item.text)!r}"
+            on_error(InputError(path, f"{title}: {error}"))
+        else:
+            yield item
+
+
+@dataclass(frozen=True, slots=True)
+class LinkParts(Work):
+    """Links the files of a job.
+
+    Args:
+        settings: how; the model is named by an absolute path.
+        model_hash: the checksum of the manifest that the model must have.
+    """
+
+    settings: LinkSettings
+    model_hash: str
+
+    @classmethod
+    def of(cls, settings: LinkSettings) -> LinkParts:
+        """The work that uses the model as it is now.
+
+        Raises:
+            LinkerError: there is no model, or the format needs what is not installed.
+        """
+        if settings.form == "parquet":
+            arrow.libraries("--format parquet")
+        model = str(Path(settings.model).absolute())
+        return cls(replace(settings, model=model), model_hash(model))
+
+    @property
+    def suffix(self) -> str:
+        return f".{self.settings.form}"
+
+    def options(self) -> dict[str, Any]:
+        settings = asdict(self.settings)
+        return settings | {"model": self.model_hash, "batch_size": 0}  # which changes no answer
+
+    def make(self) -> Callable[[Part, OnError], int]:
+        linker = self.settings.load()
+        check_model(self.settings.model, self.model_hash)
+        return partial(self._link, linker)
+
+    def _link(self, linker: Linker, part: Part, on_error: OnError) -> int:
+        """Link a file; returned is the number of its mentions."""
+        settings, path = self.settings, part.path
+        kind = settings.input_format
+        kind = readers.detect(path) if kind == "auto" else kind
+        items = part.read(kind, settings.column, on_error)
+        linked = settings.link(linker, selectable(items, linker, path, on_error=on_error))
+        if settings.form == "parquet":
+            from linker.outputs import parquet
+
+            with files.write_binary_aside(part.output) as raw:
+                count = parquet.write(linked, raw)
+                part.check()
+            return count
+        counted = _Counted(linked)
+        with files.write_aside(part.output) as file:
+            documents = has_documents(kind)
+            outputs.writer(settings.form)(counted, file, documents=documents, sources=lends(linker))
+            part.check()
+        return counted.mentions
+
+
+class _Counted(Iterator[Linked]):
+    """Counts the mentions of linked items that are passed on."""
+
+    def __init__(self, linked: Iterator[Linked]) -> None:
+        self._linked, self.mentions = linked, 0
+
+    def __next__(self) -> Linked:
+        document, predictions = next(self._linked)
+        self.mentions += len(predictions)
+        return document, predictions
+
+
+def model_hash(model: str) -> str:
+    """The checksum of a model: that of its manifest, which has the checksums of its files.
+
+    Raises:
+        LinkerError: there is no model.
+    """
+    manifest = Path(model) / persistence.MANIFEST
+    if not manifest.is_file():
+        persistence.load(model, "model", lambda *_: None)  # which says what is wrong
+    return files.sha256(manifest)
+
+
+def check_model(model: str, expected: str) -> None:
+    """Check that a model is the one that a job began with.
+
+    Raises:
+        LinkerError: it is another one.
+    """
+    if model_hash(model) != expected:
+        raise LinkerError(f"{model}: was replaced since the job began; run it again")

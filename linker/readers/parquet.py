@@ -1,0 +1,91 @@
+"""Mentions in a column of a Parquet file; needs pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from linker.errors import InputError, OnError, stop
+from linker.files import Pathlike, open_binary, reading
+from linker.files.arrow import libraries
+from linker.readers.checks import check_mention
+from linker.readers.jsonl import from_record
+from linker.types import SELECTION, Mention
+
+_NAMES = ("mention", "text")  # of the column of mentions; the first that is there counts
+_OTHERS = ("document_id", "type", "gold", "spans", *SELECTION)
+_ROWS = 10_000  # that are in memory at once
+
+
+def read(
+    path: Pathlike, *, on_error: OnError = stop, column: str | None = None
+) -> Iterator[Mention]:
+    """Yield the mention of each row.
+
+    The columns `document_id`, `type`, `gold`, `spans`, `under`, `not_under`, `types` and
+    `namespaces` are read where they are, and mean what the keys of a JSON line mean. Spans that
+    are no lists are passed over, as are other columns.
+
+    Args:
+        path: the file.
+        on_error: what to do with a bad row.
+        column: the name of the column of mentions; None for `mention`, else `text`.
+
+    Raises:
+        InputError: the file is no valid Parquet, or has no such column of texts.
+        LinkerError: pyarrow is not installed.
+    """
+    arrow, parquet = libraries(path)
+    with open_binary(path) as file, reading(path):
+        if not file.peek(1):  # type: ignore[attr-defined]
+            return
+        is_whole = not file.seekable()
+        source = arrow.BufferReader(file.read()) if is_whole else arrow.PythonFile(file, "r")
+        number = 0
+        try:
+            table = parquet.ParquetFile(source)
+            column = _column(path, table.schema_arrow, column)
+            names = {name: name for name in _read_too(table.schema_arrow)} | {column: "mention"}
+            for batch in table.iter_batches(_ROWS, columns=list(names), use_threads=False):
+                for row in batch.to_pylist():
+                    number += 1
+                    try:
+                        mention = _mention(path, number, {names[key]: row[key] for key in names})
+                    except InputError as error:
+                        on_error(error)
+                    else:
+                        yield mention
+        except arrow.ArrowException as error:
+            where = f" after row {number}" if number else ""
+            problem = f"is no valid Parquet file{where} ({error})"
+            raise InputError(path, problem, remedy="write the file again") from None
+
+
+def _column(path: Pathlike, schema: Any, column: str | None) -> str:
+    """The name of the column of mentions."""
+    names = [column] if column else [name for name in _NAMES if name in schema.names]
+    if not names or names[0] not in schema.names:
+        problem = f"has no column {column}" if column else "has no column mention or text"
+        remedy = "name the column of mentions with --column"
+        columns = f"one of its columns: {', '.join(schema.names) or 'none'}"
+        raise InputError(path, problem, expected=columns, remedy=remedy)
+    if (kind := str(schema.field(names[0]).type)) not in ("string", "large_string", "string_view"):
+        problem = f"the column {names[0]} holds {kind}"
+        raise InputError(path, problem, expected="texts", remedy="name another with --column")
+    return names[0]
+
+
+def _read_too(schema: Any) -> list[str]:
+    """The names of the columns that are read beside that of mentions."""
+    has_lists = "spans" in schema.names and "list" in str(schema.field("spans").type)
+    return [n for n in _OTHERS if n in schema.names and (n != "spans" or has_lists)]
+
+
+def _mention(path: Pathlike, number: int, record: Mapping[str, Any]) -> Mention:
+    place = f"{path}, row {number}"
+    try:
+        return from_record(record, partial(check_mention, place, None))
+    except ValueError as error:
+        remedy = "mend or remove the row"
+        raise InputError(place, str(error), expected="a mention", remedy=remedy) from None

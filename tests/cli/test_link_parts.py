@@ -1,0 +1,235 @@
+"""linker link with --workers, and of many files; linker encode."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linker import Dictionary, Linker
+from linker.cluster import workers
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def _two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "cores", lambda: 2)
+
+
+@pytest.fixture
+def names(tmp_path: Path) -> Path:
+    path = tmp_path / "m.txt"
+    path.write_text("".join(f"cancer {i}\nbreast and ovarian cancer\n\n" for i in range(20)))
+    return path
+
+
+def test_workers_write_what_one_process_writes(
+    run: Run, trained: Path, names: Path, sample: Path
+) -> None:
+    documents = sample.with_name("sample_documents.pubtator.txt")
+    for path, *options in (
+        (names,),
+        (names, "--format", "jsonl", "-k", "2"),
+        (documents, "--format", "bioc", "--type", "Disease"),
+    ):
+        options = ["link", path, "--model", trained, "--batch-size", "7", *options]
+        expected = run(*options)
+        assert expected.code == 0
+        assert run(*options, "--workers", "2") == expected
+
+
+def test_workers_annotate_as_one_process(run: Run, trained: Path, tmp_path: Path) -> None:
+    (folder := tmp_path / "texts").mkdir()
+    for i in range(3):
+        (folder / f"{i}.txt").write_text(f"Asthma and gout {i}.")
+    expected = run("annotate", folder, "--model", trained)
+    assert len(expected.out.splitlines()) == 7
+    assert run("annotate", folder, "--model", trained, "--workers", "2") == expected
+
+
+def test_bad_records_with_workers(run: Run, trained: Path, names: Path) -> None:
+    with open(names, "a") as file:
+        file.write("x" * 1001 + "\ngout\n")
+    options = ("link", names, "--model", trained, "--batch-size", "7")
+    for more in ((), ("--on-error", "skip")):
+        expected = run(*options, *more)
+        assert "m.txt, line 61: the mention has 1,001 characters" in expected.err
+        assert expected.code == (0 if more else 1)
+        assert len(expected.out.splitlines()) > 60
+        assert run(*options, *more, "--workers", "2") == expected
+
+
+def test_more_workers_than_cores(run: Run, trained: Path, names: Path) -> None:
+    options = ("link", names, "--model", trained)
+    result = run(*options, "--workers", "9")
+    assert (result.code, result.err) == (0, "--workers 9: 2 cores are here, so that 2 will work\n")
+    assert result.out == run(*options).out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--workers", "0"), "Invalid value for '--workers'"),
+        (("--address", "a:1"), "--address is for --engine ray; leave it out, or give that"),
+        (("--gpus", "1"), "--gpus is for --engine ray"),
+        (("--engine", "ray"), "the output is a folder of files; name it with -o"),
+        (("--format", "parquet"), "the output is a folder of files; name it with -o"),
+    ],
+)
+def test_wrong_command_lines(
+    run: Run, trained: Path, names: Path, options: tuple[str, ...], message: str
+) -> None:
+    result = run("link", names, "--model", trained, *options)
+    assert (result.code, message in result.err) == (2, True)
+
+
+def children(pid: int) -> set[int]:
+    """The processes that a process has spawned, without Python's tracker of resources."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            command = (path / "cmdline").read_text()
+        except OSError:
+            continue
+        if parent == pid and "spawn_main" in command:
+            found.add(int(path.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")
+@pytest.mark.parametrize(
+    ("number", "code", "message"),
+    [
+        (signal.SIGINT, 130, "linker: interrupted"),
+        (signal.SIGTERM, 143, ""),
+        (signal.SIGKILL, 1, "linker: a worker ended in the middle of its work"),
+    ],
+)
+def test_signals_end_all_processes(
+    trained: Path, tmp_path: Path, number: signal.Signals, code: int, message: str
+) -> None:
+    """Ctrl-C reaches all processes, SIGTERM the first one, and SIGKILL here a worker."""
+    (tmp_path / "out.tsv").write_text("old\n")
+    script = "import os, linker.cluster.workers as w; w.cores = lambda: 2\nfrom linker.cli import main; main()"
+    arguments = ["link", "-", "--model", str(trained), "-o", "out.tsv", "--workers", "2"]
+    with subprocess.Popen(
+        [sys.executable, "-c", script, *arguments, "--batch-size", "1"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as child:
+        assert child.stdin is not None
+        assert child.stderr is not None
+        child.stdin.write(b"gout\nasthma\ncancer\n")
+        child.stdin.flush()
+        deadline = time.monotonic() + 30
+        while len(pids := children(child.pid)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if number == signal.SIGINT:
+            os.killpg(child.pid, number)
+        else:
+            os.kill(child.pid if number == signal.SIGTERM else min(pids), number)
+        if number == signal.SIGKILL:
+            child.stdin.close()
+        written = child.stderr.read().decode()
+    assert child.returncode == code
+    assert written.strip().partition(":")[0] == message.partition(":")[0]
+    assert message in written
+    assert len(written.strip().splitlines()) <= 1
+    assert (tmp_path / "out.tsv").read_text() == "old\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.tsv"]
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    (folder := tmp_path / "in").mkdir()
+    (folder / "a.txt").write_text("gout\nasthma\n")
+    (folder / "b.jsonl").write_text('{"mention": "leukaemia"}\n')
+    return folder
+
+
+def test_a_folder_and_a_pattern(run: Run, trained: Path, inputs: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    options = ("--model", trained, "--format", "jsonl", "-o", output)
+    first = f"{output}: 2 parts, 2 done, 0 skipped because present; 3 records done, 0 bad records skipped\n"
+    assert run("link", inputs, *options, "--workers", "2") == (0, "", first)
+    again = f"{output}: 1 part, 0 done, 1 skipped because present; 0 records done, 0 bad records skipped\n"
+    more = f"{output} also has parts of other jobs, which its index does not name: 1\n"
+    assert run("link", inputs / "*.txt", *options) == (0, "", again + more)
+    written = b"".join(sorted(path.read_bytes() for path in output.glob("part-*")))
+    plain = [run("link", path, *options[:4]).out for path in inputs.iterdir()]
+    assert written == "".join(sorted(plain)).encode()
+
+
+def test_what_a_job_says(run: Run, trained: Path, inputs: Path, tmp_path: Path) -> None:
+    (inputs / "c.jsonl").write_text('{"mention": "gout"}\n{"mention": 7}\n')
+    options = ("link", inputs, "--model", trained, "-o", tmp_path / "out")
+    result = run(*options)
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith(
+        f"linker: {inputs / 'c.jsonl'}, line 2: the object has no text under 'mention'"
+    )
+    result = run(*options, "--on-error", "skip")
+    assert result.code == 0
+    assert f"linker: skipped: {inputs / 'c.jsonl'}, line 2: the object" in result.err
+    assert "3 parts, 1 done, 2 skipped because present; 1 record done, 1 bad record" in result.err
+    assert run(*options, "-q").err == ""
+
+
+def test_jobs_that_are_refused(run: Run, trained: Path, inputs: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for source, options, message in (
+        (tmp_path / "empty", (), "empty: holds no files; name a folder, a file or a pattern"),
+        (tmp_path / "*.xml", (), "*.xml: no file has such a name"),
+        (inputs, ("-o", inputs / "out"), "is a folder of the input, whose parts its files"),
+        (inputs, ("--under", "D99"), "linker: D99 is not in the dictionary"),
+        (inputs, ("--model", inputs), "in: there is no model here"),
+    ):
+        result = run("link", source, "--model", trained, "-o", tmp_path / "out", *options)
+        assert (result.code, message in result.err) == (1, True), result.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "in"]
+
+
+def test_parquet_in_and_out(run: Run, trained: Path, tmp_path: Path) -> None:
+    pa: Any = pytest.importorskip("pyarrow")
+    pq: Any = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "m.parquet"
+    pq.write_table(pa.table({"label": ["gout", None], "text": ["asthma", "gout"]}), path)
+    rows = run("link", path, "--model", trained, "-k", "1", "--input-format", "parquet").out
+    assert [row.split("\t")[0] for row in rows.splitlines()[1:]] == ["asthma", "gout"]
+    options = ("--column", "label", "--on-error", "skip", "--format", "parquet")
+    result = run("link", path, "--model", trained, "-k", "1", *options, "-o", tmp_path / "out")
+    assert "1 part, 1 done, 0 skipped because present; 1 record done, 1 bad record" in result.err
+    (part,) = (tmp_path / "out").glob("part-*.parquet")
+    assert pq.read_table(part)["mention"].to_pylist() == ["gout"]
+
+
+def test_encode(run: Run, sample: Path, trained: Path, inputs: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    Linker.train(Dictionary.read(sample), encoder="static").save(model)
+    assert run("encode", inputs / "a.txt", "--model", model, "-o", tmp_path / "v.npy").code == 0
+    assert np.load(tmp_path / "v.npy").shape[0] == 2
+    result = run("encode", inputs, "--model", model, "-o", tmp_path / "out")
+    assert result.err.startswith(f"{tmp_path / 'out'}: 2 parts, 2 done, ")
+    arrays = sorted(len(np.load(path)) for path in (tmp_path / "out").glob("part-*.npy"))
+    assert arrays == [1, 2]
+    for options, code, message in (
+        (("-o", tmp_path / "v.txt"), 2, "v.txt: name a file that ends in .npy or .safetensors"),
+        (("-o", tmp_path / "w.npy", "--model", trained), 1, "links by characters alone (tfidf)"),
+        (("-o", tmp_path / "w.npy", "--workers", "2"), 2, "--workers is for several files"),
+    ):
+        result = run("encode", inputs / "a.txt", "--model", model, *options)
+        assert (result.code, message in result.err) == (code, True), result.err
+    assert not (tmp_path / "w.npy").exists()

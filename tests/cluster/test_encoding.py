@@ -1,0 +1,60 @@
+"""The dense vectors of names in files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linker import Dictionary, Linker
+from linker.candidates.hybrid import HybridGenerator
+from linker.cluster import encoding
+from linker.cluster.encoding import EncodeParts
+from linker.cluster.machines import Machines
+from linker.cluster.parts import Job
+from linker.errors import LinkerError
+from linker.types import Mention
+
+
+@pytest.fixture(scope="module")
+def static(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("static") / "model"
+    Linker.train(Dictionary.read(sample), encoder="static").save(folder)
+    return folder
+
+
+def test_vectors_are_those_of_the_encoder(
+    static: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linker = Linker.load(static)
+    assert isinstance(linker.generator, HybridGenerator)
+    texts = ["Louis-Bar Syndrome", "gout", "β-thalassaemia", "gout", "Asthma"]
+    expected = linker.generator.encoder.encode([linker.normalize(text) for text in texts])
+    monkeypatch.setattr(encoding, "_NAMES", 2)
+    for suffix, write in ((".npy", encoding.write), (".st", encoding.write_safetensors)):
+        if suffix == ".st":
+            load_file = pytest.importorskip("safetensors.numpy").load_file
+        with open(tmp_path / f"v{suffix}", "w+b") as file:
+            assert write(linker, map(Mention, texts), file) == 5
+        path = tmp_path / f"v{suffix}"
+        vectors = load_file(path)["vectors"] if suffix == ".st" else np.load(path)
+        assert vectors.dtype == np.float32
+        np.testing.assert_array_equal(vectors, expected)
+
+
+def test_a_job(static: Path, inputs: Path, tmp_path: Path) -> None:
+    job = Job(str(inputs), str(tmp_path / "out"), EncodeParts.of(str(static), "auto", None))
+    summary = job.run(Machines(1), lambda _: None)
+    assert (summary.parts, summary.done, summary.equal, summary.records) == (3, 2, 1, 7)
+    entries = map(json.loads, (tmp_path / "out" / "index.jsonl").read_text().splitlines())
+    shapes = [np.load(tmp_path / "out" / entry["output"]).shape for entry in entries]
+    assert [names for names, _ in shapes] == [5, 2, 5]
+    assert job.run(Machines(1), lambda _: None).done == 0
+
+
+def test_a_model_without_dense_vectors(model: Path, inputs: Path, tmp_path: Path) -> None:
+    job = Job(str(inputs), str(tmp_path / "out"), EncodeParts.of(str(model), "auto", None))
+    with pytest.raises(LinkerError, match=r"links by characters alone \(tfidf\)"):
+        job.run(Machines(1), lambda _: None)

@@ -1,0 +1,105 @@
+"""Chunks of a file, and files of a job, that are linked."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import Dictionary, Linker, outputs
+from linker.cluster import linking
+from linker.cluster.linking import LinkParts, LinkSettings
+from linker.cluster.machines import Machines
+from linker.cluster.parts import Job, Summary
+from linker.errors import LinkerError
+from linker.readers import pubtator
+from linker.types import Document, Mention
+
+
+def test_chunks_have_a_number_of_mentions() -> None:
+    mentions = [Mention(str(i)) for i in range(5)]
+    assert [len(chunk) for chunk in linking.chunks(mentions, 2)] == [2, 2, 1]
+    assert list(linking.chunks([], 2)) == [[]]
+    drugs = [Mention(text, type="Drug") for text in "abc"]
+    documents = [Document("1", mentions=(*mentions, *drugs)), Document("2"), Document("3")]
+    by_id = [[d.id for d in chunk] for chunk in linking.chunks(documents, 6)]
+    assert by_id == [["1"], ["2", "3"]]
+    by_id = [[d.id for d in c] for c in linking.chunks(documents, 6, lambda m: not m.type)]
+    assert by_id == [["1", "2"], ["3"]]
+
+
+@pytest.mark.parametrize("form", outputs.FORMATS)
+def test_chunks_join_to_what_one_process_writes(
+    model: Path, sample: Path, tmp_path: Path, form: str
+) -> None:
+    path = sample.with_name("sample_documents.pubtator.txt")
+    documents = list(pubtator.read(path))
+    assert len(documents) > 2
+    linker = Linker.load(model)
+    whole = linking.written(linker.link_items(documents), form, True, False).text
+    settings = LinkSettings(str(model), form, batch_size=1)
+    do = settings.chunk_linker(True, linker)
+    texts = [do(chunk).text for chunk in linking.chunks(documents, 1)]
+    assert len(texts) > 2
+    assert "".join(outputs.joined(form, texts)) == whole
+    empty = [do(chunk).text for chunk in linking.chunks([], 1)]
+    assert "".join(outputs.joined(form, empty)) == linking.written([], form, True, False).text
+
+
+def run(source: Path, output: Path, model: Path, **settings: Any) -> Summary:
+    work = LinkParts.of(LinkSettings(str(model), **settings))
+    return Job(str(source), str(output), work).run(Machines(1), lambda _: None)
+
+
+def test_options_that_change_answers_change_names(
+    model: Path, inputs: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out"
+    assert run(inputs, output, model, form="jsonl").done == 2
+    assert run(inputs, output, model, form="jsonl", batch_size=3).done == 0
+    assert run(inputs, output, model, form="jsonl", k=3).done == 2
+    assert run(inputs, output, model, form="tsv", k=3).done == 2
+    copy = tmp_path / "copy"
+    shutil.copytree(model, copy)
+    assert run(inputs, output, copy, form="jsonl").done == 0  # it is the content that counts
+
+
+def test_a_model_that_is_replaced_while_the_job_runs(
+    model: Path, inputs: Path, tmp_path: Path, sample: Path
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(model, copy)
+    work = LinkParts.of(LinkSettings(str(copy)))
+    Linker.train(Dictionary.read(sample), mentions=[], extend=False, corrections={"a": "b"}).save(
+        copy
+    )
+    with pytest.raises(LinkerError, match="copy: was replaced since the job began; run it again"):
+        Job(str(inputs), str(tmp_path / "out"), work).run(Machines(1), lambda _: None)
+
+
+def test_parquet_out_is_the_table(model: Path, inputs: Path, tmp_path: Path) -> None:
+    pq: Any = pytest.importorskip("pyarrow.parquet")
+    run(inputs / "a.txt", tmp_path / "table", model)
+    run(inputs / "a.txt", tmp_path / "rows", model, form="parquet")
+    (table,) = (tmp_path / "table").glob("part-*")
+    (rows,) = (tmp_path / "rows").glob("part-*")
+    head, *lines = table.read_text().splitlines()
+    columns = pq.read_table(rows).select(["mention", "part", "concept_id", "matched_name", "rank"])
+    cells = [["" if v is None else str(v) for v in r.values()] for r in columns.to_pylist()]
+    places = [head.split("\t").index(name) for name in columns.column_names]
+    assert cells == [[line.split("\t")[place] for place in places] for line in lines]
+
+
+def test_an_empty_part_has_an_empty_output(model: Path, inputs: Path, tmp_path: Path) -> None:
+    (inputs / "b.txt").write_text("")
+    assert run(inputs, tmp_path / "out", model, form="jsonl").records == 5
+    assert sorted(p.stat().st_size > 0 for p in (tmp_path / "out").glob("part-*")) == [False, True]
+
+
+def test_parquet_out_without_pyarrow(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(LinkerError, match=r"--format parquet: Parquet needs pyarrow, .*\[ray\]"):
+        LinkParts.of(LinkSettings(str(model), "parquet"))

@@ -1,0 +1,175 @@
+"""Jobs over many files: what is read, what is made, and what is left alone the next time."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import files
+from linker.cluster.machines import Machines
+from linker.cluster.parts import Job, Part, Summary, Work
+from linker.errors import InputError, LinkerError, OnError
+
+
+@dataclass(frozen=True, slots=True)
+class Upper(Work):
+    """Writes a file in capitals, line by line; a line with a digit is bad."""
+
+    model: str = "m1"
+    during: Callable[[], object] = lambda: None  # called while a part is written
+
+    @property
+    def suffix(self) -> str:
+        return ".up"
+
+    def options(self) -> dict[str, Any]:
+        return {"model": self.model}
+
+    def make(self) -> Callable[[Part, OnError], int]:
+        return self.do
+
+    def do(self, part: Part, on_error: OnError) -> int:
+        count = 0
+        with files.write_aside(part.output) as file:
+            for number, line in files.read_lines(part.path):
+                if any(map(str.isdigit, line)):
+                    on_error(InputError(part.path, "a digit", line=number))
+                    continue
+                file.write(line.upper() + "\n")
+                count += 1
+            self.during()
+            part.check()
+        return count
+
+
+def run(source: object, output: Path, work: Work | None = None, **settings: Any) -> Summary:
+    job = Job(str(source), str(output), work or Upper(), **settings)
+    return job.run(Machines(1), lambda _: None)
+
+
+def index(output: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (output / "index.jsonl").read_text().splitlines()]
+
+
+def made(output: Path) -> set[str]:
+    return {path.name for path in output.iterdir() if path.name != "index.jsonl"}
+
+
+def test_each_content_is_done_once(inputs: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    summary = run(inputs, output)
+    assert (summary.parts, summary.done, summary.present, summary.equal) == (3, 2, 0, 1)
+    assert (summary.records, summary.skipped, summary.appeared, summary.foreign) == (7, 0, 0, 0)
+    a, b, c = index(output)
+    assert [Path(entry["input"]).name for entry in (a, b, c)] == ["a.txt", "b.txt", "c.txt"]
+    assert a["output"] == c["output"] != b["output"]
+    assert {a["output"], b["output"]} == made(output)
+    assert (output / b["output"]).read_text() == "LEUKAEMIA\nDIABETES\n"
+    assert (b["sha256"], b["records"], b["skipped"]) == (files.sha256(inputs / "b.txt"), 2, 0)
+
+
+def test_what_is_there_is_not_done_again(inputs: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    run(inputs, output)
+    before = index(output)
+    again = run(inputs, output, Upper(during=lambda: pytest.fail("it was done again")))
+    assert (again.parts, again.done, again.present, again.records) == (3, 0, 3, 0)
+    assert index(output) == before
+    os.remove(output / before[1]["output"])  # as after a job that was killed before the second part
+    again = run(inputs, output)
+    assert (again.done, again.present) == (1, 2)
+    assert index(output) == before
+
+
+def test_another_model_or_another_content_is_another_part(inputs: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    run(inputs, output)
+    first = made(output)
+    summary = run(inputs, output, Upper("m2"))
+    assert (summary.done, summary.foreign) == (2, 2)
+    assert len(made(output) - first) == 2
+    (inputs / "b.txt").write_text("gout\n")
+    summary = run(inputs, output, Upper("m2"))
+    assert (summary.done, summary.present, summary.foreign) == (1, 2, 3)
+
+
+def test_patterns_and_single_files(inputs: Path, tmp_path: Path) -> None:
+    assert run(inputs / "[ab].txt", tmp_path / "one").parts == 2
+    assert run(inputs / "b.txt", tmp_path / "two").parts == 1
+    nested = tmp_path / "in" / "deep"
+    nested.mkdir()
+    (nested / "d.txt").write_text("x\n")
+    assert run(inputs, tmp_path / "three").parts == 3  # the files of the folder, not those below
+    assert run(inputs / "**" / "*.txt", tmp_path / "four").parts == 4
+
+
+def test_bad_records(inputs: Path, tmp_path: Path) -> None:
+    (inputs / "b.txt").write_text("one\n2\nthree\n4\n")
+    output = tmp_path / "out"
+    with pytest.raises(LinkerError, match=r"b\.txt, line 2: a digit"):
+        run(inputs, output)
+    assert [Path(entry["input"]).name for entry in index(output)] == ["a.txt", "c.txt"]
+    told: list[str] = []
+    job = Job(str(inputs), str(output), Upper(), skips=True)
+    summary = job.run(Machines(1), lambda summary: told.extend(summary.told))
+    assert (summary.done, summary.present, summary.records, summary.skipped) == (1, 2, 2, 2)
+    assert [text.partition(": ")[0][-6:] for text in told] == ["line 2", "line 4"]
+    assert index(output)[1]["skipped"] == 2
+
+
+def test_a_part_that_changes_while_the_job_runs(inputs: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    work = Upper(during=lambda: (inputs / "a.txt").write_text("other\n"))
+    with pytest.raises(LinkerError, match=r"a\.txt: changed while the job ran; run it again"):
+        run(inputs, output, work)
+    assert made(output) == set()
+
+
+def test_a_part_that_appears_while_the_job_runs(inputs: Path, tmp_path: Path) -> None:
+    work = Upper(during=lambda: (inputs / "new.txt").write_text("new\n"))
+    summary = run(inputs, tmp_path / "out", work)
+    assert (summary.parts, summary.done, summary.appeared) == (3, 2, 1)
+    summary = run(inputs, tmp_path / "out")
+    assert (summary.parts, summary.done, summary.present, summary.appeared) == (4, 1, 3, 0)
+
+
+def test_inputs_and_outputs_that_are_refused(inputs: Path, tmp_path: Path) -> None:
+    (empty := tmp_path / "empty").mkdir()
+    for source, output, message in (
+        (empty, "out", "empty: holds no files"),
+        (inputs / "*.xml", "out", "no file has such a name"),
+        (inputs, "in", "is a folder of the input"),
+        (inputs, "in/out", "is a folder of the input"),
+        (inputs / "*.txt", "in", "is a folder of the input"),
+        (inputs, "in/a.txt", "is a file; name a folder"),
+    ):
+        with pytest.raises(LinkerError, match=message):
+            run(source, tmp_path / output)
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_a_killed_job_left_half_written_is_removed(inputs: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    run(inputs, output)
+    (output / f".{next(iter(made(output)))}.abcd1234.tmp").write_text("half")
+    run(inputs, output)
+    assert len(made(output)) == 2
+
+
+def test_results_may_come_in_any_order(
+    inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def backwards(_: Machines, make: Any, tasks: Any) -> AbstractContextManager[Iterator[Any]]:
+        return closing(make()(task) for task in reversed(list(tasks)))
+
+    run(inputs, tmp_path / "one")
+    monkeypatch.setattr(Machines, "run", backwards)
+    run(inputs, tmp_path / "two")
+    assert index(tmp_path / "one") == index(tmp_path / "two")

@@ -1,0 +1,58 @@
+"""Predictions as flat rows of a Parquet file."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from linker.outputs import parquet
+from linker.types import Candidate, Document, Mention, Part, Prediction
+
+pytest.importorskip("pyarrow")
+pq: Any = pytest.importorskip("pyarrow.parquet")
+
+GOUT = Candidate("MESH:D006073", "Gout", "gout", 0.875, source="do.obo", confidence=0.5)
+AGED = Candidate("MESH:D1", "Aged", "old", 0.25)
+ITEMS: list[Any] = [
+    (None, [Prediction(Mention("gout or so"), (Part("gout", candidates=(GOUT, AGED)),))]),
+    (
+        Document("7"),
+        [
+            Prediction(
+                Mention("x and y", ((0, 1), (6, 7))),
+                (Part("x", nil=True, rejected=GOUT), Part("y", nil=True)),
+            )
+        ],
+    ),
+]
+
+
+def written(items: list[Any]) -> bytes:
+    file = io.BytesIO()
+    assert parquet.write(iter(items), file) == len(items)
+    return file.getvalue()
+
+
+def test_rows() -> None:
+    table = pq.read_table(io.BytesIO(written(ITEMS)))
+    assert [(f.name, str(f.type)) for f in table.schema] == [
+        (name, kind.replace("float64", "double")) for name, kind in parquet.COLUMNS
+    ]
+    first = ("MESH:D006073", "Gout", 0.875, "gout", 1, 0.5)
+    second = ("MESH:D1", "Aged", 0.25, "old", 2, None)
+    place = ("7", "0-1;6-7")
+    assert [tuple(row.values()) for row in table.to_pylist()] == [
+        (1, "gout or so", "gout", *first, None, None, "do.obo", None),
+        (1, "gout or so", "gout", *second, None, None, None, None),
+        (2, "x and y", "x", None, None, None, None, None, 0.5, *place, None, "MESH:D006073"),
+        (2, "x and y", "y", None, None, None, None, None, None, *place, None, None),
+    ]
+
+
+def test_equal_predictions_are_equal_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert written(ITEMS) == written(ITEMS)
+    monkeypatch.setattr(parquet, "_ROWS", 2)
+    assert pq.ParquetFile(io.BytesIO(written(ITEMS))).num_row_groups == 2
+    assert pq.read_table(io.BytesIO(written([]))).num_rows == 0
