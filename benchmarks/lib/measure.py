@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -20,10 +21,21 @@ def timed(work: Callable[[], Result]) -> tuple[float, Result]:
     return time.perf_counter() - start, result
 
 
-def child(script: str, *arguments: str) -> dict[str, Any]:
-    """What a script prints as its last line, in JSON, when it runs in a process of its own."""
-    command = [sys.executable, script, *arguments]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+def child(
+    script: str, *arguments: str, python: str = sys.executable, library: Path | None = None
+) -> dict[str, Any]:
+    """What a script prints as its last line, in JSON, when it runs in a process of its own.
+
+    Args:
+        script: the script.
+        arguments: its arguments.
+        python: the interpreter, of a virtual environment.
+        library: the folder to import `linker` from (see `earlier`), for a script that appends the
+            project to its path; None: the project.
+    """
+    environment = os.environ | ({"PYTHONPATH": str(library)} if library else {})
+    command = [python, script, *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, env=environment)
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return figures
 
@@ -34,6 +46,12 @@ def peak() -> float:
     Not that of getrusage, which starts from what the parent held.
     """
     return next(memory("self", "VmHWM"))
+
+
+def megabytes(folder: Path) -> float:
+    """The size of the files of a folder."""
+    sizes = (path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return round(sum(sizes) / 1e6, 1)
 
 
 def memory(process: int | str, field: str) -> Iterator[float]:

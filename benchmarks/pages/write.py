@@ -27,6 +27,7 @@ from benchmarks.pages import (
     index,
     names,
     others,
+    scale,
     speed,
 )
 
@@ -41,6 +42,7 @@ MODULES = (
     speed,
     index,
     cluster,
+    scale,
 )
 BLOCKS = tuple(block for module in MODULES for block in module.BLOCKS)
 Block = Callable[[], str]

@@ -29,11 +29,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import faiss
 import numpy as np
-from benchmarks.lib.recombined import concepts, perturbed
 from numpy.typing import NDArray
 
 from benchmarks.lib import results
 from benchmarks.lib.data import medic
+from benchmarks.lib.recombined import concepts, perturbed
 from linker.candidates import ann_building
 from linker.candidates.ann import IvfIndex, K
 from linker.candidates.index import ExactIndex, Floats, VectorIndex
