@@ -109,6 +109,15 @@ def model_option(command: _Command) -> _Command:
     )(command)
 
 
+def precision_option(command: _Command) -> _Command:
+    """Add --precision."""
+    text = "Of encoding; bf16 and int8 need the extra fast, int8 also a model prepared for it."
+    choice = click.Choice(["fp32", "bf16", "int8", "auto"])
+    return click.option("--precision", type=choice, default="fp32", show_default=True, help=text)(
+        command
+    )
+
+
 def on_error_option(command: _Command) -> _Command:
     """Add --on-error."""
     choice = click.Choice(["stop", "skip"])
