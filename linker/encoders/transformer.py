@@ -178,8 +178,8 @@ class TransformerEncoder(Encoder):
             precision = _fastest(self.quantization is not None)
         if precision == "int8" and self.quantization is None:
             raise LinkerError(
-                "the precision is int8, and this model was not quantized; "
-                "see linker.evaluation.quantization, or take bf16 or fp32"
+                "the precision is int8, and this model was not prepared for it; "
+                "do that (linker index --int8 PATH), or take bf16 or fp32"
             )
         engine = None
         if precision != "fp32":

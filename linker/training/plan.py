@@ -243,7 +243,13 @@ def _check_trained(plan: TrainingPlan) -> str:
         raise LinkerError(
             f"training needs accelerate, which is not installed: {install_hint('dense')}"
         )
-    from linker.encoders.trainable import pick_device
+    try:
+        from linker.encoders.trainable import pick_device
+    except ModuleNotFoundError as error:
+        raise LinkerError(
+            f"encoder {plan.encoder!r} needs {error.name}, which is not installed: "
+            + install_hint("dense")
+        ) from error
 
     device = pick_device(options.training.device)
     plan.encoder_class.check(options.encoder)

@@ -97,7 +97,7 @@ def test_corrections(run: Run, model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ([], 2, "nothing to do; give --dict, --mentions or --set index.kind=ivf"),
+        ([], 2, "nothing to do; give --dict, --mentions, --int8 or --set index.kind=ivf"),
         (["--namespaces", "E"], 2, "options of reading are for a dictionary; give --dict, too"),
         (["--set", "index.kind=tree"], 2, "index.kind is 'tree'; choose one of: auto, exact, ivf"),
         (["--set", "index.x=1"], 2, "there is no option index.x; index has: kind, lists"),
@@ -177,11 +177,6 @@ def test_training_with_an_index(run: Run, sample: Path, tmp_path: Path) -> None:
     result = run("train", "--dict", sample, *options, "-o", tmp_path / "model")
     assert result.code == 0
     assert "index: ivf, 128 lists of which a search reads " in result.err.splitlines()[-1]
-    result = run("train", "--dict", sample, "--encoder", "tfidf", *options[2:])
-    assert (result.code, "the encoder tfidf makes nothing of the options index" in result.err) == (
-        2,
-        True,
-    )
 
 
 def test_a_low_recall_is_refused_and_the_model_stays(run: Run, model: Path) -> None:
@@ -202,7 +197,7 @@ def test_a_large_dictionary_gets_an_index_that_is_good_or_none(
     run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("faiss")
-    monkeypatch.setattr(ann_building, "_LARGE", 46)
+    monkeypatch.setattr(ann_building, "LARGE", 46)
     options = ["--set", "index.probes=1", "--set", "index.lists=40"]
     result = run("index", "--model", model, *options)
     assert result.code == 0
