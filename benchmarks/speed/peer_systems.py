@@ -248,7 +248,7 @@ class RapidFuzz:
 
 
 class BM25S:
-    """bm25s: BM25 over the words of the names, compiled by numba, without which it is far slower."""
+    """bm25s: BM25 over the words of the names, compiled by numba, as its pages advise."""
 
     def build(self, names: Pairs, folder: Path) -> None:
         import bm25s
