@@ -42,6 +42,7 @@ from linker.confidence.restrictions import (
 from linker.confidence.spans import SpanModel
 from linker.dictionary import Dictionary, selection
 from linker.dictionary.finding import DictionaryNames
+from linker.encoders.base import Precision
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
 from linker.explanation import Explanation
@@ -302,6 +303,25 @@ class Linker:
     def calibrated(self, calibration: Calibration | None) -> Linker:
         """The same linker with the confidence that a calibration gives; None: without one."""
         return Linker._of(dataclasses.replace(self._record, calibration=calibration))
+
+    def use(self, precision: Precision) -> Precision:
+        """Encode mentions in this precision from now on; the vectors of names stay as they are.
+
+        Args:
+            precision: fp32 is the default; auto is the fastest that the processor has and the
+                model was prepared for.
+
+        Returns:
+            The precision, never auto.
+
+        Raises:
+            LinkerError: the encoder, or this machine, does not compute in it.
+        """
+        if isinstance(self.generator, HybridGenerator):
+            return self.generator.encoder.use(precision)
+        if precision in ("auto", "fp32"):
+            return "fp32"
+        raise LinkerError(f"the model links by characters, which have no {precision}")
 
     def weighted(self, factor: float) -> Linker:
         """The same linker with `factor` times its λ; one that links by characters has none."""

@@ -155,7 +155,7 @@ def _ranker(path: Path, dictionary: Dictionary, options: LinkerOptions, encoder:
 
 def _encoder(path: Path, name: str) -> Any:
     """The class of the encoder of a model folder."""
-    if isinstance(name, str) and name not in registry.encoders():
+    if isinstance(name, str) and registry.place(name) is None:
         raise LinkerError(
             f"{path}: there is no encoder {name!r}, which the model was trained with; "
             "install the package that brings it"

@@ -210,7 +210,7 @@ def preset_encoder(name: str) -> str:
         LinkerError: there is no such preset.
     """
     encoder = name.removeprefix("paper-")
-    if encoder != name and encoder in registry.encoders():  # the other classes need no look
+    if encoder != name and registry.place(encoder):  # the other classes need no look
         return encoder
     if name == "default":
         return ""
@@ -290,7 +290,7 @@ def changed(
     for group, fields in values.items():
         is_own = group in _GROUPS and group != "encoder"
         if not isinstance(fields, Mapping) or not (
-            is_own or group == "encoder" or group in registry.encoders()
+            is_own or group == "encoder" or registry.place(group)
         ):
             raise LinkerError(
                 f"there is no option group {shorten(str(group))!r}; "
@@ -399,9 +399,9 @@ def reads(group: str, encoder: str, options: LinkerOptions) -> bool:
     if group == "training":
         return is_dense
     if group == "ground":
-        return hasattr(kind, "prototypes")
+        return bool(getattr(kind, "is_grounded", False))
     if group == "words":
         return bool(is_dense and kind.needs_words(options.encoder))
-    if group == "encoder" or group in registry.encoders():
+    if group == "encoder" or registry.place(group):
         return options.encoder is not None and _is_of(group, options, encoder)
     return True

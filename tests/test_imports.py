@@ -45,6 +45,35 @@ def test_linking_loads_neither_torch_nor_scikit_learn(model: Path) -> None:
     assert loaded.isdisjoint(HEAVY)
 
 
+@pytest.fixture(scope="module")
+def dense_models(sample: Path, tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Models of encoders that torch trains, and that link without it."""
+    pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("dense")
+    code = f"""
+from linker import Dictionary, Linker
+from linker.options import changed, preset
+small = {{"encoder": {{"hidden": 8}}, "words": {{"dim": 8, "epochs": 1}}, "ground": {{"epochs": 1}}}}
+small["training"] = {{"epochs": 0}}
+for name in ("dan", "fewshot"):
+    options = changed(preset("default", name), small, name)
+    linker = Linker.train(Dictionary.read({str(sample)!r}), encoder=name, options=options)
+    linker.save({str(folder)!r} + "/" + name)
+options = changed(preset("default", "transformer"), {{"transformer": {{"model": {str(tiny_bert)!r}}}}})
+options = changed(options, {{"align": {{"epochs": 0}}, "training": {{"epochs": 0}}}})
+linker = Linker.train(Dictionary.read({str(sample)!r}), encoder="transformer", options=options)
+linker.save({str(folder)!r} + "/transformer")
+"""
+    run("-c", code)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["dan", "fewshot", "transformer"])
+def test_encoders_that_torch_trained_link_without_it(dense_models: Path, name: str) -> None:
+    code = f"from linker import Linker; next(Linker.load({str(dense_models / name)!r}).link(['diabetes'])).parts[0].best.concept_id; {REPORT}"
+    assert set(run("-c", code).split()).isdisjoint(HEAVY)
+
+
 def test_help_loads_no_arrays() -> None:
     code = f"from linker.cli.commands import cli; cli.main(['--help'], standalone_mode=False); {REPORT}"
     *text, modules = run("-c", code).splitlines()
@@ -64,11 +93,18 @@ def test_help_is_quick() -> None:
     assert min(times) < 2
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"),
+        ("OMP_WAIT_POLICY", "PASSIVE"),
+        ("OPENBLAS_THREAD_TIMEOUT", "4"),
+    ],
+)
 def test_the_command_line_sets_the_environment_and_the_library_does_not(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     pytest.importorskip("torch")
-    name = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
     library = "import linker.encoders.trainable as _, os"
     command = (
         "import atexit, os, sys; from linker.cli import main; sys.argv = ['linker', '--version']; "
@@ -76,7 +112,7 @@ def test_the_command_line_sets_the_environment_and_the_library_does_not(
     )
     monkeypatch.delenv(name, raising=False)
     assert run("-c", f"{library}; print(os.environ.get({name!r}))") == "None\n"
-    assert run("-c", command).endswith("\n64\n")
+    assert run("-c", command).endswith(f"\n{value}\n")
     monkeypatch.setenv(name, "7")
     assert run("-c", command).endswith("\n7\n")
 

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -129,20 +128,18 @@ def test_many_threads_link_like_one(model: Linker) -> None:
         model.dictionary, model.ranker, model.options, model.seen, {}, model.encoder
     )
     expected = [[*new().link(share, k=3)] for share in shares]
-    encoder: Any = model.generator.encoder  # type: ignore[attr-defined]
-    shared, ready = new(), threading.Barrier(8)
+    ranker = copy.copy(model.ranker)
+    encoder = ranker.encoder = model.ranker.encoder.trainable().train()  # type: ignore[attr-defined]
+    shared = Linker(model.dictionary, ranker, model.options, model.seen, {}, model.encoder)
+    ready = threading.Barrier(8)
 
     def work(share: list[str]) -> list[Prediction]:
         ready.wait()
         return list(shared.link(share, k=3, batch_size=1))
 
-    encoder.train()
-    try:
-        with ThreadPoolExecutor(8) as threads:
-            linked = list(threads.map(work, shares))
-        assert encoder.training
-    finally:
-        encoder.eval()
+    with ThreadPoolExecutor(8) as threads:
+        linked = list(threads.map(work, shares))
+    assert encoder.training
     for some, others in zip(linked, expected, strict=True):
         for one, other in zip(some, others, strict=True):
             a, b = one.parts[0].candidates, other.parts[0].candidates

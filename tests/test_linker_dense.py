@@ -125,7 +125,9 @@ def train(
 
 def weights(linker: Linker) -> dict[str, list[Any]]:
     generator: Any = linker.generator
-    encoder = {name: tensor.tolist() for name, tensor in generator.encoder.state_dict().items()}
+    encoder = generator.encoder  # by torch after a training, by numpy after loading
+    state = encoder.bert.weights if hasattr(encoder, "bert") else encoder.model.state_dict()
+    encoder = {f"model.{name}": state[name].tolist() for name in sorted(state)}
     return encoder | {
         "λ": [generator.sparse_weight],
         "vectors": generator.vectors.tolist(),
@@ -155,6 +157,14 @@ def found(
         [c for part in p.parts for c in part.candidates]
         for p in linker.link(queries, k=4, batch_size=batch_size)
     ]
+
+
+def assert_alike(some: list[list[Candidate]], others: list[list[Candidate]]) -> None:
+    """After a training torch encodes, after loading numpy, which sums in another order."""
+    for one, other in zip(some, others, strict=True):
+        assert [c.concept_id for c in one] == [c.concept_id for c in other]
+        scores = [[(c.score, c.dense_score, c.sparse_score) for c in rows] for rows in (one, other)]
+        np.testing.assert_allclose(*scores, atol=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -540,7 +550,7 @@ def test_the_best_epoch_where_the_last_is_kept(model: Linker) -> None:
 
 def test_loading_gives_the_same(model: Linker, saved: Path) -> None:
     loaded = Linker.load(saved)
-    assert found(loaded) == found(model)
+    assert_alike(found(loaded), found(model))
     assert weights(loaded) == weights(model)
     assert (loaded.history, loaded.best_epoch, loaded.seen) == (
         model.history,
@@ -840,7 +850,14 @@ def test_a_second_stage_is_saved(
 ) -> None:
     reranking.save(tmp_path / "model")
     loaded = Linker.load(tmp_path / "model")
-    assert list(loaded.link(documents[20:], k=4)) == list(reranking.link(documents[20:], k=4))
+    found_by = [
+        [
+            [c for part in prediction.parts for c in part.candidates]
+            for prediction in one.link(documents[20:], k=4)
+        ]
+        for one in (loaded, reranking)
+    ]
+    assert_alike(*found_by)
     assert loaded.history == reranking.history
     (tmp_path / "model" / "rerank" / "head.safetensors").unlink()
     with pytest.raises(
@@ -870,7 +887,7 @@ def test_a_model_of_before_the_second_stage(saved: Path, model: Linker, tmp_path
     del config["options"]["rerank"]
     persistence.save_json(folder / "config.json", config)
     resign(folder)
-    assert found(Linker.load(folder)) == found(model)
+    assert_alike(found(Linker.load(folder)), found(model))
 
 
 def test_a_second_stage_goes_on_after_an_interruption(

@@ -58,7 +58,7 @@ CONCEPTS = 10  # of the t-SNE, half of which were not trained on
 
 def encoders() -> dict[str, Encoder]:
     """Those that are kept, and the mean of word vectors."""
-    mean = DanEncoder(vectors("SG_W"), DanOptions(cca=False, hidden=0)).eval()
+    mean = DanEncoder(vectors("SG_W"), DanOptions(cca=False, hidden=0))
     folders = {name: Run("fine", name, 0).folder for name in TRAINED}
     kept = {name: BneEncoder.load(path) for name, path in folders.items() if path.exists()}
     return {"SG_W": mean, **kept}

@@ -35,6 +35,7 @@ from linker.encoders.base import Encoder
 from linker.encoders.bne import BneEncoder
 from linker.encoders.dan import DanEncoder, DanOptions
 from linker.encoders.fewshot import FewShotEncoder
+from linker.encoders.fewshot_training import TrainableFewShot
 from linker.options import preset
 from linker.text.normalize import normalize
 from linker.training.classes import shots as sample_shots
@@ -85,12 +86,12 @@ def base_encoder(name: str) -> Encoder:
     if name == "BNE":
         return BneEncoder.load(Run("fine", "BNE", 0).folder)
     names, options = medic(YEAR).table(normalize), DanOptions(cca=name == "CCA", hidden=0)
-    return DanEncoder.of(classes.of_concepts(names), options, vectors("fastText"), 0).eval()
+    return DanEncoder.fitted(classes.of_concepts(names), options, vectors("fastText"))
 
 
 def trained(
     base: Encoder, kind: str, which: str, shots: int, sample: int
-) -> tuple[FewShotEncoder, dict[str, Any]]:
+) -> tuple[TrainableFewShot, dict[str, Any]]:
     """An encoder on another one, and its figures.
 
     Args:
@@ -103,10 +104,7 @@ def trained(
     options, history = preset("default", "fewshot"), list[Mapping[str, float]]()
     train, validation = sample_shots(large_classes(which), shots, sample)
     start = time.process_time()
-    import torch
-
-    torch.manual_seed(sample)
-    encoder = FewShotEncoder(base, kind, options.encoder)
+    encoder = TrainableFewShot(FewShotEncoder(base, kind, options.encoder), sample)
     grounding = dataclasses.replace(options.ground, shots=shots)
     ground.train(encoder, train, grounding, sample, validation, epochs_to(history))
     related_names = related(encoder.eval().encode)

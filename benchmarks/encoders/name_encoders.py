@@ -49,7 +49,7 @@ from benchmarks.lib.vectors import (
 from linker import Dictionary, LinkerOptions, matching, metrics
 from linker.dictionary.classes import Classes
 from linker.encoders.bne import BneEncoder, BneOptions
-from linker.encoders.dan import DanEncoder
+from linker.encoders.dan_training import TrainableDan
 from linker.encoders.grounded import GroundedEncoder
 from linker.evaluation.tasks import reranking, synonyms
 from linker.evaluation.tasks.synonyms import Split
@@ -108,7 +108,7 @@ def find(run: Run) -> dict[str, Any]:
     if isinstance(asked, BneOptions):
         encoder = BneEncoder.of(names.train.texts, asked, words, run.seed)
     else:
-        encoder = DanEncoder.of(names.train, asked, words, run.seed)
+        encoder = TrainableDan.of(names.train, asked, words, run.seed)
     if asked.hidden:
         listen = epochs_to(history)
         ground.train(encoder, names.train, options, run.seed, names.validation, listen)

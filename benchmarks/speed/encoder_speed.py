@@ -37,7 +37,7 @@ from benchmarks.lib.vectors import YEAR, vectors
 from linker import Linker, registry
 from linker.dictionary import classes
 from linker.encoders.base import EncoderContext
-from linker.encoders.dan import DanEncoder
+from linker.encoders.dan_training import TrainableDan
 from linker.encoders.trainable import TrainableEncoder
 from linker.options import GroundOptions, changed, preset
 from linker.text.normalize import normalize
@@ -158,7 +158,7 @@ def drawing(sizes: Sizes) -> dict[str, Any]:
     words = vectors("fastText").pruned(names.texts)
     return {"names": len(names)} | {
         way: drawing_of(
-            DanEncoder.of(names, options.encoder, words, sizes.seed),
+            TrainableDan.of(names, options.encoder, words, sizes.seed),
             names,
             dataclasses.replace(options.ground, **fields),
             sizes.seed,
@@ -169,7 +169,7 @@ def drawing(sizes: Sizes) -> dict[str, Any]:
 
 
 def drawing_of(
-    encoder: DanEncoder, names: classes.Classes, options: GroundOptions, seed: int
+    encoder: TrainableDan, names: classes.Classes, options: GroundOptions, seed: int
 ) -> dict[str, Any]:
     """Seconds of an epoch: of drawing, and of its steps, of which some are measured."""
     grounding = Grounding(encoder, names, options, seed, encoder.encode)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
-from sparse_dot_topn import sp_matmul_topn
+from sparse_dot_topn import sp_matmul_topn, zip_sp_matmul_topn
 
 from linker import persistence
 from linker.candidates.index import Hits, best
@@ -27,25 +27,31 @@ from linker.errors import LinkerError
 
 _SAMPLE = 200  # names that are changed a little, as queries that the recall is measured by
 _BEST = 20  # names of each of them that should be found
-_SETTINGS = (  # words, and the share of all names in their lists, at most; tried in this order
-    (100, 0.01),
-    (100, 0.02),
-    (200, 0.03),
-    (300, 0.05),
-    (500, 0.1),
-    (1000, 0.3),
+_SETTINGS = (  # words, the share of all names in the blocks that are read, names scored exactly
+    (100, 0.005, 400),
+    (200, 0.01, 400),
+    (300, 0.02, 400),
+    (500, 0.04, 800),
+    (500, 0.1, 800),
+    (1000, 0.3, 1000),
 )
 _FEWEST = 1000  # entries of lists that are read, if there are as many
-_CANDIDATES = 400
+_FIRST = 512  # entries in the first block of a list; each further block doubles them
+_PART = 1_000_000  # names whose scores are summed up together: more would not fit into caches
+_OF_PART = 100  # names that each part proposes, at least
 _EQUAL = 1e-5  # scores that differ by less are equal
+
+
+Entries = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]
+"""The word, the name and the impact of each entry of the lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordSearch:
     """How lists of words are searched, and what share of the best names this finds."""
 
-    words: int  # of the dictionary, those most like a query, whose lists are read
-    postings: int  # entries of these lists, at most
+    words: int  # of the dictionary, those most like a query, whose lists are considered
+    postings: int  # entries of the blocks that are read, at most, but for the first block
     candidates: int  # names that then get their exact score, at least
     recall: float = 0.0  # of the 20 best names, measured on a sample
 
@@ -53,25 +59,36 @@ class WordSearch:
 class WordLists(SparseIndex):
     """Finds names by words that are like a query, and multiplies these names exactly.
 
-    The vector of a name n is nearly the sum of those of its words, n ≈ Σ_w (v_w · n) v_w, so that
-    q · n ≈ Σ_w (q · v_w) (v_w · n). The list of a word holds v_w · n for each name with this word.
-    Only the lists of the words most like the query are read. With words a name stands in 3 lists,
-    with character n-grams in 20.
+    The vector of a name n is nearly the sum of those of its words, n ≈ Σ_w (v_w · n) v_w; so
+    q · n ≈ Σ_w (q · v_w) (v_w · n). The list of a word holds impacts v_w · n, the largest first, in
+    blocks. A query reads the blocks with the largest bounds, q · v_w times the largest impact
+    of the block, of the words most like it. With words a name stands in 3 lists, with character
+    n-grams in 20.
 
     Args:
         vectors: csr_matrix (names, terms).
         words: csr_matrix (terms, words), of the words of all names, each of length 1.
-        lists: csr_matrix (words, names), for each word the names that have it, with v_w · n.
+        lists: the blocks, part after part of the names, csr_matrix (parts · blocks, `_PART`).
+        starts: the first block of each word, and the number of blocks, (words + 1,).
+        bounds: the largest impact of each block, (blocks,).
         how: how they are searched.
     """
 
     exact = False
 
     def __init__(
-        self, vectors: csr_matrix, words: csr_matrix, lists: csr_matrix, how: WordSearch
+        self,
+        vectors: csr_matrix,
+        words: csr_matrix,
+        lists: csr_matrix,
+        starts: NDArray[np.int64],
+        bounds: NDArray[np.float32],
+        how: WordSearch,
     ) -> None:
         self._vectors, self._words, self._lists, self.how = vectors, words, lists, how
-        self._lengths = np.diff(lists.indptr)
+        self._starts, self._bounds = starts, bounds
+        self._parts = [_rows(lists, i, i + len(bounds)) for i in _part_starts(lists, len(bounds))]
+        self._sizes = sum(np.diff(part.indptr) for part in self._parts)
 
     @property
     def vectors(self) -> csr_matrix:
@@ -98,18 +115,16 @@ class WordLists(SparseIndex):
         Raises:
             LinkerError: even the widest search finds too few of the best names.
         """
-        words, names, places = _words_of(texts)
+        words, names, word = _words_of(texts)
         of_words = encoded(encoder, words)
-        impacts = pair_products(of_words, places, vectors, names)
-        lists = csr_matrix((impacts, (places, names)), shape=(len(words), len(texts)))
-        made = cls(vectors, csr_matrix(of_words.T), lists, WordSearch(0, 0, 0))
+        impacts = pair_products(of_words, word, vectors, names)
+        made = cls._of(vectors, csr_matrix(of_words.T), (word, names, impacts), WordSearch(0, 0, 0))
         queries = encoder.encode(list(_changed(texts)))
         exact = _scanned(vectors, queries)
-        for count, share in _SETTINGS:
-            how = WordSearch(count, max(_FEWEST, int(share * len(texts))), _CANDIDATES)
-            made = cls(vectors, made._words, lists, how)
+        for count, share, candidates in _SETTINGS:
+            made.how = WordSearch(count, max(_FEWEST, int(share * len(texts))), candidates)
             recall = _recall(made.search(queries, _BEST, threads), exact)
-            made.how = dataclasses.replace(how, recall=round(recall, 4))
+            made.how = dataclasses.replace(made.how, recall=round(recall, 4))
             if recall >= aim:
                 return made
         raise LinkerError(
@@ -117,12 +132,35 @@ class WordLists(SparseIndex):
             f"is {aim}; ask for less (index.recall), or take index.kind=exact"
         )
 
+    @classmethod
+    def _of(
+        cls, vectors: csr_matrix, words: csr_matrix, entries: Entries, how: WordSearch
+    ) -> WordLists:
+        """Put entries into blocks."""
+        word, name, impact = entries
+        order = np.lexsort((-impact, word))
+        word, name, impact = word[order], name[order], impact[order]
+        lengths = np.bincount(word, minlength=words.shape[1])
+        place = np.arange(len(word)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        level = _level(place)
+        blocks = np.where(lengths > 0, _level(lengths - 1) + 1, 0)  # of each word
+        starts = np.concatenate([[0], np.cumsum(blocks)])
+        block, count = starts[word] + level, int(starts[-1])
+        bounds = np.zeros(count, np.float32)
+        np.maximum.at(bounds, block, impact)
+        rows = (name // _PART).astype(np.int64) * count + block
+        shape = -(-vectors.shape[0] // _PART) * count, _PART
+        lists = csr_matrix((impact, (rows, name % _PART)), shape=shape)
+        return cls(vectors, words, lists, starts, bounds, how)
+
     def search(self, queries: csr_matrix, k: int, threads: int) -> Hits:
-        words = self._read(
-            sp_matmul_topn(queries, self._words, self.how.words, n_threads=threads, sort=True)
-        )
         count = max(self.how.candidates, 2 * k)
-        candidates = sp_matmul_topn(words, self._lists, count, n_threads=threads)
+        words = sp_matmul_topn(queries, self._words, self.how.words, n_threads=threads)
+        blocks, of_part = self._read(words), max(_OF_PART, k, 2 * count // len(self._parts))
+        candidates = zip_sp_matmul_topn(
+            count,
+            [sp_matmul_topn(blocks, part, of_part, n_threads=threads) for part in self._parts],
+        )
         query = np.repeat(np.arange(queries.shape[0]), np.diff(candidates.indptr))
         rows = candidates.indices.astype(np.int32)
         scores = self.products(queries, query, rows)
@@ -133,31 +171,44 @@ class WordLists(SparseIndex):
         return Hits(indptr, rows, scores, sparse=scores)
 
     def _read(self, words: csr_matrix) -> csr_matrix:
-        """The words whose lists are read: the best one of each query, and those behind it that fit.
-
-        Very frequent words are passed over.
+        """The blocks that are read for each query: those with the largest bounds, one at least.
 
         Args:
-            words: those most like each query, best first, csr_matrix (queries, words).
+            words: those most like each query, csr_matrix (queries, words).
+
+        Returns:
+            csr_matrix (queries, blocks), with the similarity of the word of each block.
         """
-        counts = np.diff(words.indptr)
-        lengths = self._lengths[words.indices]
-        fits = lengths <= self.how.postings
-        ends = np.cumsum(lengths * fits)
-        before = np.concatenate([[0], ends])[words.indptr[:-1]]
-        is_read = fits & (ends - np.repeat(before, counts) <= self.how.postings)
-        is_read[words.indptr[:-1][counts > 0]] = True
-        kept = np.concatenate([[0], np.cumsum(is_read)])[words.indptr]
-        return csr_matrix((words.data[is_read], words.indices[is_read], kept), shape=words.shape)
+        counts = np.diff(self._starts)[words.indices]
+        query = np.repeat(np.repeat(np.arange(words.shape[0]), np.diff(words.indptr)), counts)
+        first = np.repeat(self._starts[words.indices] - (np.cumsum(counts) - counts), counts)
+        block, similarity = first + np.arange(len(first)), np.repeat(words.data, counts)
+        order = np.lexsort((-similarity * self._bounds[block], query))
+        block, similarity = block[order], similarity[order]
+        ends, begins = np.cumsum(self._sizes[block]), np.searchsorted(query, query)
+        before = np.concatenate([[0], ends])[begins]
+        is_read = (ends - before <= self.how.postings) | (begins == np.arange(len(query)))
+        indptr = np.searchsorted(query[is_read], np.arange(words.shape[0] + 1))
+        shape = words.shape[0], len(self._bounds)
+        return csr_matrix((similarity[is_read], block[is_read], indptr), shape=shape)
 
     def among(self, rows: NDArray[np.int64]) -> WordLists:
         """The index of some of the names."""
-        return WordLists(self._vectors[rows], self._words, self._lists[:, rows], self.how)
+        place = np.full(self._vectors.shape[0], -1, np.int32)
+        place[rows] = np.arange(len(rows), dtype=np.int32)
+        entries = self._lists.tocoo()
+        part, block = np.divmod(entries.row.astype(np.int64), len(self._bounds))
+        name = place[part * _PART + entries.col]
+        word = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))[block]
+        kept = name >= 0
+        of_rows = word[kept], name[kept], entries.data[kept]
+        return WordLists._of(self._vectors[rows], self._words, of_rows, self.how)
 
     def save(self, folder: Path) -> None:
         save_matrix(folder / "vectors", self._vectors)
         save_matrix(folder / "words", self._words)
         save_matrix(folder / "lists", self._lists)
+        persistence.save_arrays(folder / "blocks", {"starts": self._starts, "bounds": self._bounds})
         persistence.save_json(folder / "word_lists.json", dataclasses.asdict(self.how))
 
     @classmethod
@@ -167,13 +218,34 @@ class WordLists(SparseIndex):
         counts = how.words, how.postings, how.candidates
         if not all(isinstance(count, int) and count > 0 for count in counts):
             raise ValueError("word_lists.json holds no numbers of words and names")
-        words = len(np.load(folder / "lists" / "indptr.npy", mmap_mode="r")) - 1
+        arrays = persistence.load_arrays(folder / "blocks")
+        starts, bounds = arrays["starts"], arrays["bounds"]
+        persistence.check_lists(starts, bounds.view(np.uint32), len(starts) - 1, 1 << 32)
         return cls(
             load_matrix(folder / "vectors", (names, terms)),
-            load_matrix(folder / "words", (terms, words)),
-            load_matrix(folder / "lists", (words, names)),
+            load_matrix(folder / "words", (terms, len(starts) - 1)),
+            load_matrix(folder / "lists", (-(-names // _PART) * len(bounds), _PART)),
+            starts,
+            bounds,
             how,
         )
+
+
+def _level(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The number of the block that a place of a list is in, from 0."""
+    return np.ceil(np.log2(np.maximum(places + 1, 1) / _FIRST)).clip(0).astype(np.int64)
+
+
+def _part_starts(lists: csr_matrix, blocks: int) -> range:
+    return range(0, lists.shape[0], max(1, blocks))
+
+
+def _rows(matrix: csr_matrix, start: int, stop: int) -> csr_matrix:
+    """A range of the rows of a matrix, whose values are not copied."""
+    indptr = matrix.indptr[start : stop + 1]
+    kept = slice(int(indptr[0]), int(indptr[-1]))
+    parts = matrix.data[kept], matrix.indices[kept], indptr - indptr[0]
+    return csr_matrix(parts, shape=(stop - start, matrix.shape[1]), copy=False)
 
 
 def _words_of(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int32], NDArray[np.int32]]:

@@ -8,13 +8,16 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
 from linker.cli.groups import group
 from linker.errors import LinkerError, OnError, Skip, shown, stop
 from linker.types import Selection
+
+if TYPE_CHECKING:
+    from linker.linker import Linker
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -104,6 +107,15 @@ def model_option(command: _Command) -> _Command:
         metavar="DIR",
         help=text,
     )(command)
+
+
+def precision_option(command: _Command) -> _Command:
+    """Add --precision."""
+    text = "Of encoding; bf16 and int8 need the extra fast, int8 also a model prepared for it."
+    choice = click.Choice(["fp32", "bf16", "int8", "auto"])
+    return click.option("--precision", type=choice, default="fp32", show_default=True, help=text)(
+        command
+    )
 
 
 def on_error_option(command: _Command) -> _Command:

@@ -12,6 +12,7 @@ from linker.cli import common, machines
 if TYPE_CHECKING:
     from linker.cluster.encoding import EncodeParts
     from linker.cluster.machines import Machines
+    from linker.encoders.base import Precision
 
 
 @click.command()
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     show_default=True,
 )
 @machines.column_option
+@common.precision_option
 @common.on_error_option
 @machines.options
 @common.logs
@@ -40,6 +42,7 @@ def encode(
     output: str,
     input_format: str,
     column: str | None,
+    precision: Precision,
     on_error: str,
     places: Machines,
 ) -> None:
@@ -51,7 +54,7 @@ def encode(
     """
     from linker.cluster.encoding import EncodeParts
 
-    work = EncodeParts.of(model, input_format, column)
+    work = EncodeParts.of(model, input_format, column, precision)
     if places.engine == "ray" or machines.is_job(names, output, input_format):
         machines.run_job(names, output, work, on_error, places)
     elif (places.workers or 1) > 1:
@@ -74,7 +77,7 @@ def _encode_file(names: str, output: str, work: EncodeParts, on_error: str) -> N
     common.refuse_input(output, [names])
     handle = common.handler(on_error)
     linker = Linker.load(work.model)
-    encoding.generator(linker, work.model)
+    encoding.generator(linker, work.model).encoder.use(work.precision)
     write = encoding.write if suffix == ".npy" else encoding.write_safetensors
     kind = None if work.input_format == "auto" else work.input_format
     items = mentions.read(names, kind, on_error=handle, column=work.column)

@@ -12,8 +12,12 @@ from linker.cli.training_options import read_annotated
 from linker.errors import LinkerError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from linker.candidates.options import IndexOptions
+    from linker.linker import Linker
     from linker.options import LinkerOptions
+    from linker.types import Document, Mention
 
 
 @click.command()
@@ -41,6 +45,13 @@ if TYPE_CHECKING:
     metavar="index.FIELD=VALUE",
     help="How vectors are searched: index.kind=auto, exact or ivf; lists, probes, recall.",
 )
+@click.option(
+    "--int8",
+    "int8_dev",
+    metavar="PATH",
+    help="Prepare a BERT for --precision int8; refused where it loses more than 0.3 points on "
+    "these annotated mentions.",
+)
 @common.on_error_option
 @click.option(
     "-o", "--output", metavar="DIR", help="Model folder to write. [default: the one of --model]"
@@ -54,6 +65,7 @@ def index(
     mentions_format: str | None,
     mention_type: str | None,
     changes: tuple[str, ...],
+    int8_dev: str | None,
     on_error: str,
     output: str | None,
 ) -> None:
@@ -67,8 +79,9 @@ def index(
 
     if not dicts and reading != Reading():
         raise click.UsageError("options of reading are for a dictionary; give --dict, too")
-    if not (dicts or mentions or changes):
-        raise click.UsageError("nothing to do; give --dict, --mentions or --set index.kind=ivf")
+    if not (dicts or mentions or changes or int8_dev):
+        text = "nothing to do; give --dict, --mentions, --int8 or --set index.kind=ivf"
+        raise click.UsageError(text)
     output = output or model
     persistence.check_replaceable(output)  # before the work, not after it
     handle = common.handler(on_error)
@@ -81,11 +94,24 @@ def index(
         for item in read_annotated(path, mentions_format, mention_type, handle)
     ]
     linker, what_changed = linker.renewed(dictionary, items, index=options)
+    if int8_dev:
+        _prepare_int8(linker, read_annotated(int8_dev, mentions_format, mention_type, handle))
     linker.save(output)
     common.say_skipped(handle)
     if dicts or mentions:
         common.say(what_changed.summary())
     common.say_model(linker, output)
+
+
+def _prepare_int8(linker: Linker, dev: Sequence[Mention | Document]) -> None:
+    """Let the encoder compute in eight bits, and say what that changes."""
+    from linker.evaluation.quantization import quantize
+
+    measured = quantize(linker, dev)
+    common.say(
+        f"int8: strict Acc@1 {measured['int8']:.4f} on {measured['n']:,} annotated mentions, "
+        f"in fp32 {measured['fp32']:.4f}"
+    )
 
 
 def _index_options(options: LinkerOptions, changes: tuple[str, ...]) -> IndexOptions:

@@ -15,6 +15,7 @@ from linker.cli import common, machines
 if TYPE_CHECKING:
     from linker.cluster.linking import LinkSettings, Written
     from linker.cluster.machines import Machines
+    from linker.encoders.base import Precision
     from linker.types import Selection
 
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 )
 @common.selection_options
 @common.threshold_options
+@common.precision_option
 @common.on_error_option
 @machines.options
 @common.logs
@@ -57,6 +59,7 @@ def link(
     threshold: float | None,
     min_score: float | None,
     within: Selection,
+    precision: Precision,
     on_error: str,
     places: Machines,
 ) -> None:
@@ -79,6 +82,7 @@ def link(
         batch_size=1 if source == "-" and sys.stdin.isatty() else batch_size,
         input_format=input_format,
         column=column,
+        precision=precision,
     )
     if places.engine == "ray" or form == "parquet" or machines.is_job(source, output, input_format):
         _link_parts(source, output, settings, on_error, places)

@@ -17,6 +17,7 @@ from linker import files
 from linker.candidates.hybrid import HybridGenerator, encode_names
 from linker.cluster.linking import check_model, model_hash
 from linker.cluster.parts import Part, Work
+from linker.encoders.base import Precision
 from linker.errors import LinkerError, OnError
 from linker.linker import Linker
 from linker.readers import mentions as readers
@@ -35,11 +36,14 @@ class EncodeParts(Work):
     model_hash: str  # the checksum of the manifest that the model must have
     input_format: str = "auto"
     column: str | None = None  # of the names in Parquet files
+    precision: Precision = "fp32"  # in which names are encoded
 
     @classmethod
-    def of(cls, model: str, input_format: str, column: str | None) -> EncodeParts:
+    def of(
+        cls, model: str, input_format: str, column: str | None, precision: Precision = "fp32"
+    ) -> EncodeParts:
         """The work that uses the model as it is now."""
-        return cls(str(Path(model).absolute()), model_hash(model), input_format, column)
+        return cls(str(Path(model).absolute()), model_hash(model), input_format, column, precision)
 
     @property
     def suffix(self) -> str:
@@ -51,7 +55,7 @@ class EncodeParts(Work):
     def make(self) -> Callable[[Part, OnError], int]:
         linker = Linker.load(self.model)
         check_model(self.model, self.model_hash)
-        generator(linker, self.model)
+        generator(linker, self.model).encoder.use(self.precision)
         return partial(self._encode, linker)
 
     def _encode(self, linker: Linker, part: Part, on_error: OnError) -> int:

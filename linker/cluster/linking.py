@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from linker import files, outputs, persistence, recognizers
 from linker.annotation import Annotator
 from linker.cluster.parts import Part, Work
+from linker.encoders.base import Precision
 from linker.errors import InputError, LinkerError, OnError, shorten
 from linker.files import arrow
 from linker.linker import Linked, Linker
@@ -38,10 +39,13 @@ class LinkSettings:
     batch_size: int = 1024  # mentions of a chunk
     input_format: str = "auto"
     column: str | None = None  # of the mentions in Parquet files
+    precision: Precision = "fp32"  # in which mentions are encoded
 
     def load(self) -> Linker:
         """The linker that they ask for."""
-        return Linker.load(self.model).restricted(self.within)
+        linker = Linker.load(self.model)
+        linker.use(self.precision)
+        return linker.restricted(self.within)
 
     def chunk_linker(self, documents: bool, linker: Linker | None = None) -> ChunkLinker:
         """What links chunks.

@@ -283,3 +283,20 @@ def _codes(texts: Sequence[str]) -> Rows:
     """A number for each text, the same for equal ones."""
     codes: dict[str, int] = {}
     return np.fromiter((codes.setdefault(text, len(codes)) for text in texts), np.int64, len(texts))
+
+
+def concept_means(vectors: Floats, labels: Rows) -> Floats:
+    """The mean of the vectors of each class; a name without a vector, all zeros, does not count.
+
+    Args:
+        vectors: (names, dim).
+        labels: (names,) the class of each name.
+
+    Returns:
+        float32 (classes, dim).
+    """
+    sums = np.zeros((int(labels.max(initial=-1)) + 1, vectors.shape[1]), np.float64)
+    np.add.at(sums, labels, vectors)
+    counts = np.bincount(labels[vectors.any(axis=1)], minlength=len(sums))
+    means: Floats = (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
+    return means

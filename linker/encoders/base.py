@@ -6,11 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
+
+from linker.errors import LinkerError
 
 if TYPE_CHECKING:
     from linker.dictionary import NameTable
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
 
 Changes = Mapping[str, Mapping[str, Any]]
 """Options that differ from the defaults: group -> field -> value."""
+
+
+Precision = Literal["auto", "fp32", "bf16", "int8"]
+"""In which names are encoded; auto is the fastest that the processor computes natively."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,7 @@ class Encoder(ABC):
     Attributes:
         Options: the frozen dataclass of its options; None where it has none.
         has_weights: whether gradients train it, by torch; others are used as `create` makes them.
+        is_grounded: whether the grounding phase trains it, since it starts from vectors of names.
         trained_as: the name in the registry under which gradients train an encoder that is
             otherwise used as `create` makes it; empty: there is none.
         presets: settings by name. The one that is called as the encoder is in the registry holds
@@ -96,6 +103,7 @@ class Encoder(ABC):
 
     Options: ClassVar[Any] = None
     has_weights: ClassVar[bool] = False
+    is_grounded: ClassVar[bool] = False
     trained_as: ClassVar[str] = ""
     presets: ClassVar[Mapping[str, Preset]] = {}
     options: Any = None
@@ -133,6 +141,22 @@ class Encoder(ABC):
         self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False
     ) -> NDArray[np.float32]:
         """Encode names to float32 (len(names), dim)."""
+
+    def use(self, precision: Precision) -> Precision:
+        """Encode names in this precision from now on; vectors are float32 in any case.
+
+        Args:
+            precision: fp32 is the default and the reference, and all that many encoders know.
+
+        Returns:
+            The precision, never auto.
+
+        Raises:
+            LinkerError: this encoder, or this machine, does not compute in it.
+        """
+        if precision in ("auto", "fp32"):
+            return "fp32"
+        raise LinkerError(f"{type(self).__name__} encodes in fp32, and not in {precision}")
 
     @abstractmethod
     def save(self, folder: Path) -> None:

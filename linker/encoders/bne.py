@@ -18,7 +18,8 @@ from torch.nn import functional
 
 from linker.dictionary.classes import Classes, Floats
 from linker.encoders.base import Changes, EncoderContext, Preset, merged
-from linker.encoders.grounded import ANCHORED, FIVEZ, OF_WORDS, GroundedEncoder
+from linker.encoders.grounded import GroundedEncoder
+from linker.encoders.presets import ANCHORED, FIVEZ, OF_WORDS
 from linker.encoders.trainable import Batch, Tokens
 from linker.encoders.words import CONCEPT, WordVectors, tokens
 from linker.errors import LinkerError

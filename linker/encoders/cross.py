@@ -13,17 +13,18 @@ from safetensors.torch import load, save_file
 from torch import Tensor, nn
 
 from linker.encoders.trainable import Batch
-from linker.encoders.transformer import TransformerEncoder, TransformerOptions
+from linker.encoders.transformer import TransformerOptions
+from linker.encoders.transformer_training import TrainableTransformer
 from linker.errors import LinkerError
 
 _HEAD = "head.safetensors"
 
 
-class CrossEncoder(TransformerEncoder):
+class CrossEncoder(TrainableTransformer):
     """Gives one score to texts that were put together by `join`; 0 until it is trained.
 
-    It starts from a `TransformerEncoder`, and is trained, batched and saved like one: its "vectors"
-    have one component, the score.
+    It starts from a `TrainableTransformer`, and is trained, batched and saved like one: its
+    "vectors" have one component, the score.
     """
 
     cached = 0  # the same text hardly ever comes again
@@ -35,7 +36,7 @@ class CrossEncoder(TransformerEncoder):
         nn.init.zeros_(self.head.bias)
 
     @classmethod
-    def of(cls, encoder: TransformerEncoder, max_length: int) -> CrossEncoder:
+    def of(cls, encoder: TrainableTransformer, max_length: int) -> CrossEncoder:
         """Start from a copy of an encoder of names.
 
         Args:

@@ -1,6 +1,6 @@
 """The Deep Averaging Network: the mean of a name's word vectors, through one hidden layer.
 
-Fivez et al. 2021a, and 2021b for higher levels.
+Fivez et al. 2021a, and 2021b for higher levels. Linking needs no torch; `dan_training.py` trains.
 """
 
 from __future__ import annotations
@@ -9,29 +9,19 @@ import dataclasses
 import logging
 from array import array
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import torch
 from pydantic import Field
 from pydantic.dataclasses import dataclass
-from torch import Tensor, nn
-from torch.nn import functional
+from scipy.sparse import csr_matrix
 
-from linker.dictionary.classes import Classes, Floats, of_concepts
+from linker.dictionary.classes import Classes, Floats, concept_means
 from linker.encoders import cca
-from linker.encoders.base import EncoderContext, Preset, merged
-from linker.encoders.grounded import (
-    ANCHORED,
-    FIVEZ,
-    LARGE_CLASSES,
-    OF_WORDS,
-    GroundedEncoder,
-    concept_means,
-)
-from linker.encoders.trainable import Batch, Tokens
+from linker.encoders.base import Encoder, EncoderContext, Preset, merged
+from linker.encoders.layers import NumpyEncoder, network_shapes
+from linker.encoders.presets import ANCHORED, FIVEZ, LARGE_CLASSES, OF_WORDS
 from linker.encoders.words import WordVectors, unit
 from linker.errors import LinkerError
 from linker.fields import OptionGroup
@@ -39,30 +29,6 @@ from linker.fields import OptionGroup
 logger = logging.getLogger(__name__)
 
 _WORDS = "words"
-
-
-class Dropout(nn.Module):
-    """Dropout that takes one random byte for each unit, so that the share is a multiple of 1/256.
-
-    `nn.Dropout` takes most of the time of a step on a CPU.
-
-    Args:
-        share: of the units that are set to 0 in training.
-    """
-
-    def __init__(self, share: float) -> None:
-        super().__init__()
-        self.share = round(share * 256) / 256
-
-    def forward(self, values: Tensor) -> Tensor:
-        """Set a share of the values to 0 in training, and make up for it in the others."""
-        if not (self.training and self.share):
-            return values
-        words = torch.randint(-(2**63), 2**63 - 1, (-(-values.numel() // 8),), device=values.device)
-        kept = words.view(torch.uint8)[: values.numel()].view(values.shape) >= round(
-            self.share * 256
-        )
-        return values * kept.to(values.dtype).mul_(1 / (1 - self.share))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +46,7 @@ class DanOptions(OptionGroup):
     normalize: bool = True  # unit vectors, so that the dense score is a cosine
 
 
-class DanEncoder(GroundedEncoder):
+class DanEncoder(NumpyEncoder):
     """Dense: the mean of a name's word vectors through one hidden layer (DAN), small and fast.
 
     `f(n) = enc(CCA(u_n))`, u_n the mean of the word vectors, brought to length 1 (Fivez et al.
@@ -90,6 +56,7 @@ class DanEncoder(GroundedEncoder):
     Args:
         words: the word vectors.
         options: which of the parts there are.
+        weights: of the projection, `cca_mean` and `cca_weights`, and of the network.
     """
 
     Options = DanOptions
@@ -123,39 +90,27 @@ class DanEncoder(GroundedEncoder):
             ),
         ),
     }
-    step = 2048  # names at once, also on a CPU
 
-    def __init__(self, words: WordVectors, options: DanOptions) -> None:
-        super().__init__()
-        self.words, self.options, dim = words, options, words.dim
-        # saved with the words, not with the weights
-        self.table = nn.Buffer(torch.from_numpy(np.asarray(words.vectors)), persistent=False)
-        if options.cca:
-            self.cca_mean, self.cca_weights = nn.Buffer(torch.zeros(dim)), nn.Buffer(torch.eye(dim))
-        if options.hidden:
-            hidden = options.hidden
-            self.layers = nn.Sequential(
-                nn.Linear(dim, hidden), nn.ReLU(), Dropout(options.dropout), nn.Linear(hidden, dim)
-            )
+    def __init__(
+        self, words: WordVectors, options: DanOptions, weights: Mapping[str, Floats] | None = None
+    ) -> None:
+        self.words, self.options, self.weights = words, options, weights or {}
         self.concept_projection: cca.Projection | None = None  # of the concepts, for training
 
     @classmethod
-    def create(cls, context: EncoderContext) -> DanEncoder:
-        """Fit the projection to the names of a dictionary; the network has random weights.
+    def create(cls, context: EncoderContext) -> Encoder:
+        """Fit the projection to the names of a dictionary; torch trains what is returned.
 
         Raises:
             LinkerError: there are no word vectors.
         """
-        if context.words is None:
-            raise LinkerError(
-                "the encoder dan is made of word vectors; name some with --words, or train them"
-            )
-        names = of_concepts(context.table)
-        return cls.of(names, context.options, context.words, context.seed)
+        from linker.encoders.dan_training import TrainableDan
+
+        return TrainableDan.create(context)
 
     @classmethod
-    def of(cls, names: Classes, options: DanOptions, words: WordVectors, seed: int) -> DanEncoder:
-        """Fit the projection to the names of some classes; the network has random weights.
+    def fitted(cls, names: Classes, options: DanOptions, words: WordVectors) -> DanEncoder:
+        """Fit the projection to the names of some classes; the network has no weights yet.
 
         With too few names for a projection it is left out, with a warning.
 
@@ -163,7 +118,6 @@ class DanEncoder(GroundedEncoder):
             names: the names and their classes.
             options: which of the parts there are.
             words: the word vectors.
-            seed: of the network.
 
         Raises:
             LinkerError: no name has a word with a vector.
@@ -190,75 +144,55 @@ class DanEncoder(GroundedEncoder):
                 words.dim,
             )
             options = dataclasses.replace(options, cca=False)
-        torch.manual_seed(seed)
         encoder = cls(words, options)
         if options.cca:
             of_names, encoder.concept_projection = cca.fit(
                 x, concept_means(means, names.labels)[names.labels[known]]
             )
-            encoder.cca_mean.copy_(torch.from_numpy(of_names.mean))
-            encoder.cca_weights.copy_(torch.from_numpy(of_names.weights))
+            encoder.weights = {"cca_mean": of_names.mean, "cca_weights": of_names.weights}
         return encoder
 
     @classmethod
     def needs_words(cls, options: DanOptions) -> bool:
         return True
 
+    def trainable(self) -> Encoder:
+        from linker.encoders.dan_training import TrainableDan
+
+        return TrainableDan(self)
+
     @property
     def dim(self) -> int:
         return self.words.dim
 
-    @property
-    def device(self) -> torch.device:
-        return self.table.device
+    def transform(self, names: Sequence[str]) -> Floats:
+        means = self._means(names)
+        known, vectors = means.any(axis=1), unit(means)
+        if self.options.cca:
+            mean, weights = self.weights["cca_mean"], self.weights["cca_weights"]
+            vectors = cca.Projection(mean, weights)(vectors)
+        if self.options.hidden:
+            vectors = self.network(vectors)
+        vectors[~known] = 0
+        return unit(vectors) if self.options.normalize else vectors
 
-    def tokenize(self, names: Sequence[str]) -> list[Tokens]:
-        return [self.words.pieces(name) for name in names]
-
-    def collate(self, tokens: Sequence[Tokens]) -> Batch:
-        rows, weights = array("i"), array("f")
-        for name_rows, name_weights in tokens:
+    def _means(self, names: Sequence[str]) -> Floats:
+        """The mean word vector of each name, all by one sparse product."""
+        rows, weights, ends = array("i"), array("f"), array("q", [0])
+        for name in names:
+            name_rows, name_weights = self.words.pieces(name)
             rows.extend(name_rows)
             weights.extend(name_weights)
-        offsets = [0, *accumulate(len(name_rows) for name_rows, _ in tokens)][:-1]
-        arrays = {
-            "rows": np.asarray(rows, np.int64),
-            "offsets": np.asarray(offsets, np.int64),
-            "weights": np.asarray(weights, np.float32),
-        }
-        return {name: torch.from_numpy(values) for name, values in arrays.items()}
+            ends.append(len(rows))
+        used, columns = np.unique(np.asarray(rows, np.int64), return_inverse=True)
+        counts = np.asarray(weights, np.float32), columns, np.asarray(ends)
+        matrix = csr_matrix(counts, shape=(len(names), len(used)))
+        return np.asarray(matrix @ self.words.floats(used), np.float32)
 
-    def forward(self, batch: Batch) -> Tensor:
-        rows, offsets, weights = batch["rows"], batch["offsets"], batch["weights"]
-        means = functional.embedding_bag(
-            rows, self.table, offsets, mode="sum", per_sample_weights=weights
-        )
-        vectors, known = functional.normalize(means, dim=-1), means.any(dim=-1, keepdim=True)
-        if self.options.cca:
-            vectors = (vectors - self.cca_mean) @ self.cca_weights
-        if self.options.hidden:
-            vectors = self.layers(vectors)
-        return known * (
-            functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
-        )
-
-    def pretrained(self, names: Sequence[str]) -> Floats:
-        return unit(self.words.means(names))
-
-    def prototypes(self, names: Classes, projected: bool) -> Floats:
-        """As for any grounded encoder; projected: CCA(u_c) (Fivez et al. 2021a, eq. 4).
-
-        Else it is u_c, as in the published code.
-        """
-        means = super().prototypes(names, projected)
-        if not (projected and self.options.cca):
-            return means
-        if self.concept_projection is None:
-            raise ValueError(
-                "an encoder that was loaded has no projection of concepts; "
-                "make a new one to train it"
-            )
-        return self.concept_projection(means)
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        dim = self.dim
+        projection = {"cca_mean": (dim,), "cca_weights": (dim, dim)} if self.options.cca else {}
+        return projection | network_shapes(dim, self.options.hidden)
 
     def _write(self, folder: Path) -> object:
         (folder / _WORDS).mkdir()

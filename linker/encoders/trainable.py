@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from tqdm import tqdm
 
+from linker.encoders import base
 from linker.encoders.base import Encoder
 from linker.errors import LinkerError
 
@@ -107,6 +108,12 @@ class TrainableEncoder(Encoder, nn.Module):
     def finished(self) -> Encoder:
         """The encoder that links once the training is over."""
         return self
+
+    def use(self, precision: base.Precision) -> base.Precision:
+        if precision == "int8":
+            raise LinkerError(f"{type(self).__name__} encodes in fp32 or bf16, and not in int8")
+        self.precision = resolve_precision(self.device, precision)
+        return self.precision
 
     @property
     def device(self) -> torch.device:

@@ -8,6 +8,7 @@ import itertools
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +80,8 @@ class WordVectors:
 
     Args:
         words: the vocabulary; tokens that are names or concepts begin with `NAME` and `CONCEPT`.
-        vectors: float32 (len(words) + len(buckets), dim), the n-grams behind the words.
+        vectors: float32 or float16 (len(words) + len(buckets), dim), the n-grams behind the words;
+            may be memory-mapped.
         subwords: the settings of the n-grams; None: there are none.
         buckets: sorted hashes of the n-grams that have a vector.
 
@@ -90,12 +92,13 @@ class WordVectors:
     def __init__(
         self,
         words: Sequence[str],
-        vectors: Floats,
+        vectors: NDArray[Any],
         subwords: Subwords | None = None,
         buckets: NDArray[np.int64] | None = None,
     ) -> None:
         self.buckets = np.empty(0, np.int64) if buckets is None else buckets
-        self.words, self.vectors, self.subwords = words, vectors, subwords
+        self.words, self.subwords = words, subwords
+        self.stored = np.asarray(vectors)  # plain, since slices of a memmap are slow
         self.row: dict[str, int] = {}
         for row, word in enumerate(words):
             # of words that differ in case only the first, as the more frequent
@@ -103,7 +106,7 @@ class WordVectors:
         if (
             vectors.ndim != 2
             or len(vectors) != len(words) + len(self.buckets)
-            or vectors.dtype != np.float32
+            or vectors.dtype not in (np.float32, np.float16)
         ):
             shape = f"({len(words)} words + {len(self.buckets)} n-grams, dim)"
             raise LinkerError(
@@ -113,13 +116,22 @@ class WordVectors:
             raise LinkerError(
                 "there is no word with a vector; give more text, or a smaller words.min_count"
             )
-        if not np.isfinite([vectors.min(), vectors.max()]).all():
-            raise LinkerError("the word vectors are not finite; their file is damaged")
+        if not isinstance(vectors, np.memmap):  # of which parts are checked when they are read
+            _checked(self.stored)
 
     @property
     def dim(self) -> int:
         """The number of components of a vector."""
-        return int(self.vectors.shape[1])
+        return int(self.stored.shape[1])
+
+    @cached_property
+    def vectors(self) -> Floats:
+        """All vectors as float32; linking asks for those of some rows, by `floats`."""
+        return _checked(persistence.from_storage(self.stored))
+
+    def floats(self, rows: NDArray[Any]) -> Floats:
+        """The vectors of some rows as float32 (len(rows), dim)."""
+        return _checked(persistence.from_storage(self.stored[rows]))
 
     @property
     def checksum(self) -> str:
@@ -166,13 +178,13 @@ class WordVectors:
         for i, name in enumerate(names):
             rows, weights = self.pieces(name)
             if rows:
-                means[i] = np.asarray(weights, np.float32) @ self.vectors[np.asarray(rows)]
+                means[i] = np.asarray(weights, np.float32) @ self.floats(np.asarray(rows))
         return means
 
     def of(self, token: str) -> Floats | None:
         """The vector of a token: a word, or `NAME` or `CONCEPT` and a name or an id; or None."""
         row = self.row.get(token)
-        return None if row is None else self.vectors[row]
+        return None if row is None else self.floats(np.array([row]))[0]
 
     def named(self, names: Sequence[str]) -> Floats:
         """The vector of each name as a token (`NAME`), or the mean of its words where it has none.
@@ -224,7 +236,7 @@ class WordVectors:
         columns = Strings.of(self.words).arrays("word")
         persistence.save_arrays(
             folder,
-            {**columns, "vectors": persistence.to_storage(self.vectors), "buckets": self.buckets},
+            {**columns, "vectors": persistence.to_storage(self.stored), "buckets": self.buckets},
         )
         persistence.save_json(
             folder / "subwords.json", self.subwords and dataclasses.asdict(self.subwords)
@@ -232,14 +244,14 @@ class WordVectors:
 
     @classmethod
     def open(cls, folder: Path) -> WordVectors:
-        """Read what `write` wrote; the vectors stay memory-mapped where they are float32."""
+        """Read what `write` wrote; the vectors stay memory-mapped."""
         arrays = persistence.load_arrays(folder)
         subwords = persistence.load_json(folder / "subwords.json")
         try:
             words = list(Strings.from_arrays(arrays, "word"))
             return cls(
                 words,
-                persistence.from_storage(arrays["vectors"]),
+                arrays["vectors"],
                 subwords and Subwords(**subwords),
                 arrays["buckets"],
             )
@@ -307,6 +319,13 @@ class WordVectors:
         from linker.encoders import word_training
 
         return word_training.train(sentences, options, on_activity)
+
+
+def _checked(vectors: NDArray[Any]) -> NDArray[Any]:
+    """The vectors, all of which are finite."""
+    if vectors.size and not np.isfinite([vectors.min(), vectors.max()]).all():
+        raise LinkerError("the word vectors are not finite; their file is damaged")
+    return vectors
 
 
 def unit(vectors: Floats) -> Floats:

@@ -56,13 +56,36 @@ def test_entries_are_products_of_words_and_names() -> None:
     words = ["lung", "cancer", "colitis"]
     slow = (encoder.encode(words) @ vectors.T).toarray()
     has = np.array([[word in text.split() for text in texts] for word in words])
-    assert made._lists.toarray() == pytest.approx(np.where(has, slow, 0), abs=1e-6)
+    assert made._starts.tolist() == [0, 1, 2, 3]  # a block for each word
+    assert made._lists.toarray()[:, :4] == pytest.approx(np.where(has, slow, 0), abs=1e-6)
+    assert made._bounds == pytest.approx(np.where(has, slow, 0).max(axis=1), abs=1e-6)
+
+
+@pytest.mark.parametrize("part", [3, 100])
+def test_lists_are_in_blocks_by_impact(part: int) -> None:
+    """Word 0 has 5 names in blocks of 2, 2 and 1; word 1 none; word 2 one."""
+    word = np.array([0, 0, 0, 0, 0, 2], np.int32)
+    name = np.array([0, 1, 2, 3, 4, 4], np.int32)
+    impact = np.array([0.1, 0.9, 0.5, 0.7, 0.3, 0.2], np.float32)
+    with mock.patch.multiple(word_lists, _FIRST=2, _PART=part):
+        made = WordLists._of(csr_matrix((5, 1)), csr_matrix((1, 3)), (word, name, impact), ALL)
+        again = made.among(np.array([0, 1, 3, 4]))
+    assert made._starts.tolist() == [0, 3, 3, 4]
+    assert made._bounds == pytest.approx([0.9, 0.5, 0.1, 0.2])
+    assert made._sizes.tolist() == [2, 2, 1, 1]
+    found = {}
+    for number, rows in enumerate(made._parts):
+        entries = rows.tocoo()
+        for block, column in zip(entries.row.tolist(), entries.col.tolist(), strict=True):
+            found.setdefault(block, set()).add(part * number + column)
+    assert found == {0: {1, 3}, 1: {2, 4}, 2: {0}, 3: {4}}
+    assert again._bounds == pytest.approx([0.9, 0.3, 0.2])  # of 0.9, 0.7 | 0.3, 0.1 | 0.2
 
 
 def test_the_widest_search_is_exact(generators: tuple[SparseGenerator, SparseGenerator]) -> None:
     exact, by_words = generators
     made = lists_of(by_words)
-    widest = WordLists(made.vectors, made._words, made._lists, ALL)
+    widest = WordLists(made.vectors, made._words, made._lists, made._starts, made._bounds, ALL)
     queries = exact.encoder.encode(["lung cancers", "hepatitis b", "oesophageal", "", "ΩΩ"])
     for k in (1, 7, 50):
         found, wanted = widest.search(queries, k, 1), exact.names.search(queries, k, 1)
@@ -85,24 +108,28 @@ def test_scores_are_exact_and_best_first(
         assert (np.diff(hits.scores[hits.queries == query]) <= 0).all()
 
 
-def test_lists_are_read_in_the_order_of_words_as_far_as_they_fit() -> None:
-    """Lists of 3, 9, 2 and 1 names; at most 5 entries: the second is passed over."""
-    lengths = [3, 9, 2, 1]
-    rows = np.concatenate([np.arange(n) for n in lengths])
-    lists = csr_matrix((np.ones(15), rows, np.cumsum([0, *lengths])), shape=(4, 9))
-    how = WordSearch(words=4, postings=5, candidates=1)
-    made = WordLists(csr_matrix((9, 1)), csr_matrix((1, 4)), lists, how)
-    ordered = csr_matrix(
-        (np.array([0.9, 0.8, 0.7, 0.6, 0.5]), np.array([0, 1, 2, 3, 1]), np.array([0, 4, 5, 5])),
-        shape=(3, 4),
-    )
-    read = made._read(ordered)
-    # 3 and 2 are 5; the last is too many. The only word of a query is read, however frequent.
+def test_blocks_with_the_largest_bounds_are_read() -> None:
+    """Word 0 has blocks of 3 and 4 entries with bounds 0.9 and 0.5, word 1 one of 2 with 0.8."""
+    sizes, starts = [3, 4, 2], np.array([0, 2, 3])
+    rows = np.concatenate([np.arange(n) for n in sizes])
+    lists = csr_matrix((np.ones(9), rows, np.cumsum([0, *sizes])), shape=(3, 9))
+    how = WordSearch(words=2, postings=5, candidates=1)
+    bounds = np.array([0.9, 0.5, 0.8], np.float32)
+    made = WordLists(csr_matrix((9, 1)), csr_matrix((1, 2)), lists, starts, bounds, how)
+    words = csr_matrix(np.array([[1.0, 0.5], [0.1, 0.9], [0, 0], [0.5, 0]]))
+    read = made._read(words)
+    # bounds: 0.9, 0.5 and 0.4; 0.72, 0.09 and 0.05; none; 0.45 and 0.25
     assert [read.indices[a:b].tolist() for a, b in itertools.pairwise(read.indptr)] == [
-        [0, 2],
-        [1],
+        [0],
+        [2, 0],
         [],
+        [0],
     ]
+    assert read.data.tolist() == [1.0, 0.9, 0.1, 0.5]
+    first = WordLists(
+        made.vectors, made._words, lists, starts, bounds, WordSearch(2, 1, 1)
+    )  # too small for any block: the first one is read
+    assert first._read(words).indices.tolist() == [0, 2, 0]
 
 
 def test_recall_counts_equal_scores_alike() -> None:
@@ -116,8 +143,9 @@ def test_too_little_recall_is_refused(
     generators: tuple[SparseGenerator, SparseGenerator], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     by_words = generators[1]
-    monkeypatch.setattr(word_lists, "_SETTINGS", [(1, 0.0001)])
-    monkeypatch.setattr(word_lists, "_CANDIDATES", 1)
+    monkeypatch.setattr(word_lists, "_SETTINGS", [(1, 0.0001, 1)])
+    monkeypatch.setattr(word_lists, "_FEWEST", 1)
+    monkeypatch.setattr(word_lists, "_OF_PART", 1)
     with pytest.raises(
         LinkerError,
         match=r"finds .*% of the best names, and index.recall is 0.97.*index.kind=exact",
@@ -140,7 +168,9 @@ def test_saved_and_loaded(
         assert one.scores.tolist() == other.scores.tolist()
 
 
-@pytest.mark.parametrize("file", ["lists/indices.npy", "words/indices.npy", "vectors/indices.npy"])
+@pytest.mark.parametrize(
+    "file", ["lists/indices.npy", "words/indices.npy", "vectors/indices.npy", "blocks/starts.npy"]
+)
 def test_a_row_that_is_not_there_is_refused(
     file: str, generators: tuple[SparseGenerator, SparseGenerator], tmp_path: Path, sample: Path
 ) -> None:

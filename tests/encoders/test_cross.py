@@ -12,7 +12,8 @@ pytest.importorskip("transformers")
 from safetensors.torch import save_file  # noqa: E402
 
 from linker.encoders.cross import CrossEncoder  # noqa: E402
-from linker.encoders.transformer import TransformerEncoder, TransformerOptions  # noqa: E402
+from linker.encoders.transformer import TransformerOptions  # noqa: E402
+from linker.encoders.transformer_training import TrainableTransformer  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 
 TEXTS = [
@@ -28,12 +29,12 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")
-def names(tiny_bert: Path) -> TransformerEncoder:
-    return TransformerEncoder.pretrained(TransformerOptions(model=str(tiny_bert)))
+def names(tiny_bert: Path) -> TrainableTransformer:
+    return TrainableTransformer.pretrained(TransformerOptions(model=str(tiny_bert)))
 
 
 @pytest.fixture
-def encoder(names: TransformerEncoder) -> CrossEncoder:
+def encoder(names: TrainableTransformer) -> CrossEncoder:
     """With a head of its own."""
     cross = CrossEncoder.of(names, 48).eval()
     with torch.no_grad():
@@ -42,7 +43,7 @@ def encoder(names: TransformerEncoder) -> CrossEncoder:
     return cross
 
 
-def test_untrained_scores_are_zero(names: TransformerEncoder) -> None:
+def test_untrained_scores_are_zero(names: TrainableTransformer) -> None:
     fresh = CrossEncoder.of(names, 48)
     assert fresh.dim == 1
     assert fresh.encode(TEXTS).tolist() == [[0.0]] * len(TEXTS)
@@ -84,7 +85,7 @@ def test_joined_texts_are_kept_apart(encoder: CrossEncoder) -> None:
 
 
 def test_training_leaves_the_encoder_of_names_alone(
-    names: TransformerEncoder, encoder: CrossEncoder
+    names: TrainableTransformer, encoder: CrossEncoder
 ) -> None:
     before = names.encode(["fever"]).tolist()
     encoder.embed(["fever"]).sum().backward()

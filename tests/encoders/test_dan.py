@@ -12,11 +12,11 @@ torch = pytest.importorskip("torch")
 
 from linker import registry  # noqa: E402
 from linker.dictionary import Dictionary  # noqa: E402
-from linker.dictionary.classes import Classes  # noqa: E402
+from linker.dictionary.classes import Classes, concept_means  # noqa: E402
 from linker.encoders import cca  # noqa: E402
 from linker.encoders.base import EncoderContext  # noqa: E402
-from linker.encoders.dan import DanEncoder, DanOptions, Dropout  # noqa: E402
-from linker.encoders.grounded import concept_means  # noqa: E402
+from linker.encoders.dan import DanEncoder, DanOptions  # noqa: E402
+from linker.encoders.dan_training import Dropout, TrainableDan  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import preset  # noqa: E402
@@ -57,9 +57,9 @@ def dictionary(tmp_path: Path) -> Dictionary:
 
 def make(
     dictionary: Dictionary, words: WordVectors | None, seed: int = 0, **options: object
-) -> DanEncoder:
+) -> TrainableDan:
     record = DanOptions(**options)  # type: ignore[arg-type]
-    return DanEncoder.create(EncoderContext(record, dictionary.table(normalize), words, seed))
+    return TrainableDan.create(EncoderContext(record, dictionary.table(normalize), words, seed))
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -175,10 +175,10 @@ def test_the_seed_decides(dictionary: Dictionary, words: WordVectors) -> None:
 def test_saving_and_loading(dictionary: Dictionary, words: WordVectors, tmp_path: Path) -> None:
     encoder = make(dictionary, words, hidden=4).eval()
     encoder.save(tmp_path / "e")
-    loaded = DanEncoder.load(tmp_path / "e")
-    np.testing.assert_array_equal(
-        loaded.encode(["skin pain", "xyz"]), encoder.encode(["skin pain", "xyz"])
-    )
+    names = ["skin pain", "xyz", "", "heart attack of the skin", "skin pain"]
+    for kind in (DanEncoder, TrainableDan):
+        loaded = kind.load(tmp_path / "e")
+        np.testing.assert_allclose(loaded.encode(names), encoder.encode(names), atol=1e-6)
     assert {path.suffix for path in (tmp_path / "e").rglob("*") if path.is_file()} == {
         ".npy",
         ".json",
@@ -258,7 +258,7 @@ def test_a_loaded_encoder_has_no_projection_of_concepts(
     dictionary: Dictionary, words: WordVectors, tmp_path: Path
 ) -> None:
     make(dictionary, words).save(tmp_path / "e")
-    loaded, labels = DanEncoder.load(tmp_path / "e"), np.array([0])
+    loaded, labels = TrainableDan.load(tmp_path / "e"), np.array([0])
     assert loaded.prototypes(Classes(["skin"], labels), projected=False).shape == (1, 3)
     with pytest.raises(ValueError, match="make a new one"):
         loaded.prototypes(Classes(["skin"], labels), projected=True)
@@ -281,3 +281,18 @@ def test_means_of_concepts() -> None:
         [0, 0],
         [5, 5],
     ]  # a name without known words does not count
+
+
+@pytest.mark.parametrize("hidden", [0, 5])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_numpy_makes_the_vectors_of_torch(
+    dictionary: Dictionary, words: WordVectors, hidden: int, normalize: bool
+) -> None:
+    trained = make(dictionary, words, hidden=hidden, normalize=normalize).eval()
+    names = ["breast cancer", "", "xyz", "heart attack", "the the skin", "xyz pain"] * 500
+    linking = trained.finished()
+    assert type(linking) is DanEncoder
+    np.testing.assert_allclose(linking.encode(names), trained.encode(names), atol=2e-6)
+    again = linking.trainable()
+    assert isinstance(again, TrainableDan)
+    np.testing.assert_array_equal(again.eval().encode(names), trained.encode(names))

@@ -15,6 +15,7 @@ from linker.dictionary import Dictionary, NameTable  # noqa: E402
 from linker.encoders.base import EncoderContext  # noqa: E402
 from linker.encoders.dan import DanEncoder, DanOptions  # noqa: E402
 from linker.encoders.fewshot import FewShotEncoder, FewShotOptions  # noqa: E402
+from linker.encoders.fewshot_training import TrainableFewShot  # noqa: E402
 from linker.encoders.words import WordVectors, unit  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import changed, preset  # noqa: E402
@@ -53,8 +54,8 @@ TABLE = NameTable(
 )
 
 
-def make(base: str, words: WordVectors | None, hidden: int = 5) -> FewShotEncoder:
-    return FewShotEncoder.create(
+def make(base: str, words: WordVectors | None, hidden: int = 5) -> TrainableFewShot:
+    return TrainableFewShot.create(
         EncoderContext(FewShotOptions(base, hidden=hidden, dropout=0), TABLE, words, 0)
     ).eval()
 
@@ -102,8 +103,11 @@ def test_a_stack_is_one_model(model: Path, tmp_path: Path) -> None:
     )
     assert encoder.options.base == "model"  # and not where it stood
     encoder.save(tmp_path / "e")
-    loaded = FewShotEncoder.load(tmp_path / "e")
-    np.testing.assert_array_equal(loaded.encode(VOCABULARY), encoder.encode(VOCABULARY))
+    linking = FewShotEncoder.load(tmp_path / "e")
+    np.testing.assert_allclose(linking.encode(VOCABULARY), encoder.encode(VOCABULARY), atol=1e-6)
+    assert set(linking.weights) == {*encoder.state_dict()}
+    loaded = linking.trainable()
+    assert isinstance(loaded, TrainableFewShot)
     assert [tuple(parameter.shape) for parameter in loaded.parameters()] == [
         (5, 3),
         (5,),
@@ -116,7 +120,7 @@ def test_another_model_below_is_another_thing_to_train_on(model: Path) -> None:
     before = make(str(model), None).provenance
     assert make(str(model), None).provenance == before
     linker = Linker.load(model)
-    linker.generator.encoder.layers[0].bias.data += 1
+    linker.generator.encoder.weights["layers.0.bias"][:] = 1
     linker.save(model)
     assert make(str(model), None).provenance != before
 

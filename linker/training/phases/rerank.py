@@ -23,7 +23,7 @@ from linker.candidates.hybrid import HybridGenerator
 from linker.encoders.base import Encoder
 from linker.encoders.cross import CrossEncoder
 from linker.encoders.trainable import checksum, resolve_precision
-from linker.encoders.transformer import TransformerEncoder
+from linker.encoders.transformer_training import TrainableTransformer
 from linker.errors import LinkerError
 from linker.matching import SYNONYM, relevance
 from linker.ranker.lists import Query, hypernyms_of
@@ -68,7 +68,7 @@ def check(encoder: Encoder, options: RerankOptions, data: TrainingData) -> None:
             "a second stage (rerank.epochs) learns from annotated mentions of one concept; "
             "give some, or leave it out"
         )
-    if not isinstance(encoder, TransformerEncoder):
+    if not isinstance(encoder, TrainableTransformer):
         raise LinkerError(
             "a second stage (rerank.epochs) starts from a transformer; "
             "take --encoder transformer, or leave it out"
@@ -87,7 +87,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
     if not options.epochs:
         return None
     first, contexts = model.generator("fp32"), model.data.contexts or {}
-    assert isinstance(first.encoder, TransformerEncoder)  # noqa: S101 - see `check`
+    assert isinstance(first.encoder, TrainableTransformer)  # noqa: S101 - see `check`
     encoder = CrossEncoder.of(first.encoder, options.max_length)
     weight = options.weight / model.ranker.scale
     model.reranker = Reranker(first, encoder, model.data.extended, options, weight)

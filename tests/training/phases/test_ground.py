@@ -17,7 +17,8 @@ from linker import Dictionary  # noqa: E402
 from linker.dictionary import classes  # noqa: E402
 from linker.dictionary.classes import Classes  # noqa: E402
 from linker.encoders.base import EncoderContext  # noqa: E402
-from linker.encoders.dan import DanEncoder, DanOptions  # noqa: E402
+from linker.encoders.dan import DanOptions  # noqa: E402
+from linker.encoders.dan_training import TrainableDan  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import GroundOptions  # noqa: E402
@@ -47,20 +48,20 @@ pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
 
 @pytest.fixture
-def encoder(tmp_path: Path) -> DanEncoder:
+def encoder(tmp_path: Path) -> TrainableDan:
     (tmp_path / "d.txt").write_text("\n".join(LINES) + "\n")
     table = Dictionary.read(tmp_path / "d.txt", format="biosyn").table(normalize)
     vocabulary = sorted({word for text in table.texts for word in text.split()})
     words = WordVectors(
         vocabulary, np.random.default_rng(0).normal(size=(len(vocabulary), 4)).astype(np.float32)
     )
-    made = DanEncoder.create(EncoderContext(DanOptions(hidden=8, dropout=0), table, words, 0))
+    made = TrainableDan.create(EncoderContext(DanOptions(hidden=8, dropout=0), table, words, 0))
     made.names = classes.of_concepts(table)
     return made
 
 
 def grounding(
-    encoder: DanEncoder,
+    encoder: TrainableDan,
     options: GroundOptions = ALL,
     names: Classes | None = None,
     **others: object,
@@ -72,7 +73,7 @@ def cosine_distance(a: np.ndarray, b: np.ndarray) -> float:
     return 1 - float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
 
-def test_the_loss_is_that_of_the_formulas(encoder: DanEncoder) -> None:
+def test_the_loss_is_that_of_the_formulas(encoder: TrainableDan) -> None:
     """Eq. 3-5, each triplet and each concept on its own."""
     made = grounding(encoder)
     names = made.names
@@ -116,7 +117,7 @@ def test_the_loss_is_that_of_the_formulas(encoder: DanEncoder) -> None:
     assert alone == 1  # the concept without one has its prototype once
 
 
-def test_the_contrast_is_that_of_the_formula(encoder: DanEncoder) -> None:
+def test_the_contrast_is_that_of_the_formula(encoder: TrainableDan) -> None:
     """InfoNCE in both directions, worked out pair by pair; positives of the same concept are no negatives."""
     made = grounding(
         encoder,
@@ -161,7 +162,7 @@ def test_the_contrast_is_that_of_the_formula(encoder: DanEncoder) -> None:
     ],
 )
 def test_the_contrast_does_not_set_a_name_against_its_own_spelling(
-    encoder: DanEncoder, anchors: list[int], positives: list[int], expected: float
+    encoder: TrainableDan, anchors: list[int], positives: list[int], expected: float
 ) -> None:
     names = Classes(
         ["skin", "fever", "skin", "heart", "cancer", "tumor"], np.array([0, 0, 1, 1, 2, 2])
@@ -176,7 +177,7 @@ def test_the_contrast_does_not_set_a_name_against_its_own_spelling(
 
 
 def test_a_batch_of_the_contrast_holds_names_that_are_alike_and_some_that_are_not(
-    encoder: DanEncoder,
+    encoder: TrainableDan,
 ) -> None:
     """64 concepts along an arc, in batches of a quarter of all pairs: each holds a few neighbourhoods of four concepts."""
     names = Classes([f"{i} {j}" for i in range(64) for j in range(2)], np.repeat(np.arange(64), 2))
@@ -196,7 +197,7 @@ def test_a_batch_of_the_contrast_holds_names_that_are_alike_and_some_that_are_no
     assert 1 < max(found) <= 4  # 13 by chance, 1 in the order of the concepts
 
 
-def test_prototypes_alone_where_no_concept_has_two_names(encoder: DanEncoder) -> None:
+def test_prototypes_alone_where_no_concept_has_two_names(encoder: TrainableDan) -> None:
     one_each = Classes(["skin", "fever", "heart"], np.array([0, 1, 2]))
     for names in (one_each, Classes(["skin", "fever", "heart"], np.array([0, 0, 0]))):
         made = grounding(encoder, names=names)
@@ -209,7 +210,7 @@ def test_prototypes_alone_where_no_concept_has_two_names(encoder: DanEncoder) ->
         assert vectors.grad.abs().sum() > 0
 
 
-def test_a_concept_with_one_name_is_no_anchor_and_may_be_a_negative(encoder: DanEncoder) -> None:
+def test_a_concept_with_one_name_is_no_anchor_and_may_be_a_negative(encoder: TrainableDan) -> None:
     made = grounding(encoder)
     assert made.lone.tolist() == [2]
     first = made.batches(1)[0]  # 4 triplets, then the names of prototypes
@@ -220,7 +221,7 @@ def test_a_concept_with_one_name_is_no_anchor_and_may_be_a_negative(encoder: Dan
     }  # the only name of another class
 
 
-def test_a_share_of_the_synonyms_makes_a_prototype(encoder: DanEncoder) -> None:
+def test_a_share_of_the_synonyms_makes_a_prototype(encoder: TrainableDan) -> None:
     half = dataclasses.replace(ALL, synonym_dropout=0.5)
     made = grounding(encoder, half)
     chosen, owner = made._prototype_names(np.array([0, 3]), np.random.default_rng(0))
@@ -230,7 +231,7 @@ def test_a_share_of_the_synonyms_makes_a_prototype(encoder: DanEncoder) -> None:
     assert len(few._prototype_names(np.array([0, 3]), np.random.default_rng(0))[0]) == 2
 
 
-def test_a_process_without_a_share_of_a_batch_has_no_names(encoder: DanEncoder) -> None:
+def test_a_process_without_a_share_of_a_batch_has_no_names(encoder: TrainableDan) -> None:
     names = Classes(["skin", "fever", "heart"], np.array([0, 0, 1]))
     of_each = [
         grounding(encoder, dataclasses.replace(ALL, batch_size=3), names).batches(
@@ -246,7 +247,7 @@ def test_a_process_without_a_share_of_a_batch_has_no_names(encoder: DanEncoder) 
     ]  # a triplet and two names each; one more of the concept alone
 
 
-def test_without_prototypes_only_triplets_are_encoded(encoder: DanEncoder) -> None:
+def test_without_prototypes_only_triplets_are_encoded(encoder: TrainableDan) -> None:
     made = grounding(encoder, dataclasses.replace(ALL, prototype_weight=0))
     batch = made.batches(1)[0]
     assert len(batch.names) == 3 * 4
@@ -255,7 +256,7 @@ def test_without_prototypes_only_triplets_are_encoded(encoder: DanEncoder) -> No
     }
 
 
-def test_the_nearest_of_other_classes_by_now_are_found_in_the_pool(encoder: DanEncoder) -> None:
+def test_the_nearest_of_other_classes_by_now_are_found_in_the_pool(encoder: TrainableDan) -> None:
     made = grounding(encoder, dataclasses.replace(ALL, negatives=4))
     rows, cosines = made.nearest(1)(np.array([0, 5]))
     vectors, labels = encoder.encode(made.names.texts), made.names.labels
@@ -275,7 +276,7 @@ def test_the_nearest_of_other_classes_by_now_are_found_in_the_pool(encoder: DanE
     assert len(pools) > 1
 
 
-def test_more_negatives_than_names(encoder: DanEncoder) -> None:
+def test_more_negatives_than_names(encoder: TrainableDan) -> None:
     (rows,), (cosines,) = grounding(encoder, dataclasses.replace(ALL, negatives=500)).nearest(1)(
         np.array([0])
     )
@@ -284,7 +285,7 @@ def test_more_negatives_than_names(encoder: DanEncoder) -> None:
     assert cosines[len(others) :].tolist() == [-1] * (len(rows) - len(others))
 
 
-def test_negatives_of_large_classes_are_near_ones(encoder: DanEncoder) -> None:
+def test_negatives_of_large_classes_are_near_ones(encoder: TrainableDan) -> None:
     """Where the nearest names are all of one's own class, those of other classes behind them are drawn from."""
     names = Classes(
         [f"{text} {i}" for text in ("heart", "heart attack", "skin") for i in range(30)],
@@ -301,7 +302,7 @@ def test_negatives_of_large_classes_are_near_ones(encoder: DanEncoder) -> None:
     assert labels[negatives].tolist() == [nearest[labels[row]] for row in anchors]
 
 
-def test_held_out_names_are_judged_and_not_trained_on(encoder: DanEncoder) -> None:
+def test_held_out_names_are_judged_and_not_trained_on(encoder: TrainableDan) -> None:
     made = grounding(encoder, dataclasses.replace(ALL, held_out=5))
     assert len(made.validation) == 1  # half of the two concepts with three names
     assert not {*made.validation.texts} & {
@@ -319,14 +320,14 @@ def test_held_out_names_are_judged_and_not_trained_on(encoder: DanEncoder) -> No
     assert made.validate(1)["dev_map"] == pytest.approx(expected)
 
 
-def test_without_held_out_names_all_epochs_are_made(encoder: DanEncoder) -> None:
+def test_without_held_out_names_all_epochs_are_made(encoder: TrainableDan) -> None:
     plan = grounding(encoder).plan()
     assert (plan.best_by, plan.patience) == (None, 0)
     assert grounding(encoder).validate(1) == {}
 
 
 @pytest.mark.parametrize("loss", ["contrast", "triplet", "logistic"])
-def test_training_draws_names_together(encoder: DanEncoder, loss: str) -> None:
+def test_training_draws_names_together(encoder: TrainableDan, loss: str) -> None:
     made = grounding(encoder, dataclasses.replace(ALL, loss=loss, triplets=4, prototype_weight=0))
     optimizer = torch.optim.Adam(encoder.parameters(), 1e-2)
 
@@ -346,7 +347,7 @@ def test_training_draws_names_together(encoder: DanEncoder, loss: str) -> None:
     assert mean_loss() < before / 2
 
 
-def test_training_alone_keeps_the_best_epoch(encoder: DanEncoder) -> None:
+def test_training_alone_keeps_the_best_epoch(encoder: TrainableDan) -> None:
     validation = Classes(["tumor breast", "fever"], np.array([0, 3]))
     records: list[dict[str, float]] = []
     few = dataclasses.replace(ALL, epochs=4, patience=2)
@@ -362,7 +363,7 @@ def test_training_alone_keeps_the_best_epoch(encoder: DanEncoder) -> None:
     assert grounding(encoder, validation=validation).validate(1)["dev_map"] == best
 
 
-def test_names_are_held_to_the_vectors_they_started_from(encoder: DanEncoder) -> None:
+def test_names_are_held_to_the_vectors_they_started_from(encoder: TrainableDan) -> None:
     """L_cont of Fivez et al. 2021b (eq. 3), L_def of BNE as a cosine distance, and L_ground of 2021b and c (eq. 5), name by name."""
     weights = {"context_weight": 2, "concept_weight": 3, "between_weight": 4}
     made = grounding(
@@ -404,7 +405,7 @@ def test_names_are_held_to_the_vectors_they_started_from(encoder: DanEncoder) ->
     )  # each name once, that of a concept without synonyms too
 
 
-def test_the_pairs_of_bne(encoder: DanEncoder) -> None:
+def test_the_pairs_of_bne(encoder: TrainableDan) -> None:
     """Logistic losses of dot products (BNE, section 3.2): each pair beside one with a partner of the same batch."""
     options = dataclasses.replace(
         ALL,
@@ -454,7 +455,7 @@ def test_the_pairs_of_bne(encoder: DanEncoder) -> None:
     assert wrong > 5
 
 
-def test_judging_by_the_loss(encoder: DanEncoder) -> None:
+def test_judging_by_the_loss(encoder: TrainableDan) -> None:
     """The mean loss of the names that are judged by, as if they were trained on."""
     validation = Classes(
         ["tumor breast", "mammary breast", "fever", "skin heart", "heart fever"],
@@ -478,14 +479,14 @@ def test_judging_by_the_loss(encoder: DanEncoder) -> None:
     )
 
 
-def test_the_loss_of_held_out_names_of_one_a_class_says_nothing(encoder: DanEncoder) -> None:
+def test_the_loss_of_held_out_names_of_one_a_class_says_nothing(encoder: TrainableDan) -> None:
     with pytest.raises(
         LinkerError, match=r"ground.monitor=loss needs other names of each class; set ground.shots"
     ):
         grounding(encoder, dataclasses.replace(ALL, monitor="loss"))
 
 
-def test_prototypes_are_projected_and_other_targets_are_not(encoder: DanEncoder) -> None:
+def test_prototypes_are_projected_and_other_targets_are_not(encoder: TrainableDan) -> None:
     made = grounding(encoder, dataclasses.replace(ALL, concept_weight=1, triplets=1))
     batch = made.batches(1)[0]
     loss = batch.loss(torch.from_numpy(encoder.encode(batch.names)))
@@ -498,7 +499,7 @@ def test_prototypes_are_projected_and_other_targets_are_not(encoder: DanEncoder)
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 2], [0, 0, 0]])
-def test_nothing_to_learn_from(encoder: DanEncoder, labels: list[int]) -> None:
+def test_nothing_to_learn_from(encoder: TrainableDan, labels: list[int]) -> None:
     names = Classes(["skin", "fever", "heart"], np.array(labels))
     with pytest.raises(LinkerError, match="there are no synonyms to draw together"):
         grounding(encoder, dataclasses.replace(ALL, prototype_weight=0), names)

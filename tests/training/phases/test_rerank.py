@@ -18,7 +18,8 @@ from linker import Dictionary  # noqa: E402
 from linker.candidates.hybrid import HybridGenerator  # noqa: E402
 from linker.candidates.sparse import SparseGenerator  # noqa: E402
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions  # noqa: E402
-from linker.encoders.transformer import TransformerEncoder, TransformerOptions  # noqa: E402
+from linker.encoders.transformer import TransformerOptions  # noqa: E402
+from linker.encoders.transformer_training import TrainableTransformer  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import AlignOptions, LinkerOptions  # noqa: E402
 from linker.ranker.lists import Query  # noqa: E402
@@ -50,8 +51,8 @@ pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
 
 @pytest.fixture(scope="module")
-def encoder(tiny_bert: Path) -> TransformerEncoder:
-    return TransformerEncoder.pretrained(TransformerOptions(model=str(tiny_bert)))
+def encoder(tiny_bert: Path) -> TrainableTransformer:
+    return TrainableTransformer.pretrained(TransformerOptions(model=str(tiny_bert)))
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +96,7 @@ def second_stage(checkpoints: Path | None = None, resume: bool = False, **option
 
 
 def fit(
-    encoder: TransformerEncoder, data: TrainingData, setup: Setup
+    encoder: TrainableTransformer, data: TrainingData, setup: Setup
 ) -> tuple[Reranker, list[Record]]:
     trained = train(encoder, data, setup)
     assert isinstance(trained.ranker, Reranker)
@@ -106,7 +107,7 @@ def fit(
 
 def test_it_learns_the_lists_that_have_something_to_learn(
     data: TrainingData,
-    encoder: TransformerEncoder,
+    encoder: TrainableTransformer,
 ) -> None:
     """Two lists: "fever" is a name of its concept already, and the concept of "unknown" is not there."""
     before = encoder.encode(["lymphoma"]).tolist()
@@ -125,7 +126,7 @@ def test_it_learns_the_lists_that_have_something_to_learn(
 
 def test_a_batch_reads_one_context_of_each_query(
     data: TrainingData,
-    encoder: TransformerEncoder,
+    encoder: TrainableTransformer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     read: list[tuple[str, str]] = []
@@ -156,7 +157,7 @@ def scores(made: Reranker) -> list[float]:
 
 
 def test_an_interrupted_training_goes_on(
-    data: TrainingData, encoder: TransformerEncoder, tmp_path: Path
+    data: TrainingData, encoder: TrainableTransformer, tmp_path: Path
 ) -> None:
     whole, history = fit(encoder, data, second_stage())
 
@@ -181,9 +182,9 @@ def test_an_interrupted_training_goes_on(
         fit(changed(encoder), data, second_stage(tmp_path, resume=True))
 
 
-def changed(encoder: Any) -> TransformerEncoder:
+def changed(encoder: Any) -> TrainableTransformer:
     """A copy with another weight."""
-    other: TransformerEncoder = copy.deepcopy(encoder)
+    other: TrainableTransformer = copy.deepcopy(encoder)
     with torch.no_grad():
         next(other.parameters()).add_(1)
     return other
@@ -191,7 +192,7 @@ def changed(encoder: Any) -> TransformerEncoder:
 
 def test_broken_weights_are_not_kept(
     data: TrainingData,
-    encoder: TransformerEncoder,
+    encoder: TrainableTransformer,
     tmp_path: Path,
 ) -> None:
     """One step at a rate that leaves no number finite."""
@@ -202,7 +203,7 @@ def test_broken_weights_are_not_kept(
         fit(encoder, data, broken)
 
 
-def test_nothing_to_learn_from(data: TrainingData, encoder: TransformerEncoder) -> None:
+def test_nothing_to_learn_from(data: TrainingData, encoder: TrainableTransformer) -> None:
     lonely = {
         query: around for query, around in CONTEXTS.items() if query.text in ("fever", "unknown")
     }
@@ -213,7 +214,7 @@ def test_nothing_to_learn_from(data: TrainingData, encoder: TransformerEncoder) 
         fit(encoder, with_contexts(data, lonely), second_stage())
 
 
-def test_what_it_starts_from(data: TrainingData, encoder: TransformerEncoder) -> None:
+def test_what_it_starts_from(data: TrainingData, encoder: TrainableTransformer) -> None:
     check(encoder, RerankOptions(epochs=1, max_length=64), data)
     with pytest.raises(
         LinkerError,
