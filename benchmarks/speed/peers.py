@@ -48,11 +48,11 @@ ALONE = {  # what is installed for systems that have an environment of their own
     "text2term-tfidf": ["text2term==4.6.0"],
     "text2term-fuzzy": ["text2term==4.6.0"],
     "rapidfuzz": ["rapidfuzz==3.14.6", "numpy"],
+    "bm25s": ["bm25s==0.3.16", "numba"],
 }
 BESIDE = {  # what systems need that run beside linker
     "biosyn": ["scikit-learn"],
     "sparse-dot-topn": ["sparse-dot-topn", "scikit-learn"],
-    "bm25s": ["bm25s"],
     "faiss": ["faiss-cpu", "sentence-transformers"],
     "linker-tfidf": ["concept-linker"],
     "linker-static": ["concept-linker"],
