@@ -118,7 +118,7 @@ def test_every_number_of_half_precision_is_widened_to_itself() -> None:
 def test_what_is_memory_mapped_stays_on_the_disk(tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", np.ones((4, 2), np.float16))
     made = ExactIndex(np.load(tmp_path / "v.npy", mmap_mode="c"))
-    assert isinstance(made.vectors.base, np.memmap)
+    assert isinstance(made.vectors, np.memmap)
     assert made.vectors.dtype == np.float16
 
 

@@ -96,7 +96,7 @@ def test_auto_takes_what_the_processor_has(
 
 
 def test_int8_of_a_model_that_was_not_quantized(encoder: TransformerEncoder) -> None:
-    with pytest.raises(LinkerError, match="this model was not quantized"):
+    with pytest.raises(LinkerError, match="this model was not prepared for it"):
         encoder.use("int8")
     assert encoder.precision == "fp32"
 
