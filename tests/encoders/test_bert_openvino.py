@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("openvino")
+if "OPENVINO_TESTS" not in os.environ:
+    pytest.skip("runs in a process of its own, see test_openvino.py", allow_module_level=True)
 
 from linker.encoders import transformer
 from linker.encoders.bert_openvino import smooth

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("openvino")
+if "OPENVINO_TESTS" not in os.environ:
+    pytest.skip("runs in a process of its own, see test_openvino.py", allow_module_level=True)
 
 from linker import Dictionary, Linker, Mention
 from linker.encoders.quantization import Quantization
