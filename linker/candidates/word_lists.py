@@ -87,7 +87,8 @@ class WordLists(SparseIndex):
     ) -> None:
         self._vectors, self._words, self._lists, self.how = vectors, words, lists, how
         self._starts, self._bounds = starts, bounds
-        self._parts = [_rows(lists, i, i + len(bounds)) for i in _part_starts(lists, len(bounds))]
+        starts_of_parts = range(0, lists.shape[0], max(1, len(bounds)))
+        self._parts = [_rows(lists, row, row + len(bounds)) for row in starts_of_parts]
         self._sizes = sum(np.diff(part.indptr) for part in self._parts)
 
     @property
@@ -234,10 +235,6 @@ class WordLists(SparseIndex):
 def _level(places: NDArray[np.int64]) -> NDArray[np.int64]:
     """The number of the block that a place of a list is in, from 0."""
     return np.ceil(np.log2(np.maximum(places + 1, 1) / _FIRST)).clip(0).astype(np.int64)
-
-
-def _part_starts(lists: csr_matrix, blocks: int) -> range:
-    return range(0, lists.shape[0], max(1, blocks))
 
 
 def _rows(matrix: csr_matrix, start: int, stop: int) -> csr_matrix:
