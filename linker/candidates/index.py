@@ -232,8 +232,9 @@ class BestLists:
 
     def add(self, query: NDArray[Any], rows: Integers, scores: Floats) -> None:
         """Add names, none of which is known yet; sorted as soon as they are many."""
-        self._parts.append((query.astype(np.int32), rows, scores))
-        self._waiting += len(query)
+        is_near = scores >= self.floor[query]
+        self._parts.append((query[is_near].astype(np.int32), rows[is_near], scores[is_near]))
+        self._waiting += int(np.count_nonzero(is_near))
         if _MANY * self._waiting > len(self._parts[0][0]):
             self.sorted()
 
@@ -297,12 +298,13 @@ def above(
         slack: by how much a name may end up higher, above others of the block, (queries,).
     """
     is_above = block > floor
-    if np.count_nonzero(is_above) > _CROWD * k * len(floor) and k < len(block):
-        columns = block.T.copy()
+    if np.count_nonzero(is_above) > k * len(floor):
+        crowded = np.flatnonzero(np.count_nonzero(is_above, axis=0) > _CROWD * k)
+        columns = block[:, crowded].T.copy()
         columns.partition(len(block) - k, axis=1)
-        kth = columns[:, len(block) - k] - slack
+        kth = columns[:, len(block) - k] - np.broadcast_to(slack, floor.shape)[crowded]
         below = np.nextafter(kth, np.float32(-np.inf))
-        is_above = block > np.maximum(floor, below)  # equal scores stay
+        is_above[:, crowded] &= block[:, crowded] > below  # equal scores stay
     row, column = np.divmod(np.flatnonzero(is_above), len(floor))
     return row.astype(np.int32), column.astype(np.int32)
 
