@@ -1,0 +1,1 @@
+"""What people decided about mentions: kept, applied when linking, and checked against releases."""
