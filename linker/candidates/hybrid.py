@@ -38,7 +38,8 @@ INDEX = "index"  # the folder of an approximate index in a model folder
 VECTORS = "dense_names/vectors.npy"
 
 _SPARSE, _FEWEST_SPARSE = 2, 100  # names with the best sparse scores come first: 2 k, at least 100
-_MANY = 4  # other names for each of these, at which more of these come first
+_MANY = 4  # other names for each of these, at which more of these come first: `_MANY` times
+_FIRST = 64  # queries of the first search, which finds out whether there are so many
 _EACH = 4  # times k names by either score are scored in full, where the index is not exact
 _ROUNDING = 1e-5  # of a score that is computed in two ways
 _LARGEST = 1e30  # of λ, so that float32 holds the scores
@@ -87,7 +88,7 @@ class HybridGenerator(Generator):
             raise ValueError(f"sparse_weight is {sparse_weight}, expected: a finite number")
         self.sparse, self.encoder, self.rows = sparse, encoder, rows
         self.sparse_weight = float(sparse_weight)
-        self._fewest_sparse = _FEWEST_SPARSE
+        self._fewest_sparse, self._is_first = _FEWEST_SPARSE, True
 
     @property
     def vectors(self) -> NDArray[Any]:
@@ -165,12 +166,13 @@ class HybridGenerator(Generator):
         """The queries and the rows of the hits, in the order of queries."""
         if not (isinstance(self.dense, ExactIndex) and self.sparse.names.exact):
             return self._approximate_best(vectors, weights, k)
-        query, rows = [], []
-        for start in range(0, len(vectors), QUERIES):
-            batch = slice(start, start + QUERIES)
+        query, rows, start = [], [], 0
+        while start < len(vectors):
+            batch = slice(start, start + (_FIRST if self._is_first else QUERIES))
             best_query, best_rows = self._exact_best(self.dense, vectors[batch], weights[batch], k)
             query.append(best_query + start)
             rows.append(best_rows)
+            start, self._is_first = batch.stop, False
         none = [np.empty(0, np.int32)]
         return np.concatenate(query or none), np.concatenate(rows or none)
 
@@ -207,7 +209,7 @@ class HybridGenerator(Generator):
             self._add(lists, vectors, weights, query[is_new], rows[is_new])
             others += int(np.count_nonzero(is_new))
         if factor and others > _MANY * count * len(vectors):
-            self._fewest_sparse = 2 * count
+            self._fewest_sparse = _MANY * count
         return lists.sorted()[:2]
 
     def _add(
