@@ -108,6 +108,26 @@ def place_of(table: Table, name: str) -> int:
     )
 
 
+def first_of(table: Table, names: Sequence[str]) -> int:
+    """The place of the first of some columns that a table has.
+
+    Raises:
+        InputError: it has none, or more than one with this name.
+    """
+    titles = {title.strip().lower(): title for title in table.header}
+    there = [titles[name.lower()] for name in names if name.lower() in titles]
+    if not there and len(names) > 1:
+        raise InputError(
+            table.path,
+            "no column has a name that is known",
+            line=1,
+            value=", ".join(table.header),
+            expected=f"one of {', '.join(names)}",
+            remedy="name the column with --id-column or --label-column",
+        )
+    return place_of(table, (there or names)[0])
+
+
 def free_names(header: Sequence[str], names: Iterable[str]) -> list[str]:
     """Names for columns that are added: `linker_name` or `linker_name_2` where `name` is taken."""
     taken = {title.strip() for title in header}
