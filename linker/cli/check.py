@@ -33,6 +33,14 @@ _VERDICTS = ("right", "obsolete", "mismatched", "unsure", "unknown")
     metavar="NAME",
     help=f"Column of the labels. [default: {', '.join(_LABELS[:3])} ...]",
 )
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    metavar="P",
+    default=0.5,
+    show_default=True,
+    help="Call a pair mismatched where the label means another concept with this confidence.",
+)
 @common.output_option
 @common.on_error_option
 @common.logs
@@ -41,6 +49,7 @@ def check(
     model: str,
     id_column: str | None,
     label_column: str | None,
+    threshold: float,
     output: str,
     on_error: str,
 ) -> None:
@@ -61,7 +70,7 @@ def check(
     id_place, label_place = tables.first_of(table, ids), tables.first_of(table, labels)
     rows = linking.predicted(source, table.rows(), label_place, linker.link_items, handle)
     counts = Counter[str]()
-    checked = _checked(PairChecker(linker), rows, (id_place, label_place), counts)
+    checked = _checked(PairChecker(linker, threshold), rows, (id_place, label_place), counts)
     sheets.write(table, output, COLUMNS, checked)
     common.say(", ".join(f"{counts[verdict]:,} {verdict}" for verdict in _VERDICTS))
     common.say_skipped(handle)

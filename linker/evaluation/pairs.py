@@ -31,8 +31,8 @@ class PairChecker:
 
     - `right`: the label is a name of the concept, or is linked to it.
     - `obsolete`: the id is obsolete or merged.
-    - `mismatched`: the label is a name of another concept only, or is linked to one with the
-      confidence that the model asks for.
+    - `mismatched`: the label is a name of another concept only, or is linked to one with enough
+      confidence.
     - `unsure`: neither; the label is no name of the concept.
     - `unknown`: the dictionary does not have the id, or there is none.
 
@@ -40,10 +40,11 @@ class PairChecker:
 
     Args:
         linker: links the labels.
+        threshold: the confidence that is enough.
     """
 
-    def __init__(self, linker: Linker) -> None:
-        self._linker, self._dictionary = linker, linker.dictionary
+    def __init__(self, linker: Linker, threshold: float = 0.5) -> None:
+        self._linker, self._dictionary, self._threshold = linker, linker.dictionary, threshold
         old = self._dictionary.columns.old
         statuses = zip(old.ids, old.status.tolist(), strict=True)
         self._obsolete = {
@@ -106,8 +107,10 @@ class PairChecker:
 
     def _means_another(self, label: str, prediction: Prediction) -> bool:
         """Whether a label is a name of a concept, or is linked to one with enough confidence."""
-        has_threshold = self._linker.calibration is not None
-        is_linked = has_threshold and not any(part.nil for part in prediction.parts)
+        confidences = [part.confidence for part in prediction.parts if best(part)]
+        is_linked = len(confidences) == len(prediction.parts) and all(
+            confidence is not None and confidence >= self._threshold for confidence in confidences
+        )
         return is_linked or bool(self._named(label))
 
 
