@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from linker.cli.annotate import annotate
+from linker.cli.check import check
 from linker.cli.compare import compare
 from linker.cli.dictionary import dictionary
 from linker.cli.encode import encode
@@ -56,7 +57,7 @@ def cli() -> None:
 
 
 _COMMANDS = (
-    *(train, link, annotate, explain, evaluate, compare, encode),
+    *(train, link, annotate, check, explain, evaluate, compare, encode),
     *(dictionary, index, encoders, words, verify),
 )
 for _command in _COMMANDS:

@@ -173,6 +173,12 @@ selection_options = group(
 """Adds options that restrict the answers; they are handed over as a `Selection` named `within`."""
 
 
+def output_option(command: _Command) -> _Command:
+    """Add --output."""
+    text = "Where to write; .gz compresses. [default: standard output]"
+    return click.option("-o", "--output", metavar="PATH", default="-", help=text)(command)
+
+
 def answer_options(k: int, *forms: str) -> Callable[[_Command], _Command]:
     """Add -k, with its default, --output and --format, which also takes `forms`."""
     number = click.option(
@@ -182,21 +188,14 @@ def answer_options(k: int, *forms: str) -> Callable[[_Command], _Command]:
         type=click.IntRange(1, MOST),
         help="Concepts to return for each part of a mention.",
     )
-    output = click.option(
-        "-o",
-        "--output",
-        metavar="PATH",
-        default="-",
-        help="Where to write; .gz compresses. [default: standard output]",
-    )
     form = click.option(
         "--format",
         "form",
-        type=click.Choice(["tsv", "jsonl", "pubtator", "bioc", *forms]),
+        type=click.Choice(["tsv", "jsonl", "pubtator", "bioc", "sssom", *forms]),
         default="tsv",
         show_default=True,
     )
-    return lambda command: number(output(form(command)))
+    return lambda command: number(output_option(form(command)))
 
 
 def threshold_options(command: _Command) -> _Command:

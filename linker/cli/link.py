@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linker.cli import common, machines
+from linker.cli import common, machines, sheets
 
 if TYPE_CHECKING:
     from linker.cluster.linking import LinkSettings, Written
@@ -66,6 +66,8 @@ def link(
     """Link the mentions of INPUT ("-": standard input, one mention a line unless --input-format
     says otherwise).
 
+    With --column a table (tsv, csv or xlsx) is written back with more columns.
+
     INPUT may be a folder or a pattern such as "data/*.parquet": each file becomes one in the
     folder that -o names, where those that are there already are not made again.
     """
@@ -84,7 +86,11 @@ def link(
         column=column,
         precision=precision,
     )
-    if places.engine == "ray" or form == "parquet" or machines.is_job(source, output, input_format):
+    if sheets.is_table(source, column, input_format):
+        sheets.link(source, output, settings, on_error)
+    elif (
+        places.engine == "ray" or form == "parquet" or machines.is_job(source, output, input_format)
+    ):
         _link_parts(source, output, settings, on_error, places)
     else:
         _link_file(source, output, settings, on_error, places)

@@ -49,7 +49,8 @@ _gpus = click.option(
 column_option = click.option(
     "--column",
     metavar="NAME",
-    help="Column of the mentions in Parquet files. [default: mention, else text]",
+    help="Column of the mentions in Parquet files [default: mention, else text], or in a table "
+    "(tsv, csv, xlsx), by name or number, which keeps all its columns.",
 )
 
 

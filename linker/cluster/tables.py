@@ -1,0 +1,76 @@
+"""The mentions in a column of a table are linked, and the answers stand beside them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from linker.errors import InputError, OnError
+from linker.files import Pathlike
+from linker.files.tables import Row
+from linker.linker import Linked
+from linker.outputs import best, decimals, rejected_id
+from linker.readers.checks import check_mention
+from linker.types import Candidate, Mention, Prediction
+
+COLUMNS = ("concept_id", "name", "matched_name", "confidence", "rejected", "source")
+_CHUNK = 1024  # rows that are linked together
+
+Link = Callable[[Iterable[Mention]], Iterable[Linked]]
+
+
+def predicted(
+    path: Pathlike, rows: Iterable[Row], column: int, link: Link, on_error: OnError
+) -> Iterator[tuple[Row, Prediction | None]]:
+    """Yield each row with the prediction for its mention; None for a row without one.
+
+    Args:
+        path: the file, for messages.
+        rows: its rows.
+        column: the place of the mentions.
+        link: gives the predictions of mentions, in order.
+        on_error: what to do with a mention that is too long; returns to leave it out.
+    """
+    rows = iter(rows)
+    while chunk := list(itertools.islice(rows, _CHUNK)):
+        mentions = [_mention(path, row, column, on_error) for row in chunk]
+        linked = link([mention for mention in mentions if mention])
+        predictions = itertools.chain.from_iterable(of_item for _, of_item in linked)
+        for row, mention in zip(chunk, mentions, strict=True):
+            yield row, next(predictions) if mention else None
+
+
+def _mention(path: Pathlike, row: Row, column: int, on_error: OnError) -> Mention | None:
+    """The mention of a row; None where the cell is blank or cannot be linked."""
+    text = row.cells[column] if column < len(row.cells) else ""
+    if not text.strip():
+        return None
+    try:
+        return Mention(check_mention(path, row.number, text))
+    except InputError as error:
+        on_error(error)
+        return None
+
+
+def cells(prediction: Prediction | None) -> Sequence[str]:
+    """The cells of `COLUMNS`; what stands for several parts is joined by `|`."""
+    if prediction is None:
+        return [""] * len(COLUMNS)
+    parts = prediction.parts
+    answers = [best(part) for part in parts]
+
+    def of(value: Callable[[Candidate], str]) -> str:
+        return _joined([value(answer) if answer else "" for answer in answers])
+
+    return (
+        of(lambda answer: answer.concept_id),
+        of(lambda answer: answer.name),
+        of(lambda answer: answer.matched_name),
+        _joined([decimals(part.confidence) for part in parts]),
+        _joined([rejected_id(part) for part in parts]),
+        of(lambda answer: answer.source),
+    )
+
+
+def _joined(texts: Sequence[str]) -> str:
+    return "|".join(texts) if any(texts) else ""

@@ -1,0 +1,245 @@
+"""Tables of people: columns are added beside theirs, and every other cell stays as it was.
+
+A table is tab-separated, comma-separated (or with semicolons), or a workbook of xlsx.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from linker import files
+from linker.errors import InputError
+from linker.files import Pathlike
+
+_ZIP = b"PK\x03\x04"  # how a workbook begins
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that spreadsheets may compute
+_BREAKS = str.maketrans("\t\r\n\0", "    ")  # what is not written into a cell
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row below the header."""
+
+    number: int  # of its first line in the file, or of the row in its sheet, from 1
+    cells: Sequence[str]
+    raw: str = ""  # of a text: the row as it stands in the file, with its line end
+
+
+Added = Iterable[tuple[Row, Sequence[str]]]
+"""The rows, in order, each with the cells that are added to it."""
+
+
+class Table(Protocol):
+    """A table whose rows are read once, and written with more cells while they are read."""
+
+    path: Pathlike
+    header: list[str]
+    is_binary: bool  # whether it is written into a file of bytes
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows below the header; cells are as many as in the header, or fewer."""
+
+    def write(self, file: IO[Any], names: Sequence[str], added: Added) -> None:
+        """Write the table with more columns.
+
+        Args:
+            file: where to write.
+            names: the headers of the columns.
+            added: each row of `rows`, with the cells of these columns.
+        """
+
+
+def is_workbook(path: Pathlike) -> bool:
+    """Whether a file is a workbook of xlsx; standard input and pipes never are."""
+    if not Path(path).is_file():
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(_ZIP)) == _ZIP
+
+
+def read(path: Pathlike, wanted: Sequence[str] = ()) -> Table:
+    """Open a table, and read its header.
+
+    Args:
+        path: the file; of a workbook the first sheet that has one of the columns `wanted`.
+        wanted: names of columns.
+
+    Raises:
+        LinkerError: it cannot be read, or is none.
+    """
+    if is_workbook(path):
+        from linker.files.workbooks import Workbook
+
+        return Workbook(path, wanted)
+    return TextTable(path)
+
+
+def place_of(table: Table, name: str) -> int:
+    """The place of a column, from 0, by its name or its number from 1.
+
+    Raises:
+        InputError: there is none, or more than one with this name.
+    """
+    places = [i for i, title in enumerate(table.header) if title.strip() == name.strip()]
+    if len(places) == 1:
+        return places[0]
+    if places:
+        numbers = ", ".join(str(place + 1) for place in places)
+        raise InputError(
+            table.path,
+            f"{len(places)} columns are named {name!r}: {numbers}",
+            line=1,
+            remedy=f"name the column by its number, such as {places[0] + 1}",
+        )
+    if name.isascii() and name.isdigit() and 1 <= int(name) <= len(table.header):
+        return int(name) - 1
+    titles = ", ".join(map(repr, table.header[:20]))
+    raise InputError(
+        table.path, f"there is no column {name!r}", line=1, expected=f"one of {titles}"
+    )
+
+
+def first_of(table: Table, names: Sequence[str]) -> int:
+    """The place of the first of some columns that a table has.
+
+    Raises:
+        InputError: it has none, or more than one with this name.
+    """
+    titles = {title.strip().lower(): title for title in table.header}
+    there = [titles[name.lower()] for name in names if name.lower() in titles]
+    if not there and len(names) > 1:
+        raise InputError(
+            table.path,
+            "no column has a name that is known",
+            line=1,
+            value=", ".join(table.header),
+            expected=f"one of {', '.join(names)}",
+            remedy="name the column with --id-column or --label-column",
+        )
+    return place_of(table, (there or names)[0])
+
+
+def free_names(header: Sequence[str], names: Iterable[str]) -> list[str]:
+    """Names for columns that are added: `linker_name` or `linker_name_2` where `name` is taken."""
+    taken = {title.strip() for title in header}
+    result = []
+    for name in names:
+        numbered = (f"linker_{name}_{number}" for number in itertools.count(2))
+        ways = itertools.chain((name, f"linker_{name}"), numbered)
+        result.append(next(way for way in ways if way not in taken))
+        taken.add(result[-1])
+    return result
+
+
+class TextTable:
+    """A table in a text of UTF-8, with tabs, semicolons or commas between the cells.
+
+    Between tabs a line is a row, and a cell is quoted only as a whole, as in our own tables.
+    Otherwise the quotes are those of RFC 4180, and may hold line ends.
+
+    Args:
+        path: the file, or "-" for standard input.
+    """
+
+    def __init__(self, path: Pathlike) -> None:
+        self.path, self.is_binary = path, False
+        lines = files.read_lines(path, limit=None, keep_ends=True)
+        first = next(lines, None)
+        if first is None or not first[1].strip():
+            raise InputError(
+                path, "the first line is empty", line=1, expected="the names of the columns"
+            )
+        bare = re.sub(r'"[^"]*("|\Z)', "", first[1])
+        self._delimiter = "\t" if "\t" in bare else max(",;", key=bare.count)
+        self._rows = self._read(itertools.chain([first], lines))
+        self._header = next(self._rows)
+        self.header = list(self._header.cells)
+
+    def _read(self, lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
+        if self._delimiter == "\t":
+            for number, line in lines:
+                cells = line.rstrip("\r\n").split("\t")
+                yield Row(number, [*map(_unquoted, cells)] if any(cells) else [], line)
+            return
+        start, raw = 1, list[str]()
+
+        def taken() -> Iterator[str]:
+            for _, line in lines:
+                raw.append(line)
+                yield line
+
+        reader = csv.reader(taken(), delimiter=self._delimiter, strict=True)
+        try:
+            for cells in reader:
+                yield Row(start, cells, "".join(raw))
+                start += len(raw)
+                raw.clear()
+        except csv.Error as error:
+            expected = 'inside quotes every quote doubled ("")'
+            raise InputError(
+                self.path, f"the quotes are broken ({error})", line=start, expected=expected
+            ) from None
+
+    def rows(self) -> Iterator[Row]:
+        for row in self._rows:
+            if len(row.cells) > len(self.header):
+                raise InputError(
+                    self.path,
+                    f"the row has {len(row.cells)} cells",
+                    line=row.number,
+                    value=row.raw.rstrip("\r\n"),
+                    expected=f"at most {len(self.header)}, as in the header",
+                    remedy="name every column in the header, or put the cell into quotes",
+                )
+            yield row
+
+    def write(self, file: IO[Any], names: Sequence[str], added: Added) -> None:
+        """Write the rows as they stand in the file, with more cells at their ends.
+
+        What is added begins with no sign of a formula: a quote is put before it.
+        """
+        if self._has_bom():
+            file.write("\ufeff")
+        for row, cells in itertools.chain([(self._header, names)], added):
+            file.write(self._extended(row, cells))
+
+    def _has_bom(self) -> bool:
+        if not Path(self.path).is_file():
+            return False
+        with files.open_binary(self.path) as file:
+            return file.read(3) == codecs.BOM_UTF8
+
+    def _extended(self, row: Row, cells: Sequence[str]) -> str:
+        """The text of a row with more cells; a blank line stays blank."""
+        if not row.cells:
+            return row.raw
+        text = io.StringIO()
+        writer = csv.writer(text, delimiter=self._delimiter, lineterminator="")
+        missing = [""] * (len(self.header) - len(row.cells))
+        writer.writerow(["", *missing, *(inert(cell.translate(_BREAKS)) for cell in cells)])
+        end = _ending(row.raw)
+        return row.raw[: len(row.raw) - len(end)] + text.getvalue() + end
+
+
+def inert(text: str) -> str:
+    """A text that spreadsheets do not compute: a quote stands before the sign of a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _ending(line: str) -> str:
+    """The line end of a row; empty for a last row without one."""
+    return line[len(line.rstrip("\r\n")) :]
+
+
+def _unquoted(cell: str) -> str:
+    quoted = _QUOTED.fullmatch(cell)
+    return quoted[1].replace('""', '"') if quoted else cell

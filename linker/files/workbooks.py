@@ -1,0 +1,277 @@
+"""Workbooks of xlsx: a sheet is read by openpyxl, and cells are spliced into its XML.
+
+All else of the file, such as formulas with their values, styles and charts, is copied byte by byte.
+Nothing is computed, and no link is followed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import posixpath
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import IO, Any, NoReturn
+from xml.parsers import expat
+from xml.sax.saxutils import escape
+
+from linker import files
+from linker.errors import InputError, LinkerError
+from linker.files import Pathlike
+from linker.files.tables import Added, Row
+from linker.version import install_hint
+
+_MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14  # of a sheet
+_NUMBER = re.compile(r"[01]\.\d{4}")  # a confidence
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_BLOCK = 1 << 20
+
+
+class Workbook:
+    """A sheet of a workbook.
+
+    Args:
+        path: the file.
+        wanted: the first sheet with one of these columns is read, or the first of all.
+
+    Raises:
+        LinkerError: openpyxl is not installed, the file is damaged or too large, or it has a sheet
+            that is no table.
+    """
+
+    def __init__(self, path: Pathlike, wanted: Sequence[str] = ()) -> None:
+        self.path, self.is_binary = path, True
+        with self._reading(), zipfile.ZipFile(path) as archive:
+            files.check_whole(path, sum(entry.file_size for entry in archive.infolist()))
+            sheets = _sheets(archive)
+            self._columns = {
+                entry: _Shape(archive.read(entry)).columns for entry in sheets.values()
+            }
+        self.sheet = self._chosen(list(sheets), wanted)
+        self._entry = sheets[self.sheet]
+        first = next(self._values(), [])
+        self.header = [*first, *[""] * (self._columns[self._entry] - len(first))]
+
+    def _chosen(self, names: Sequence[str], wanted: Sequence[str]) -> str:
+        """The name of the sheet that is read."""
+        for self.sheet in names:
+            titles = {title.strip() for title in next(self._values(), [])}
+            if titles & set(wanted):
+                return self.sheet
+        return names[0]
+
+    def rows(self) -> Iterator[Row]:
+        for number, cells in enumerate(self._values(), 1):
+            if number > 1:
+                yield Row(number, cells)
+
+    def _values(self) -> Iterator[list[str]]:
+        """The cells of each row as texts; of formulas the values that were computed last."""
+        book = self._book()
+        try:
+            sheet = book[self.sheet]
+            sheet.reset_dimensions()
+            with self._reading():
+                for cells in sheet.iter_rows(values_only=True):
+                    yield list(map(_text, cells))
+        finally:
+            book.close()
+
+    def _book(self) -> Any:
+        try:
+            import openpyxl
+        except ImportError:
+            hint = install_hint("sheets")
+            raise LinkerError(
+                f"{self.path}: a workbook needs openpyxl, which is not installed: {hint}"
+            ) from None
+        with self._reading():
+            return openpyxl.load_workbook(
+                self.path, read_only=True, data_only=True, keep_links=False
+            )
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Turn what a damaged workbook leads to into a message."""
+        try:
+            yield
+        except LinkerError:
+            raise
+        except (
+            *(zipfile.BadZipFile, zlib.error, expat.ExpatError, EOFError, NotImplementedError),
+            *(KeyError, IndexError, AttributeError, TypeError, ValueError, RuntimeError),
+            *(OverflowError, SyntaxError, OSError),
+        ) as error:
+            raise InputError(
+                self.path,
+                f"is no workbook that can be read ({error})",
+                remedy="save it again as xlsx, without a password, or as csv in UTF-8",
+            ) from None
+
+    def write(self, file: IO[Any], names: Sequence[str], added: Added) -> None:
+        """Write the workbook with more columns beside the last one of the sheet.
+
+        What is added are texts, whatever they begin with, and confidences, which are numbers.
+        """
+        first = self._columns[self._entry]
+        if first + len(names) > _MOST_COLUMNS:
+            raise InputError(
+                self.path,
+                f"the sheet {self.sheet!r} has {first:,} columns, and {len(names)} are added",
+                expected=f"at most {_MOST_COLUMNS:,} together",
+                remedy="take out columns, or save it as csv",
+            )
+        cells = {1: names} | {row.number: texts for row, texts in added if any(texts)}
+        with (
+            self._reading(),
+            zipfile.ZipFile(self.path) as archive,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as copy,
+        ):
+            for entry in archive.infolist():
+                with archive.open(entry) as raw, copy.open(_copied(entry), "w") as out:
+                    if entry.filename == self._entry:
+                        out.write(_Shape(raw.read(), first, cells).spliced())
+                        continue
+                    while block := raw.read(_BLOCK):
+                        out.write(block)
+
+
+def _copied(entry: zipfile.ZipInfo) -> zipfile.ZipInfo:
+    """The entry of a copy."""
+    copied = zipfile.ZipInfo(entry.filename, entry.date_time)
+    copied.compress_type, copied.external_attr = zipfile.ZIP_DEFLATED, entry.external_attr
+    copied.file_size = entry.file_size
+    return copied
+
+
+class _Shape:
+    """The rows and columns of a sheet, and where new cells are put.
+
+    Args:
+        data: its XML.
+        first: the columns before the new ones.
+        cells: the texts of the new cells of each row.
+    """
+
+    def __init__(
+        self, data: bytes, first: int = 0, cells: Mapping[int, Sequence[str]] = MappingProxyType({})
+    ) -> None:
+        self.row = self.columns = self._column = 0
+        self._data, self._first, self._cells = data, first, cells
+        self._new: list[tuple[int, bytes]] = []  # bytes that are put in, and where
+        self._parser = _parser()
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.Parse(data, True)
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        kind, place = tag.rpartition(":")[2], attributes.get("r")
+        if kind == "row":
+            number = int(place or self.row + 1)
+            if not self.row < number <= _MOST_ROWS:
+                raise ValueError(f"row {number} behind row {self.row}")
+            self.row, self._column = number, 0
+        elif kind == "c":
+            self._column = _column(place) if place else self._column + 1
+            if not 0 < self._column <= _MOST_COLUMNS:
+                raise ValueError(f"a cell in column {self._column}")
+            self.columns = max(self.columns, self._column)
+
+    def _end(self, tag: str) -> None:
+        prefix, _, kind = tag.rpartition(":")
+        at = self._parser.CurrentByteIndex
+        if kind != "row" or self.row not in self._cells or self._data[at : at + 2] != b"</":
+            return
+        of_row = enumerate(self._cells[self.row], self._first + 1)
+        texts = [_cell(prefix, f"{_letters(c)}{self.row}", text) for c, text in of_row if text]
+        self._new.append((at, "".join(texts).encode()))
+
+    def spliced(self) -> bytes:
+        """The XML with the new cells."""
+        pieces, start = list[bytes](), 0
+        for at, new in self._new:
+            pieces += [self._data[start:at], new]
+            start = at
+        columns = self._first + max(map(len, self._cells.values()), default=0)
+        extent = f"A1:{_letters(columns)}{self.row}".encode()
+        head = pieces[0] if pieces else b""
+        pieces[:1] = [re.sub(rb'(dimension ref=")[^"]*', rb"\g<1>" + extent, head, count=1)]
+        return b"".join([*pieces, self._data[start:]])
+
+
+def _cell(prefix: str, place: str, text: str) -> str:
+    """A cell as XML: a number, or a text that is never taken for a formula."""
+    before = f"{prefix}:" if prefix else ""
+    if _NUMBER.fullmatch(text):
+        return f'<{before}c r="{place}"><{before}v>{text}</{before}v></{before}c>'
+    text = escape(_FORBIDDEN.sub(" ", text))
+    inner = f'<{before}is><{before}t xml:space="preserve">{text}</{before}t></{before}is>'
+    return f'<{before}c r="{place}" t="inlineStr">{inner}</{before}c>'
+
+
+def _letters(column: int) -> str:
+    """The letters of a column, from 1."""
+    letters = ""
+    while column:
+        column, rest = divmod(column - 1, 26)
+        letters = chr(65 + rest) + letters
+    return letters
+
+
+def _column(place: str) -> int:
+    """The column of a place such as B12, from 1."""
+    number = 0
+    for letter in place.rstrip("0123456789"):
+        number = 26 * number + ord(letter.upper()) - 64
+    return number
+
+
+def _parser() -> expat.XMLParserType:
+    """A parser that takes UTF-8 and no declarations of entities."""
+    parser = expat.ParserCreate("UTF-8")
+
+    def refuse(*_: object) -> NoReturn:
+        raise ValueError("it declares a document type")
+
+    parser.StartDoctypeDeclHandler = refuse
+    return parser
+
+
+def _sheets(archive: zipfile.ZipFile) -> dict[str, str]:
+    """The sheets of a workbook in its order: the name of each, and its entry in the archive."""
+    targets: dict[str, str] = {}
+    sheets: dict[str, str] = {}
+
+    def relation(tag: str, attributes: dict[str, str]) -> None:
+        if attributes.get("Type", "").endswith("/worksheet"):
+            target = posixpath.normpath(posixpath.join("/xl", attributes["Target"]))
+            targets[attributes["Id"]] = target.lstrip("/")
+
+    def sheet(tag: str, attributes: dict[str, str]) -> None:
+        if tag.rpartition(":")[2] == "sheet":
+            key = next((v for k, v in attributes.items() if k.endswith(":id")), "")
+            if key in targets:  # not a sheet that is a chart
+                sheets[attributes["name"]] = targets[key]
+
+    for entry, handler in (
+        ("xl/_rels/workbook.xml.rels", relation),
+        ("xl/workbook.xml", sheet),
+    ):
+        parser = _parser()
+        parser.StartElementHandler = handler
+        parser.Parse(archive.read(entry), True)
+    if not sheets:
+        raise ValueError("it has no sheets")
+    return sheets
+
+
+def _text(value: object) -> str:
+    """The value of a cell as a text."""
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+        value = value.date()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return "" if value is None else str(value)

@@ -1,0 +1,119 @@
+"""linker check, and tables whose columns are kept by linker link --column."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import Dictionary, Linker
+
+Run = Callable[..., Any]
+
+OBO = """format-version: 1.2
+
+[Term]
+id: X:1
+name: gout
+alt_id: X:11
+
+[Term]
+id: X:2
+name: measles
+synonym: "rubeola" EXACT []
+
+[Term]
+id: X:3
+name: obsolete podagra
+is_obsolete: true
+replaced_by: X:1
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    (tmp_path / "d.obo").write_text(OBO)
+    Linker.train(Dictionary.read(tmp_path / "d.obo")).save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_verdicts(run: Run, model: Path, tmp_path: Path) -> None:
+    pairs = [
+        ("X:1", "Gout", "right", "X:1", ""),
+        ("X:11", "gout", "right", "X:1", ""),
+        ("X:2", "rubeola", "right", "X:2", ""),
+        ("X:3", "gout", "obsolete", "X:1", ""),
+        ("X:3", "measles", "obsolete", "X:1", "X:2"),
+        ("X:1", "measles", "mismatched", "X:1", "X:2"),
+        ("X:9", "gout", "unknown", "", "X:1"),
+        ("", "gout", "unknown", "", "X:1"),
+        ("X:1", "", "", "X:1", ""),
+        ("", "", "", "", ""),
+        ("X:1|X:2", "gout and measles", "right", "X:1|X:2", ""),
+    ]
+    path = tmp_path / "p.tsv"
+    path.write_text("note\tID\tLabel\n" + "".join(f"n\t{p[0]}\t{p[1]}\n" for p in pairs))
+    result = run("check", path, "--model", model)
+    assert result.code == 0
+    head, *rows = csv.reader(result.out.splitlines(), delimiter="\t")
+    assert head[3:] == ["verdict", "current_id", "better_id", "better_name", "confidence"]
+    assert [tuple(row[1:6]) for row in rows] == pairs
+    assert rows[5][6] == "measles"
+    assert result.err == "4 right, 2 obsolete, 1 mismatched, 0 unsure, 2 unknown\n"
+
+
+def test_a_label_that_is_no_name(run: Run, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("a,b\nX:1,zzz qqq\n")
+    result = run("check", path, "--model", model, "--id-column", "a", "--label-column", "2")
+    assert result.out.splitlines()[1].startswith("X:1,zzz qqq,unsure,X:1")
+    result = run("check", path, "--model", model)
+    assert (result.code, "--id-column" in result.err) == (1, True)
+
+
+def test_link_keeps_the_table(run: Run, trained: Path, tmp_path: Path) -> None:
+    path, out = tmp_path / "t.csv", tmp_path / "o.csv"
+    path.write_text('name,disease\n=1,"breast, and ovarian cancer"\n2,\n3,Louis-Bar syndrome\n')
+    result = run("link", path, "--model", trained, "--column", "disease", "-o", out)
+    assert (result.code, result.err) == (0, "")
+    lines = out.read_text().splitlines()
+    assert lines[0] == "name,disease,concept_id,linker_name,matched_name,confidence,rejected"
+    assert lines[1].startswith('=1,"breast, and ovarian cancer",MESH:D001943|MESH:D010051,')
+    assert lines[2] == "2,,,,,,"
+    assert lines[3].startswith("3,Louis-Bar syndrome,MESH:D001260,Ataxia Telangiectasia,")
+    assert run("link", path, "--model", trained, "--column", "disease", "-o", path).code == 1
+    wrong = run("link", path, "--model", trained, "--column", "disease", "--format", "jsonl")
+    assert (wrong.code, "keeps its format" in wrong.err) == (2, True)
+
+
+def test_link_keeps_the_workbook(run: Run, trained: Path, tmp_path: Path) -> None:
+    openpyxl: Any = pytest.importorskip("openpyxl")
+    path, out = tmp_path / "t.xlsx", tmp_path / "o.xlsx"
+    book = openpyxl.Workbook()
+    for row in (["n", "disease"], [1, "Louis-Bar syndrome"], [2, None]):
+        book.active.append(row)
+    book.save(path)
+    result = run("link", path, "--model", trained, "--column", "disease", "-o", out)
+    assert (result.code, result.err) == (0, "")
+    rows = list(openpyxl.load_workbook(out).active.iter_rows(values_only=True))
+    assert rows[0][:4] == ("n", "disease", "concept_id", "name")
+    assert rows[1][:4] == (1, "Louis-Bar syndrome", "MESH:D001260", "Ataxia Telangiectasia")
+    assert rows[2] == (2, *[None] * (len(rows[0]) - 1))
+    for arguments in (["--column", "disease"], ["-o", out]):
+        assert run("link", path, "--model", trained, *arguments).code == 2
+
+
+def test_link_and_annotate_write_mappings(
+    run: Run, trained: Path, sample: Path, tmp_path: Path
+) -> None:
+    text = tmp_path / "t.txt"
+    text.write_text("A child with Louis-Bar syndrome.")
+    documents = sample.with_name("sample_documents.pubtator.txt")
+    for command, path in (("link", documents), ("annotate", text)):
+        result = run(command, path, "--model", trained, "--format", "sssom")
+        assert result.code == 0
+        assert "#object_source: local:sample_medic.tsv\n" in result.out
+        assert "\tMESH:D" in result.out

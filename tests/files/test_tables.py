@@ -1,0 +1,111 @@
+"""Tables whose rows are written back with more columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linker.errors import InputError
+from linker.files import tables
+
+
+def extended(path: Path, *cells: str) -> str:
+    """The table with one more column, `new`, that has a cell for each row."""
+    table, file = tables.read(path), io.StringIO()
+    names = [f"new{i}" for i in range(len(cells))]
+    table.write(file, names, ((row, cells) for row in table.rows()))
+    return file.getvalue()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "t.csv"
+
+
+def test_what_is_there_stays_as_it_is(path: Path) -> None:
+    path.write_bytes('\ufeffa;"b ""x""; y";c\r\n1;"two\r\nlines";=1+1\r\n;;\r\n\r\n2'.encode())
+    assert extended(path, "x;y", "=cmd") == (
+        '\ufeffa;"b ""x""; y";c;new0;new1\r\n1;"two\r\nlines";=1+1;"x;y";\'=cmd\r\n'
+        ';;;"x;y";\'=cmd\r\n\r\n2;;;"x;y";\'=cmd'
+    )
+
+
+def test_tabs(path: Path) -> None:
+    path.write_text('a\tb, c\n5" scar\t"two"\n"x ""y"""\t\n')
+    table = tables.read(path)
+    assert [list(row.cells) for row in table.rows()] == [['5" scar', "two"], ['x "y"', ""]]
+    assert extended(path, "n") == 'a\tb, c\tnew0\n5" scar\t"two"\tn\n"x ""y"""\t\tn\n'
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@"])
+def test_formulas_are_inert(sign: str) -> None:
+    assert tables.inert(f"{sign}cmd") == f"'{sign}cmd"
+    assert tables.inert(f"x{sign}") == f"x{sign}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "line 1: the first line is empty"),
+        ("a,b\n1,2".encode("utf-16"), "line 1: the file is UTF-16"),
+        (b"a,b\n1,Sj\xf6gren\n", "line 2: byte 0xf6 is not UTF-8"),
+        (b"a,b\n1,2\n1,2,3\n", "line 3: the row has 3 cells"),
+        (b'a,b\n1,2\n1,"x\n', "line 3: the quotes are broken"),
+        (b'a,b\n1,"x"y\n', "line 2: the quotes are broken"),
+    ],
+)
+def test_bad_tables(path: Path, text: bytes, message: str) -> None:
+    path.write_bytes(text)
+    with pytest.raises(InputError, match=message):
+        extended(path, "")
+
+
+def test_columns_by_name_and_number(path: Path) -> None:
+    path.write_text("a,b,a, c \n")
+    table = tables.read(path)
+    assert [tables.place_of(table, name) for name in ("b", "c", "3")] == [1, 3, 2]
+    with pytest.raises(InputError, match="2 columns are named 'a': 1, 3; name the column by its"):
+        tables.place_of(table, "a")
+    for name in ("x", "0", "5"):
+        with pytest.raises(InputError, match="there is no column"):
+            tables.place_of(table, name)
+    assert tables.first_of(table, ["x", "B"]) == 1
+    with pytest.raises(InputError, match="--label-column"):
+        tables.first_of(table, ["x", "y"])
+
+
+def test_names_that_are_taken() -> None:
+    assert tables.free_names(["name", "linker_name"], ["id", "name"]) == ["id", "linker_name_2"]
+
+
+def test_as_many_columns_as_a_sheet_has(path: Path) -> None:
+    path.write_text(",".join(map(str, range(16384))) + "\n" + "," * 16383 + "\n")
+    assert extended(path, "x").splitlines()[1] == "," * 16384 + "x"
+
+
+CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"))
+ROW = st.lists(CELLS, min_size=3, max_size=3)
+
+
+@given(st.lists(ROW, max_size=5), st.sampled_from(",;"), st.sampled_from(["\n", "\r\n"]), CELLS)
+def test_all_other_cells_are_equal(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[list[str]],
+    delimiter: str,
+    end: str,
+    cell: str,
+) -> None:
+    path = tmp_path_factory.mktemp("t") / "t.csv"
+    file = io.StringIO(newline="")
+    csv.writer(file, delimiter=delimiter, lineterminator=end).writerows([["a", "b", "c"], *rows])
+    path.write_bytes(file.getvalue().encode())
+    text = io.StringIO(extended(path, cell), newline="")
+    read = list(csv.reader(text, delimiter=delimiter, strict=True))
+    assert [row[:3] for row in read] == [["a", "b", "c"], *rows]
+    written = tables.inert(cell.replace("\t", " ").replace("\n", " "))
+    assert all(row[3:] == [written] for row in read[1:])

@@ -1,0 +1,130 @@
+"""Workbooks of xlsx that are written back with more columns."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker.errors import LinkerError
+from linker.files import tables
+
+openpyxl: Any = pytest.importorskip("openpyxl")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A workbook of two sheets; the second one has the mentions, a formula, a style and a merge."""
+    book = openpyxl.Workbook()
+    book.active.title = "Notes & more"
+    book.active["A1"] = "nothing"
+    sheet = book.create_sheet("Data")
+    sheet.append(["code", "disease", "when"])
+    sheet.append([12, "gout", datetime.date(2026, 11, 23)])
+    sheet.append(["=1+1", None, 0.5])
+    sheet.append([3.0, "measles"])
+    sheet["B2"].font = openpyxl.styles.Font(bold=True)
+    sheet["C3"].number_format = "0.00%"
+    sheet.merge_cells("B4:C4")
+    book.save(tmp_path / "t.xlsx")
+    return tmp_path / "t.xlsx"
+
+
+def extended(path: Path, *cells: str) -> bytes:
+    table, file = tables.read(path, ["disease"]), io.BytesIO()
+    names = [f"new{i}" for i in range(len(cells))]
+    table.write(file, names, ((row, cells if row.number != 3 else [""]) for row in table.rows()))
+    return file.getvalue()
+
+
+def test_cells_stand_beside_the_others(path: Path) -> None:
+    book = openpyxl.load_workbook(io.BytesIO(extended(path, "=cmd <&", "0.9312")))
+    sheet = book["Data"]
+    assert [cell.value for cell in sheet["D"]] == ["new0", "=cmd <&", None, "=cmd <&"]
+    assert {cell.data_type for cell in sheet["D"] if cell.value} == {"s"}
+    assert [cell.value for cell in sheet["E"]] == ["new1", 0.9312, None, 0.9312]
+    assert sheet.dimensions == "A1:E4"
+    assert (sheet["A3"].value, sheet["A3"].data_type) == ("=1+1", "f")
+    assert sheet["B2"].font.bold
+    assert sheet["C3"].number_format == "0.00%"
+    assert "B4:C4" in map(str, sheet.merged_cells.ranges)
+    assert book.sheetnames == ["Notes & more", "Data"]
+
+
+def test_everything_else_is_copied(path: Path) -> None:
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(io.BytesIO(extended(path, "x"))) as new:
+        assert old.namelist() == new.namelist()
+        changed = [name for name in old.namelist() if old.read(name) != new.read(name)]
+    assert changed == ["xl/worksheets/sheet2.xml"]
+
+
+def test_the_sheet_with_the_column_is_read(path: Path) -> None:
+    table = tables.read(path, ["disease"])
+    assert table.header == ["code", "disease", "when"]
+    rows = [(row.number, list(row.cells)) for row in table.rows()]
+    assert rows[0] == (2, ["12", "gout", "2026-11-23"])
+    assert rows[1][1][1:] == ["", "0.5"]
+    assert rows[2] == (4, ["3", "measles"])
+    assert tables.read(path, ["x"]).header == ["nothing"]
+
+
+def rewritten(path: Path, entry: str, change: Callable[[bytes], bytes]) -> Path:
+    """The workbook with another content of an entry."""
+    other = path.with_name("other.xlsx")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(other, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, change(old.read(name)) if name == entry else old.read(name))
+    return other
+
+
+SHEET = "xl/worksheets/sheet2.xml"
+DTD = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">]><worksheet'
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"<worksheet", DTD),
+        (b'<row r="2"', b'<row r="999999999999"'),
+        (b'r="A2"', b'r="ZZZZ2"'),
+        (b"</sheetData>", b""),
+    ],
+)
+def test_damaged_workbooks(path: Path, old: bytes, new: bytes) -> None:
+    bad = rewritten(path, SHEET, lambda data: data.replace(old, new, 1))
+    with pytest.raises(LinkerError, match=r"other.xlsx: is no workbook that can be read"):
+        extended(bad, "x")
+
+
+def test_no_workbook_at_all(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:500])
+    with pytest.raises(LinkerError, match="is no workbook that can be read"):
+        tables.read(path)
+
+
+def test_a_bomb_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINKER_LINE_LIMIT", "1")
+    bomb = rewritten(path, SHEET, lambda data: data + b" " * 9_000_000)
+    assert bomb.stat().st_size < 100_000
+    with pytest.raises(LinkerError, match="has more than 8 MB"):
+        tables.read(bomb)
+
+
+def test_columns_that_do_not_fit(path: Path) -> None:
+    wide = rewritten(path, SHEET, lambda data: data.replace(b'r="C2"', b'r="XFC2"'))
+    with pytest.raises(LinkerError, match="'Data' has 16,383 columns, and 2 are added"):
+        extended(wide, "x", "y")
+    sheet = openpyxl.load_workbook(io.BytesIO(extended(wide, "x")))["Data"]
+    assert sheet["XFD2"].value == "x"
+
+
+def test_openpyxl_is_asked_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(LinkerError, match=r"needs openpyxl, which is not installed: pip install"):
+        tables.read(path)
