@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from linker.errors import LinkerError, shorten
-from linker.ids import format_gold, parse_gold
+from linker.ids import NO_CONCEPT, curie
 from linker.readers.checks import MENTION_LIMIT
 
 
@@ -16,7 +17,9 @@ class Decision:
     """What one reviewer said of one mention."""
 
     mention: str  # as written
-    concept_id: str  # CURIE; those of several parts joined by "|"; empty: no concept
+    # CURIE; those of several parts joined by "|", with -1 for a part without a concept, and those
+    # that are meant together by "+"; empty: no concept
+    concept_id: str
     accepted: bool = True  # False: the concept was rejected for the mention
     scope: str = ""  # the id of the document in which it holds; empty: it holds everywhere
     reviewer: str = ""  # who decided
@@ -26,9 +29,24 @@ class Decision:
     id: int | None = None  # given by the store; later decisions have larger ones
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """The id of each part, empty for a part without a concept."""
+        return tuple(i for part in _parsed(self.concept_id) for i in part or ("",))
+
+    @property
     def concepts(self) -> tuple[str, ...]:
         """The ids of all parts; none where there is no concept."""
-        return tuple(i for group in parse_gold(self.concept_id) for i in group.ids)
+        return tuple(filter(None, self.parts))
+
+    def renamed(self, name: Callable[[str], str]) -> Decision:
+        """The decision with other ids.
+
+        Args:
+            name: gives the new id for each.
+        """
+        parts = [[name(identifier) for identifier in part] for part in _parsed(self.concept_id)]
+        text = "|".join("+".join(part) or "-1" for part in parts)
+        return replace(self, concept_id=text if any(parts) else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +62,14 @@ Place = tuple[str, str]
 """A form of mentions, and a scope."""
 
 
+def _parsed(text: str) -> list[list[str]]:
+    """The ids of each part, as CURIEs; none for a part without a concept."""
+    return [
+        [curie(i) for i in part.split("+") if i.strip().lower() not in NO_CONCEPT]
+        for part in re.split(r"[|,;]", text)
+    ]
+
+
 def checked(decision: Decision) -> Decision:
     """The decision with its ids as CURIEs and its mention without white space around it.
 
@@ -57,9 +83,8 @@ def checked(decision: Decision) -> Decision:
             f"the mention of a decision has {len(mention):,} characters; "
             f"expected 1 to {MENTION_LIMIT:,}"
         )
-    gold = parse_gold(decision.concept_id)
-    decision = replace(decision, mention=mention, concept_id=format_gold(gold) if gold else "")
-    if not decision.accepted and len(decision.concepts) != 1:
+    decision = replace(decision, mention=mention).renamed(str)
+    if not decision.accepted and not len(decision.concepts) == len(decision.parts) == 1:
         raise LinkerError(
             f"the rejection of {decision.concept_id or 'no concept'} for {shorten(mention)!r}; "
             "expected one concept (accept another one, or no concept, instead)"
@@ -101,13 +126,15 @@ def _replaces(decision: Decision, earlier: Decision) -> bool:
     if decision.reviewer != earlier.reviewer:
         return False
     both = decision.accepted == earlier.accepted
-    return contradict(decision, earlier) or (both and decision.concepts == earlier.concepts)
+    return contradict(decision, earlier) or (
+        both and sorted(decision.parts) == sorted(earlier.parts)
+    )
 
 
 def contradict(one: Decision, other: Decision) -> bool:
     """Whether two decisions on the same mention and scope cannot both be right."""
     if one.accepted and other.accepted:
-        return sorted(one.concepts) != sorted(other.concepts)
+        return sorted(one.parts) != sorted(other.parts)
     if one.accepted == other.accepted:
         return False
     accepted, rejected = (one, other) if one.accepted else (other, one)
@@ -116,9 +143,7 @@ def contradict(one: Decision, other: Decision) -> bool:
 
 def disagree(decisions: Sequence[Decision]) -> bool:
     """Whether any two of the decisions in force on a mention contradict each other."""
-    return any(
-        contradict(one, other) for n, one in enumerate(decisions) for other in decisions[:n]
-    )
+    return any(contradict(one, other) for n, one in enumerate(decisions) for other in decisions[:n])
 
 
 def conflicts(places: dict[Place, list[Decision]]) -> list[Conflict]:
