@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
@@ -26,7 +26,6 @@ APPLICATION = 0x4C4E4B44  # "LNKD", by which SQLite files of this program are kn
 SCHEMA = 1
 PATIENCE = 60.0  # seconds to wait for other writers
 
-_COLUMNS = ("mention", "concept_id", "accepted", "scope", "reviewer", "time", "model", "release")
 _TABLES = """
 CREATE TABLE decisions (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -41,10 +40,13 @@ CREATE TABLE withdrawals (
 );
 """
 _STANDING = (
-    f"SELECT id, {', '.join(_COLUMNS)} FROM decisions "
-    "WHERE id NOT IN (SELECT decision FROM withdrawals) ORDER BY id"
+    "SELECT mention, concept_id, accepted, scope, reviewer, time, model, release, id "
+    "FROM decisions WHERE id NOT IN (SELECT decision FROM withdrawals) ORDER BY id"
 )
-_ADD = f"INSERT INTO decisions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_ADD = (
+    "INSERT INTO decisions (mention, concept_id, accepted, scope, reviewer, time, model, release) "
+    "VALUES (:mention, :concept_id, :accepted, :scope, :reviewer, :time, :model, :release)"
+)
 _VERSION = (
     "SELECT (SELECT coalesce(max(id), 0) FROM decisions) "
     "+ (SELECT coalesce(max(id), 0) FROM withdrawals)"
@@ -83,10 +85,11 @@ class DecisionStore:
 
     def _open(self) -> None:
         """Make the tables of a new file, and refuse a file of something else."""
-        if not self._read_only and self._number("PRAGMA user_version") == 0:
+        tables = "SELECT count(*) FROM sqlite_master"
+        if not self._read_only and self._number(tables) == 0:
             _until_free(self._connection, "PRAGMA journal_mode = WAL")
             with self._transaction() as connection:
-                if self._number("SELECT count(*) FROM sqlite_master") == 0:  # nobody was faster
+                if self._number(tables) == 0:  # nobody was faster
                     for statement in _TABLES.split(";"):
                         connection.execute(statement)
                     connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -115,8 +118,8 @@ class DecisionStore:
         added = [replace(d, time=d.time or now) for d in map(checked, decisions)]
         with self._reporting(), self._transaction() as connection:
             for number, decision in enumerate(added):
-                row = [getattr(decision, column) for column in _COLUMNS]
-                added[number] = replace(decision, id=connection.execute(_ADD, row).lastrowid)
+                row = connection.execute(_ADD, asdict(decision)).lastrowid
+                added[number] = replace(decision, id=row)
         return added
 
     def withdraw(self, ids: Iterable[int], reviewer: str = "") -> int:
@@ -172,8 +175,8 @@ class DecisionStore:
         with self._reporting(), self._lock:
             rows = self._connection.execute(_STANDING).fetchall()
         return [
-            Decision(mention, concept, bool(accepted), *texts, id=identifier)
-            for identifier, mention, concept, accepted, *texts in rows
+            Decision(mention, concept, bool(accepted), *texts)
+            for mention, concept, accepted, *texts in rows
         ]
 
     def conflicts(self) -> _Items[Conflict]:
@@ -238,11 +241,11 @@ def same_text(mention: str) -> str:
 
 def _connection(path: Path, read_only: bool) -> sqlite3.Connection:
     """A connection that makes each transaction durable."""
-    uri = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
-    if read_only and not os.access(path.parent, os.W_OK):
-        # SQLite would make files beside it; nobody else can write there now
-        if not path.with_name(f"{path.name}-wal").exists():
-            uri = f"{path.absolute().as_uri()}?immutable=1"
+    mode = "mode=ro" if read_only else "mode=rwc"
+    has_log = path.with_name(f"{path.name}-wal").exists()
+    if read_only and not has_log and not os.access(path.parent, os.W_OK):
+        mode = "immutable=1"  # SQLite cannot make its files beside it, as can nobody who writes
+    uri = f"{path.absolute().as_uri()}?{mode}"
     connection = sqlite3.connect(
         uri, timeout=PATIENCE, isolation_level=None, check_same_thread=False, uri=True
     )
