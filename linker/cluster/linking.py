@@ -115,8 +115,8 @@ class ChunkLinker:
 
     def __call__(self, items: Sequence[Item]) -> Written:
         linked = self._settings.link(self._linker, items, self._decisions)
-        has_sources = lends(self._linker, self._decisions)
-        return written(linked, self._settings.form, self._documents, self._linker, has_sources)
+        form = self._settings.form
+        return written(linked, form, self._documents, self._linker, self._decisions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class ChunkAnnotator:
             documents, k=k, threshold=s.threshold, overlaps=s.overlaps
         )
         linked = decisions.applied(linked, s.k) if decisions else linked
-        return written(linked, s.form, True, self._linker, lends(self._linker, decisions))
+        return written(linked, s.form, True, self._linker, decisions)
 
 
 def decided(path: str | None, linker: Linker) -> Decided | None:
@@ -189,12 +189,24 @@ def decided(path: str | None, linker: Linker) -> Decided | None:
 
 
 def written(
-    linked: Iterable[Linked], form: str, documents: bool, linker: Linker, sources: bool
+    linked: Iterable[Linked],
+    form: str,
+    documents: bool,
+    linker: Linker,
+    decisions: Decided | None = None,
 ) -> Written:
-    """Write predictions of a linker into a text; see `linker.outputs.Writer`."""
+    """Write predictions of a linker into a text; see `linker.outputs.Writer`.
+
+    Args:
+        linked: the predictions.
+        form: the format.
+        documents: whether the mentions are of documents.
+        linker: what they were linked by.
+        decisions: those that won over it.
+    """
     linked = list(linked)
     file = io.StringIO()
-    _write(linked, form, file, documents, linker, sources)
+    _write(linked, form, file, documents, linker, decisions)
     types = {m.type for document, _ in linked if document for m in document.mentions}
     count = sum(len(predictions) for _, predictions in linked)
     return Written(file.getvalue(), len(linked), count, frozenset(types))
@@ -206,10 +218,11 @@ def _write(
     file: TextIO,
     documents: bool,
     linker: Linker,
-    sources: bool,
+    decisions: Decided | None,
 ) -> None:
     """Write predictions with what a format says of the linker."""
     vocabulary = linker.dictionary.vocabulary if form == "sssom" else None
+    sources = lends(linker, decisions)
     outputs.writer(form)(linked, file, documents=documents, sources=sources, vocabulary=vocabulary)
 
 
@@ -338,8 +351,7 @@ class LinkParts(Work):
             return count
         counted = _Counted(linked)
         with files.write_aside(part.output) as file:
-            has_sources = lends(linker, decisions)
-            _write(counted, settings.form, file, has_documents(kind), linker, has_sources)
+            _write(counted, settings.form, file, has_documents(kind), linker, decisions)
             part.check()
         return counted.mentions
 
