@@ -245,3 +245,11 @@ def test_lines_that_are_no_text_or_no_json(tmp_path: Path, line: bytes, message:
 def test_other_objects_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         jsonl.from_json(RECORD | change)
+
+
+def test_a_decided_answer_says_so_there_and_back() -> None:
+    prediction = Prediction(Mention("m"), (Part("m", nil=True),), source="decision")
+    record = jsonl.to_json(prediction)
+    assert record["source"] == "decision"
+    assert jsonl.from_json(record) == prediction
+    assert "source" not in jsonl.to_json(Prediction(Mention("m"), (Part("m", nil=True),)))

@@ -205,3 +205,17 @@ def test_linker_reads_what_was_written(tmp_path: Path, texts: list[tuple[str, st
     assert list(reader.read(tmp_path / "x.tsv")) == [
         Mention(row[0].strip(), gold=parse_gold("A:1")) for row in rows
     ]
+
+
+def test_answers_of_decisions_have_a_source() -> None:
+    chosen = dataclasses.replace(GOUT, source="decision")
+    nil = Part("m", nil=True, rejected=GOUT)
+    predictions = [
+        Prediction(Mention("gout"), (Part("gout", candidates=(chosen,)),), source="decision"),
+        Prediction(Mention("m"), (nil,), source="decision"),
+        Prediction(Mention("m"), (nil,)),
+    ]
+    file = io.StringIO()
+    tsv.write([(None, predictions)], file, sources=True)
+    rows = list(csv.DictReader(file.getvalue().splitlines(), delimiter="\t"))
+    assert [row["source"] for row in rows] == ["decision", "decision", ""]

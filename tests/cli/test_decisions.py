@@ -1,0 +1,154 @@
+"""linker decide, linker decisions, and --decisions of linker link and annotate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+BREAST, OVARIAN = "MESH:D001943", "MESH:D010051"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "d.tsv"
+    path.write_text(f"breast cancer\t{OVARIAN}\ngout\t-1\n", "utf-8")
+    return path
+
+
+@pytest.fixture
+def file(run: Run, trained: Path, table: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "decisions.db"
+    result = run("decide", table, "--model", trained, "--decisions", path, "--reviewer", "ann")
+    assert (result.code, result.err) == (0, "2 decisions were taken\n")
+    return path
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    head, *lines = (line.split("\t") for line in text.splitlines())
+    return [dict(zip(head, line, strict=True)) for line in lines]
+
+
+def test_link(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
+    mentions = tmp_path / "m.txt"
+    mentions.write_text("Breast cancer\ngout\novarian cancer\n", "utf-8")
+    link = ("link", mentions, "--model", trained, "--decisions", file, "-k", 1)
+    result = run(*link)
+    assert result.err == ""
+    assert [(r["concept_id"], r["source"]) for r in rows(result.out)] == [
+        (OVARIAN, "decision"),
+        ("", "decision"),
+        (OVARIAN, ""),
+    ]
+    records = list(map(json.loads, run(*link, "--format", "jsonl").out.splitlines()))
+    assert [record.get("source") for record in records] == ["decision", "decision", None]
+    assert run(*link, "--workers", 2).out == result.out
+
+
+def test_link_files_of_a_job(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    (folder / "a.txt").write_text("gout\n", "utf-8")
+    job = ("link", folder, "--model", trained, "--decisions", file, "-o", out)
+    assert run(*job).code == 0
+    (written,) = out.glob("*.tsv")
+    assert [r["source"] for r in rows(written.read_text("utf-8"))] == ["decision"]
+    more = tmp_path / "more.tsv"
+    more.write_text(f"gout\t{BREAST}\n", "utf-8")
+    run("decide", more, "--model", trained, "--decisions", file)
+    result = run(*job)  # other decisions, another job
+    assert "also has parts of other jobs, which its index does not name: 1" in result.err
+    assert len(list(out.glob("*.tsv"))) == 2
+
+
+def test_annotate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
+    text = tmp_path / "t.txt"
+    text.write_text("She has breast cancer and ovarian cancer.\n", "utf-8")
+    result = run("annotate", text, "--model", trained, "--decisions", file)
+    assert [(r["mention"], r["concept_id"], r["source"]) for r in rows(result.out)] == [
+        ("breast cancer", OVARIAN, "decision"),
+        ("ovarian cancer", OVARIAN, ""),
+    ]
+
+
+def test_list_and_conflicts(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.tsv"
+    other.write_text(f"Breast Cancer\t{BREAST}\n", "utf-8")
+    result = run("decide", other, "--model", trained, "--decisions", file, "--reviewer", "bob")
+    assert "reviewers disagree on 1 mentions" in result.err
+    result = run("decisions", "list", "--decisions", file)
+    assert [r["reviewer"] for r in rows(result.out)] == ["ann", "ann", "bob"]
+    assert all(len(r["model"]) == 64 and r["release"] and r["time"] for r in rows(result.out))
+    disputed = run("decisions", "list", "--decisions", file, "--conflicts")
+    assert [r["concept_id"] for r in rows(disputed.out)] == [OVARIAN, BREAST]
+    one = run("decisions", "list", "--decisions", file, "--reviewer", "ann", "-n", 1)
+    assert [r["mention"] for r in rows(one.out)] == ["gout"]
+    result = run("link", other, "--input-format", "tsv", "--model", trained, "--decisions", file)
+    assert "2 decisions are not applied: reviewers disagree" in result.err
+    assert rows(result.out)[0]["concept_id"] == BREAST
+
+
+def test_export_import_and_train(
+    run: Run, trained: Path, file: Path, sample: Path, tmp_path: Path
+) -> None:
+    table, copy, model = (tmp_path / name for name in ("e.tsv", "copy.db", "model"))
+    assert run("decisions", "export", "--decisions", file, "-o", table).code == 0
+    result = run("decisions", "import", table, "--decisions", copy)
+    assert result.err == "2 decisions were added, 0 were there already\n"
+    again = run("decisions", "import", table, "--decisions", copy)
+    assert again.err == "0 decisions were added, 2 were there already\n"
+    lists = [run("decisions", "list", "--decisions", path).out for path in (file, copy)]
+    assert lists[0] == lists[1]
+    mentions = tmp_path / "mentions.tsv"
+    run("decisions", "export", "--decisions", file, "--format", "mentions", "-o", mentions)
+    assert mentions.read_text() == f"mention\tconcept_id\nbreast cancer\t{OVARIAN}\ngout\t-1\n"
+    for learnt in (table, mentions):
+        train = ("train", "--dict", sample, "--mentions", learnt, "--encoder", "tfidf")
+        assert run(*train, "-o", model).code == 0
+        linked = run("link", mentions, "--input-format", "tsv", "--model", model, "-k", 1)
+        assert rows(linked.out)[0]["concept_id"] == OVARIAN
+    sssom = run("decisions", "export", "--decisions", file, "--format", "sssom", "--dict", trained)
+    assert f"{OVARIAN}\tOvarian Neoplasms" in sssom.out
+
+
+def test_check(run: Run, file: Path, medic: Callable[..., Path]) -> None:
+    new = medic(("Gout", "MESH:D006073", "", ""), ("Other", "MESH:D000001", "", ""))
+    result = run("decisions", "check", "--decisions", file, "--dict", new)
+    assert [(r["state"], r["mention"], r["now"]) for r in rows(result.out)] == [
+        ("unknown", "breast cancer", ""),
+        ("ambiguous", "gout", "MESH:D006073"),
+    ]
+    assert "1 ambiguous, 1 unknown" in result.err
+
+
+def test_bad_rows(run: Run, trained: Path, tmp_path: Path) -> None:
+    bad, file = tmp_path / "bad.tsv", tmp_path / "decisions.db"
+    bad.write_text("gout\tMESH:D999999\ngout\t-1\nonly\n", "utf-8")
+    decide = ("decide", bad, "--model", trained, "--decisions", file)
+    result = run(*decide)
+    assert result.code == 1
+    assert "line 1: the dictionary has no concept MESH:D999999" in result.err
+    assert not file.exists()
+    result = run(*decide, "--on-error", "skip")
+    assert result.code == 0
+    assert "2 bad records were skipped\n1 decisions were taken\n" in result.err
+
+
+def test_files_of_something_else(run: Run, trained: Path, tmp_path: Path, table: Path) -> None:
+    foreign = tmp_path / "foreign.tsv"
+    foreign.write_text("gout\tUMLS:C0018099\n", "utf-8")
+    file = tmp_path / "foreign.db"
+    assert run("decisions", "import", foreign, "--decisions", file).code == 0
+    link = ("link", table, "--input-format", "tsv", "--model", trained, "--decisions")
+    for path, message in (
+        (file, "is of another dictionary"),
+        (foreign, "is no file of decisions"),
+        (tmp_path / "none.db", "there is no file of decisions"),
+    ):
+        result = run(*link, path)
+        assert result.code == 1
+        assert message in result.err

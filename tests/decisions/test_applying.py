@@ -1,0 +1,189 @@
+"""Decisions win over the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from linker import Document, Linker, Mention, Selection
+from linker.decisions.applying import Decided, Ruling
+from linker.decisions.records import Decision
+from linker.errors import LinkerError
+from linker.types import Part, Passage, Prediction
+
+BREAST, OVARIAN, ATAXIA = "MESH:D001943", "MESH:D010051", "MESH:D001260"
+
+
+def answer(
+    linker: Linker, item: str | Mention | Document, *decisions: Decision, k: int = 3
+) -> Prediction:
+    decided = Decided(decisions, linker)
+    document = item if isinstance(item, Document) else None
+    (prediction,) = linker.link([item], k=k + decided.most_rejected)
+    return decided.apply(prediction, document, k=k)
+
+
+def ids(prediction: Prediction) -> list[list[str]]:
+    return [[candidate.concept_id for candidate in part.candidates] for part in prediction.parts]
+
+
+def test_an_accepted_concept_comes_first(linker: Linker) -> None:
+    (before,) = linker.link(["breast cancer"], k=3)
+    prediction = answer(linker, "breast cancer", Decision("Breast  Cancer", OVARIAN))
+    (part,), (was,) = prediction.parts, before.parts
+    others = [c.concept_id for c in was.candidates if c.concept_id != OVARIAN]
+    assert ids(prediction) == [[OVARIAN, *others][:3]]
+    first, *rest = part.candidates
+    assert (first.confidence, first.source, first.name) == (1.0, "decision", "Ovarian Neoplasms")
+    assert prediction.source == "decision"
+    assert all(c.confidence in (None, 0.0) and not c.source for c in rest)
+    assert first.score >= max(c.score for c in rest)
+
+
+def test_a_concept_that_the_model_does_not_find(linker: Linker) -> None:
+    prediction = answer(linker, "…", Decision("…", ATAXIA))
+    assert ids(prediction) == [[ATAXIA]]
+    assert prediction.parts[0].best is not None
+    assert prediction.parts[0].best.matched_name == "Ataxia Telangiectasia"
+
+
+def test_no_concept(linker: Linker) -> None:
+    (part,) = (prediction := answer(linker, "breast cancer", Decision("breast cancer", ""))).parts
+    assert part.nil
+    assert (part.candidates, prediction.source) == ((), "decision")
+    assert part.rejected is not None
+    assert part.rejected.concept_id == BREAST
+
+
+def test_a_rejected_concept_leaves_the_candidates(linker: Linker) -> None:
+    (before,) = linker.link(["breast cancer"], k=4, threshold=0)
+    rejection = Decision("breast cancer", BREAST, accepted=False)
+    prediction = answer(linker, "breast cancer", rejection)
+    assert ids(prediction) == [[c.concept_id for c in before.parts[0].candidates[1:4]]]
+    assert prediction.source == "decision"
+    assert ids(answer(linker, "ovarian cancer", rejection))[0][0] == OVARIAN
+
+
+def test_a_part_that_keeps_no_candidate_is_nil(linker: Linker) -> None:
+    (prediction,) = linker.link(["breast cancer"], k=1)
+    decided = Decided([Decision("breast cancer", BREAST, accepted=False)], linker)
+    (part,) = decided.apply(prediction, None).parts
+    assert part.nil
+    assert part.rejected == prediction.parts[0].best
+
+
+def test_later_candidates_need_the_threshold(linker: Linker) -> None:
+    (prediction,) = linker.link(["breast cancer"], k=2)
+    decided = Decided([Decision("breast cancer", BREAST, accepted=False)], linker)
+    second = prediction.parts[0].candidates[1]
+    if second.confidence is not None:
+        (part,) = decided.apply(prediction, None, threshold=second.confidence + 0.01).parts
+        assert (part.nil, part.rejected) == (True, second)
+    (part,) = decided.apply(prediction, None, threshold=0.0).parts
+    assert part.candidates == (second,)
+
+
+def test_composites(linker: Linker) -> None:
+    text = "breast and ovarian cancer"
+    both = answer(linker, text, Decision(text, f"{OVARIAN}|{BREAST}"))
+    assert [part.text for part in both.parts] == ["breast cancer", "ovarian cancer"]
+    assert [part[0] for part in ids(both)] == [OVARIAN, BREAST]
+    one = answer(linker, text, Decision(text, f"{BREAST}|-1"))
+    assert [part.nil for part in one.parts] == [False, True]
+    whole = answer(linker, text, Decision(text, ATAXIA))
+    assert [part.text for part in whole.parts] == [text]
+    assert [part[0] for part in ids(whole)] == [ATAXIA]
+    three = answer(linker, text, Decision(text, f"{BREAST}|{OVARIAN}|{ATAXIA}"))
+    assert ids(three) == [[BREAST], [OVARIAN], [ATAXIA]]
+    assert three.reading == "split"
+
+
+@pytest.mark.parametrize(
+    ("near", "far", "expected"),
+    [  # (concept, accepted, reviewer) in the document and everywhere
+        ([], [("A", True, "")], Ruling(("A",))),
+        ([("B", True, "")], [("A", True, "")], Ruling(("B",))),
+        ([("B", True, "")], [("B", False, "")], Ruling(("B",))),
+        ([("B", True, "")], [("C", False, "")], Ruling(("B",), frozenset("C"))),
+        ([("A", False, "")], [("A", True, "")], Ruling((), frozenset("A"))),
+        ([("B", False, "")], [("A", True, "")], Ruling(("A",), frozenset("B"))),
+        ([("A", True, "ann"), ("B", True, "bob")], [("A", True, "")], Ruling()),
+        ([("A", True, "ann"), ("A", True, "bob")], [], Ruling(("A",))),
+        ([], [("A", True, "ann"), ("", True, "bob")], Ruling()),
+        ([("C", True, "")], [("A", True, "ann"), ("", True, "bob")], Ruling(("C",))),
+        ([], [("", True, "")], Ruling(("",))),
+    ],
+)
+def test_rulings(
+    linker: Linker,
+    monkeypatch: pytest.MonkeyPatch,
+    near: Sequence[tuple[str, bool, str]],
+    far: Sequence[tuple[str, bool, str]],
+    expected: Ruling,
+) -> None:
+    monkeypatch.setattr(type(linker.dictionary), "rows", lambda *_: (0,))
+    monkeypatch.setattr(type(linker.dictionary), "resolve", lambda _, i: frozenset((i,)))
+    decisions = [Decision("m", c, a, "doc", r) for c, a, r in near]
+    decisions += [Decision("m", c, a, "", r) for c, a, r in far]
+    assert Decided(decisions, linker).ruling("M", "doc") == expected
+    if not far:
+        assert Decided(decisions, linker).ruling("M", "other") == Ruling()
+        assert Decided(decisions, linker).ruling("M", "") == Ruling()
+
+
+def test_scopes_are_documents(linker: Linker) -> None:
+    decision = Decision("ataxia", OVARIAN, scope="7")
+    for identifier, first in (("7", OVARIAN), ("8", None)):
+        mention = Mention("ataxia", ((0, 6),), document_id=identifier)
+        document = Document(identifier, (Passage("ataxia"),), (mention,))
+        for item in (mention, document):
+            prediction = answer(linker, item, decision)
+            assert (prediction.source == "decision") == (first is not None)
+            assert first is None or ids(prediction)[0][0] == first
+
+
+def test_old_ids_and_ids_that_are_not_known(linker: Linker) -> None:
+    old = Decision("x", "OMIM:100800")  # an alternative id of achondroplasia
+    unknown = Decision("y", "MESH:D999999|MESH:D001943")
+    decided = Decided([old, unknown], linker)
+    assert decided.unknown == [unknown]
+    assert decided.ruling("x", "") == Ruling(("MESH:D000130",))
+    assert decided.ruling("y", "") == Ruling()
+    same = [Decision("x", "OMIM:100800", reviewer="a"), Decision("x", "D000130", reviewer="b")]
+    assert not Decided(same, linker).conflicts
+
+
+def test_conflicts_are_answered_by_the_model(linker: Linker) -> None:
+    text = "breast cancer"
+    two = [Decision(text, OVARIAN, reviewer="ann"), Decision(text, "", reviewer="bob")]
+    (before,) = linker.link([text], k=3)
+    assert answer(linker, text, *two) == before
+    assert [len(c.decisions) for c in Decided(two, linker).conflicts] == [2]
+
+
+def test_restrictions_hold_for_decisions(linker: Linker) -> None:
+    decision = Decision("breast cancer", ATAXIA)
+    within = Selection(under=(BREAST,))
+    assert ids(answer(linker.restricted(within), "breast cancer", decision))[0][0] == BREAST
+    mention = Mention("breast cancer", within=within)
+    assert ids(answer(linker, mention, decision))[0][0] == BREAST
+    document = Document("1", (), (Mention("breast cancer"),), within=within)
+    assert ids(answer(linker, document, decision))[0][0] == BREAST
+
+
+def test_a_file_of_another_dictionary(linker: Linker, tmp_path: Path) -> None:
+    decisions = [Decision("a", "UMLS:C0000001"), Decision("b", "")]
+    with pytest.raises(LinkerError, match=r"is of another dictionary: .* \(UMLS 1\)"):
+        Decided.checked(decisions, linker, tmp_path / "d.db")
+    Decided.checked([*decisions, Decision("c", ATAXIA)], linker, tmp_path / "d.db")
+
+
+def test_predictions_without_decisions_are_only_cut(linker: Linker) -> None:
+    (prediction,) = linker.link(["breast cancer"], k=3)
+    decided = Decided([Decision("other", ATAXIA)], linker)
+    assert decided.apply(prediction, None) == prediction
+    assert ids(decided.apply(prediction, None, k=1)) == [[BREAST]]
+    empty = Prediction(Mention("m"), (Part("m", nil=True),))
+    assert Decided([Decision("m", ATAXIA, accepted=False)], linker).apply(empty, None) == empty

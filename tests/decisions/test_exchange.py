@@ -1,0 +1,134 @@
+"""Decisions as tables, as mentions to train on, and as mappings."""
+
+from __future__ import annotations
+
+import csv
+import io
+import string
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from linker.decisions import exchange
+from linker.decisions.records import Decision
+from linker.decisions.store import DecisionStore
+from linker.errors import InputError, Skip
+from linker.ids import parse_gold
+from linker.readers import mentions, tsv
+
+TEXT = st.text(string.ascii_letters + "\"' é,;|", max_size=8).map(str.strip)
+ONE = st.builds(
+    Decision,
+    TEXT.filter(bool),
+    st.sampled_from(["MESH:D1", "", "A|-1", "A+B|C"]),
+    st.just(True),
+    TEXT,
+    TEXT,
+    TEXT,
+    TEXT,
+    TEXT,
+)
+
+
+def table(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "d.tsv"
+    path.write_text(text, "utf-8")
+    return path
+
+
+@given(decisions=st.lists(ONE, min_size=1))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_a_table_is_read_as_it_was_written(tmp_path: Path, decisions: list[Decision]) -> None:
+    decisions.append(Decision("m", "X", accepted=False))
+    file = io.StringIO()
+    exchange.write(decisions, file)
+    assert list(exchange.read(table(tmp_path, file.getvalue()))) == decisions
+
+
+def test_tables_of_curators(tmp_path: Path) -> None:
+    plain = table(tmp_path, "Ataxia\tD001260\ngout\t-1\n\n")
+    assert list(exchange.read(plain)) == [Decision("Ataxia", "MESH:D001260"), Decision("gout", "")]
+    named = table(tmp_path, "Document_ID\tid\tmention\tACCEPTED\n7\tD1\tm\tNo\n7\tD1\tm\n")
+    assert list(exchange.read(named)) == [
+        Decision("m", "D1", False, "7"),
+        Decision("m", "D1", True, "7"),
+    ]
+
+
+def test_bad_rows(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows = (
+        "mention\tid\taccepted\nm\tA\tmaybe\nonly\n\tA\ngood\tA\nm\t\tno\n" + "x" * 1001 + "\tA\n"
+    )
+    path = table(tmp_path, rows)
+    with pytest.raises(InputError, match=r"line 2: the column accepted is neither true nor false"):
+        list(exchange.read(path))
+    skip = Skip()
+    assert list(exchange.read(path, on_error=skip)) == [Decision("good", "A")]
+    assert skip.count == 5
+    assert [f"line {n}" in caplog.text for n in range(2, 8)] == [True] * 3 + [False] + [True] * 2
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("mention\tname", "line 1: the header has no column concept_id"),
+        ("mention\tpart\tconcept_id\trank", "are candidates that linker link wrote"),
+    ],
+)
+def test_headers_that_are_not_known(tmp_path: Path, header: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        list(exchange.read(table(tmp_path, f"{header}\na\tb\n"), on_error=Skip()))
+
+
+def test_an_import_may_be_repeated(tmp_path: Path) -> None:
+    rows = [
+        Decision("m", "A", time="1"),
+        Decision("m", "B", time="2"),
+        Decision("m", "A", time="1"),
+    ]
+    with DecisionStore(tmp_path / "d.db") as store:
+        assert len(exchange.add_new(store, rows)) == 2
+        assert exchange.add_new(store, rows) == []
+        assert [d.concept_id for d in store.list()] == ["B"]
+
+
+def test_mentions_to_train_on(tmp_path: Path) -> None:
+    decisions = [
+        Decision("a", "A"),
+        Decision("a", "A", reviewer="ann"),
+        Decision("b", "B|C"),
+        Decision("none", ""),
+        Decision("wrong", "A", accepted=False),
+        Decision("part", "A|-1"),
+        Decision("disputed", "A", reviewer="ann"),
+        Decision("disputed", "B", reviewer="bob"),
+    ]
+    file = io.StringIO()
+    assert exchange.write_mentions(decisions, file) == 4
+    path = table(tmp_path, file.getvalue())
+    assert [(m.text, m.gold) for m in mentions.read(path)] == [
+        ("a", parse_gold("A")),
+        ("b", parse_gold("B|C")),
+        ("none", ()),
+    ]
+
+
+def test_readers_of_mentions_pass_over_rejections(tmp_path: Path) -> None:
+    file = io.StringIO()
+    exchange.write([Decision("a", "A", accepted=False, id=1), Decision("b", "B", id=2)], file)
+    path = table(tmp_path, file.getvalue())
+    assert [(m.text, m.gold) for m in tsv.read(path)] == [("b", parse_gold("B"))]
+
+
+def test_mappings() -> None:
+    file = io.StringIO()
+    decisions = [Decision("a", "MESH:D1"), Decision("b", ""), Decision("c", "MESH:D1|-1")]
+    assert exchange.write_sssom(decisions, file, {"MESH:D1": "One", "": ""}.__getitem__) == 1
+    lines = [line for line in file.getvalue().splitlines() if not line.startswith("#")]
+    rows = [
+        (row["subject_label"], row["object_id"], row["object_label"])
+        for row in csv.DictReader(lines, delimiter="\t")
+    ]
+    assert rows == [("a", "MESH:D1", "One"), ("b", "sssom:NoTermFound", "")]

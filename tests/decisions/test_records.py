@@ -1,0 +1,114 @@
+"""What a decision says, and which decisions are in force."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linker.decisions.records import Decision, checked, conflicts, disagree, in_force
+from linker.errors import LinkerError
+
+
+@pytest.mark.parametrize(
+    ("text", "concept_id", "parts"),
+    [
+        ("D001260", "MESH:D001260", ("MESH:D001260",)),
+        ("", "", ("",)),
+        ("-1", "", ("",)),
+        ("-1|-1", "", ("", "")),
+        ("D001260|-1", "MESH:D001260|-1", ("MESH:D001260", "")),
+        ("-1 | MIM:100100", "-1|OMIM:100100", ("", "OMIM:100100")),
+        ("D1+D2|D3", "D1+D2|D3", ("D1", "D2", "D3")),
+    ],
+)
+def test_parts(text: str, concept_id: str, parts: tuple[str, ...]) -> None:
+    assert Decision("m", text).parts == parts
+    assert checked(Decision(" m ", text)) == Decision("m", concept_id)
+
+
+@pytest.mark.parametrize(
+    ("decision", "message"),
+    [
+        (Decision(" ", "D1"), "has 0 characters; expected 1 to 1,000"),
+        (Decision("x" * 1001, "D1"), "has 1,001 characters"),
+        (Decision("m", "", accepted=False), "rejection of no concept"),
+        (Decision("m", "D1|D2", accepted=False), r"rejection of D1\|D2"),
+        (Decision("m", "D1|-1", accepted=False), "expected one concept"),
+        (Decision("m\ud800", "D1"), "holds what is no text"),
+        (Decision("m", "D1", reviewer="\0"), "holds what is no text"),
+    ],
+)
+def test_bad_decisions(decision: Decision, message: str) -> None:
+    with pytest.raises(LinkerError, match=message):
+        checked(decision)
+
+
+ANN = "ann"
+
+
+@pytest.mark.parametrize(
+    ("decisions", "left"),
+    [  # (concept, accepted) of one reviewer in order, and the places of those in force
+        ([("A", True), ("B", True)], [1]),
+        ([("A", True), ("A", True)], [1]),
+        ([("A", True), ("A", False)], [1]),
+        ([("A", False), ("A", True)], [1]),
+        ([("A", False), ("B", True)], [0, 1]),
+        ([("A", True), ("B", False)], [0, 1]),
+        ([("A", False), ("B", False), ("", True)], [0, 1, 2]),
+        ([("A|B", True), ("B", False)], [1]),
+        ([("A|B", True), ("B|A", True)], [1]),
+        ([("A", True), ("A|-1", True)], [1]),
+    ],
+)
+def test_later_decisions_of_a_reviewer(
+    decisions: Sequence[tuple[str, bool]], left: Sequence[int]
+) -> None:
+    records = [Decision("m", concept, accepted, "", ANN) for concept, accepted in decisions]
+    assert in_force(records) == {("m", ""): [records[place] for place in left]}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (("A", True), ("B", True), True),
+        (("A", True), ("A", True), False),
+        (("A", True), ("", True), True),
+        (("A", True), ("A", False), True),
+        (("B", False), ("A", True), False),
+        (("A", False), ("B", False), False),
+        (("A|B", True), ("B|A", True), False),
+        (("A|-1", True), ("A", True), True),
+    ],
+)
+def test_reviewers_disagree(one: tuple[str, bool], other: tuple[str, bool], expected: bool) -> None:
+    decisions = [Decision("m", *one, "", "ann"), Decision("m", *other, "", "bob")]
+    assert disagree(decisions) == expected
+    found = conflicts(in_force(decisions))
+    assert [c.decisions for c in found] == ([tuple(decisions)] if expected else [])
+
+
+def test_scopes_and_forms_are_apart() -> None:
+    decisions = [Decision("M", "A"), Decision("m", "B"), Decision("m", "C", scope="1")]
+    assert in_force(decisions, str.lower) == {("m", ""): decisions[1:2], ("m", "1"): decisions[2:]}
+
+
+DECISIONS = st.builds(
+    Decision,
+    st.sampled_from(["m", "n"]),
+    st.sampled_from(["", "A", "B", "A|B"]),
+    st.just(True),
+    st.sampled_from(["", "doc"]),
+    st.sampled_from(["ann", "bob"]),
+)
+
+
+@given(st.lists(DECISIONS))
+def test_of_accepted_ones_the_last_of_each_reviewer_is_in_force(decisions: list[Decision]) -> None:
+    last = {(d.mention, d.scope, d.reviewer): d for d in decisions}
+    kept = in_force(decisions)
+    assert {(d.mention, d.scope, d.reviewer): d for ds in kept.values() for d in ds} == last
+    assert sum(map(len, kept.values())) == len(last)

@@ -1,0 +1,191 @@
+"""Decisions in an SQLite file: threads, processes that are killed, and files of something else."""
+
+from __future__ import annotations
+
+import importlib
+import sqlite3
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker.decisions import store as module
+from linker.decisions.records import Decision
+from linker.decisions.store import DecisionStore
+from linker.errors import LinkerError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "decisions.db"
+
+
+def test_decisions_come_back(path: Path) -> None:
+    one = Decision("Ataxia", "D001260", False, "12", "ann", "2020-01-01", "model", "2017")
+    with DecisionStore(path) as store:
+        (added,) = store.add([one])
+        assert added == replace(one, concept_id="MESH:D001260", id=1)
+        (second,) = store.add([Decision("gout", "")])
+        assert second.id == 2
+        assert second.time.endswith("+00:00")
+    with DecisionStore(path, read_only=True) as store:
+        assert store.list() == [added, second]
+
+
+def test_filters(path: Path) -> None:
+    with DecisionStore(path) as store:
+        a, b, c = store.add(
+            [
+                Decision("Big  m", "A", scope="1"),
+                Decision("n", "B", reviewer="ann"),
+                Decision("o", "C"),
+            ]
+        )
+        assert store.list(mention="big M") == [a]
+        assert store.list(scope="1") == [a]
+        assert store.list(scope="") == [b, c]
+        assert store.list(reviewer="ann") == [b]
+        assert store.list(limit=2) == [b, c]
+        assert store.list(limit=0) == []
+
+
+def test_a_clock_that_goes_backwards(path: Path) -> None:
+    with DecisionStore(path) as store:
+        store.add([Decision("m", "A", time="2026-01-01")])
+        store.add([Decision("m", "B", time="1999-01-01")])
+        assert [d.concept_id for d in store.list()] == ["B"]
+
+
+def test_withdrawn_decisions_stay_in_the_file(path: Path) -> None:
+    with DecisionStore(path) as store:
+        store.add([Decision("m", "A"), Decision("m", "B")])
+        assert store.withdraw([2, 7], "bob") == 1
+        assert store.withdraw([2]) == 0
+        assert [d.concept_id for d in store.list()] == ["A"]
+    rows = sqlite3.connect(path).execute("SELECT concept_id FROM decisions").fetchall()
+    assert rows == [("A",), ("B",)]
+
+
+def test_reviewers_who_disagree_are_both_kept(path: Path) -> None:
+    with DecisionStore(path) as store:
+        both = store.add([Decision("M", "A", reviewer="ann"), Decision("m", "", reviewer="bob")])
+        (conflict,) = store.conflicts()
+        assert (conflict.mention, list(conflict.decisions)) == ("M", both)
+        assert store.list() == both
+
+
+def test_the_version_grows_with_each_write(path: Path) -> None:
+    with DecisionStore(path) as store, DecisionStore(path) as other:
+        versions = [store.version]
+        other.add([Decision("m", "A")])
+        versions.append(store.version)
+        other.withdraw([1])
+        versions.append(store.version)
+        assert versions == sorted(set(versions))
+
+
+def test_all_or_none_are_added(path: Path) -> None:
+    with DecisionStore(path) as store:
+        with pytest.raises(LinkerError, match="0 characters"):
+            store.add([Decision("m", "A"), Decision("", "B")])
+        assert store.list() == []
+
+
+def test_threads_share_a_store(path: Path) -> None:
+    with DecisionStore(path) as store, ThreadPoolExecutor(8) as pool:
+        added = list(pool.map(lambda n: store.add([Decision(f"m{n}", "A")]), range(100)))
+        assert len({decision.id for (decision,) in added}) == 100
+        assert len(store.list()) == 100
+
+
+def test_writers_that_are_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(ROOT), *sys.path])
+    writers: Any = importlib.import_module("benchmarks.curation.writers")
+    figures = writers.run(tmp_path, 3, 200, pause=0.1)
+    assert figures["acknowledged"] >= 200
+    assert figures["acknowledged_and_lost"] == 0
+    assert figures["kept_but_not_acknowledged"] <= figures["kills"]
+    assert figures["intact"]
+
+
+def test_files_of_something_else(tmp_path: Path) -> None:
+    text, other, newer = (tmp_path / name for name in ("text", "other", "newer"))
+    text.write_text("no database\n" * 100, "utf-8")
+    connection = sqlite3.connect(other)
+    connection.execute("CREATE TABLE t (x)")
+    connection.commit()
+    connection.close()
+    before = other.read_bytes()
+    DecisionStore(newer).close()
+    connection = sqlite3.connect(newer)
+    connection.execute("PRAGMA user_version = 2")
+    connection.close()
+    for file, message in (
+        (text, "is no file of decisions"),
+        (other, "is an SQLite file of something else"),
+        (newer, "schema 2"),
+        (tmp_path, "cannot be used"),
+        (tmp_path / "no" / "folder.db", "cannot be used"),
+    ):
+        with pytest.raises(LinkerError, match=message):
+            DecisionStore(file)
+    assert other.read_bytes() == before
+
+
+def test_a_locked_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
+    with DecisionStore(path) as store:
+        locker = sqlite3.connect(path, isolation_level=None)
+        locker.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LinkerError, match="has kept it locked"):
+            store.add([Decision("m", "A")])
+        assert store.list() == []  # which can still be read
+        locker.close()
+        assert len(store.add([Decision("m", "A")])) == 1
+
+
+def test_waiting_for_a_lock(path: Path) -> None:
+    with DecisionStore(path) as store:
+        locker = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        locker.execute("BEGIN IMMEDIATE")
+        timer = threading.Timer(0.1, locker.close)
+        timer.start()
+        assert len(store.add([Decision("m", "A")])) == 1
+        timer.join()
+
+
+def test_a_store_that_only_reads(path: Path) -> None:
+    with pytest.raises(LinkerError, match="there is no file of decisions"):
+        DecisionStore(path, read_only=True)
+    with DecisionStore(path) as store:
+        store.add([Decision("m", "A")])
+    with (
+        DecisionStore(path, read_only=True) as store,
+        pytest.raises(LinkerError, match="can be read, but not written"),
+    ):
+        store.add([Decision("m", "B")])
+
+
+def test_a_folder_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with DecisionStore(path) as store:
+        store.add([Decision("m", "A")])
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with DecisionStore(path, read_only=True) as store:
+        assert len(store.list()) == 1
+        assert sorted(path.parent.iterdir()) == [path]  # SQLite made no file beside it
+
+
+def test_a_damaged_file(path: Path) -> None:
+    with DecisionStore(path) as store:
+        store.add([Decision(f"mention {n}", "A") for n in range(500)])
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    path.write_bytes(data)
+    with pytest.raises(LinkerError, match="damaged"), DecisionStore(path) as store:
+        store.list()
