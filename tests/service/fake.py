@@ -43,7 +43,12 @@ class Fake:
         posts = [self.link, self.annotate, self.parse, self.explain]
         routes = [Route(f"/{f.__name__}", self.guarded(f), methods=["POST"]) for f in posts]
         routes += [
-            Route("/", lambda _: FileResponse(PAGE / "index.html", headers={"Content-Security-Policy": POLICY})),
+            Route(
+                "/",
+                lambda _: FileResponse(
+                    PAGE / "index.html", headers={"Content-Security-Policy": POLICY}
+                ),
+            ),
             Route("/model", self.guarded(self.model)),
             Route("/search", self.guarded(self.search)),
             Route("/concepts/{id}", self.guarded(self.concept)),
@@ -85,10 +90,14 @@ class Fake:
 
     async def annotate(self, request: Request) -> Any:
         body = await request.json()
-        return self.written(request, list(Annotator(self.linker).annotate(map(_document, body["documents"]))))
+        return self.written(
+            request, list(Annotator(self.linker).annotate(map(_document, body["documents"])))
+        )
 
     def written(self, request: Request, items: Any) -> Any:
-        items = [(document, [self.decided(p) for p in predictions]) for document, predictions in items]
+        items = [
+            (document, [self.decided(p) for p in predictions]) for document, predictions in items
+        ]
         if format := request.query_params.get("format"):
             file = io.StringIO()
             if format == "sssom":
@@ -108,7 +117,12 @@ class Fake:
             if d["accepted"]:
                 names = [c for c in (d["concept_id"] or "").split("|") if c]
                 parts = tuple(
-                    replace(parts[min(n, len(parts) - 1)], nil=False, rejected=None, candidates=(self.candidate(c),))
+                    replace(
+                        parts[min(n, len(parts) - 1)],
+                        nil=False,
+                        rejected=None,
+                        candidates=(self.candidate(c),),
+                    )
                     for n, c in enumerate(names)
                 ) or (replace(parts[0], nil=True, candidates=(), rejected=parts[0].best),)
             else:
@@ -131,7 +145,10 @@ class Fake:
             header, *rows = [line.split(",") for line in content.decode().splitlines()]
             if column is None:
                 return {"columns": header}
-            return {"format": "csv", "mentions": [{"text": row[header.index(column)]} for row in rows]}
+            return {
+                "format": "csv",
+                "mentions": [{"text": row[header.index(column)]} for row in rows],
+            }
         with tempfile.TemporaryDirectory() as folder:
             (path := Path(folder) / "file").write_bytes(content)
             items = list(readers.read(path))
@@ -142,7 +159,9 @@ class Fake:
     async def explain(self, request: Request) -> Any:
         body = await request.json()
         document = _document(body["document"]) if "document" in body else None
-        explained = self.linker.explain(body["mention"], concept=body.get("concept"), document=document, k=body["k"])
+        explained = self.linker.explain(
+            body["mention"], concept=body.get("concept"), document=document, k=body["k"]
+        )
         return json.loads(explanation.to_json(explained))
 
     async def search(self, request: Request) -> Any:
@@ -165,7 +184,9 @@ class Fake:
             "names": [{"text": name.text, "kind": name.kind} for name in concept.names],
             "definition": concept.definition,
             "children": [self.place(row) for row in hierarchy.children([rows[0]])[0].tolist()],
-            "path": [[self.place(r) for r in (*hierarchy.way_up(p)[::-1], rows[0])] for p in parents],
+            "path": [
+                [self.place(r) for r in (*hierarchy.way_up(p)[::-1], rows[0])] for p in parents
+            ],
             "types": list(concept.types),
             "xrefs": [],
             "alt_ids": list(concept.alt_ids),
@@ -186,7 +207,10 @@ class Fake:
         return [{"mention": kept[0]["mention"], "scope": "", "decisions": kept}]
 
     async def add_decisions(self, request: Request) -> Any:
-        added = [d | {"id": next(self.number), "time": "2026-01-02T03:04:05Z"} for d in (await request.json())["decisions"]]
+        added = [
+            d | {"id": next(self.number), "time": "2026-01-02T03:04:05Z"}
+            for d in (await request.json())["decisions"]
+        ]
         self.decisions += added
         return JSONResponse({"decisions": added}, 201)
 
@@ -198,7 +222,12 @@ class Fake:
 def _document(record: dict[str, Any]) -> Document:
     passages = record.get("passages") or [{"text": record["text"], "offset": 0}]
     mentions = [
-        Mention(m["text"], tuple(map(tuple, m["spans"])), document_id=record["id"])
+        Mention(
+            m["text"],
+            tuple(map(tuple, m["spans"])),
+            type=m.get("type", ""),
+            document_id=record["id"],
+        )
         for m in record.get("mentions", ())
     ]
     texts = tuple(Passage(p["text"], p["offset"]) for p in passages)
@@ -209,5 +238,8 @@ def _json(document: Document) -> dict[str, Any]:
     return {
         "id": document.id,
         "passages": [{"text": p.text, "offset": p.offset} for p in document.passages],
-        "mentions": [{"text": m.text, "spans": [list(s) for s in m.spans]} for m in document.mentions],
+        "mentions": [
+            {"text": m.text, "spans": [list(s) for s in m.spans], "type": m.type}
+            for m in document.mentions
+        ],
     }

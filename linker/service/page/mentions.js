@@ -27,7 +27,7 @@ export class MentionsView {
   show(session, entries, current) {
     Object.assign(this, { entries, current });
     this.pages = pagesOf(session.items, entries);
-    const page = this.pages.findIndex((blocks) => blocks.some((b) => b.entries.includes(current)));
+    const page = this.pageOf(current);
     this.turn(page < 0 ? Math.min(this.page, this.pages.length - 1) : page);
     byId("summary").textContent = summaryOf(entries);
   }
@@ -35,15 +35,23 @@ export class MentionsView {
   /** Mark an entry as the selected one, on its page; return its link. */
   select(current) {
     this.current = current;
-    const page = this.pages.findIndex((blocks) => blocks.some((b) => b.entries.includes(current)));
-    if (page !== this.page && page >= 0) this.turn(page);
+    const page = this.pageOf(current);
+    if (page === this.page || page < 0) this.mark();
+    else this.turn(page);
+    return byId("results").querySelector(`[data-anchor="${current}"]`);
+  }
+
+  pageOf(number) {
+    return this.pages.findIndex((blocks) => blocks.some((b) => b.entries.includes(number)));
+  }
+
+  mark() {
     for (const element of byId("results").querySelectorAll("[data-entries]")) {
       const numbers = element.dataset.entries.split(" ").map(Number);
-      element.classList.toggle("selected", numbers.includes(current));
-      if (element.dataset.anchor === String(current)) element.setAttribute("aria-current", "true");
+      element.classList.toggle("selected", numbers.includes(this.current));
+      if (element.dataset.anchor === String(this.current)) element.setAttribute("aria-current", "true");
       else element.removeAttribute("aria-current");
     }
-    return byId("results").querySelector(`[data-anchor="${current}"]`);
   }
 
   turn(page) {
@@ -57,7 +65,7 @@ export class MentionsView {
     byId("page-number").textContent = `Page ${count(this.page + 1)} of ${count(this.pages.length)}`;
     byId("previous-page").disabled = this.page === 0;
     byId("next-page").disabled = this.page >= this.pages.length - 1;
-    this.select(this.current);
+    this.mark();
   }
 
   textBlock({ item, start, end, entries }) {

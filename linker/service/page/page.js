@@ -84,6 +84,7 @@ async function link(sources) {
   if (run.signal.aborted) return;
   byId("source").open = false;
   redraw();
+  select(view.current, { toText: true });
   announce(
     view.entries.length
       ? `${plural(view.entries.length, "mention")} linked. Press ? for the keys.`
@@ -228,6 +229,14 @@ on("clear", "click", () => {
   byId("input").focus();
 });
 on("link", "click", () => attempt(linkTyped));
+on("input", "paste", (event) => {
+  try {
+    files.checkSize(new Blob([event.clipboardData.getData("text")]).size, view.model?.limits);
+  } catch (error) {
+    event.preventDefault(); // a box with megabytes is slow
+    elements.showProblem(error);
+  }
+});
 on("input", "keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) attempt(linkTyped);
 });
