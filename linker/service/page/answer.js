@@ -1,7 +1,7 @@
 /* The right side: the answer for the selected mention, part by part, with all candidates. */
 
 import { button, byId, fill, make, percent } from "./elements.js";
-import { answersOf } from "./session.js";
+import { READ, answersOf } from "./session.js";
 
 export class AnswerView {
   /** `actions` are {about, choose, reject}, each called with an id. */
@@ -13,7 +13,7 @@ export class AnswerView {
   show(entry, number, total) {
     if (entry?.prediction.mention !== this.entry?.prediction.mention) this.part = 0;
     this.entry = entry;
-    byId("answer").textContent = entry ? `“${entry.prediction.mention}”` : "No mention is selected";
+    fill(byId("answer"), entry ? `“${entry.prediction.mention}”` : "No mention is selected");
     fill(byId("place"), entry && placeOf(entry, number, total));
     byId("reasons").hidden = !entry;
     const parts = entry?.prediction.parts ?? [];
@@ -75,7 +75,8 @@ export class AnswerView {
     const { concept_id: id, name, confidence, matched_name: matched, source } = candidate;
     const { about, choose, reject } = this.actions;
     const verb = isBest ? "Accept" : "Choose";
-    const badge = source && make("span.badge", source === "decision" ? "decided" : `lent by ${source}`);
+    const origin = source === "decision" ? "decided" : `lent by ${source}`;
+    const badge = source && make("span.badge", origin);
     return make(
       `li${isBest ? ".best" : ""}`,
       { "aria-current": isBest },
@@ -94,15 +95,17 @@ export class AnswerView {
   }
 
   rivalOf({ kind, parts, confidence }) {
-    const answers = parts.map((part) => part.candidates[0] ?? part.rejected).filter(Boolean);
+    const answers = parts.map((part) => part.candidates[0]).filter(Boolean);
     if (!answers.length) return null;
-    const names = answers.map((answer) => answer.name).join(" and ");
-    const ids = answers.map((answer) => answer.concept_id);
+    const ids = [...new Set(answers.map((answer) => answer.concept_id))];
+    const now = answersOf(this.entry.prediction).map((answer) => answer?.concept_id);
+    if (ids.join() === now.join()) return null;
+    const names = [...new Set(answers.map((answer) => answer.name))].join(" and ");
     const share = confidence === null ? "" : ` (${percent(confidence)})`;
     const label = { "aria-label": `Choose ${names}` };
     return make(
       "p.rival",
-      make("span", `Or, read ${kind}: ${names}${share}`),
+      make("span", `Or, read ${READ[kind]}: ${names}${share}`),
       button("Choose", () => this.actions.choose(ids), label),
     );
   }
@@ -120,7 +123,7 @@ function placeOf({ item, prediction }, number, total) {
     `${number + 1} of ${total}`,
     item.document && !item.pasted && `document ${item.document.id}`,
     places.length > 0 && `characters ${places.join(" and ")}`,
-    prediction.reading !== "whole" && `read ${prediction.reading}`,
+    prediction.reading !== "whole" && `read ${READ[prediction.reading]}`,
   ];
   return facts.filter(Boolean).join(" · ");
 }

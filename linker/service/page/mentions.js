@@ -13,8 +13,9 @@ export class MentionsView {
   constructor(select) {
     Object.assign(this, { entries: [], pages: [], page: 0, current: -1 });
     byId("results").addEventListener("click", (event) => {
-      const numbers = event.target.closest("[data-entries]")?.dataset.entries.split(" ").map(Number);
-      if (!numbers) return;
+      const mention = event.target.closest("[data-entries]");
+      if (!mention) return;
+      const numbers = numbersOf(mention);
       event.preventDefault();
       // the innermost mention; clicked again, the one around it
       select(numbers[(numbers.indexOf(this.current) + 1) % numbers.length]);
@@ -47,10 +48,9 @@ export class MentionsView {
 
   mark() {
     for (const element of byId("results").querySelectorAll("[data-entries]")) {
-      const numbers = element.dataset.entries.split(" ").map(Number);
-      element.classList.toggle("selected", numbers.includes(this.current));
-      if (element.dataset.anchor === String(this.current)) element.setAttribute("aria-current", "true");
-      else element.removeAttribute("aria-current");
+      element.classList.toggle("selected", numbersOf(element).includes(this.current));
+      element.removeAttribute("aria-current");
+      if (element.dataset.anchor === `${this.current}`) element.setAttribute("aria-current", "true");
     }
   }
 
@@ -111,6 +111,9 @@ export class MentionsView {
     ];
   }
 }
+
+/** The entries that an element is a piece of, the innermost first. */
+const numbersOf = (element) => element.dataset.entries.split(" ").map(Number);
 
 /** The pages of all items: lists of blocks, which are pieces of a text or rows of a table. */
 function pagesOf(items, entries) {

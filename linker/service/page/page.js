@@ -165,7 +165,7 @@ function choose(id) {
 const actions = {
   next: () => move(1),
   previous: () => move(-1),
-  accept: () => (answerView.entry ? decide({ ids: answerView.idsWith(answerView.best?.concept_id) }) : null),
+  accept: () => choose(answerView.best?.concept_id),
   reject: () =>
     answerView.best
       ? decide({ ids: [answerView.best.concept_id], accepted: false })
@@ -194,7 +194,7 @@ async function search() {
   if (number !== searching) return;
   const concepts = asked ? asked.concepts : [];
   fill(byId("found"), concepts.map((concept) => foundOf(concept, candidateActions)));
-  if (query) announce(concepts.length ? `${plural(concepts.length, "concept")} found.` : "None found.");
+  if (query) announce(`${plural(concepts.length, "concept")} found.`);
 }
 
 async function download() {

@@ -1,7 +1,8 @@
 /* Why an answer is as it is: POST /explain, asked for when somebody opens it. */
 
 import { postJson } from "./api.js";
-import { byId, fill, make, percent, table } from "./elements.js";
+import { byId, fill, make, percent } from "./elements.js";
+import { READ } from "./session.js";
 
 const MOST = 6; // pieces of a mention that are shown
 const TERMS = {
@@ -44,16 +45,15 @@ function reasonsOf(explanation) {
 function readings(all) {
   const forms = all.flatMap((reading) => reading.expansions);
   const sentences = new Set(forms.map(({ short, long }) => `${short} stands for ${long} here.`));
-  const rows = all.map((reading) => [
-    (reading.won ? "→ " : "") + reading.kind,
-    reading.lookups.map((lookup) => lookup.text).join(" | "),
-    reading.first.map((place) => place?.name ?? "none").join(" | "),
-    reading.confidence === null ? "" : percent(reading.confidence),
-  ]);
-  const header = ["Read", "Looked up", "First concept", "Confidence"];
+  const line = ({ kind, lookups, first, won, confidence }) => {
+    const looked = lookups.map((lookup) => lookup.text).join(" | ");
+    const names = first.map((place) => place?.name ?? "none").join(" | ");
+    const share = confidence === null ? "" : `, ${percent(confidence)}`;
+    return make(won ? "li.won" : "li", `${READ[kind]} (“${looked}”): ${names}${share}`);
+  };
   return [
     [...sentences].map((text) => make("p", text)),
-    all.length > 1 && [make("h4", "Ways to read it"), table("table", header, rows)],
+    all.length > 1 && [make("h4", "Ways to read it"), make("ul", all.map(line))],
   ];
 }
 

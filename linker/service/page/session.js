@@ -115,6 +115,14 @@ function withoutHead(text, format) {
 export const answersOf = (prediction) =>
   prediction.parts.map((part) => (part.nil ? null : (part.candidates[0] ?? null)));
 
+/** How a mention is read, in words. */
+export const READ = {
+  whole: "as it is written",
+  expanded: "with its short form expanded",
+  split: "in parts",
+  shortened: "without some of its words",
+};
+
 /** The lowest confidence of an answer's parts; null where there is none. */
 export function confidenceOf(prediction) {
   const known = prediction.parts.map((part) => part.confidence).filter((c) => c !== null);
