@@ -331,6 +331,24 @@ def test_nested_mentions_of_a_dropped_file_can_all_be_reached(page: Any) -> None
     expect(page.locator("#results .selected")).to_have_text(["Breast and ", "ovarian cancer"])
 
 
+def test_a_discontinuous_mention_keeps_its_gap(page: Any) -> None:
+    # "breast … cancer" and "ovarian cancer" in "breast and ovarian cancer"
+    pieces = page.evaluate(
+        """async () => {
+            const { pieces } = await import("./static/text.js");
+            const marks = [{ n: 1, spans: [[0, 6], [19, 25]] }, { n: 2, spans: [[11, 25]] }];
+            return pieces(0, 25, marks).map((piece) =>
+                [piece.start, piece.end, piece.marks.map(({ n }) => n), piece.anchor?.n ?? null]);
+        }"""
+    )
+    assert pieces == [[0, 6, [1], 1], [6, 11, [], None], [11, 19, [2], 2], [19, 25, [1, 2], None]]
+
+
+def test_axe_would_find_what_is_wrong(page: Any) -> None:
+    page.evaluate("document.querySelector('main').append(document.createElement('img'))")
+    assert "alternative text" in problems(page)
+
+
 def test_the_column_of_a_table_is_asked_for(page: Any) -> None:
     drop(page, "table.csv", "row,what\n1,leukaemia\n2,lymphoma\n")
     expect(page.locator("#which-column")).to_be_visible()
