@@ -163,9 +163,7 @@ class Batcher:
     ) -> asyncio.Future[Sequence[Any]]:
         return asyncio.get_running_loop().run_in_executor(self._thread, function, items)
 
-    def _parts(
-        self, items: Sequence[_Item], costs: Sequence[int]
-    ) -> list[tuple[list[_Item], int]]:
+    def _parts(self, items: Sequence[_Item], costs: Sequence[int]) -> list[tuple[list[_Item], int]]:
         """Cut items into lists that fit the budget, each with its cost."""
         parts: list[tuple[list[_Item], int]] = []
         for item, cost in zip(items, costs, strict=True):

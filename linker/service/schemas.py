@@ -110,8 +110,7 @@ class TextDocument(Body):
                     f"{where}.mentions.{number}.spans",
                 )
         mentions = tuple(
-            Mention(m.text, tuple(m.spans), type=m.type, document_id=self.id)
-            for m in self.mentions
+            Mention(m.text, tuple(m.spans), type=m.type, document_id=self.id) for m in self.mentions
         )
         return Document(document.id, document.passages, mentions)
 
