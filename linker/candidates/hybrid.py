@@ -38,6 +38,8 @@ INDEX = "index"  # the folder of an approximate index in a model folder
 VECTORS = "dense_names/vectors.npy"
 
 _SPARSE, _FEWEST_SPARSE = 2, 100  # names with the best sparse scores come first: 2 k, at least 100
+_MANY = 4  # other names for each of these, at which more of these come first
+_EACH = 4  # times k names by either score are scored in full, where the index is not exact
 _ROUNDING = 1e-5  # of a score that is computed in two ways
 _LARGEST = 1e30  # of λ, so that float32 holds the scores
 
@@ -85,6 +87,7 @@ class HybridGenerator(Generator):
             raise ValueError(f"sparse_weight is {sparse_weight}, expected: a finite number")
         self.sparse, self.encoder, self.rows = sparse, encoder, rows
         self.sparse_weight = float(sparse_weight)
+        self._fewest_sparse = _FEWEST_SPARSE
 
     @property
     def vectors(self) -> NDArray[Any]:
@@ -178,9 +181,11 @@ class HybridGenerator(Generator):
 
         The names with the best sparse scores come first. Every other name has at most the sparse
         score of the last of them, so that its sparse score is computed only where its dense score
-        could make up for the rest.
+        could make up for the rest. Where that is so for many, more come first in later searches.
         """
-        factor, count = self.sparse_weight, max(_FEWEST_SPARSE, _SPARSE * k)
+        factor, count = self.sparse_weight, max(self._fewest_sparse, _SPARSE * k)
+        if not factor:  # n-grams then cost nothing
+            weights = csr_matrix(weights.shape, dtype=np.float32)
         found = self.sparse.search(weights, count)
         reach = abs(factor) * _last(found, count)  # what sparse scores change of other names
         highest = self.bias.max(initial=0) + (reach if factor > 0 else 0)
@@ -190,6 +195,7 @@ class HybridGenerator(Generator):
         known.sort()
         lists = BestLists(len(vectors), k)
         self._add(lists, vectors, weights, hits.queries, hits.rows)
+        others = 0
         for names in blocks(len(self.table), len(vectors)):
             block = dense.block(vectors, names, self.rows)
             block[~self._is_named[names]] = -np.inf
@@ -199,6 +205,9 @@ class HybridGenerator(Generator):
             keys = query * np.int64(len(self.table)) + rows
             is_new = known[np.searchsorted(known, keys, "right") - 1] != keys
             self._add(lists, vectors, weights, query[is_new], rows[is_new])
+            others += int(np.count_nonzero(is_new))
+        if factor and others > _MANY * count * len(vectors):
+            self._fewest_sparse = 2 * count
         return lists.sorted()[:2]
 
     def _add(
@@ -226,11 +235,12 @@ class HybridGenerator(Generator):
     ) -> tuple[NDArray[np.int64], Integers]:
         """Like `_best`, by an index that searches by dense scores only.
 
-        The k best by the dense score and the k best by the sparse score get their full score, and
-        the k best of these are the result. A name that is good only by the sum may be missed.
+        The best by the dense score and the best by the sparse score, `_EACH` · k of each, get
+        their full score, and the k best of these are the result. A name that is good only by the
+        sum may be missed.
         """
-        dense = self.dense.search(vectors, k, self.rows)
-        sparse = self.sparse.search(weights, k)
+        dense = self.dense.search(vectors, _EACH * k, self.rows)
+        sparse = self.sparse.search(weights, _EACH * k)
         query = np.concatenate([dense.queries, sparse.queries])
         rows = np.concatenate([self._names(dense), sparse.rows])
         query, rows = np.unique([query, rows], axis=1)

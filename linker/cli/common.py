@@ -192,7 +192,7 @@ def answer_options(k: int, *forms: str) -> Callable[[_Command], _Command]:
     form = click.option(
         "--format",
         "form",
-        type=click.Choice(["tsv", "jsonl", "pubtator", "bioc", *forms]),
+        type=click.Choice(["tsv", "jsonl", "pubtator", "bioc", "sssom", *forms]),
         default="tsv",
         show_default=True,
     )

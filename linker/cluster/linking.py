@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from linker import files, outputs, persistence, recognizers
 from linker.annotation import Annotator
@@ -23,6 +23,8 @@ from linker.types import Document, Mention, Selection
 Item = Document | Mention
 
 _Item = TypeVar("_Item", bound=Item)
+
+_SUFFIXES = {"sssom": ".sssom.tsv"}  # of files, where the name of the format is not the suffix
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class ChunkLinker:
 
     def __call__(self, items: Sequence[Item]) -> Written:
         linked = self._settings.link(self._linker, items)
-        return written(linked, self._settings.form, self._documents, lends(self._linker))
+        return written(linked, self._settings.form, self._documents, self._linker)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ class AnnotateSettings:
         """What annotates chunks; `linker`: the one that the settings ask for, if it is there."""
         linker = linker or self.load()
         find = recognizers.create(self.mentions_by, self.labels) if self.mentions_by else None
-        return ChunkAnnotator(self, Annotator(linker, find, self.mention_type), lends(linker))
+        return ChunkAnnotator(self, Annotator(linker, find, self.mention_type), linker)
 
 
 class ChunkAnnotator:
@@ -131,28 +133,38 @@ class ChunkAnnotator:
     Args:
         settings: how.
         annotator: the one that the settings ask for.
-        sources: see `linker.outputs.Writer`.
+        linker: its linker.
     """
 
-    def __init__(self, settings: AnnotateSettings, annotator: Annotator, sources: bool) -> None:
-        self._settings, self._annotator, self._sources = settings, annotator, sources
+    def __init__(self, settings: AnnotateSettings, annotator: Annotator, linker: Linker) -> None:
+        self._settings, self._annotator, self._linker = settings, annotator, linker
 
     def __call__(self, documents: Sequence[Document]) -> Written:
         s = self._settings
         linked = self._annotator.annotate(
             documents, k=s.k, threshold=s.threshold, overlaps=s.overlaps
         )
-        return written(linked, s.form, True, self._sources)
+        return written(linked, s.form, True, self._linker)
 
 
-def written(linked: Iterable[Linked], form: str, documents: bool, sources: bool) -> Written:
-    """Write predictions into a text; see `linker.outputs.Writer`."""
+def written(linked: Iterable[Linked], form: str, documents: bool, linker: Linker) -> Written:
+    """Write predictions of a linker into a text; see `linker.outputs.Writer`."""
     linked = list(linked)
     file = io.StringIO()
-    outputs.writer(form)(linked, file, documents=documents, sources=sources)
+    _write(linked, form, file, documents, linker)
     types = {m.type for document, _ in linked if document for m in document.mentions}
     count = sum(len(predictions) for _, predictions in linked)
     return Written(file.getvalue(), len(linked), count, frozenset(types))
+
+
+def _write(
+    linked: Iterable[Linked], form: str, file: TextIO, documents: bool, linker: Linker
+) -> None:
+    """Write predictions with what a format says of the linker."""
+    vocabulary = linker.dictionary.vocabulary if form == "sssom" else None
+    outputs.writer(form)(
+        linked, file, documents=documents, sources=lends(linker), vocabulary=vocabulary
+    )
 
 
 def lends(linker: Linker) -> bool:
@@ -238,7 +250,7 @@ class LinkParts(Work):
 
     @property
     def suffix(self) -> str:
-        return f".{self.settings.form}"
+        return _SUFFIXES.get(self.settings.form, f".{self.settings.form}")
 
     def options(self) -> dict[str, Any]:
         settings = asdict(self.settings)
@@ -265,8 +277,7 @@ class LinkParts(Work):
             return count
         counted = _Counted(linked)
         with files.write_aside(part.output) as file:
-            documents = has_documents(kind)
-            outputs.writer(settings.form)(counted, file, documents=documents, sources=lends(linker))
+            _write(counted, settings.form, file, has_documents(kind), linker)
             part.check()
         return counted.mentions
 

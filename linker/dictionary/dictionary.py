@@ -24,6 +24,7 @@ from linker.dictionary.lent_names import RULE, LendingOptions
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError, OnError, stop
 from linker.ids import namespace
+from linker.outputs import Vocabulary
 from linker.readers import dictionaries
 from linker.text.normalize import normalize
 from linker.types import NAME_KINDS, Concept, Name, Source
@@ -103,6 +104,17 @@ class Dictionary:
         if hierarchy is None:
             return dictionary
         return dictionary.with_parents(cls.read(hierarchy, on_error=on_error))
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """What files of mappings say of it; files that only lent parents or names are not named."""
+        own = [source for source in self.sources if ", " not in source.format]
+        releases = [source.release or f"sha256:{source.sha256}" for source in own]
+        return Vocabulary(
+            "+".join(source.file for source in own),
+            "; ".join(releases),
+            tuple(sorted(set(map(namespace, self.ids)) - {""})),
+        )
 
     @cached_property
     def hierarchy(self) -> Hierarchy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TextIO, cast
 
 from linker.errors import LinkerError
@@ -18,8 +19,18 @@ FORMATS = {
     "jsonl": "linker.outputs.jsonl",
     "pubtator": "linker.outputs.pubtator",
     "bioc": "linker.outputs.bioc",
+    "sssom": "linker.outputs.sssom",
 }
 """The module of each format."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What a file of mappings says of the dictionary that its concepts are from."""
+
+    name: str = ""  # the names of its files
+    release: str = ""  # of its files
+    prefixes: tuple[str, ...] = ()  # of the ids of its concepts
 
 
 class Writer(Protocol):
@@ -32,6 +43,7 @@ class Writer(Protocol):
             header; None to go by the first item. Formats without a header do not need it.
         sources: whether other vocabularies lent names to the dictionary, so that a table has a
             column for the file that lent the matched name.
+        vocabulary: the dictionary, which files of mappings name; other formats do not need it.
     """
 
     def __call__(
@@ -41,6 +53,7 @@ class Writer(Protocol):
         *,
         documents: bool | None = None,
         sources: bool = False,
+        vocabulary: Vocabulary | None = None,
     ) -> None: ...
 
 
@@ -62,6 +75,7 @@ _ENVELOPES = {  # what begins a text of each format, and what ends it
     "jsonl": (re.compile(""), ""),
     "pubtator": (re.compile(""), ""),
     "bioc": (re.compile(r"(?s).*?(?=<document)"), "</collection>\n"),
+    "sssom": (re.compile(r"(?:#.*\n)*.*\n"), ""),
 }
 
 

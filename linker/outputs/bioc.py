@@ -14,7 +14,16 @@ from bioc.biocxml.encoder import encode_document
 from lxml import etree  # type: ignore[import-untyped]
 
 from linker.ids import format_gold
-from linker.outputs import Item, best, decimals, joined_ids, paired, rejected_id, with_text
+from linker.outputs import (
+    Item,
+    Vocabulary,
+    best,
+    decimals,
+    joined_ids,
+    paired,
+    rejected_id,
+    with_text,
+)
 from linker.types import Document, Mention, Part, Passage, Prediction, Relation
 
 # characters that XML cannot hold
@@ -24,7 +33,12 @@ _OF_ANSWERS = ("score", "confidence", "rejected")
 
 
 def write(
-    items: Iterable[Item], file: TextIO, *, documents: bool | None = None, sources: bool = False
+    items: Iterable[Item],
+    file: TextIO,
+    *,
+    documents: bool | None = None,
+    sources: bool = False,
+    vocabulary: Vocabulary | None = None,
 ) -> None:
     """Write a BioC collection: each document as read, with infons on each predicted mention.
 
@@ -37,7 +51,7 @@ def write(
     `-`.
     Sentences, relations and other infons stand as they were read. The collection's own fields are
     those of the first document. A character that XML cannot hold becomes a blank.
-    For `items`, `file`, `documents` and `sources` see `linker.outputs.Writer`.
+    For `items`, `file`, `documents`, `sources` and `vocabulary` see `linker.outputs.Writer`.
 
     Raises:
         LinkerError: an item has no document, or a document no text.

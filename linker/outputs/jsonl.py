@@ -9,7 +9,7 @@ from typing import Any, TextIO, get_args
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, parse_json, read_lines
-from linker.outputs import Item
+from linker.outputs import Item, Vocabulary
 from linker.types import (
     Candidate,
     Mention,
@@ -25,13 +25,18 @@ SCHEMA = 1
 
 
 def write(
-    items: Iterable[Item], file: TextIO, *, documents: bool | None = None, sources: bool = False
+    items: Iterable[Item],
+    file: TextIO,
+    *,
+    documents: bool | None = None,
+    sources: bool = False,
+    vocabulary: Vocabulary | None = None,
 ) -> None:
     """Write one object a line, in the order of the mentions.
 
     A candidate has the key `source` where another vocabulary lent the matched name. The
     `confidence` of a part is that of its first candidate, or of the `rejected` one.
-    For `items`, `file`, `documents` and `sources` see `linker.outputs.Writer`.
+    For `items`, `file`, `documents`, `sources` and `vocabulary` see `linker.outputs.Writer`.
     """
     for _, predictions in items:
         for prediction in predictions:

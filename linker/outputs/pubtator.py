@@ -7,14 +7,19 @@ from typing import TextIO
 
 from linker.errors import LinkerError
 from linker.ids import format_gold
-from linker.outputs import BREAKS, Item, decimals, joined_ids, paired, with_text
+from linker.outputs import BREAKS, Item, Vocabulary, decimals, joined_ids, paired, with_text
 from linker.types import Document, Mention, Part, Prediction, Relation
 
 _LINE_BREAKS = str.maketrans("\r\n\0", "   ")  # what cannot stand in a text
 
 
 def write(
-    items: Iterable[Item], file: TextIO, *, documents: bool | None = None, sources: bool = False
+    items: Iterable[Item],
+    file: TextIO,
+    *,
+    documents: bool | None = None,
+    sources: bool = False,
+    vocabulary: Vocabulary | None = None,
 ) -> None:
     """Write each document, each mention with the best id of each part, joined by `|`.
 
@@ -26,7 +31,7 @@ def write(
     were read. Line breaks and NUL in a text, and bars in an id, become blanks; a discontinuous
     mention is written as the stretch of text that covers it.
 
-    For `items`, `file`, `documents` and `sources` see `linker.outputs.Writer`.
+    For `items`, `file`, `documents`, `sources` and `vocabulary` see `linker.outputs.Writer`.
 
     Raises:
         LinkerError: an item has no document, or a document no text, or a mention no span.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TextIO
 
-from linker.outputs import BREAKS, Item, best, decimals, rejected_id
+from linker.outputs import BREAKS, Item, Vocabulary, best, decimals, rejected_id
 from linker.types import Document, Part, Prediction
 
 COLUMNS = ("mention", "part", "concept_id", "name", "score", "matched_name", "rank", "confidence")
@@ -32,7 +32,12 @@ def row_writer(file: TextIO) -> Callable[[Iterable[str]], None]:
 
 
 def write(
-    items: Iterable[Item], file: TextIO, *, documents: bool | None = None, sources: bool = False
+    items: Iterable[Item],
+    file: TextIO,
+    *,
+    documents: bool | None = None,
+    sources: bool = False,
+    vocabulary: Vocabulary | None = None,
 ) -> None:
     """Write a header, and a row for each candidate of each part of each mention, best first.
 
@@ -48,6 +53,7 @@ def write(
             such columns if the first item is a document, or a mention with a document id.
         sources: whether there is a column `source`, the file that lent the matched name; it is
             empty for the dictionary's own names.
+        vocabulary: not needed, see `linker.outputs.Writer`.
     """
     items = iter(items)
     first = next(items, None)

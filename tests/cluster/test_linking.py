@@ -39,14 +39,14 @@ def test_chunks_join_to_what_one_process_writes(
     documents = list(pubtator.read(path))
     assert len(documents) > 2
     linker = Linker.load(model)
-    whole = linking.written(linker.link_items(documents), form, True, False).text
+    whole = linking.written(linker.link_items(documents), form, True, linker).text
     settings = LinkSettings(str(model), form, batch_size=1)
     do = settings.chunk_linker(True, linker)
     texts = [do(chunk).text for chunk in linking.chunks(documents, 1)]
     assert len(texts) > 2
     assert "".join(outputs.joined(form, texts)) == whole
     empty = [do(chunk).text for chunk in linking.chunks([], 1)]
-    assert "".join(outputs.joined(form, empty)) == linking.written([], form, True, False).text
+    assert "".join(outputs.joined(form, empty)) == linking.written([], form, True, linker).text
 
 
 def run(source: Path, output: Path, model: Path, **settings: Any) -> Summary:

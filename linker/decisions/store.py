@@ -1,0 +1,284 @@
+"""DecisionStore: decisions in an SQLite file that many threads and processes write to.
+
+The file is a log: a decision is never changed, and one that was withdrawn stays, with who withdrew
+it and when. The order of entry, which the ids give, says what is later; clocks may go backwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+from linker.decisions.records import Conflict, Decision, Place, checked, conflicts, in_force
+from linker.errors import LinkerError, shown
+from linker.files import Pathlike
+
+APPLICATION = 0x4C4E4B44  # "LNKD", by which SQLite files of this program are known
+SCHEMA = 1
+PATIENCE = 60.0  # seconds to wait for other writers
+
+_TABLES = """
+CREATE TABLE decisions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    mention TEXT NOT NULL, concept_id TEXT NOT NULL, accepted INTEGER NOT NULL,
+    scope TEXT NOT NULL, reviewer TEXT NOT NULL, time TEXT NOT NULL,
+    model TEXT NOT NULL, release TEXT NOT NULL
+);
+CREATE TABLE withdrawals (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    decision INTEGER NOT NULL UNIQUE REFERENCES decisions (id),
+    reviewer TEXT NOT NULL, time TEXT NOT NULL
+);
+"""
+_STANDING = (
+    "SELECT mention, concept_id, accepted, scope, reviewer, time, model, release, id "
+    "FROM decisions WHERE id NOT IN (SELECT decision FROM withdrawals) ORDER BY id"
+)
+_ADD = (
+    "INSERT INTO decisions (mention, concept_id, accepted, scope, reviewer, time, model, release) "
+    "VALUES (:mention, :concept_id, :accepted, :scope, :reviewer, :time, :model, :release)"
+)
+_VERSION = (
+    "SELECT (SELECT coalesce(max(id), 0) FROM decisions) "
+    "+ (SELECT coalesce(max(id), 0) FROM withdrawals)"
+)
+
+_Item = TypeVar("_Item")
+_Items = list[_Item]  # the method `list` hides the class
+
+
+class DecisionStore:
+    """Decisions in an SQLite file; a context manager.
+
+    Many threads may use one store, and many processes a store each on the same file.
+
+    Args:
+        path: the file; it is made if it is not there.
+        read_only: whether nothing is written; the file must be there.
+
+    Raises:
+        LinkerError: the file is something else, damaged, locked, or cannot be opened.
+    """
+
+    def __init__(self, path: Pathlike, *, read_only: bool = False) -> None:
+        self.path = Path(path)
+        self._read_only, self._lock = read_only, threading.RLock()
+        if read_only and not self.path.is_file():
+            raise LinkerError(f"{shown(path)}: there is no file of decisions")
+        with self._reporting():
+            self._connection = _connection(self.path, read_only)
+        try:
+            with self._reporting():
+                self._open()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _open(self) -> None:
+        """Make the tables of a new file, and refuse a file of something else."""
+        tables = "SELECT count(*) FROM sqlite_master"
+        if not self._read_only and self._number(tables) == 0:
+            _until_free(self._connection, "PRAGMA journal_mode = WAL")
+            with self._transaction() as connection:
+                if self._number(tables) == 0:  # nobody was faster
+                    for statement in _TABLES.split(";"):
+                        connection.execute(statement)
+                    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                    connection.execute(f"PRAGMA user_version = {SCHEMA}")
+        if self._number("PRAGMA application_id") != APPLICATION:
+            raise LinkerError(
+                f"{shown(self.path)}: is an SQLite file of something else; "
+                "name a file of decisions, or one that is not there yet"
+            )
+        if (schema := self._number("PRAGMA user_version")) != SCHEMA:
+            raise LinkerError(
+                f"{shown(self.path)}: has decisions of schema {schema}; "
+                f"this version of linker reads schema {SCHEMA}"
+            )
+
+    def add(self, decisions: Iterable[Decision]) -> list[Decision]:
+        """Write decisions in one transaction, and return them with their ids and times.
+
+        They are on the disk when this returns.
+
+        Raises:
+            LinkerError: one of them cannot be kept (see `records.checked`), or the file cannot be
+                written.
+        """
+        now = _now()
+        added = [replace(d, time=d.time or now) for d in map(checked, decisions)]
+        with self._reporting(), self._transaction() as connection:
+            for number, decision in enumerate(added):
+                row = connection.execute(_ADD, asdict(decision)).lastrowid
+                added[number] = replace(decision, id=row)
+        return added
+
+    def withdraw(self, ids: Iterable[int], reviewer: str = "") -> int:
+        """Take decisions out of force, which stay in the history.
+
+        What they replaced is in force again.
+
+        Returns:
+            How many were in the store and had not been withdrawn.
+        """
+        statement = (
+            "INSERT OR IGNORE INTO withdrawals (decision, reviewer, time) "
+            "SELECT id, ?, ? FROM decisions WHERE id = ?"
+        )
+        now = _now()
+        with self._reporting(), self._transaction() as connection:
+            return sum(
+                connection.execute(statement, (reviewer, now, identifier)).rowcount
+                for identifier in ids
+            )
+
+    def list(
+        self,
+        *,
+        mention: str | None = None,
+        scope: str | None = None,
+        reviewer: str | None = None,
+        limit: int | None = None,
+    ) -> list[Decision]:
+        """The decisions in force, in order of entry (see `records.in_force`).
+
+        Args:
+            mention: only those on this mention; white space and case do not count.
+            scope: only those that hold in this document; empty: those that hold everywhere.
+            reviewer: only those of this person.
+            limit: only the latest so many.
+        """
+        form = None if mention is None else same_text(mention)
+        in_order = sorted(
+            (
+                decision
+                for (of_mention, of_scope), decisions in self._places().items()
+                if form in (None, of_mention) and scope in (None, of_scope)
+                for decision in decisions
+                if reviewer in (None, decision.reviewer)
+            ),
+            key=lambda decision: decision.id or 0,
+        )
+        return in_order if limit is None else in_order[max(0, len(in_order) - limit) :]
+
+    def standing(self) -> _Items[Decision]:
+        """The decisions that were not withdrawn, also those that later ones replaced."""
+        with self._reporting(), self._lock:
+            rows = self._connection.execute(_STANDING).fetchall()
+        return [
+            Decision(mention, concept, bool(accepted), *texts)
+            for mention, concept, accepted, *texts in rows
+        ]
+
+    def conflicts(self) -> _Items[Conflict]:
+        """The mentions on which reviewers disagree."""
+        return conflicts(self._places())
+
+    def _places(self) -> dict[Place, _Items[Decision]]:
+        return in_force(self.standing(), same_text)
+
+    @property
+    def version(self) -> int:
+        """A number that grows with every write, also with those of other processes."""
+        with self._reporting():
+            return self._number(_VERSION)
+
+    def _number(self, statement: str) -> int:
+        with self._lock:
+            return int(self._connection.execute(statement).fetchone()[0])
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """The connection, whose changes are written together or not at all."""
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def _reporting(self) -> Iterator[None]:
+        """Errors of SQLite become messages."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise LinkerError(f"{shown(self.path)}: {_problem(error)}") from None
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> DecisionStore:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def same_text(mention: str) -> str:
+    """The form by which mentions are the same without a dictionary: no case, single blanks."""
+    return " ".join(mention.split()).casefold()
+
+
+def _connection(path: Path, read_only: bool) -> sqlite3.Connection:
+    """A connection that makes each transaction durable."""
+    mode = "mode=ro" if read_only else "mode=rwc"
+    has_log = path.with_name(f"{path.name}-wal").exists()
+    if read_only and not has_log and not os.access(path.parent, os.W_OK):
+        mode = "immutable=1"  # SQLite cannot make its files beside it, as can nobody who writes
+    uri = f"{path.absolute().as_uri()}?{mode}"
+    connection = sqlite3.connect(
+        uri, timeout=PATIENCE, isolation_level=None, check_same_thread=False, uri=True
+    )
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def _until_free(connection: sqlite3.Connection, statement: str) -> None:
+    """Execute what SQLite refuses at once, without waiting, while another process writes."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute(statement)
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _problem(error: sqlite3.Error) -> str:
+    """What an error of SQLite says, and what to do."""
+    text = str(error)
+    if "locked" in text or "busy" in text:
+        return f"another process has kept it locked for {PATIENCE:.0f} seconds; try again later"
+    if "readonly" in text:
+        return "it can be read, but not written; name a file of decisions that can be written"
+    if "not a database" in text:
+        return "is no file of decisions (SQLite); name another one"
+    if "malformed" in text:
+        return "the file of decisions is damaged; take it from a backup, or from an export"
+    return f"the file of decisions cannot be used ({text})"
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,259 @@
+"""Mappings in SSSOM's tab-separated format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linker.outputs import Vocabulary, joined, sssom
+from linker.types import Candidate, Document, Mention, Part, Prediction
+from linker.version import VERSION
+
+SPECIFICATION = Path(__file__).parents[3] / "shared" / "specs" / "sssom"
+SCHEMA = Path(os.environ.get("LINKER_SPECS", SPECIFICATION)) / "sssom_schema.schema.json"
+NUMBERS, LISTS = {"confidence"}, {"author_label"}
+MEDIC = Vocabulary("CTD_diseases.tsv.gz", "Tue Jun 06 2017", ("MESH", "OMIM"))
+GOUT = Candidate("MESH:D006073", "Gout", "gout", 0.98, dense_score=0.9, confidence=0.98765)
+BREAST = Candidate("MESH:D001943", "Breast Neoplasms", "breast cancer", 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A decision, as `linker.decisions.records.Decision` has it."""
+
+    mention: str
+    concept_id: str
+    accepted: bool = True
+    scope: str = ""
+    reviewer: str = ""
+    time: str = ""
+    release: str = ""
+
+
+def written(*predictions: Prediction, vocabulary: Vocabulary | None = MEDIC) -> str:
+    file = io.StringIO()
+    sssom.write([(None, predictions)], file, vocabulary=vocabulary)
+    return file.getvalue()
+
+
+def curated(*rows: Decided) -> str:
+    file = io.StringIO()
+    names = defaultdict(str, {"MESH:D006073": "Gout"})
+    sssom.write_curated(rows, file, name=names.__getitem__, vocabulary=MEDIC)
+    return file.getvalue()
+
+
+def table(text: str) -> list[dict[str, str]]:
+    """The rows of a file, whose comments are left out."""
+    lines = io.StringIO(text[re.match(r"(?:#.*\n)*", text).end() :], newline="")  # type: ignore[union-attr]
+    return list(csv.DictReader(lines, delimiter="\t", strict=True))
+
+
+def one(*parts: Part, mention: Mention | str = "gout") -> Prediction:
+    mention = Mention(mention) if isinstance(mention, str) else mention
+    return Prediction(mention, parts)
+
+
+EVERYTHING = (
+    one(Part("gout", candidates=(GOUT, BREAST))),
+    one(
+        Part("breast cancer", candidates=(BREAST,)),
+        Part("x cancer", nil=True),
+        mention="breast and x cancer",
+    ),
+    one(
+        Part("NA", nil=True, rejected=Candidate("MESH:D1", "Tea", "tea", 0.1, confidence=0.25)),
+        mention="#1 \"gout'\t",
+    ),
+    one(
+        Part("gout", candidates=(Candidate("x y|z", "Other", "?", 0.5, source="decision"),)),
+        mention=Mention("gouts", ((0, 5), (8, 9)), document_id="7"),
+    ),
+)
+CURATED = (
+    Decided("gout", "MESH:D006073", reviewer="Ann|B\\C", time="2026-11-23T10:00:00Z"),
+    Decided("tea", "MESH:D006073", accepted=False, scope="7", release="2017"),
+    Decided("a and b", "MESH:D1|OMIM:1"),
+    Decided("nothing", ""),
+)
+
+
+def test_the_whole_file() -> None:
+    text = written(EVERYTHING[0], EVERYTHING[2])
+    assert text == (
+        "#curie_map:\n"
+        "#  MESH: http://id.nlm.nih.gov/mesh/\n"
+        "#  OMIM: https://omim.org/entry/\n"
+        "#  local: http://local.invalid/\n"
+        f"#mapping_set_id: {re.search('https://w3id.org/sssom/mappings/[0-9a-f-]{36}', text)[0]}\n"  # type: ignore[index]
+        "#license: https://w3id.org/sssom/license/unspecified\n"
+        "#object_source: local:CTD_diseases.tsv.gz\n"
+        '#object_source_version: "Tue Jun 06 2017"\n'
+        "subject_label\tpredicate_id\tobject_id\tobject_label\tmapping_justification\tsubject_type\t"
+        "mapping_tool\tmapping_tool_version\tconfidence\tcomment\n"
+        "gout\tskos:exactMatch\tMESH:D006073\tGout\tsemapv:LexicalMatching\trdfs literal\t"
+        f"concept-linker\t{VERSION}\t0.988\t\n"
+        '"#1 ""gout\' "\tskos:exactMatch\tsssom:NoTermFound\t\t'
+        "semapv:LexicalSimilarityThresholdMatching\trdfs literal\t"
+        f"concept-linker\t{VERSION}\t0.75\tread as NA\n"
+    )
+    assert written(EVERYTHING[0], EVERYTHING[2]) == text
+
+
+def test_parts_of_a_composite_are_rows() -> None:
+    first, second = table(written(EVERYTHING[1]))
+    assert first["subject_label"] == second["subject_label"] == "breast and x cancer"
+    assert first["predicate_id"] == second["predicate_id"] == "skos:relatedMatch"
+    assert [first["object_id"], second["object_id"]] == ["MESH:D001943", "sssom:NoTermFound"]
+    assert [first["comment"], second["comment"]] == ["read as breast cancer", "read as x cancer"]
+    assert first["mapping_justification"] == "semapv:LexicalMatching"
+    assert second["mapping_justification"] == "semapv:UnspecifiedMatching"
+    assert first["confidence"] == second["confidence"] == ""
+
+
+def test_how_a_concept_was_found() -> None:
+    near = Candidate("MESH:D006073", "Gout", "gouts", 0.9)
+    far = Candidate("MESH:D006073", "Gout", "podagra", 0.9, dense_score=0.9)
+    rows = table(written(*(one(Part("gout", candidates=(c,))) for c in (GOUT, near, far))))
+    assert [row["mapping_justification"] for row in rows] == [
+        "semapv:LexicalMatching",
+        "semapv:LexicalSimilarityThresholdMatching",
+        "semapv:SemanticSimilarityThresholdMatching",
+    ]
+
+
+def test_a_decision_is_manual_and_not_of_the_tool() -> None:
+    (row,) = table(written(EVERYTHING[3]))
+    assert row["mapping_justification"] == "semapv:ManualMappingCuration"
+    assert row["mapping_tool"] == row["mapping_tool_version"] == ""
+    assert row["object_id"] == "local:x%20y%7Cz"
+    assert row["comment"] == "read as gout; document 7, characters 0-5;8-9"
+
+
+def test_a_document_is_named() -> None:
+    file, mention = io.StringIO(), Mention("gout", ((0, 4),))
+    sssom.write([(Document("8"), [one(Part("gout"), mention=mention)])], file)
+    assert table(file.getvalue())[0]["comment"] == "document 8, characters 0-4"
+
+
+@pytest.mark.parametrize(
+    ("identifier", "declared", "curie"),
+    [
+        ("MESH:D1", ("MESH",), "MESH:D1"),
+        ("MESH:D1", (), "local:MESH%3AD1"),
+        ("NO:1 2", ("NO",), "NO:1%202"),
+        ("D1", ("MESH",), "local:D1"),
+        ("http://a.org/1", ("http",), "local:http%3A%2F%2Fa.org%2F1"),
+        ("a b:1", ("a b",), "local:a%20b%3A1"),
+    ],
+)
+def test_ids_are_curies_with_declared_prefixes(
+    identifier: str, declared: tuple[str, ...], curie: str
+) -> None:
+    part = Part("x", candidates=(Candidate(identifier, "X", "x", 1.0),))
+    text = written(one(part), vocabulary=Vocabulary(prefixes=declared))
+    assert table(text)[0]["object_id"] == curie
+    assert f"  {curie.split(':')[0]}: http" in text.replace('"', "")
+    assert "# NO:" not in text  # YAML would read it as false
+    assert "object_source" not in text
+
+
+def test_rejected_and_accepted_decisions() -> None:
+    file = io.StringIO()
+    left_out = (Decided("x", "", accepted=False), Decided("x", "A:1|B:2", accepted=False))
+    assert sssom.write_curated([*CURATED, *left_out], file, vocabulary=MEDIC) == 2
+    rows = table(file.getvalue())
+    assert [(row["subject_label"], row["object_id"]) for row in rows] == [
+        ("gout", "MESH:D006073"),
+        ("tea", "MESH:D006073"),
+        ("a and b", "MESH:D1"),
+        ("a and b", "OMIM:1"),
+        ("nothing", "sssom:NoTermFound"),
+    ]
+    assert [row["predicate_modifier"] for row in rows] == ["", "Not", "", "", ""]
+    assert {row["mapping_justification"] for row in rows} == {"semapv:ManualMappingCuration"}
+    assert rows[0]["author_label"] == "Ann\\|B\\\\C"
+    assert [rows[0]["mapping_date"], rows[1]["mapping_date"]] == ["2026-11-23", ""]
+    assert [rows[1]["comment"], rows[1]["object_source_version"]] == ["document 7", "2017"]
+    assert "local:CTD_diseases.tsv.gz" in file.getvalue()
+    assert "B:" not in file.getvalue()
+
+
+def test_names_of_curated_concepts() -> None:
+    assert [row["object_label"] for row in table(curated(CURATED[0], CURATED[3]))] == ["Gout", ""]
+
+
+def metadata(text: str) -> dict[str, Any]:
+    """The YAML of the comments, which is read by hand: scalars, and one map."""
+    result: dict[str, Any] = {}
+    for line in re.match(r"(?:#.*\n)*", text)[0].splitlines():  # type: ignore[index]
+        key, _, value = line[1:].strip().partition(": ")
+        holder = result["curie_map"] if line.startswith("#  ") else result
+        holder[key.rstrip(":")] = json.loads(value) if value.startswith('"') else value or {}
+    return result
+
+
+@pytest.mark.parametrize("text", [written(*EVERYTHING), curated(*CURATED)])
+def test_the_schema_of_sssom(text: str) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    if not SCHEMA.is_file():
+        pytest.skip(f"the schema of SSSOM is not at {SCHEMA}; set LINKER_SPECS to its folder")
+    mappings = []
+    for row in table(text):
+        assert None not in row
+        values: dict[str, Any] = {key: value for key, value in row.items() if value}
+        values |= {key: float(values[key]) for key in NUMBERS & set(values)}
+        values |= {key: [values[key]] for key in LISTS & set(values)}
+        mappings.append(values)
+    whole = {**metadata(text), "mappings": mappings}
+    prefixes = whole.pop("curie_map")
+    used = {row["object_id"].partition(":")[0] for row in mappings} | {"local"}
+    assert used - set(prefixes) <= {"sssom"}
+    jsonschema.validate(whole, json.loads(SCHEMA.read_text()))
+
+
+@given(st.text(), st.text(), st.floats(0, 1))
+def test_any_text_comes_back(mention: str, name: str, confidence: float) -> None:
+    if not "".join([mention, name]).isprintable():
+        return
+    candidate = Candidate("MESH:D1", name, name, 1.0, confidence=confidence)
+    (row,) = table(written(one(Part(mention, candidates=(candidate,)), mention=mention)))
+    assert (row["subject_label"], row["object_label"]) == (mention, name)
+    assert abs(float(row["confidence"]) - confidence) <= 0.0005
+
+
+def test_chunks_are_joined_below_one_header() -> None:
+    texts = [written(prediction) for prediction in EVERYTHING]
+    assert "".join(joined("sssom", texts)) == written(*EVERYTHING)
+
+
+@pytest.mark.parametrize("text", [written(*EVERYTHING), curated(*CURATED)])
+def test_sssom_py_reads_it(text: str, tmp_path: Path) -> None:
+    command = os.environ.get("LINKER_SSSOM") or shutil.which("sssom")
+    if not command:
+        pytest.skip(
+            "no command sssom: pip install sssom in an environment of its own, and name "
+            "the command in LINKER_SSSOM"
+        )
+    path = tmp_path / "m.sssom.tsv"
+    path.write_text(text)
+    for verb in ("validate", "parse"):
+        done = subprocess.run([command, verb, path], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "not well-formed" not in done.stderr
+    rows = sorted(row["subject_label"].strip() for row in table(text))
+    parsed = done.stdout.replace("# ", "#")
+    assert sorted(row["subject_label"].strip() for row in table(parsed)) == rows
