@@ -15,11 +15,11 @@ from starlette.middleware.cors import CORSMiddleware
 from linker.errors import LinkerError
 from linker.service.gate import Gate, error_body
 from linker.service.limits import Busy, Failure, TooMuch
-from linker.service.routes import concepts, linking, model, parsing
+from linker.service.routes import concepts, decisions, linking, model, parsing
 from linker.service.state import Service
 from linker.version import VERSION
 
-_ROUTERS = (linking.router, parsing.router, concepts.router, model.router)
+_ROUTERS = (linking.router, parsing.router, concepts.router, decisions.router, model.router)
 _DESCRIPTION = (
     "Maps names of diseases and other concepts to the identifiers of a dictionary. "
     "An error is an object with `error`, one sentence, and `where`, the field that it is about."
