@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
@@ -15,11 +15,19 @@ from starlette.middleware.cors import CORSMiddleware
 from linker.errors import LinkerError
 from linker.service.gate import Gate, error_body
 from linker.service.limits import Busy, Failure, TooMuch
+from linker.service.reconciliation import routes as reconciliation
 from linker.service.routes import concepts, decisions, linking, model, parsing
 from linker.service.state import Service
 from linker.version import VERSION
 
-_ROUTERS = (linking.router, parsing.router, concepts.router, decisions.router, model.router)
+_ROUTERS: tuple[Callable[[Service], APIRouter], ...] = (
+    linking.router,
+    parsing.router,
+    concepts.router,
+    decisions.router,
+    reconciliation.router,
+    model.router,
+)
 _DESCRIPTION = (
     "Maps names of diseases and other concepts to the identifiers of a dictionary. "
     "An error is an object with `error`, one sentence, and `where`, the field that it is about."

@@ -83,10 +83,13 @@ def serve(service: Service, host: str, port: int, started: Callable[[int], None]
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=int(limits.seconds + _GRACE),
     )
+    server = uvicorn.Server(config)
     try:
-        asyncio.run(_serve(uvicorn.Server(config), service, started))
-    except SystemExit:  # of uvicorn, which has logged why
-        raise LinkerError(f"{host}:{port}: cannot be listened on; choose another --port") from None
+        asyncio.run(_serve(server, service, started))
+    except (SystemExit, KeyboardInterrupt):  # raised again for a signal, after the last answer
+        if not server.started:  # else uvicorn has logged why
+            reason = "cannot be listened on; choose another --host or --port"
+            raise LinkerError(f"{host}:{port}: {reason}") from None
 
 
 async def _serve(server: uvicorn.Server, service: Service, started: Callable[[int], None]) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Query, Response
 
 from linker import outputs
+from linker.dictionary import Dictionary
 from linker.errors import LinkerError
 from linker.linker import Linked
 from linker.outputs import explanation, jsonl
@@ -49,7 +50,7 @@ def router(service: Service) -> APIRouter:
         """Link loose mentions, or those that are marked in documents."""
         linker = service.linker
         linked = await service.answer(body.requests(body.items(service.limits)))
-        return await _written(linked, form, bool(len(linker.dictionary.lent_rows)))
+        return await _written(linked, form, linker.dictionary)
 
     @routes.post("/annotate", responses=examples.PREDICTIONS)
     async def annotate(
@@ -63,7 +64,7 @@ def router(service: Service) -> APIRouter:
             for document in to_documents(body.documents, service.limits)
         ]
         linked = await service.annotate(body.requests(documents), body.threshold)
-        return await _written(linked, form, bool(len(linker.dictionary.lent_rows)))
+        return await _written(linked, form, linker.dictionary)
 
     @routes.post("/explain", responses=examples.EXPLANATION)
     async def explain(
@@ -88,20 +89,26 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-async def _written(linked: list[Linked], form: Format, sources: bool) -> Response:
-    """Predictions as a response; see `linker.outputs.Writer` for `sources`."""
-    text = await asyncio.to_thread(_text, linked, form, sources)
+async def _written(linked: list[Linked], form: Format, dictionary: Dictionary) -> Response:
+    """Predictions as a response."""
+    text = await asyncio.to_thread(_text, linked, form, dictionary)
     return Response(text, media_type=_MEDIA[form])
 
 
-def _text(linked: list[Linked], form: Format, sources: bool) -> str:
+def _text(linked: list[Linked], form: Format, dictionary: Dictionary) -> str:
     if form == "json":
         predictions: list[Any] = [jsonl.to_json(p) for _, of_item in linked for p in of_item]
         return json.dumps({"predictions": predictions})
     file = io.StringIO()
     try:
         documents = any(document is not None for document, _ in linked)
-        outputs.writer(form)(linked, file, documents=documents, sources=sources)
+        outputs.writer(form)(
+            linked,
+            file,
+            documents=documents,
+            sources=len(dictionary.lent_rows) > 0,
+            vocabulary=dictionary.vocabulary,
+        )
     except ValueError as error:
         raise LinkerError(str(error)) from None
     return file.getvalue()
