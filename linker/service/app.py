@@ -15,7 +15,6 @@ from starlette.middleware.cors import CORSMiddleware
 from linker.errors import LinkerError
 from linker.service.gate import Gate, error_body
 from linker.service.limits import Busy, Failure, TooMuch
-from linker.service.reconciliation import routes as reconciliation
 from linker.service.routes import concepts, decisions, linking, model, parsing
 from linker.service.state import Service
 from linker.version import VERSION
@@ -25,7 +24,6 @@ _ROUTERS: tuple[Callable[[Service], APIRouter], ...] = (
     parsing.router,
     concepts.router,
     decisions.router,
-    reconciliation.router,
     model.router,
 )
 _DESCRIPTION = (
@@ -83,7 +81,9 @@ def _answer_errors(app: FastAPI) -> None:
 
     async def invalid(_: Request, error: Any) -> JSONResponse:
         first = error.errors()[0]
-        where = ".".join(str(place) for place in first["loc"])
+        where = ".".join(str(place) for place in first["loc"] if place != "body")
+        if first["type"] == "model_attributes_type" and not first["loc"][1:]:
+            return JSONResponse(error_body("the body is no object of JSON", "body"), 422)
         return JSONResponse(error_body(first["msg"], where), 422)
 
     async def of_http(_: Request, error: Any) -> JSONResponse:

@@ -137,8 +137,9 @@ class _Answer:
         if self.status:
             raise ConnectionAbortedError("an answer could not be finished") from None
         body = json.dumps(error_body(reason)).encode()
-        fields = {"Content-Type": "application/json", "Content-Length": str(len(body))} | headers
-        pairs = [(name.lower().encode(), value.encode()) for name, value in fields.items()]
+        own = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        fields = [*own.items(), *headers.items()]
+        pairs = [(name.lower().encode(), value.encode()) for name, value in fields]
         await self({"type": "http.response.start", "status": status, "headers": pairs})
         await self({"type": "http.response.body", "body": body})
 

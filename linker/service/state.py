@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +16,7 @@ from linker.service.batching import Batcher
 from linker.service.metrics import Metrics
 from linker.service.schemas import cost
 from linker.service.settings import Settings
-from linker.types import Document
+from linker.types import Document, Mention
 
 if TYPE_CHECKING:
     from linker.decisions.applying import Decided
@@ -58,8 +59,8 @@ class Service:
             LinkerError: an item cannot be linked as it is asked for.
             Busy: too much waits already.
         """
-        linker = self.linker
-        return await self.decide(await self._link(linker, requests), linker)
+        linker, requests = self.linker, list(map(_restricted, requests))
+        return await self._decide(linker, await self._link(linker, requests), requests)
 
     async def annotate(
         self, requests: Sequence[Request], threshold: float | None = None
@@ -70,12 +71,12 @@ class Service:
             requests: whose items are documents.
             threshold: see `Annotator.annotate`.
         """
-        linker = self.linker
+        linker, requests = self.linker, list(map(_restricted, requests))
         annotator = Annotator(linker)
         documents = [item for request in requests if isinstance(item := request.item, Document)]
         marked = await self.run(lambda: [annotator.mark(d, threshold) for d in documents])
         to_link = [
-            Request(mark.to_link(), r.k, None, r.min_score, r.within)
+            Request(mark.to_link(), r.k, None, r.min_score)
             for mark, r in zip(marked, requests, strict=True)
         ]
         linked = await self._link(linker, to_link)
@@ -83,17 +84,11 @@ class Service:
             mark.linked(predictions, threshold or 0.0)
             for mark, (_, predictions) in zip(marked, linked, strict=True)
         ]
-        return await self.decide(of_spans, linker)
+        return await self._decide(linker, of_spans, to_link)
 
     async def run(self, function: Callable[..., _Result], *args: Any) -> _Result:
         """Call a function in the worker thread."""
         return await self._batcher.run(function, *args)
-
-    async def decide(self, linked: list[Linked], linker: Linker) -> list[Linked]:
-        """Apply the decisions that are in force."""
-        if self.store is None:
-            return linked
-        return await asyncio.to_thread(self._decide, linked, linker)
 
     async def reload(self) -> None:
         """Load the model anew; requests go on, and those that wait are answered by the old one.
@@ -122,12 +117,21 @@ class Service:
         costs = [cost(request.item) for request in requests]
         return await self._batcher.call(linker.answer, requests, costs)
 
-    def _decide(self, linked: list[Linked], linker: Linker) -> list[Linked]:
-        decided = self._in_force(linker)
-        return [
-            (document, [decided.apply(prediction, document) for prediction in predictions])
-            for document, predictions in linked
-        ]
+    async def _decide(
+        self, linker: Linker, linked: list[Linked], requests: Sequence[Request]
+    ) -> list[Linked]:
+        """Apply the decisions that are in force."""
+        if self.store is None:
+            return linked
+
+        def apply() -> list[Linked]:
+            decided = self._in_force(linker)
+            return [
+                (d, [decided.apply(p, d, k=r.k, threshold=r.threshold) for p in predictions])
+                for (d, predictions), r in zip(linked, requests, strict=True)
+            ]
+
+        return await asyncio.to_thread(apply)
 
     def _in_force(self, linker: Linker) -> Decided:
         """The decisions for a model; read again where the file or the model changed."""
@@ -139,6 +143,17 @@ class Service:
         if kept is None or kept[0] != version or kept[1] is not linker:
             kept = self._decided = version, linker, Decided(self.store.list(), linker)
         return kept[2]
+
+
+def _restricted(request: Request) -> Request:
+    """The request, whose item holds what it may be answered with, as decisions ask for."""
+    item, within = request.item, request.within
+    if within is None:
+        return request
+    item = Mention(item) if isinstance(item, str) else item
+    if item.within is not None:
+        return request
+    return dataclasses.replace(request, item=dataclasses.replace(item, within=within), within=None)
 
 
 def _loaded(folder: str) -> Linker:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import io
 import json
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import Field
 
-from linker.decisions.records import Decision
+from linker.decisions.records import Decision, checked
 from linker.decisions.store import DecisionStore, same_text
+from linker.dictionary import Dictionary
+from linker.errors import LinkerError
 from linker.service import examples
 from linker.service.limits import Failure
 from linker.service.schemas import Body as Strict
 from linker.service.state import Service
 
+_Result = TypeVar("_Result")
 _Text = Annotated[str, Field(max_length=1_000)]
 
 
@@ -76,7 +80,9 @@ def router(service: Service) -> APIRouter:
             )
             for d in body.decisions
         ]
-        stored = await asyncio.to_thread(store.add, decisions)
+        for decision in decisions:
+            checked(decision)  # what is wrong with it is the client's mistake; all else is ours
+        stored = await _written(store.add, decisions)
         text = json.dumps({"decisions": _json(stored)})
         return Response(text, 201, media_type="application/json")
 
@@ -85,7 +91,7 @@ def router(service: Service) -> APIRouter:
         number: Annotated[int, Path(ge=1, le=2**53)], reviewer: _Text = ""
     ) -> dict[str, int]:
         """Withdraw a decision, which stays in the history."""
-        count = await asyncio.to_thread(_store(service).withdraw, [number], reviewer)
+        count = await _written(_store(service).withdraw, [number], reviewer)
         if not count:
             raise Failure(404, "no decision in force has this id", "number")
         return {"withdrawn": count}
@@ -95,13 +101,40 @@ def router(service: Service) -> APIRouter:
         form: Annotated[Literal["tsv", "sssom", "mentions"], Query(alias="format")] = "tsv",
     ) -> Response:
         """The decisions in force as a file: a table, SSSOM, or annotated mentions to train on."""
-        from linker.decisions import exchange
-
         store, linker = _store(service), service.linker
-        text = await asyncio.to_thread(exchange.export, store, form, linker)
+        text = await asyncio.to_thread(_exported, store, form, linker.dictionary)
         return Response(text, media_type="text/tab-separated-values")
 
     return routes
+
+
+async def _written(function: Callable[..., _Result], *args: Any) -> _Result:
+    """Call what writes to the file of decisions.
+
+    Raises:
+        Failure: the file cannot be written; 503, since nothing is wrong with the request.
+    """
+    try:
+        return await asyncio.to_thread(function, *args)
+    except LinkerError as error:
+        raise Failure(503, str(error)) from None
+
+
+def _exported(store: DecisionStore, form: str, dictionary: Dictionary) -> str:
+    """The decisions in force in a format."""
+    from linker.decisions import exchange
+
+    file, decisions = io.StringIO(), store.list()
+    if form == "sssom":
+        exchange.write_sssom(decisions, file, lambda i: _name(dictionary, i))
+    else:
+        {"tsv": exchange.write, "mentions": exchange.write_mentions}[form](decisions, file)
+    return file.getvalue()
+
+
+def _name(dictionary: Dictionary, identifier: str) -> str:
+    """The preferred name of a concept; empty for an unknown one."""
+    return next(map(dictionary.preferred_name, dictionary.rows(identifier)), "")
 
 
 def _store(service: Service) -> DecisionStore:

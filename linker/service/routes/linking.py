@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import io
 import json
 from typing import Annotated, Any
@@ -58,11 +57,7 @@ def router(service: Service) -> APIRouter:
         form: AsFormat = "json",
     ) -> Response:
         """Find the mentions in documents, and link them; mentions that are marked stay."""
-        linker, within = service.linker, body.within
-        documents = [
-            dataclasses.replace(document, within=within)
-            for document in to_documents(body.documents, service.limits)
-        ]
+        linker, documents = service.linker, to_documents(body.documents, service.limits)
         linked = await service.annotate(body.requests(documents), body.threshold)
         return await _written(linked, form, linker.dictionary)
 
