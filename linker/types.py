@@ -312,6 +312,7 @@ class Prediction:
     parts: tuple[Part, ...]  # one, or several for a composite mention
     reading: ReadingKind = "whole"  # how the mention was read
     rivals: tuple[Reading, ...] = ()  # the next probable way to read the mention, if there is one
+    source: str = ""  # "decision" where a decision of a person changed it, or confirmed it
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ _DOCUMENTS = 100  # that are annotated together; abstracts have some ten mention
     help="Type of the mentions found. [default: the one type of the mentions trained on]",
 )
 @common.selection_options
+@common.decisions_option("Decisions that win over the model; see linker decide.")
 @common.on_error_option
 @machines.workers_option
 @common.logs
@@ -73,6 +74,7 @@ def annotate(
     labels: tuple[str, ...],
     mention_type: str | None,
     within: Selection,
+    decisions: str | None,
     on_error: str,
     places: Machines,
 ) -> None:
@@ -95,6 +97,7 @@ def annotate(
         labels=labels,
         mention_type=mention_type,
         within=within,
+        decisions=decisions,
     )
     _annotate(source, input_format, output, settings, common.handler(on_error), places)
 

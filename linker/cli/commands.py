@@ -14,6 +14,8 @@ import click
 
 from linker.cli.annotate import annotate
 from linker.cli.compare import compare
+from linker.cli.decide import decide
+from linker.cli.decisions import decisions
 from linker.cli.dictionary import dictionary
 from linker.cli.encode import encode
 from linker.cli.encoders import encoders
@@ -58,7 +60,7 @@ def cli() -> None:
 
 _COMMANDS = (
     *(train, link, annotate, explain, serve, evaluate, compare, encode),
-    *(dictionary, index, encoders, words, verify),
+    *(decide, decisions, dictionary, index, encoders, words, verify),
 )
 for _command in _COMMANDS:
     cli.add_command(_command)

@@ -118,6 +118,11 @@ def precision_option(command: _Command) -> _Command:
     )
 
 
+def decisions_option(text: str, *, required: bool = False) -> Callable[[_Command], _Command]:
+    """Add --decisions, the SQLite file of decisions; `text` is its help."""
+    return click.option("--decisions", metavar="FILE", required=required, help=text)
+
+
 def on_error_option(command: _Command) -> _Command:
     """Add --on-error."""
     choice = click.Choice(["stop", "skip"])

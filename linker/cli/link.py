@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 @common.selection_options
 @common.threshold_options
 @common.precision_option
+@common.decisions_option("Decisions that win over the model; see linker decide.")
 @common.on_error_option
 @machines.options
 @common.logs
@@ -60,6 +61,7 @@ def link(
     min_score: float | None,
     within: Selection,
     precision: Precision,
+    decisions: str | None,
     on_error: str,
     places: Machines,
 ) -> None:
@@ -83,6 +85,7 @@ def link(
         input_format=input_format,
         column=column,
         precision=precision,
+        decisions=decisions,
     )
     if places.engine == "ray" or form == "parquet" or machines.is_job(source, output, input_format):
         _link_parts(source, output, settings, on_error, places)

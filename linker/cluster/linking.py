@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,6 +13,8 @@ from typing import Any, TextIO, TypeVar
 from linker import files, outputs, persistence, recognizers
 from linker.annotation import Annotator
 from linker.cluster.parts import Part, Work
+from linker.decisions.applying import Decided
+from linker.decisions.store import DecisionStore
 from linker.encoders.base import Precision
 from linker.errors import InputError, LinkerError, OnError, shorten
 from linker.files import arrow
@@ -42,6 +45,7 @@ class LinkSettings:
     input_format: str = "auto"
     column: str | None = None  # of the mentions in Parquet files
     precision: Precision = "fp32"  # in which mentions are encoded
+    decisions: str | None = None  # a file of decisions, which win over the model
 
     def load(self) -> Linker:
         """The linker that they ask for."""
@@ -56,23 +60,27 @@ class LinkSettings:
             documents: whether the mentions are of documents.
             linker: the one that the settings ask for, if it is there.
         """
-        return ChunkLinker(self, linker or self.load(), documents)
+        linker = linker or self.load()
+        return ChunkLinker(self, linker, documents, decided(self.decisions, linker))
 
     @property
     def wanted(self) -> Callable[[Mention], bool] | None:
         """Which mentions are linked; None: all."""
         return readers.of_type(self.mention_type) if self.mention_type else None
 
-    def link(self, linker: Linker, items: Iterable[Item]) -> Iterator[Linked]:
-        """Link items by these settings."""
-        return linker.link_items(
+    def link(
+        self, linker: Linker, items: Iterable[Item], decisions: Decided | None = None
+    ) -> Iterator[Linked]:
+        """Link items by these settings; `decisions`: those that win over the model."""
+        linked = linker.link_items(
             items,
-            k=self.k,
+            k=self.k + (decisions.most_rejected if decisions else 0),
             threshold=self.threshold,
             min_score=self.min_score,
             batch_size=self.batch_size,
             wanted=self.wanted,
         )
+        return decisions.applied(linked, self.k, self.threshold) if decisions else linked
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +100,23 @@ class ChunkLinker:
         settings: how.
         linker: the one that the settings ask for.
         documents: whether the mentions are of documents, see `linker.outputs.Writer`.
+        decisions: those that win over the model.
     """
 
-    def __init__(self, settings: LinkSettings, linker: Linker, documents: bool) -> None:
+    def __init__(
+        self,
+        settings: LinkSettings,
+        linker: Linker,
+        documents: bool,
+        decisions: Decided | None = None,
+    ) -> None:
         self._settings, self._linker, self._documents = settings, linker, documents
+        self._decisions = decisions
 
     def __call__(self, items: Sequence[Item]) -> Written:
-        linked = self._settings.link(self._linker, items)
-        return written(linked, self._settings.form, self._documents, self._linker)
+        linked = self._settings.link(self._linker, items, self._decisions)
+        has_sources = lends(self._linker, self._decisions)
+        return written(linked, self._settings.form, self._documents, self._linker, has_sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +132,7 @@ class AnnotateSettings:
     labels: tuple[str, ...] = ()
     mention_type: str | None = None
     within: Selection | None = None
+    decisions: str | None = None  # a file of decisions, which win over the model
 
     def load(self) -> Linker:
         """The linker that they ask for."""
@@ -124,7 +142,8 @@ class AnnotateSettings:
         """What annotates chunks; `linker`: the one that the settings ask for, if it is there."""
         linker = linker or self.load()
         find = recognizers.create(self.mentions_by, self.labels) if self.mentions_by else None
-        return ChunkAnnotator(self, Annotator(linker, find, self.mention_type), linker)
+        annotator = Annotator(linker, find, self.mention_type)
+        return ChunkAnnotator(self, annotator, linker, decided(self.decisions, linker))
 
 
 class ChunkAnnotator:
@@ -134,42 +153,69 @@ class ChunkAnnotator:
         settings: how.
         annotator: the one that the settings ask for.
         linker: its linker.
+        decisions: those that win over the model.
     """
 
-    def __init__(self, settings: AnnotateSettings, annotator: Annotator, linker: Linker) -> None:
+    def __init__(
+        self,
+        settings: AnnotateSettings,
+        annotator: Annotator,
+        linker: Linker,
+        decisions: Decided | None = None,
+    ) -> None:
         self._settings, self._annotator, self._linker = settings, annotator, linker
+        self._decisions = decisions
 
     def __call__(self, documents: Sequence[Document]) -> Written:
-        s = self._settings
+        s, decisions = self._settings, self._decisions
+        k = s.k + (decisions.most_rejected if decisions else 0)
         linked = self._annotator.annotate(
-            documents, k=s.k, threshold=s.threshold, overlaps=s.overlaps
+            documents, k=k, threshold=s.threshold, overlaps=s.overlaps
         )
-        return written(linked, s.form, True, self._linker)
+        linked = decisions.applied(linked, s.k) if decisions else linked
+        return written(linked, s.form, True, self._linker, lends(self._linker, decisions))
 
 
-def written(linked: Iterable[Linked], form: str, documents: bool, linker: Linker) -> Written:
+def decided(path: str | None, linker: Linker) -> Decided | None:
+    """The decisions of a file, as they are now, for a linker; None where no file is named.
+
+    Raises:
+        LinkerError: the file is none of decisions, or of another dictionary.
+    """
+    if path is None:
+        return None
+    with DecisionStore(path, read_only=True) as store:
+        return Decided.checked(store.list(), linker, path)
+
+
+def written(
+    linked: Iterable[Linked], form: str, documents: bool, linker: Linker, sources: bool
+) -> Written:
     """Write predictions of a linker into a text; see `linker.outputs.Writer`."""
     linked = list(linked)
     file = io.StringIO()
-    _write(linked, form, file, documents, linker)
+    _write(linked, form, file, documents, linker, sources)
     types = {m.type for document, _ in linked if document for m in document.mentions}
     count = sum(len(predictions) for _, predictions in linked)
     return Written(file.getvalue(), len(linked), count, frozenset(types))
 
 
 def _write(
-    linked: Iterable[Linked], form: str, file: TextIO, documents: bool, linker: Linker
+    linked: Iterable[Linked],
+    form: str,
+    file: TextIO,
+    documents: bool,
+    linker: Linker,
+    sources: bool,
 ) -> None:
     """Write predictions with what a format says of the linker."""
     vocabulary = linker.dictionary.vocabulary if form == "sssom" else None
-    outputs.writer(form)(
-        linked, file, documents=documents, sources=lends(linker), vocabulary=vocabulary
-    )
+    outputs.writer(form)(linked, file, documents=documents, sources=sources, vocabulary=vocabulary)
 
 
-def lends(linker: Linker) -> bool:
-    """Whether other vocabularies lent names to its dictionary."""
-    return len(linker.dictionary.lent_rows) > 0
+def lends(linker: Linker, decisions: Decided | None = None) -> bool:
+    """Whether answers may have sources: other vocabularies, or decisions."""
+    return decisions is not None or len(linker.dictionary.lent_rows) > 0
 
 
 def chunks(
@@ -229,12 +275,14 @@ class LinkParts(Work):
     """Links the files of a job.
 
     Args:
-        settings: how; the model is named by an absolute path.
+        settings: how; the model and the decisions are named by absolute paths.
         model_hash: the checksum of the manifest that the model must have.
+        decisions_hash: the checksum of the decisions that must be in force; empty for none.
     """
 
     settings: LinkSettings
     model_hash: str
+    decisions_hash: str = ""
 
     @classmethod
     def of(cls, settings: LinkSettings) -> LinkParts:
@@ -246,7 +294,9 @@ class LinkParts(Work):
         if settings.form == "parquet":
             arrow.libraries("--format parquet")
         model = str(Path(settings.model).absolute())
-        return cls(replace(settings, model=model), model_hash(model))
+        decisions = settings.decisions and str(Path(settings.decisions).absolute())
+        settings = replace(settings, model=model, decisions=decisions)
+        return cls(settings, model_hash(model), decisions_hash(decisions))
 
     @property
     def suffix(self) -> str:
@@ -254,20 +304,31 @@ class LinkParts(Work):
 
     def options(self) -> dict[str, Any]:
         settings = asdict(self.settings)
-        return settings | {"model": self.model_hash, "batch_size": 0}  # which changes no answer
+        del settings["decisions"]
+        decisions = {"decisions": self.decisions_hash} if self.decisions_hash else {}
+        unimportant = {"batch_size": 0}  # which changes no answer
+        return settings | {"model": self.model_hash} | unimportant | decisions
 
     def make(self) -> Callable[[Part, OnError], int]:
         linker = self.settings.load()
         check_model(self.settings.model, self.model_hash)
-        return partial(self._link, linker)
+        decisions = decided(self.settings.decisions, linker)
+        if decisions_hash(self.settings.decisions) != self.decisions_hash:
+            raise LinkerError(
+                f"{self.settings.decisions}: was changed since the job began; run it again"
+            )
+        return partial(self._link, linker, decisions)
 
-    def _link(self, linker: Linker, part: Part, on_error: OnError) -> int:
+    def _link(
+        self, linker: Linker, decisions: Decided | None, part: Part, on_error: OnError
+    ) -> int:
         """Link a file; returned is the number of its mentions."""
         settings, path = self.settings, part.path
         kind = settings.input_format
         kind = readers.detect(path) if kind == "auto" else kind
         items = part.read(kind, settings.column, on_error)
-        linked = settings.link(linker, selectable(items, linker, path, on_error=on_error))
+        items = selectable(items, linker, path, on_error=on_error)
+        linked = settings.link(linker, items, decisions)
         if settings.form == "parquet":
             from linker.outputs import parquet
 
@@ -277,7 +338,8 @@ class LinkParts(Work):
             return count
         counted = _Counted(linked)
         with files.write_aside(part.output) as file:
-            _write(counted, settings.form, file, has_documents(kind), linker)
+            has_sources = lends(linker, decisions)
+            _write(counted, settings.form, file, has_documents(kind), linker, has_sources)
             part.check()
         return counted.mentions
 
@@ -304,6 +366,14 @@ def model_hash(model: str) -> str:
     if not manifest.is_file():
         persistence.load(model, "model", lambda *_: None)  # which says what is wrong
     return files.sha256(manifest)
+
+
+def decisions_hash(path: str | None) -> str:
+    """The checksum of the decisions in force in a file; empty where no file is named."""
+    if path is None:
+        return ""
+    with DecisionStore(path, read_only=True) as store:
+        return hashlib.sha256(repr(store.list()).encode()).hexdigest()
 
 
 def check_model(model: str, expected: str) -> None:

@@ -34,7 +34,8 @@ def write(
 ) -> None:
     """Write one object a line, in the order of the mentions.
 
-    A candidate has the key `source` where another vocabulary lent the matched name. The
+    A candidate has the key `source` where another vocabulary lent the matched name, or where a
+    person chose the concept ("decision"); so has a prediction that a decision changed. The
     `confidence` of a part is that of its first candidate, or of the `rejected` one.
     For `items`, `file`, `documents`, `sources` and `vocabulary` see `linker.outputs.Writer`.
     """
@@ -72,6 +73,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Prediction]:
 def to_json(prediction: Prediction) -> dict[str, Any]:
     """Turn a prediction into an object that `json` can write; gold ids and types are left out."""
     mention = prediction.mention
+    source = {"source": prediction.source} if prediction.source else {}
     return {
         "schema": SCHEMA,
         "mention": mention.text,
@@ -80,7 +82,7 @@ def to_json(prediction: Prediction) -> dict[str, Any]:
         "parts": [_part_to_json(part) for part in prediction.parts],
         "reading": prediction.reading,
         "rivals": [_rival_to_json(rival) for rival in prediction.rivals],
-    }
+    } | source
 
 
 def _rival_to_json(rival: Reading) -> dict[str, Any]:
@@ -145,6 +147,7 @@ def from_json(record: Any) -> Prediction:
             tuple(map(_part_from_json, record["parts"])),
             _kind(record.get("reading", "whole")),
             tuple(map(_rival_from_json, record.get("rivals", ()))),
+            _text(record, "source") if "source" in record else "",
         )
     except KeyError as error:
         raise ValueError(f"the key {error} is missing") from None

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from linker.files.arrow import libraries
 from linker.outputs import Item, best, rejected_id
-from linker.types import Document, Mention, Part
+from linker.types import Document, Mention, Part, Prediction
 
 COLUMNS = (  # with their types in Arrow
     ("number", "int64"),
@@ -55,7 +55,7 @@ def write(items: Iterable[Item], file: BinaryIO) -> int:
         nonlocal count
         for count, (document, prediction) in enumerate(predictions, 1):
             where = _where(document, prediction.mention)
-            for row in chain.from_iterable(map(_rows, prediction.parts)):
+            for row in chain.from_iterable(_rows(prediction, p) for p in prediction.parts):
                 yield (count, prediction.mention.text, *row[:7], *where, *row[7:])
 
     every = rows()
@@ -72,11 +72,12 @@ def _where(document: Document | None, mention: Mention) -> tuple[str | None, str
     return identifier, ";".join(f"{start}-{end}" for start, end in mention.spans) or None
 
 
-def _rows(part: Part) -> Iterator[tuple[Any, ...]]:
+def _rows(prediction: Prediction, part: Part) -> Iterator[tuple[Any, ...]]:
     """The values of `part` to `confidence`, `source` and `rejected` for each candidate."""
     rejected = rejected_id(part) or None
     if best(part) is None:
-        yield part.text, None, None, None, None, None, part.confidence, None, rejected
+        source = prediction.source or None
+        yield part.text, None, None, None, None, None, part.confidence, source, rejected
         return
     for rank, candidate in enumerate(part.candidates, 1):
         yield (

@@ -51,8 +51,9 @@ def write(
         file: where to write.
         documents: whether there are the columns `document_id` and `spans` (`0-5;9-12`); None for
             such columns if the first item is a document, or a mention with a document id.
-        sources: whether there is a column `source`, the file that lent the matched name; it is
-            empty for the dictionary's own names.
+        sources: whether there is a column `source`: the file that lent the matched name, or
+            "decision" where a person chose the concept, or none; empty for the dictionary's own
+            names.
         vocabulary: not needed, see `linker.outputs.Writer`.
     """
     items = iter(items)
@@ -65,8 +66,8 @@ def write(
         for prediction in predictions:
             where = _where(document, prediction) if documents else ()
             for part in prediction.parts:
-                for *row, lender in _rows(prediction.mention.text, part):
-                    write_row((*row, *where, *([lender] * sources), rejected_id(part)))
+                for *row, source in _rows(prediction, part):
+                    write_row((*row, *where, *([source] * sources), rejected_id(part)))
 
 
 def _has_documents(document: Document | None, predictions: Sequence[Prediction]) -> bool:
@@ -81,10 +82,12 @@ def _where(document: Document | None, prediction: Prediction) -> tuple[str, str]
     return identifier, ";".join(f"{start}-{end}" for start, end in mention.spans)
 
 
-def _rows(mention: str, part: Part) -> Iterator[tuple[str, ...]]:
-    """The cells of `COLUMNS` for each candidate of a part, and the source of its name."""
+def _rows(prediction: Prediction, part: Part) -> Iterator[tuple[str, ...]]:
+    """The cells of `COLUMNS` for each candidate of a part, and its source."""
+    mention = prediction.mention.text
     if best(part) is None:
-        yield mention, part.text, "", "", "", "", "", decimals(part.confidence), ""
+        empty = ("",) * 5
+        yield mention, part.text, *empty, decimals(part.confidence), prediction.source
         return
     for rank, candidate in enumerate(part.candidates, 1):
         yield (

@@ -28,12 +28,15 @@ class _Columns:
     mention: int = 0
     ids: int = 1
     delimiter: str = "\t"
+    accepted: int | None = None  # whether the ids are right
 
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
     """Yield the mention of each line with its gold ids; other columns are passed over.
 
-    Ids are `A|B` for parts, `A+B` for ids that are all meant, and -1 or empty for no concept.
+    Ids are `A|B` for parts, `A+B` for ids that are all meant, and -1 or empty for no concept. Rows
+    with "false" in a column `accepted`, as tables of decisions have them, are passed over: their
+    ids are wrong.
     """
     where = None
 
@@ -48,7 +51,8 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
         except InputError as error:
             on_error(error)
         else:
-            yield mention
+            if mention is not None:
+                yield mention
 
 
 def _header(path: Pathlike, line: str) -> _Columns | None:
@@ -68,13 +72,15 @@ def _header(path: Pathlike, line: str) -> _Columns | None:
             expected=expected,
             remedy="name the column of the ids id",
         )
-    return _Columns(names.index("mention"), ids, delimiter)
+    accepted = names.index("accepted") if "accepted" in names else None
+    return _Columns(names.index("mention"), ids, delimiter, accepted)
 
 
-def _mention(path: Pathlike, number: int, line: str, where: _Columns | None) -> Mention:
+def _mention(path: Pathlike, number: int, line: str, where: _Columns | None) -> Mention | None:
+    """The mention of a row; None for one whose ids are wrong."""
     named, where = where is not None, where or _Columns()
     cells = (
-        _unquoted(line.split("\t"))
+        unquoted(line.split("\t"))
         if where.delimiter == "\t"
         else split_csv(path, number, line, where.delimiter)
     )
@@ -94,12 +100,15 @@ def _mention(path: Pathlike, number: int, line: str, where: _Columns | None) -> 
             expected="mention<TAB>id",
             remedy=remedy,
         )
+    if where.accepted is not None and cells[where.accepted :][:1] == ["false"]:
+        return None
     return Mention(
         check_mention(path, number, cells[where.mention]), gold=parse_gold(cells[where.ids])
     )
 
 
-def _unquoted(cells: list[str]) -> list[str]:
+def unquoted(cells: list[str]) -> list[str]:
+    """The cells of a row, those that are quoted as a whole without their quotes."""
     return [
         quoted[1].replace('""', '"') if (quoted := _QUOTED.fullmatch(cell)) else cell
         for cell in cells

@@ -15,6 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 from linker.errors import LinkerError
 from linker.service.gate import Gate, error_body
 from linker.service.limits import Busy, Failure, TooMuch
+from linker.service.reconciliation import routes as reconciliation
 from linker.service.routes import concepts, decisions, linking, model, parsing
 from linker.service.state import Service
 from linker.version import VERSION
@@ -24,6 +25,7 @@ _ROUTERS: tuple[Callable[[Service], APIRouter], ...] = (
     parsing.router,
     concepts.router,
     decisions.router,
+    reconciliation.router,
     model.router,
 )
 _DESCRIPTION = (

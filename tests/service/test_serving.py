@@ -54,9 +54,10 @@ class Process:
         raise AssertionError(f"{text!r} is not in {self.lines}")
 
     def end(self, sign: int = signal.SIGTERM) -> int:
-        self.process.send_signal(sign)
+        self.process.send_signal(sign)  # nothing, where it has ended
         code = self.process.wait(60)
         self.reader.join()
+        self.process.stderr.close()
         return code
 
 
@@ -66,8 +67,7 @@ def serve() -> Iterator[Any]:
 
         def start(model: Path, *options: str) -> Process:
             process = Process(model, *options)
-            stack.callback(process.reader.join)
-            stack.callback(process.process.kill)
+            stack.callback(process.end, signal.SIGKILL)
             return process
 
         yield start

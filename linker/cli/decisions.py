@@ -1,0 +1,139 @@
+"""linker decisions: lists, exports, imports and checks what linker decide took."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from linker.cli import common
+from linker.cli.dictionary import output_option
+from linker.cli.reading import Reading, reading_options
+
+_file = common.decisions_option("SQLite file of the decisions.", required=True)
+
+
+@click.group()
+def decisions() -> None:
+    """Look into decisions, exchange them, and check them against a release of the dictionary."""
+
+
+@decisions.command(name="list")
+@_file
+@click.option("--mention", metavar="TEXT", help="Only those on this mention.")
+@click.option("--scope", metavar="ID", help="Only those of this document.")
+@click.option("--reviewer", metavar="NAME", help="Only those of this person.")
+@click.option("-n", "limit", type=click.IntRange(1), metavar="N", help="Only the latest N.")
+@click.option("--conflicts", is_flag=True, help="Only those on which reviewers disagree.")
+@common.logs
+def list_(
+    decisions: str,
+    mention: str | None,
+    scope: str | None,
+    reviewer: str | None,
+    limit: int | None,
+    conflicts: bool,
+) -> None:
+    """Print the decisions that are in force, in order of entry, as a table."""
+    from linker.decisions import exchange
+    from linker.decisions.store import DecisionStore
+
+    with DecisionStore(decisions, read_only=True) as store, common.stdout() as file:
+        rows = store.list(mention=mention, scope=scope, reviewer=reviewer, limit=limit)
+        disputed = store.conflicts()
+        if conflicts:
+            ids = {decision.id for conflict in disputed for decision in conflict.decisions}
+            rows = [decision for decision in rows if decision.id in ids]
+        exchange.write(rows, file)
+    if disputed and not conflicts:
+        common.say(f"reviewers disagree on {len(disputed):,} mentions; see them with --conflicts")
+
+
+@decisions.command()
+@_file
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["tsv", "mentions", "sssom"]),
+    default="tsv",
+    show_default=True,
+    help="tsv: for linker decisions import; mentions: for linker train; sssom: mappings.",
+)
+@click.option("--dict", "path", metavar="PATH", help="sssom: dictionary or model with the names.")
+@output_option
+@common.logs
+def export(decisions: str, form: str, path: str | None, output: str) -> None:
+    """Write the decisions that are in force to a file."""
+    from linker.decisions import exchange
+    from linker.decisions.store import DecisionStore
+
+    dictionary = Reading().read([path], common.handler("stop")) if path else None
+
+    def name(identifier: str) -> str:
+        rows = dictionary.rows(identifier) if dictionary else ()
+        return dictionary.preferred_name(rows[0]) if dictionary and rows else ""
+
+    with DecisionStore(decisions, read_only=True) as store:
+        rows = store.list()
+    left_out = 0
+    with common.writing(output, [decisions]) as file:
+        if form == "tsv":
+            exchange.write(rows, file)
+        elif form == "mentions":
+            left_out = exchange.write_mentions(rows, file)
+        else:
+            left_out = exchange.write_sssom(rows, file, name)
+    if left_out:
+        common.say(f"{left_out:,} decisions, which {form} cannot say, were left out")
+
+
+@decisions.command(name="import")
+@click.argument("source", metavar="FILE.tsv")
+@_file
+@common.on_error_option
+@common.logs
+def import_(source: str, decisions: str, on_error: str) -> None:
+    """Add the decisions of a table that linker decisions export wrote; those that are there already
+    are passed over."""
+    from linker.decisions import exchange
+    from linker.decisions.store import DecisionStore
+
+    handle = common.handler(on_error)
+    rows = list(exchange.read(source, on_error=handle))
+    with DecisionStore(decisions) as store:
+        added = len(exchange.add_new(store, rows))
+    common.say_skipped(handle)
+    common.say(f"{added:,} decisions were added, {len(rows) - added:,} were there already")
+
+
+@decisions.command()
+@_file
+@click.option("--dict", "path", metavar="PATH", required=True, help="The new release, or a model.")
+@reading_options
+@common.on_error_option
+@common.logs
+def check(decisions: str, path: str, reading: Reading, on_error: str) -> None:
+    """Print the decisions that a release of the dictionary made merged, ambiguous or obsolete, and
+    those with ids that it does not know, with the ids that stand for them now."""
+    from linker.decisions.check import check as checked
+    from linker.decisions.store import DecisionStore
+    from linker.outputs.tsv import row_writer
+
+    handle = common.handler(on_error)
+    with DecisionStore(decisions, read_only=True) as store:
+        rows = store.list()
+    dictionary = reading.read([path], handle)
+    counts: Counter[str] = Counter()
+    with common.stdout() as file:
+        write_row = row_writer(file)
+        write_row(("state", "decision", "mention", "concept_id", "scope", "reviewer", "now"))
+        for result in checked(rows, dictionary):
+            counts[result.state] += 1
+            d = result.decision
+            if result.state != "current":
+                where = d.mention, d.concept_id or "-1", d.scope, d.reviewer
+                write_row((result.state, str(d.id), *where, "|".join(result.now)))
+    common.say_skipped(handle)
+    shown = (f"{count:,} {state}" for state, count in sorted(counts.items()))
+    common.say(f"{Path(decisions).name}: {', '.join(shown) or 'no decisions'}")

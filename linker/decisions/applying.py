@@ -1,0 +1,255 @@
+"""Decided: predictions in which decisions of people win over the model."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from linker.decisions.records import Decision, Place, conflicts, disagree, in_force
+from linker.decisions.store import same_text
+from linker.errors import LinkerError, shown
+from linker.files import Pathlike
+from linker.ids import counted, namespace
+from linker.linker import Linked, Linker
+from linker.types import Candidate, Document, Mention, Part, Prediction, ReadingKind
+
+logger = logging.getLogger(__name__)
+
+SOURCE = "decision"
+"""The source of predictions and candidates that a decision gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What decisions say of a mention in a document."""
+
+    parts: tuple[str, ...] = ()  # the id of each part, empty for no concept; (): the model answers
+    rejected: frozenset[str] = frozenset()  # ids
+
+
+class Decided:
+    """The decisions in force, by which predictions are corrected.
+
+    A decision is found by its mention, as the linker normalises it, and by its scope. Old and
+    alternative ids are those of the concepts that they stand for.
+
+    Args:
+        decisions: in order of entry.
+        linker: whose predictions are corrected.
+    """
+
+    def __init__(self, decisions: Iterable[Decision], linker: Linker) -> None:
+        self._linker = linker
+        current, unknown = [], []
+        for decision in decisions:
+            if all(len(linker.dictionary.rows(i)) == 1 for i in decision.concepts):
+                current.append(decision.renamed(lambda i: next(iter(linker.dictionary.resolve(i)))))
+            else:
+                unknown.append(decision)
+        self._places = in_force(current, self._form)
+        self.unknown: Sequence[Decision] = unknown
+        """Those that are not applied: an id stands for no concept, or for several."""
+        self.conflicts = conflicts(self._places)
+        """The mentions on which reviewers disagree; the model answers them."""
+        self.most_rejected = max(
+            (sum(not d.accepted for d in decisions) for decisions in self._places.values()),
+            default=0,
+        )
+        """How many candidates a part may lose: link with so many more, and `apply` with `k`."""
+
+    @classmethod
+    def checked(cls, decisions: Iterable[Decision], linker: Linker, path: Pathlike) -> Decided:
+        """The decisions of a file; a warning names how many cannot be applied.
+
+        Raises:
+            LinkerError: the dictionary has none of their ids.
+        """
+        decisions = list(decisions)
+        decided = cls(decisions, linker)
+        named = [decision for decision in decisions if decision.concepts]
+        if named and len(decided.unknown) == len(named):
+            prefixes = counted(namespace(i) for decision in named for i in decision.concepts)
+            raise LinkerError(
+                f"{shown(path)}: is of another dictionary: the model has none of the ids of its "
+                f"{len(named):,} decisions ({prefixes})"
+            )
+        for decisions_left, why in (
+            (len(decided.unknown), "the dictionary has no concept, or several, for their ids"),
+            (sum(len(c.decisions) for c in decided.conflicts), "reviewers disagree"),
+        ):
+            if decisions_left:
+                logger.warning("%s: %s decisions are not applied: %s", path, decisions_left, why)
+        return decided
+
+    def _form(self, mention: str) -> str:
+        return self._linker.normalize(mention) or same_text(mention)
+
+    def ruling(self, mention: str, scope: str) -> Ruling:
+        """What the decisions say of a mention in a document.
+
+        Those of the document win over those that hold everywhere. Where reviewers disagree about
+        the mention in the document, nothing is said; where they disagree about it everywhere, only
+        the decisions of the document count.
+
+        Args:
+            mention: its text.
+            scope: the id of the document; empty for none.
+        """
+        form = self._form(mention)
+        near, far = (self._places.get(place, []) for place in _places(form, scope))
+        if disagree(near):
+            return Ruling()
+        if disagree(far):
+            far = []
+        rejected_near = {d.concept_id for d in near if not d.accepted}
+        rejected_far = {d.concept_id for d in far if not d.accepted}
+        for decision in (d for d in near if d.accepted):
+            return Ruling(
+                decision.parts, frozenset(rejected_near | rejected_far - {*decision.parts})
+            )
+        rejected = frozenset(rejected_near | rejected_far)
+        for decision in (d for d in far if d.accepted):
+            if rejected_near.isdisjoint(decision.parts):
+                return Ruling(decision.parts, rejected)
+        return Ruling((), rejected)
+
+    def apply(
+        self,
+        prediction: Prediction,
+        document: Document | None,
+        *,
+        k: int | None = None,
+        threshold: float | None = None,
+    ) -> Prediction:
+        """The prediction, corrected by the decisions on its mention.
+
+        An accepted concept comes first, with the confidence 1; a part of which "no concept" was
+        accepted has none, and a rejected concept is no candidate.
+
+        Args:
+            prediction: of the linker.
+            document: of the mention; None for a loose one.
+            k: how many candidates to keep; None: as many as there are.
+            threshold: the confidence that a later candidate needs where those before it were
+                rejected; None: the default of the model.
+        """
+        mention = prediction.mention
+        scope = document.id if document else mention.document_id or ""
+        ruling = self.ruling(mention.text, scope)
+        if ruling.parts and self._can_answer(ruling.parts, mention, document):
+            prediction = self._accepted(prediction, ruling)
+        elif ruling.rejected:
+            prediction = self._without_rejected(prediction, ruling.rejected, threshold)
+        if k is None:
+            return prediction
+        return replace(
+            prediction,
+            parts=tuple(replace(part, candidates=part.candidates[:k]) for part in prediction.parts),
+        )
+
+    def applied(
+        self, linked: Iterable[Linked], k: int, threshold: float | None = None
+    ) -> Iterator[Linked]:
+        """The predictions of documents and mentions, corrected; see `apply`."""
+        for document, predictions in linked:
+            yield (
+                document,
+                [self.apply(p, document, k=k, threshold=threshold) for p in predictions],
+            )
+
+    def _can_answer(self, ids: Sequence[str], mention: Mention, document: Document | None) -> bool:
+        """Whether the mention may be answered with these concepts."""
+        linker = self._linker.restricted(document.within if document else None)
+        linkable = linker.restricted(mention.within).linkable
+        return all(row in linkable for i in ids if i for row in linker.dictionary.rows(i))
+
+    def _accepted(self, prediction: Prediction, ruling: Ruling) -> Prediction:
+        """The prediction with the accepted concepts."""
+        kind, parts = _reading(prediction, len(ruling.parts))
+        return replace(
+            prediction,
+            parts=tuple(
+                self._with_first(part, identifier, ruling.rejected)
+                for part, identifier in zip(parts, ruling.parts, strict=True)
+            ),
+            reading=kind,
+            rivals=prediction.rivals if parts is prediction.parts else (),
+            source=SOURCE,
+        )
+
+    def _with_first(self, part: Part, identifier: str, rejected: frozenset[str]) -> Part:
+        """The part with an accepted concept first; with none where the id is empty."""
+        if not identifier:
+            return _nil(part, part.best or part.rejected)
+        candidates = part.candidates
+        scores = [candidate.score for candidate in candidates]
+        same = (c for c in (*candidates, part.rejected) if c and c.concept_id == identifier)
+        first = replace(
+            next(same, None) or self._candidate(identifier),
+            score=max(scores, default=1.0),
+            source=SOURCE,
+            confidence=1.0,
+        )
+        others = [
+            replace(c, confidence=None if c.confidence is None else 0.0)
+            for c in candidates
+            if c.concept_id not in rejected | {identifier}
+        ]
+        kept = (first, *others)[: max(1, len(candidates))]
+        return replace(part, candidates=kept, nil=False, rejected=None)
+
+    def _candidate(self, identifier: str) -> Candidate:
+        """A concept that the model did not find."""
+        dictionary = self._linker.dictionary
+        name = dictionary.preferred_name(dictionary.rows(identifier)[0])
+        return Candidate(identifier, name, name, 1.0)
+
+    def _without_rejected(
+        self, prediction: Prediction, rejected: frozenset[str], threshold: float | None
+    ) -> Prediction:
+        """The prediction without candidates that were rejected."""
+        if threshold is None:
+            calibration = self._linker.calibration
+            threshold = calibration.threshold if calibration else 0.0
+        parts = tuple(_reduced(part, rejected, threshold) for part in prediction.parts)
+        return (
+            prediction
+            if parts == prediction.parts
+            else replace(prediction, parts=parts, source=SOURCE)
+        )
+
+
+def _places(form: str, scope: str) -> tuple[Place, Place]:
+    """Where decisions of the document stand, and those that hold everywhere."""
+    return (form, scope or "\0"), (form, "")  # no scope holds a NUL
+
+
+def _reading(prediction: Prediction, count: int) -> tuple[ReadingKind, tuple[Part, ...]]:
+    """How a mention is read with so many parts: as the model does it, or as a whole for each."""
+    for kind, parts in (
+        (prediction.reading, prediction.parts),
+        *((rival.kind, rival.parts) for rival in prediction.rivals),
+    ):
+        if len(parts) == count:
+            return kind, parts
+    mention = prediction.mention
+    part = Part(mention.text, spans=mention.spans)
+    return ("whole" if count == 1 else "split"), (part,) * count
+
+
+def _nil(part: Part, rejected: Candidate | None) -> Part:
+    return replace(part, candidates=(), nil=True, rejected=rejected)
+
+
+def _reduced(part: Part, ids: frozenset[str], threshold: float) -> Part:
+    """The part without some candidates; nil where none is left that is sure enough."""
+    kept = tuple(c for c in part.candidates if c.concept_id not in ids)
+    if len(kept) == len(part.candidates):
+        return part
+    if not kept:
+        return _nil(part, part.best)
+    confidence = kept[0].confidence
+    if kept[0] != part.best and confidence is not None and confidence < threshold:
+        return _nil(part, kept[0])
+    return replace(part, candidates=kept)
