@@ -18,6 +18,7 @@ SURE = 0.5
 """The confidence that a match needs at least; a model's threshold may be higher."""
 _DEPTH = 20  # candidates among which properties and further types choose
 _MISFIT = 0.1  # how much of its score a candidate keeps whose properties do not fit
+_UNNAMED = 0.99  # the best score beside a concept that an id names
 _DESCRIPTION = 200  # characters
 
 
@@ -61,7 +62,9 @@ def result(vocabulary: Vocabulary, query: Query, linked: Sequence[Linked]) -> li
     types = _types(vocabulary, query)
     scored = [entry for item in linked for entry in _answers(vocabulary, query, item)]
     of_row = {entry.row: entry for entry in _weighed(vocabulary, query, scored)[::-1]}
-    for row in _named(vocabulary, query):
+    if named := _named(vocabulary, query):
+        of_row = {row: replace(e, score=min(e.score, _UNNAMED)) for row, e in of_row.items()}
+    for row in named:
         of_row[row] = replace(of_row.get(row, _Scored(row, 1.0)), score=1.0, is_certain=True)
     ranked = sorted(
         (entry for entry in of_row.values() if _has_types(vocabulary, query, entry.row, types)),

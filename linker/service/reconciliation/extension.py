@@ -31,17 +31,15 @@ SETTINGS: list[Json] = [
 
 def extend(vocabulary: Vocabulary, query: ExtensionQuery) -> Json:
     """Answer a query for data extension; ids and properties that are unknown have no values."""
-    settings = [_settings(entry) for entry in query.properties]
+    columns = [(entry.id, *_settings(entry)) for entry in query.properties]
     rows = {}
     for identifier in query.ids:
-        found = vocabulary.rows(identifier)
-        row = found[0] if len(found) == 1 else None
+        named = vocabulary.rows(identifier)
+        row = named[0] if len(named) == 1 else None
         rows[identifier] = {
-            entry.id: _values(vocabulary, entry.id, row, *setting)
-            for entry, setting in zip(query.properties, settings, strict=True)
+            name: _values(vocabulary, name, row, limit, content) for name, limit, content in columns
         }
-    meta = [_meta(entry.id, content) for entry, (_, content) in zip(query.properties, settings)]
-    return {"meta": meta, "rows": rows}
+    return {"meta": [_meta(name, content) for name, _, content in columns], "rows": rows}
 
 
 def proposals(identifier: str, limit: int | None) -> Json:

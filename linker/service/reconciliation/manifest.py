@@ -5,9 +5,9 @@ from __future__ import annotations
 from linker.service.reconciliation.extension import SETTINGS
 from linker.service.reconciliation.queries import BATCH
 from linker.service.reconciliation.vocabulary import Json, Vocabulary
-from linker.version import __version__
+from linker.version import VERSION
 
-VERSIONS = ("0.1", "0.2")
+PROTOCOLS = ("0.1", "0.2")
 _IDS = "https://bioregistry.io/"  # leads from any usual CURIE to the page of its vocabulary
 _SCHEMA = "http://www.w3.org/2004/02/skos/core#Concept"
 _WIDTH, _HEIGHT = 430, 200  # of a preview, in pixels
@@ -18,11 +18,11 @@ def manifest(vocabulary: Vocabulary, url: str) -> Json:
     sources = [source for source in vocabulary.dictionary.sources if source.namespace]
     preview = f"{url}/preview?id={{{{id}}}}"
     return {
-        "versions": [*VERSIONS],
+        "versions": [*PROTOCOLS],
         "name": _name(vocabulary),
         "identifierSpace": _IDS,
         "schemaSpace": _SCHEMA,
-        "serviceVersion": __version__,
+        "serviceVersion": VERSION,
         "defaultTypes": [
             entry.reference for entry in vocabulary.types.values() if not entry.is_semantic
         ],

@@ -37,11 +37,11 @@ def _xrefs(vocabulary: Vocabulary, row: int) -> list[str]:
 
 
 def _parents(vocabulary: Vocabulary, row: int) -> list[Value]:
-    return vocabulary.dictionary.hierarchy.parents([row])[0].tolist()
+    return [*vocabulary.dictionary.hierarchy.parents([row])[0].tolist()]
 
 
 def _children(vocabulary: Vocabulary, row: int) -> list[Value]:
-    return vocabulary.dictionary.hierarchy.children([row])[0].tolist()
+    return [*vocabulary.dictionary.hierarchy.children([row])[0].tolist()]
 
 
 def _ancestors(vocabulary: Vocabulary, row: int) -> list[Value]:

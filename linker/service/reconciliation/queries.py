@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, TypeAdapter, ValidationError
 from pydantic import model_validator as validator
@@ -13,6 +13,9 @@ from linker.errors import LinkerError
 BATCH = 100  # queries in a batch, and at most as many answers to each
 ENTITIES = 1_000  # concepts in a request for data extension
 _LIMIT = 5  # answers to a query that names no limit
+
+
+_Read = TypeVar("_Read")
 
 
 class Bad(LinkerError):
@@ -110,7 +113,7 @@ def single(text: str) -> Query:
     """Read the parameter `query` of version 0.1: a query, or its text alone."""
     if text.lstrip().startswith("{"):
         return _checked(TypeAdapter(Query), text, "query")
-    return Query(query=text)
+    return Query.model_validate({"query": text})
 
 
 def extension(text: str) -> ExtensionQuery:
@@ -121,7 +124,7 @@ def extension(text: str) -> ExtensionQuery:
     return query
 
 
-def _checked(adapter: TypeAdapter[Any], text: str, parameter: str) -> Any:
+def _checked(adapter: TypeAdapter[_Read], text: str, parameter: str) -> _Read:
     """Read JSON, and check it."""
     try:
         return adapter.validate_python(json.loads(text))

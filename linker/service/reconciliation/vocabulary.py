@@ -96,7 +96,8 @@ class Vocabulary:
 
     def ancestors(self, row: int) -> list[int]:
         """The rows of all concepts above one."""
-        return self.dictionary.hierarchy.ancestors([row])[0].tolist()
+        rows: list[int] = self.dictionary.hierarchy.ancestors([row])[0].tolist()
+        return rows
 
     def rows(self, identifier: str) -> tuple[int, ...]:
         """The rows of the concepts that an id, or else a cross-reference, stands for."""
