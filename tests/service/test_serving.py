@@ -81,7 +81,7 @@ def test_a_stop_finishes_what_was_taken(serve: Any, model: Path) -> None:
     thread.start()
     for _ in range(3000):
         figures = httpx.get(f"{process.url}metrics").text
-        if float(re.search(r"linker_active_requests (\S+)", figures)[1]) > 1:
+        if float(re.search(r"(?m)^linker_active_requests (\S+)", figures)[1]) > 1:
             break
         time.sleep(0.005)
     assert process.end() == 0
