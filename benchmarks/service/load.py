@@ -21,6 +21,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
@@ -33,7 +34,7 @@ from benchmarks.lib import results
 from linker import Linker
 
 CLIENTS = 64
-WARM_UP = 0.1  # share of the time before memory is measured for the first time
+WARM_UP = 0.4  # share of the time before memory is measured first; caches are full then
 ALONE = 0.2  # share of the time for the run without batches
 KILLED = 0.1  # share of the time for the run in which the process is killed
 SEED = 7
@@ -76,6 +77,7 @@ class Server:
         assert self._process.stderr
         for line in self._process.stderr:
             if line.startswith("serving at"):
+                threading.Thread(target=self._process.stderr.read, daemon=True).start()
                 return
         raise RuntimeError("the service did not start")
 
