@@ -43,9 +43,9 @@ def linker(sample: Path) -> Linker:
 
 
 @pytest.fixture(scope="module")
-def server(linker: Linker) -> Iterator[tuple[Fake, str]]:
-    fake = Fake(linker)
-    config = uvicorn.Config(fake.app(), port=0, log_level="error", ws="none", lifespan="off")
+def server(linker: Linker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Fake, str]]:
+    fake = Fake(linker, tmp_path_factory.mktemp("decisions") / "decisions.sqlite")
+    config = uvicorn.Config(fake, port=0, log_level="error", ws="none", lifespan="on")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
