@@ -16,8 +16,9 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import compress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -33,7 +34,7 @@ from linker.types import Gold
 
 MENTIONS, SAMPLE = 1_000, 10
 BATCHES = (10, 100)
-LIMITS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
+LIMITS = (0.5, 0.7, 0.8, 0.9, 0.95)
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 Ask = Callable[[dict[str, Any]], dict[str, Any]]
@@ -131,33 +132,26 @@ def correctness(linker: Linker, golds: Sequence[Gold], answers: Sequence[Any]) -
         ids = [[entry["id"] for entry in candidates[:1]]]
         return matching.strict_rank(ids, gold, linker.dictionary.resolve) == 1
 
-    rows = [
-        (
-            entry[0]["score"] if entry else 0.0,
-            is_right(gold, entry),
-            bool(entry and entry[0]["match"]),
-        )
-        for gold, entry in zip(golds, answers, strict=True)
-    ]
+    scores = [entry[0]["score"] if entry else 0.0 for entry in answers]
+    right = [is_right(gold, entry) for gold, entry in zip(golds, answers, strict=True)]
+    matches = [bool(entry and entry[0]["match"]) for entry in answers]
 
-    def share(flags: Sequence[bool]) -> float:
-        return round(sum(flags) / max(1, len(flags)), 4)
+    def share(flags: Iterable[bool]) -> float:
+        values = list(flags)
+        return round(sum(values) / max(1, len(values)), 4)
 
-    matched = [right for _, right, match in rows if match]
     return {
-        "mentions": len(rows),
+        "mentions": len(scores),
         "several_concepts": sum(len(gold) > 1 for gold in golds),
-        "first_right": share([right for _, right, _ in rows]),
-        "matched": share([match for *_, match in rows]),
-        "matched_right": share(matched),
-        "not_matched_first_right": share([right for _, right, match in rows if not match]),
-        "by_score": [
+        "first_right": share(right),
+        "matched": share(matches),
+        "matched_right": share(compress(right, matches)),
+        "not_matched_first_right": share(compress(right, (not match for match in matches))),
+        "first_by_score": [
             {
                 "at_least": 100 * limit,
-                "matched": share([match and score >= 100 * limit for score, _, match in rows]),
-                "right": share(
-                    [right for score, right, match in rows if match and score >= 100 * limit]
-                ),
+                "share": share(above := [score >= 100 * limit for score in scores]),
+                "right": share(compress(right, above)),
             }
             for limit in LIMITS
         ],

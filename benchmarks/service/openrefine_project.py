@@ -138,8 +138,11 @@ def main() -> None:
         refine.extend(service, manifest)
         figures["seconds_extend"] = round(time.perf_counter() - start, 2)
         rows, _ = refine.rows()
-        filled = [sum(bool(c and c.get("v")) for c in row["cells"][1:]) > 0 for row in rows]
-        figures["rows_with_fetched_values"] = sum(filled)
+        records = [
+            row["cells"] for row in rows if row["cells"] and row["cells"][0]
+        ]  # others hold further values
+        figures["cells_with_fetched_values"] = sum(any(cells[1:]) for cells in records)
+        figures["rows_with_fetched_values"] = len(rows)
         refine.delete()
     figures |= correctness(linker, list(cells.values()), answers)
     results.save("openrefine_project", figures)

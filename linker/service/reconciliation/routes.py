@@ -41,7 +41,8 @@ def router(service: Answering) -> APIRouter:
     """The routes of a service."""
     routes = APIRouter(prefix="/reconcile", tags=["OpenRefine"])
     handlers = _Handlers(service)
-    routes.add_api_route("", handlers.endpoint, methods=["GET", "POST"], summary=_SUMMARY)
+    for method in ("GET", "POST"):  # one by one, for each needs an operation id of its own
+        routes.add_api_route("", handlers.endpoint, methods=[method], summary=_SUMMARY)
     routes.add_api_route("/suggest/{what}", handlers.suggest, summary="Suggest as one types")
     routes.add_api_route("/flyout/{what}", handlers.flyout, summary="A card beside a suggestion")
     routes.add_api_route("/properties", handlers.properties, summary="Properties to extend by")

@@ -13,7 +13,6 @@ import pytest
 from linker import Dictionary, Linker
 from linker.confidence.answers import Request
 from linker.linker import Linked
-from linker.types import Mention
 
 pytest.importorskip("fastapi")
 jsonschema = pytest.importorskip("jsonschema")
@@ -112,6 +111,12 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Linker:
 
 
 @pytest.fixture(scope="session")
+def sampled(sample: Path) -> Linker:
+    """A linker of the bundled sample dictionary."""
+    return Linker.train(Dictionary.read(sample))
+
+
+@pytest.fixture(scope="session")
 def client(toy: Linker) -> TestClient:
     """A client of the small dictionary."""
     return client_of(toy)
@@ -151,10 +156,3 @@ def answers(client: TestClient, queries: dict[str, Any]) -> dict[str, Any]:
     assert response.status_code == 200, response.text
     content: dict[str, Any] = response.json()
     return content
-
-
-def mentions(*pairs: tuple[str, str]) -> list[Mention]:
-    """Annotated mentions."""
-    from linker.ids import parse_gold
-
-    return [Mention(text, gold=parse_gold(gold)) for text, gold in pairs]

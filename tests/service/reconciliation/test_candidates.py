@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ pytest.importorskip("fastapi")
 
 from fastapi.testclient import TestClient
 
-from linker import Dictionary, Linker
+from linker import Linker
 from linker.confidence.answers import Request
 from linker.service.reconciliation import candidates
 from linker.service.reconciliation.queries import BATCH, Query
@@ -159,8 +158,8 @@ def test_what_is_no_name_has_no_candidates(client: TestClient, text: str) -> Non
     assert ids(client, query=text) == []
 
 
-def test_a_cell_of_two_names_is_never_matched(sample: Path) -> None:
-    vocabulary = Vocabulary(_confident(Linker.train(Dictionary.read(sample)), 0.0))
+def test_a_cell_of_two_names_is_never_matched(sampled: Linker) -> None:
+    vocabulary = Vocabulary(_confident(sampled, 0.0))
     linked = _linked(("a", "MESH:D000012", 0.99), ("b", "MESH:D000130", 0.97))
     result = candidates.result(vocabulary, Query.model_validate({"query": "a and b"}), [linked])
     assert [c["score"] for c in result] == [99, 97]
@@ -169,20 +168,20 @@ def test_a_cell_of_two_names_is_never_matched(sample: Path) -> None:
 
 @pytest.mark.parametrize(
     ("confidence", "threshold", "matched"),
-    [(0.6, 0.0, True), (0.49, 0.0, False), (0.6, 0.7, False), (0.7, 0.7, True)],
+    [(0.8, 0.0, True), (0.79, 0.0, False), (0.85, 0.9, False), (0.9, 0.9, True)],
 )
-def test_match_needs_the_threshold_and_one_half(
-    sample: Path, confidence: float, threshold: float, matched: bool
+def test_match_needs_the_threshold_and_certainty(
+    sampled: Linker, confidence: float, threshold: float, matched: bool
 ) -> None:
-    vocabulary = Vocabulary(_confident(Linker.train(Dictionary.read(sample)), threshold))
+    vocabulary = Vocabulary(_confident(sampled, threshold))
     linked = _linked(("a", "MESH:D000012", confidence))
     (candidate,) = candidates.result(vocabulary, Query.model_validate({"query": "a"}), [linked])
     assert candidate["score"] == 100 * confidence
     assert candidate["match"] is matched
 
 
-def test_properties_move_confidence_between_candidates(sample: Path) -> None:
-    vocabulary = Vocabulary(_confident(Linker.train(Dictionary.read(sample)), 0.0))
+def test_properties_move_confidence_between_candidates(sampled: Linker) -> None:
+    vocabulary = Vocabulary(_confident(sampled, 0.0))
     first_, second = ("MESH:D000012", 0.5), ("MESH:D000130", 0.4)
     parts = Part(
         "a", candidates=tuple(Candidate(i, "n", "n", c, confidence=c) for i, c in (first_, second))
@@ -199,8 +198,8 @@ def test_properties_move_confidence_between_candidates(sample: Path) -> None:
     ]
 
 
-def test_a_decision_is_certain(sample: Path) -> None:
-    vocabulary = Vocabulary(Linker.train(Dictionary.read(sample)))
+def test_a_decision_is_certain(sampled: Linker) -> None:
+    vocabulary = Vocabulary(sampled)
     candidate = Candidate("MESH:D000012", "n", "n", 0.1, source="decision", confidence=1.0)
     part = Part("a", candidates=(candidate,))
     linked = (None, [Prediction(Mention("a"), (part,))])

@@ -275,3 +275,8 @@ def test_the_preview_shows_markup_as_text_and_asks_nobody(client: TestClient) ->
     unknown = client.get("/reconcile/preview", params={"id": "<script>alert(1)</script>"})
     assert unknown.status_code == 404
     assert "<script>" not in unknown.text
+
+
+def test_the_routes_are_described(client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    assert set(paths["/reconcile"]) == {"get", "post"}
