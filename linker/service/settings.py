@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from linker import files
@@ -18,7 +18,7 @@ class Settings:
     decisions: str | None = None  # SQLite file; None: decisions are neither taken nor applied
     keys: tuple[bytes, ...] = ()  # one of which a request must have; none: the service is open
     origins: tuple[str, ...] = ()  # of pages of other sites that may send requests
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
 
     @property
     def name(self) -> str:

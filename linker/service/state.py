@@ -121,11 +121,11 @@ class Service:
         self, linker: Linker, linked: list[Linked], requests: Sequence[Request]
     ) -> list[Linked]:
         """Apply the decisions that are in force."""
-        if self.store is None:
+        if (store := self.store) is None:
             return linked
 
         def apply() -> list[Linked]:
-            decided = self._in_force(linker)
+            decided = self._in_force(store, linker)
             return [
                 (d, [decided.apply(p, d, k=r.k, threshold=r.threshold) for p in predictions])
                 for (d, predictions), r in zip(linked, requests, strict=True)
@@ -133,15 +133,14 @@ class Service:
 
         return await asyncio.to_thread(apply)
 
-    def _in_force(self, linker: Linker) -> Decided:
+    def _in_force(self, store: DecisionStore, linker: Linker) -> Decided:
         """The decisions for a model; read again where the file or the model changed."""
         from linker.decisions.applying import Decided
 
-        assert self.store is not None
-        version = self.store.version
+        version = store.version
         kept = self._decided
         if kept is None or kept[0] != version or kept[1] is not linker:
-            kept = self._decided = version, linker, Decided(self.store.list(), linker)
+            kept = self._decided = version, linker, Decided(store.list(), linker)
         return kept[2]
 
 

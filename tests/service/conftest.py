@@ -13,12 +13,12 @@ from linker import Dictionary, Linker
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
 pytest.importorskip("httpx", reason="the extra test is not installed")
 
-from fastapi.testclient import TestClient  # noqa: E402
+from fastapi.testclient import TestClient
 
-from linker.service.app import create  # noqa: E402
-from linker.service.limits import Limits  # noqa: E402
-from linker.service.settings import Settings  # noqa: E402
-from linker.service.state import Service  # noqa: E402
+from linker.service.app import create
+from linker.service.limits import Limits
+from linker.service.settings import Settings
+from linker.service.state import Service
 
 Start = Callable[..., TestClient]
 

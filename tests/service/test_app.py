@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import shutil
@@ -95,7 +96,7 @@ def test_concepts_by_ids_of_any_spelling(client: Any) -> None:
     assert [path[-2] for path in concept["path"]] == concept["parents"][:3]
     for path in concept["path"]:  # from a root, each below the one before
         ids = [place["id"] for place in path]
-        for above, below in zip(ids, ids[1:], strict=False):
+        for above, below in itertools.pairwise(ids):
             parents = client.get(f"/concepts/{below}").json()["parents"]
             assert above in [parent["id"] for parent in parents]
         assert not client.get(f"/concepts/{ids[0]}").json()["parents"]
