@@ -78,14 +78,13 @@ class Annotator:
         """
         if threshold is not None and not 0 <= threshold <= 1:
             raise LinkerError(f"the threshold is {threshold}; expected: 0 to 1")
-        waiting: deque[_Marked] = deque()  # the documents read
+        waiting: deque[Marked] = deque()  # the documents read
 
         def readable() -> Iterator[Document]:
             for document in documents:
                 if not isinstance(document, Document):
                     raise LinkerError("a mention was given where a document is expected")
-                spans = self._spans(document, threshold, overlaps)
-                waiting.append(self._marked(document, spans))
+                waiting.append(self.mark(document, threshold, overlaps))
                 yield waiting[-1].to_link()
 
         linked = self._linker.link_items(
@@ -93,6 +92,16 @@ class Annotator:
         )
         for _, predictions in linked:
             yield waiting.popleft().linked(predictions, threshold or 0.0)
+
+    def mark(
+        self, document: Document, threshold: float | None = None, overlaps: Overlaps = "longest"
+    ) -> Marked:
+        """Find the mentions in a document, without linking them.
+
+        Args:
+            document, threshold, overlaps: as for `annotate`.
+        """
+        return self._marked(document, self._spans(document, threshold, overlaps))
 
     def _find_names(self, text: str, within: Selection | None) -> Iterator[FoundSpan]:
         """Find the names of the dictionary, or of a part of it."""
@@ -123,7 +132,7 @@ class Annotator:
         taken = sorted(span for mention in document.mentions for span in mention.spans)
         return [by_place[place] for place in _apart(places, taken)]
 
-    def _marked(self, document: Document, spans: Sequence[FoundSpan]) -> _Marked:
+    def _marked(self, document: Document, spans: Sequence[FoundSpan]) -> Marked:
         """The document with the mentions found among the marked ones."""
         text = document.text
         taken = {mention.annotation_id for mention in document.mentions}
@@ -140,11 +149,11 @@ class Annotator:
         ]
         ordered = sorted([*document.mentions, *mentions], key=lambda m: m.spans[:1])
         whole = dataclasses.replace(document, mentions=tuple(ordered))
-        return _Marked(whole, {m.spans: (m, s) for m, s in zip(mentions, spans, strict=True)})
+        return Marked(whole, {m.spans: (m, s) for m, s in zip(mentions, spans, strict=True)})
 
 
 @dataclass(frozen=True, slots=True)
-class _Marked:
+class Marked:
     """A document with the mentions found in it."""
 
     document: Document

@@ -24,6 +24,7 @@ from linker.cli.evaluate import evaluate
 from linker.cli.explain import explain
 from linker.cli.index import index
 from linker.cli.link import link
+from linker.cli.serve import serve
 from linker.cli.train import train
 from linker.cli.verify import verify
 from linker.cli.words import words
@@ -59,7 +60,8 @@ def cli() -> None:
 
 
 _COMMANDS = (
-    *(train, link, annotate, check, explain, evaluate, compare, encode),
+    *(train, link, annotate, check, explain, evaluate, compare, encode, serve),
+    *(decide, decisions, dictionary, index, encoders, words, verify),
     *(decide, decisions, dictionary, index, encoders, words, verify),
 )
 for _command in _COMMANDS:

@@ -1,0 +1,110 @@
+"""linker serve: the service over HTTP, with its page."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from linker.cli import common
+from linker.cli.groups import group
+
+if TYPE_CHECKING:
+    from linker.service.limits import Limits
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+@dataclasses.dataclass(frozen=True)
+class _Given:
+    """The limits that have options; those that are not given have the defaults of the service."""
+
+    max_body: int | None
+    max_mentions: int | None
+    max_text: int | None
+    max_requests: int | None
+    batch: int | None
+    seconds: float | None
+    read_seconds: float | None
+
+    def limits(self) -> Limits:
+        """The limits of the service."""
+        from linker.service.limits import Limits
+
+        given = {name.removeprefix("max_"): value for name, value in vars(self).items()}
+        return Limits(**{name: value for name, value in given.items() if value is not None})
+
+
+def _limit(flag: str, default: str, text: str) -> Callable[[_Command], _Command]:
+    kind = click.FloatRange(0.1, 3600) if "seconds" in flag else click.IntRange(1, 2**40)
+    return click.option(flag, type=kind, metavar="N", help=f"{text} [default: {default}]")
+
+
+_limits = group(
+    "given",
+    _Given,
+    _limit("--max-body", "4,000,000", "Bytes of a request."),
+    _limit("--max-mentions", "10,000", "Mentions of a request."),
+    _limit("--max-text", "1,000,000", "Characters of the documents of a request."),
+    _limit("--max-requests", "256", "Requests worked on or waiting at the same time."),
+    _limit("--batch", "16,000", "Characters of mentions linked together; 1: no batches."),
+    _limit("--seconds", "60", "Time to answer a request."),
+    _limit("--read-seconds", "20", "Time to receive the head of a request, and its body."),
+)
+
+
+@click.command()
+@common.model_option
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0: all."
+)
+@click.option(
+    "--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0: any free."
+)
+@click.option(
+    "--decisions", metavar="FILE", help="Keep the decisions of reviewers here, and apply them."
+)
+@click.option(
+    "--api-key-file", metavar="FILE", help="Ask for one of the keys in this file, one a line."
+)
+@click.option(
+    "--cors",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Let pages of this origin ask, e.g. https://example.org; may be given again.",
+)
+@_limits
+@common.logs
+def serve(
+    model: str,
+    host: str,
+    port: int,
+    decisions: str | None,
+    api_key_file: str | None,
+    cors: tuple[str, ...],
+    given: _Given,
+) -> None:
+    """Answer requests over HTTP, and show a page to link and decide on.
+
+    SIGTERM stops it when it has answered what it took; SIGHUP loads the model anew.
+    """
+    from linker.errors import LinkerError
+    from linker.version import install_hint
+
+    try:
+        from linker.service import serving
+    except ModuleNotFoundError as error:
+        raise LinkerError(
+            f"{error.name} is not installed, which linker serve needs: {install_hint('serve')}"
+        ) from None
+    from linker.service.settings import Settings, read_keys
+    from linker.service.state import Service
+
+    keys = read_keys(api_key_file) if api_key_file else ()
+    service = Service(Settings(model, decisions, keys, cors, given.limits()))
+    address = f"[{host}]" if ":" in host else host
+    serving.serve(
+        service, host, port, lambda chosen: common.say(f"serving at http://{address}:{chosen}/")
+    )

@@ -1,0 +1,178 @@
+"""Batching: what concurrent requests want is done together, in one thread."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from linker.service.limits import Busy
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+_RUN_COST = 100  # characters that a function which is no batch counts as
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    """Items that wait for a function."""
+
+    function: Callable[[Sequence[Any]], Sequence[Any]]
+    items: Sequence[Any]
+    cost: int
+    future: asyncio.Future[list[Any]] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
+
+
+class Batcher:
+    """Calls functions in one worker thread, with the items of many callers together.
+
+    Items that wait for the same function are given to it in one call, in the order in which they
+    came, up to the budget. Use it inside one event loop.
+
+    Args:
+        budget: the cost of a call, at most, unless a single item costs more.
+        capacity: the cost of what may wait.
+        observe: is called with the number of items and the seconds of each call.
+    """
+
+    def __init__(
+        self,
+        budget: int,
+        capacity: int,
+        observe: Callable[[int, float], None] = lambda items, seconds: None,
+    ) -> None:
+        self._budget, self._capacity, self._observe = budget, capacity, observe
+        self._waiting: deque[_Job] = deque()
+        self.cost = 0  # of what waits
+        self._speed = float(budget)  # cost that is done in a second, as of late
+        self._thread = ThreadPoolExecutor(1, "linker")
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more may wait."""
+        return self.cost >= self._capacity
+
+    async def call(
+        self,
+        function: Callable[[Sequence[_Item]], Sequence[_Result]],
+        items: Sequence[_Item],
+        costs: Sequence[int],
+    ) -> list[_Result]:
+        """Call a function with items, together with those of others.
+
+        Args:
+            function: gives a result for each item.
+            items: of this caller.
+            costs: of each item.
+
+        Raises:
+            Busy: too much waits already.
+            Exception: what the function raises for these items alone.
+        """
+        total = sum(costs)
+        if self.cost and self.cost + total > self._capacity:
+            raise Busy(self._wait())
+        jobs = [_Job(function, part, cost) for part, cost in self._parts(items, costs)]
+        self._waiting.extend(jobs)
+        self.cost += total
+        if self._task is None:
+            self._task = asyncio.create_task(self._work())
+        try:
+            parts = await asyncio.gather(*(job.future for job in jobs))
+        finally:
+            for job in jobs:
+                job.future.cancel()
+        return [result for part in parts for result in part]
+
+    async def run(self, function: Callable[..., _Result], *args: Any) -> _Result:
+        """Call a function by itself in the worker thread.
+
+        Raises:
+            Busy: too much waits already.
+        """
+        (result,) = await self.call(lambda _: [function(*args)], [None], [_RUN_COST])
+        return result
+
+    async def close(self) -> None:
+        """Finish what waits, and end the thread."""
+        if self._task:
+            await self._task
+        self._thread.shutdown()
+
+    async def _work(self) -> None:
+        """Do what waits, batch after batch, until nothing does."""
+        while jobs := self._take():
+            try:
+                await self._do(jobs)
+            except Exception:
+                for job in jobs if len(jobs) > 1 else ():  # the others are not to blame
+                    with contextlib.suppress(Exception):
+                        await self._do([job])
+        self._task = None
+
+    def _take(self) -> list[_Job]:
+        """The next jobs of one function that fit the budget; those given up are dropped."""
+        jobs: list[_Job] = []
+        while self._waiting:
+            job = self._waiting[0]
+            if jobs and not job.future.done():
+                together = sum(j.cost for j in jobs) + job.cost
+                if job.function != jobs[0].function or together > self._budget:
+                    break
+            self._waiting.popleft()
+            self.cost -= job.cost
+            if not job.future.done():
+                jobs.append(job)
+        return jobs
+
+    async def _do(self, jobs: Sequence[_Job]) -> None:
+        """Call the function of jobs with the items of all.
+
+        Raises:
+            Exception: what the function raises; it is the result of a single job.
+        """
+        items = [item for job in jobs for item in job.items]
+        start = time.perf_counter()
+        try:
+            results = iter(await self._in_thread(jobs[0].function, items))
+        except Exception as error:
+            if len(jobs) == 1 and not jobs[0].future.done():
+                jobs[0].future.set_exception(error)
+            raise
+        seconds = time.perf_counter() - start
+        self._speed = sum(job.cost for job in jobs) / max(seconds, 1e-3)
+        self._observe(len(items), seconds)
+        for job in jobs:
+            part = list(itertools.islice(results, len(job.items)))
+            if not job.future.done():
+                job.future.set_result(part)
+
+    def _in_thread(
+        self, function: Callable[[Sequence[Any]], Sequence[Any]], items: Sequence[Any]
+    ) -> asyncio.Future[Sequence[Any]]:
+        return asyncio.get_running_loop().run_in_executor(self._thread, function, items)
+
+    def _parts(self, items: Sequence[_Item], costs: Sequence[int]) -> list[tuple[list[_Item], int]]:
+        """Cut items into lists that fit the budget, each with its cost."""
+        parts: list[tuple[list[_Item], int]] = []
+        for item, cost in zip(items, costs, strict=True):
+            if parts and parts[-1][1] + cost <= self._budget:
+                parts[-1] = ([*parts[-1][0], item], parts[-1][1] + cost)
+            else:
+                parts.append(([item], cost))
+        return parts
+
+    def _wait(self) -> int:
+        """After how many seconds what waits now may be done."""
+        return max(1, min(60, math.ceil(self.cost / self._speed)))

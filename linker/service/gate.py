@@ -1,0 +1,176 @@
+"""Gate: what every request passes: the API key, the limits of size and time, headers, figures."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import logging
+import time
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from linker.service.limits import Limits
+from linker.service.state import Service
+
+logger = logging.getLogger(__name__)
+
+CLOSE = {"Connection": "close"}  # for a request whose body was not read to its end
+_OPEN = ("/", "/health")  # paths that need no key
+_OPEN_BELOW = "/static/"
+_UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered however busy we are
+_METHODS = frozenset(("GET", "HEAD", "POST", "DELETE", "OPTIONS"))
+_HEADERS = {  # of every answer, unless its route has others
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+def error_body(message: str, where: str | None = None) -> dict[str, Any]:
+    """The body of an answer that is an error."""
+    return {"error": message, "where": where}
+
+
+class Gate:
+    """ASGI middleware that guards a service.
+
+    Args:
+        app: what answers the requests that pass.
+        service: with its keys, limits and metrics.
+    """
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service = app, service
+        self._active = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer, start = _Answer(send), time.perf_counter()
+        self._active += 1
+        self._service.metrics.active.inc()
+        try:
+            await self._pass(scope, receive, answer)
+        finally:
+            self._active -= 1
+            self._service.metrics.active.dec()
+            self._record(scope, answer.status, time.perf_counter() - start)
+
+    async def _pass(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        """Answer a request, whatever happens."""
+        limits = self._service.limits
+        if refusal := self._refusal(scope):
+            await answer.error(*refusal)
+            return
+        body = _LimitedBody(receive, limits)
+        try:
+            await asyncio.wait_for(self._app(scope, body, answer), limits.seconds)
+        except asyncio.TimeoutError:
+            again = {"Retry-After": "5"} | CLOSE
+            await answer.error(503, "the answer took too long; ask for less at once", again)
+        except Exception as error:  # its text may hold what a user wrote, and is not logged
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            logger.error("%s in %s:%s", type(error).__name__, place.filename, place.lineno)
+            await answer.error(500, "a bug in linker; its log says where", CLOSE)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str, Mapping[str, str]] | None:
+        """Why a request is not even looked at; None: it is."""
+        path, headers, limits = scope["path"], Headers(scope=scope), self._service.limits
+        if not (path in _OPEN or path.startswith(_OPEN_BELOW) or self._has_key(headers)):
+            reason = "the API key is missing or wrong; send it as Authorization: Bearer KEY"
+            return 401, reason, {"WWW-Authenticate": "Bearer"} | CLOSE
+        if self._active > limits.requests and path not in _UNCOUNTED:
+            return 503, "too many requests at the same time", {"Retry-After": "1"} | CLOSE
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit()) or int(length[:20]) > limits.body:
+            return 413, _too_long(limits), CLOSE
+        return None
+
+    def _has_key(self, headers: Headers) -> bool:
+        """Whether a request has one of the keys; compared in constant time."""
+        keys = self._service.settings.keys
+        kind, _, bearer = headers.get("authorization", "").partition(" ")
+        sent = bearer if kind.lower() == "bearer" else headers.get("x-api-key", "")
+        checks = [hmac.compare_digest(sent.strip().encode(), key) for key in keys]
+        return not keys or any(checks)
+
+    def _record(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count a request, and log it by the pattern of its path, which holds no user's text."""
+        route = getattr(scope.get("route"), "path", "other")
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        self._service.metrics.request(route, method, status, seconds)
+        logger.info("%s %s %d %.0f ms", method, route, status, seconds * 1000)
+
+
+class _Answer:
+    """Sends an answer, with the headers that all have.
+
+    Args:
+        send: of ASGI.
+    """
+
+    def __init__(self, send: Send) -> None:
+        self._send, self.status, self._is_complete = send, 0, False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+        elif message["type"] == "http.response.body":
+            self._is_complete = not message.get("more_body")
+        await self._send(message)
+
+    async def error(self, status: int, reason: str, headers: Mapping[str, str]) -> None:
+        """Answer with an error; where an answer has begun, the connection is cut."""
+        if self._is_complete:
+            return
+        if self.status:
+            raise ConnectionAbortedError("an answer could not be finished") from None
+        body = json.dumps(error_body(reason)).encode()
+        own = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        fields = [*own.items(), *headers.items()]
+        pairs = [(name.lower().encode(), value.encode()) for name, value in fields]
+        await self({"type": "http.response.start", "status": status, "headers": pairs})
+        await self({"type": "http.response.body", "body": body})
+
+
+class _LimitedBody:
+    """Receives a body, as long as it is neither too long nor too slow.
+
+    Args:
+        receive: of ASGI.
+        limits: of the service.
+    """
+
+    def __init__(self, receive: Receive, limits: Limits) -> None:
+        self._receive, self._limits = receive, limits
+        self._size, self._is_complete = 0, False
+        self._deadline = time.monotonic() + limits.read_seconds
+
+    async def __call__(self) -> Message:
+        if self._is_complete:
+            return await self._receive()
+        try:
+            left = max(0.001, self._deadline - time.monotonic())
+            message = await asyncio.wait_for(self._receive(), left)
+        except asyncio.TimeoutError:
+            raise HTTPException(408, "the body of the request came too slowly", CLOSE) from None
+        self._size += len(message.get("body", b""))
+        self._is_complete = not message.get("more_body")
+        if self._size > self._limits.body:
+            raise HTTPException(413, _too_long(self._limits), CLOSE)
+        return message
+
+
+def _too_long(limits: Limits) -> str:
+    return f"the body is too long; the service takes at most {limits.body:,} bytes at once"

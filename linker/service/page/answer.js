@@ -1,0 +1,149 @@
+/* The right side: the answer for the selected mention, part by part, with all candidates. */
+
+import { button, byId, fill, make, percent } from "./elements.js";
+import { READ, answersOf } from "./session.js";
+
+export class AnswerView {
+  /** `actions` are {about, choose, reject}, each called with an id. */
+  constructor(actions) {
+    Object.assign(this, { actions, part: 0, entry: null });
+  }
+
+  /** Show an entry, the n-th of so many; `about` is the id of the concept shown below. */
+  show(entry, number, total) {
+    if (entry?.prediction.mention !== this.entry?.prediction.mention) this.part = 0;
+    this.entry = entry;
+    fill(byId("answer"), entry ? `“${entry.prediction.mention}”` : "No mention is selected");
+    fill(byId("place"), entry && placeOf(entry, number, total));
+    byId("reasons").hidden = !entry;
+    const parts = entry?.prediction.parts ?? [];
+    this.part = Math.min(this.part, Math.max(parts.length - 1, 0));
+    const rivals = entry?.prediction.rivals ?? [];
+    fill(
+      byId("candidates"),
+      parts.map((part, place) => this.partOf(part, place, parts.length > 1)),
+      rivals.map((rival) => this.rivalOf(rival)),
+    );
+  }
+
+  /** The ids of the whole answer, with another concept for the part in use. */
+  idsWith(id) {
+    const ids = answersOf(this.entry.prediction).map((answer) => answer?.concept_id);
+    ids[this.part] = id;
+    return ids.filter(Boolean);
+  }
+
+  get best() {
+    return this.entry ? answersOf(this.entry.prediction)[this.part] : null;
+  }
+
+  /** The n-th concept that is offered for the part in use; it is undefined if there are fewer. */
+  offered(number) {
+    const part = this.entry?.prediction.parts[this.part];
+    return part && offersOf(part)[number - 1];
+  }
+
+  usePart(place) {
+    this.part = place;
+    for (const element of byId("candidates").querySelectorAll(".part"))
+      element.classList.toggle("in-use", Number(element.dataset.part) === place);
+  }
+
+  nextPart() {
+    const parts = this.entry?.prediction.parts.length ?? 0;
+    if (parts > 1) this.usePart((this.part + 1) % parts);
+    return byId("candidates").querySelector(".in-use h3");
+  }
+
+  partOf(part, place, several) {
+    const offers = offersOf(part);
+    const best = part.nil ? null : part.candidates[0];
+    const use = () => this.usePart(place);
+    const attributes = { "data-part": place, onfocusin: use, onclick: use };
+    const list = offers.map((offer, n) => this.candidateOf(offer, n + 1, offer === best));
+    return make(
+      `section.part${place === this.part ? ".in-use" : ""}`,
+      { ...attributes, "aria-label": several ? `Part ${place + 1}` : "Candidates" },
+      several && make("h3", { tabindex: "-1" }, `Part ${place + 1}: ${part.text}`),
+      part.expanded && make("p.note", `read as “${part.expanded}”`),
+      !best && make("p.none", offers.length ? "No concept: none is sure enough." : NOTHING),
+      make("ol.candidates", list),
+    );
+  }
+
+  candidateOf(candidate, number, isBest) {
+    const { concept_id: id, name, confidence, matched_name: matched, source } = candidate;
+    const { about, choose, reject } = this.actions;
+    const verb = isBest ? "Accept" : "Choose";
+    const origin = source === "decision" ? "decided" : `lent by ${source}`;
+    const badge = source && make("span.badge", origin);
+    return make(
+      `li${isBest ? ".best" : ""}`,
+      { "aria-current": isBest },
+      make("kbd", { "aria-hidden": "true" }, number < 10 ? number : ""),
+      make(
+        "div.about",
+        button(name, () => about(id), { class: "name", title: "Show this concept" }),
+        make("span.facts", certainty(confidence), make("code", id), ` by “${matched}” `, badge),
+      ),
+      make(
+        "span.buttons",
+        button(verb, () => choose(id), { "aria-label": `${verb} ${name}` }),
+        button("Reject", () => reject(id), { "aria-label": `Reject ${name}` }),
+      ),
+    );
+  }
+
+  rivalOf({ kind, parts, confidence }) {
+    const answers = parts.map((part) => part.candidates[0]).filter(Boolean);
+    if (!answers.length) return null;
+    const ids = [...new Set(answers.map((answer) => answer.concept_id))];
+    const now = answersOf(this.entry.prediction).map((answer) => answer?.concept_id);
+    if (ids.join() === now.join()) return null;
+    const names = [...new Set(answers.map((answer) => answer.name))].join(" and ");
+    const share = confidence === null ? "" : ` (${percent(confidence)})`;
+    const label = { "aria-label": `Choose ${names}` };
+    return make(
+      "p.rival",
+      make("span", `Or, read ${READ[kind]}: ${names}${share}`),
+      button("Choose", () => this.actions.choose(ids), label),
+    );
+  }
+}
+
+const NOTHING = "No name of the dictionary is like it. Search for a concept below.";
+
+/** What may be chosen for a part: its candidates, or the one that was too unsure. */
+const offersOf = (part) =>
+  part.candidates.length ? part.candidates : [part.rejected].filter(Boolean);
+
+function placeOf({ item, prediction }, number, total) {
+  const places = (prediction.spans ?? []).map(([start, end]) => `${start}–${end}`);
+  const facts = [
+    `${number + 1} of ${total}`,
+    item.document && !item.pasted && `document ${item.document.id}`,
+    places.length > 0 && `characters ${places.join(" and ")}`,
+    prediction.reading !== "whole" && `read ${READ[prediction.reading]}`,
+  ];
+  return facts.filter(Boolean).join(" · ");
+}
+
+function certainty(confidence) {
+  if (confidence === null) return null;
+  const meter = make("meter", { min: 0, max: 1, value: confidence, "aria-label": "Confidence" });
+  return make("span.certainty", meter, percent(confidence));
+}
+
+/** A row of a concept that was found by a search; `choose` is called with its id. */
+export function foundOf(concept, { about, choose }) {
+  const { id, name, matched_name: matched } = concept;
+  return make(
+    "li",
+    make(
+      "div.about",
+      button(name, () => about(id), { class: "name", title: "Show this concept" }),
+      make("span.facts", make("code", id), matched && matched !== name && ` by “${matched}”`),
+    ),
+    button("Choose", () => choose(id), { "aria-label": `Choose ${name}`, class: "choose" }),
+  );
+}

@@ -1,0 +1,75 @@
+/* Requests to the service. What fails becomes an Error whose message says what to do. */
+
+const BUSY = new Set([429, 503]);
+const ATTEMPTS = 4;
+const LONGEST_WAIT = 30; // seconds
+const KEY = "linker.key"; // where the API key is kept until the tab is closed
+
+/** What a request needs of the page; page.js sets them. */
+export const hooks = {
+  waiting: (_seconds) => {}, // the service is busy, and is asked again later
+  askKey: async (_wrong) => null, // gives the API key, or null
+};
+
+const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+
+/** Send a request and return the response, which is one of success. Paths are relative. */
+export async function send(path, { method = "GET", body, type, signal } = {}) {
+  for (let attempt = 1; ; attempt++) {
+    const response = await fetchOnce(path, { method, body, type, signal });
+    if (response.ok) return response;
+    if (BUSY.has(response.status) && attempt < ATTEMPTS) {
+      const asked = Number(response.headers.get("Retry-After")) || attempt;
+      const seconds = Math.min(asked, LONGEST_WAIT);
+      hooks.waiting(seconds);
+      await pause(seconds);
+    } else if (response.status !== 401 || !(await renewKey())) {
+      throw await problemOf(response);
+    }
+  }
+}
+
+export const getJson = async (path, options) => (await send(path, options)).json();
+
+/** Send an object as JSON. */
+export const post = (path, object, signal) =>
+  send(path, { method: "POST", body: JSON.stringify(object), type: "application/json", signal });
+
+export const postJson = async (path, object, signal) => (await post(path, object, signal)).json();
+
+async function fetchOnce(path, { method, body, type, signal }) {
+  const headers = {};
+  const key = sessionStorage.getItem(KEY);
+  if (type) headers["Content-Type"] = type;
+  if (key) headers.Authorization = `Bearer ${key}`;
+  try {
+    return await fetch(path, { method, body, headers, signal });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Error(
+      "The service does not answer. Check that linker serve is running and that you are online, " +
+        "then try again. What was decided before is safe.",
+    );
+  }
+}
+
+async function renewKey() {
+  const key = await hooks.askKey(sessionStorage.getItem(KEY) !== null);
+  if (key) sessionStorage.setItem(KEY, key);
+  return Boolean(key);
+}
+
+async function problemOf(response) {
+  let reason = "";
+  try {
+    reason = (await response.json()).error ?? "";
+  } catch {
+    // no JSON: a proxy in between answered
+  }
+  const status = response.status;
+  if (BUSY.has(status)) return new Error("The service is busy. Wait a little, then try again.");
+  if (status === 401) return new Error("The service wants its API key. Try again and type it in.");
+  if (status === 413) return new Error(`That is too much at once. ${reason}`);
+  if (status >= 500) return new Error(`The service failed (${status}). ${reason} Try again.`);
+  return new Error(reason || `The service refused the request (${status}).`);
+}

@@ -1,0 +1,55 @@
+/* Keys: one table, which the help shows too. */
+
+import { byId, fill, make } from "./elements.js";
+
+const OFF = "linker.keys-off"; // set where single keys are not wanted
+const TYPING = "input, textarea, select, [contenteditable]";
+
+/** Listen for keys; `actions` has a function for each name in the table. */
+export function listen(actions) {
+  const rows = KEYS.map(({ keys, words }) => [
+    make("dt", keys.map((key) => make("kbd", key))),
+    make("dd", words),
+  ]);
+  fill(byId("keys"), rows);
+  byId("keys-on").checked = !localStorage.getItem(OFF);
+  byId("keys-on").addEventListener("change", (event) =>
+    event.target.checked ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, "1"),
+  );
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
+    if (document.querySelector("dialog[open]")) return;
+    const typing = event.target.matches(TYPING);
+    const action = actionOf(event, typing);
+    if (!action) return;
+    const done = actions[action](event.key);
+    if (done !== false) event.preventDefault();
+  });
+}
+
+function actionOf({ key, target }, typing) {
+  if (key === "Escape") return "back";
+  if (typing || (localStorage.getItem(OFF) && key.length === 1)) return null;
+  const inResults = target.closest("#results");
+  const row = KEYS.find(({ keys }) => keys.includes(key));
+  if (row?.action) return row.action;
+  if (inResults && (key === "ArrowDown" || key === "ArrowRight")) return "next";
+  if (inResults && (key === "ArrowUp" || key === "ArrowLeft")) return "previous";
+  return /^[1-9]$/.test(key) ? "choose" : null;
+}
+
+const KEYS = [
+  { keys: ["j"], action: "next", words: "the next mention; in the text also ↓ and →" },
+  { keys: ["k"], action: "previous", words: "the mention before; in the text also ↑ and ←" },
+  { keys: ["Enter"], words: "on a mention: go to its answer" },
+  { keys: ["Esc"], words: "back to the mention in the text" },
+  { keys: ["1", "–", "9"], words: "choose this candidate" },
+  { keys: ["a"], action: "accept", words: "accept the answer" },
+  { keys: ["r"], action: "reject", words: "reject the first candidate" },
+  { keys: ["n"], action: "none", words: "it has no concept in the dictionary" },
+  { keys: ["p"], action: "part", words: "the next part of a composite mention" },
+  { keys: ["/"], action: "search", words: "search the dictionary" },
+  { keys: ["e"], action: "explain", words: "why this answer" },
+  { keys: ["u"], action: "undo", words: "undo the last decision" },
+  { keys: ["?"], action: "help", words: "this help" },
+];

@@ -1,0 +1,175 @@
+/* The left side: texts with highlighted mentions, or a table of names, a page at a time. */
+
+import { byId, count, fill, make, percent, plural, table } from "./elements.js";
+import { answersOf, confidenceOf, stateOf } from "./session.js";
+import { pageEnds, pieces } from "./text.js";
+
+const PAGE = { characters: 20_000, marks: 100 };
+const COLUMNS = ["Mention", "Concept", "Id", "Confidence"];
+const STATES = { linked: "linked", unsure: "unsure", none: "no concept", decided: "decided" };
+
+export class MentionsView {
+  /** `select` is called with the number of an entry that was clicked. */
+  constructor(select) {
+    Object.assign(this, { entries: [], pages: [], page: 0, current: -1 });
+    byId("results").addEventListener("click", (event) => {
+      const mention = event.target.closest("[data-entries]");
+      if (!mention) return;
+      const numbers = numbersOf(mention);
+      event.preventDefault();
+      // the innermost mention; clicked again, the one around it
+      select(numbers[(numbers.indexOf(this.current) + 1) % numbers.length]);
+    });
+    byId("previous-page").addEventListener("click", () => this.turn(this.page - 1));
+    byId("next-page").addEventListener("click", () => this.turn(this.page + 1));
+  }
+
+  /** Show the entries of a session; the page that was open stays open. */
+  show(session, entries, current) {
+    Object.assign(this, { entries, current });
+    this.pages = pagesOf(session.items, entries);
+    const page = this.pageOf(current);
+    this.turn(page < 0 ? Math.min(this.page, this.pages.length - 1) : page);
+    byId("summary").textContent = summaryOf(entries);
+  }
+
+  /** Mark an entry as the selected one, on its page; return its link. */
+  select(current) {
+    this.current = current;
+    const page = this.pageOf(current);
+    if (page === this.page || page < 0) this.mark();
+    else this.turn(page);
+    return byId("results").querySelector(`[data-anchor="${current}"]`);
+  }
+
+  pageOf(number) {
+    return this.pages.findIndex((blocks) => blocks.some((b) => b.entries.includes(number)));
+  }
+
+  mark() {
+    for (const element of byId("results").querySelectorAll("[data-entries]")) {
+      element.classList.toggle("selected", numbersOf(element).includes(this.current));
+      element.removeAttribute("aria-current");
+      if (element.dataset.anchor === `${this.current}`) element.setAttribute("aria-current", "true");
+    }
+  }
+
+  turn(page) {
+    this.page = Math.max(0, Math.min(page, this.pages.length - 1));
+    const blocks = this.pages[this.page] ?? [];
+    const rows = (numbers) => numbers.map((number) => this.row(number));
+    const shown = (block) =>
+      block.item ? this.textBlock(block) : table("table.names", COLUMNS, rows(block.entries));
+    fill(byId("results"), blocks.map(shown));
+    byId("pager").hidden = this.pages.length < 2;
+    byId("page-number").textContent = `Page ${count(this.page + 1)} of ${count(this.pages.length)}`;
+    byId("previous-page").disabled = this.page === 0;
+    byId("next-page").disabled = this.page >= this.pages.length - 1;
+    this.mark();
+  }
+
+  textBlock({ item, start, end, entries }) {
+    const marks = entries.map((number) => ({ number, spans: this.entries[number].spans }));
+    const shown = pieces(start, end, marks).map((piece) => this.piece(item.text, piece));
+    const title = item.pasted ? "Text" : `Document ${item.document.id}`;
+    return make("article", make("h3", title + (start ? ", continued" : "")), make("p.text", shown));
+  }
+
+  piece(text, { start, end, marks, anchor, extra }) {
+    const content = text.slice(start, end);
+    if (!marks.length) return content;
+    const attributes = {
+      "data-entries": marks.map((mark) => mark.number).join(" "),
+      "data-state": stateOf(this.entries[marks[0].number].prediction),
+      "data-depth": Math.min(marks.length, 3),
+    };
+    const shown = anchor
+      ? make("a.mention", { ...attributes, ...this.link(anchor.number) }, content)
+      : make("span.mention", attributes, content);
+    const signs = extra.map(({ number }) =>
+      make("a.extra", { "data-entries": number, ...this.link(number) }, "⧉"),
+    );
+    return [shown, signs];
+  }
+
+  link(number) {
+    const { prediction } = this.entries[number];
+    const label = `${prediction.mention}: ${answerInWords(prediction)}`;
+    return { href: "#answer", "data-anchor": number, "aria-label": label, title: label };
+  }
+
+  row(number) {
+    const { prediction } = this.entries[number];
+    const [answers, confidence] = [answersOf(prediction), confidenceOf(prediction)];
+    const attributes = { "data-entries": number, "data-state": stateOf(prediction) };
+    const link = make("a.mention", { ...attributes, ...this.link(number) }, prediction.mention);
+    return [
+      make("th", { scope: "row" }, link),
+      answers.map((answer) => answer?.name ?? "no concept").join(" | "),
+      make("td", make("code", answers.map((answer) => answer?.concept_id ?? "–").join(" | "))),
+      make("td.number", confidence === null ? "" : percent(confidence)),
+    ];
+  }
+}
+
+/** The entries that an element is a piece of, the innermost first. */
+const numbersOf = (element) => element.dataset.entries.split(" ").map(Number);
+
+/** The pages of all items: lists of blocks, which are pieces of a text or rows of a table. */
+function pagesOf(items, entries) {
+  const numbers = new Map(items.map((item) => [item, []]));
+  entries.forEach((entry, number) => numbers.get(entry.item).push(number));
+  const pages = [];
+  let [marks, characters] = [Infinity, 0];
+  const add = (block, length) => {
+    if (marks + block.entries.length > PAGE.marks || characters + length > PAGE.characters) {
+      pages.push([]);
+      [marks, characters] = [0, 0];
+    }
+    marks += block.entries.length;
+    characters += length;
+    const last = pages.at(-1).at(-1);
+    if (last && !last.item && !block.item) last.entries.push(...block.entries);
+    else pages.at(-1).push(block);
+  };
+  for (const item of items) {
+    const placed = numbers.get(item).filter((number) => entries[number].spans.length);
+    const loose = numbers.get(item).filter((number) => !entries[number].spans.length);
+    const blocks = item.document ? blocksOf(item, placed, entries) : [];
+    for (const block of blocks) add(block, block.end - block.start);
+    for (const number of loose) add({ entries: [number] }, 0);
+  }
+  return pages;
+}
+
+function* blocksOf(item, numbers, entries) {
+  const hulls = numbers
+    .map((number) => {
+      const places = entries[number].spans.flat();
+      return [Math.min(...places), Math.max(...places), number];
+    })
+    .sort((a, b) => a[0] - b[0]);
+  let start = 0;
+  for (const end of pageEnds(item.text, hulls, PAGE)) {
+    const inside = hulls.filter(([from]) => from >= start && from < end).map(([, , n]) => n);
+    yield { item, start, end, entries: inside };
+    start = end;
+  }
+}
+
+function answerInWords(prediction) {
+  const names = answersOf(prediction).map((answer) => answer?.name ?? "no concept");
+  const confidence = confidenceOf(prediction);
+  return names.join(" and ") + (confidence === null ? "" : `, ${percent(confidence)}`);
+}
+
+function summaryOf(entries) {
+  const numbers = {};
+  for (const { prediction } of entries) {
+    const state = stateOf(prediction);
+    numbers[state] = (numbers[state] ?? 0) + 1;
+  }
+  const states = Object.keys(STATES).filter((state) => numbers[state]);
+  const parts = states.map((state) => `${count(numbers[state])} ${STATES[state]}`);
+  return [plural(entries.length, "mention"), ...parts].join(" · ");
+}

@@ -1,0 +1,123 @@
+/* Why an answer is as it is: POST /explain, asked for when somebody opens it. */
+
+import { postJson } from "./api.js";
+import { byId, fill, make, percent } from "./elements.js";
+import { READ } from "./session.js";
+
+const MOST = 6; // pieces of a mention that are shown
+const TERMS = {
+  dense: "vectors",
+  sparse: "characters",
+  bonus: "bonus of a frequent name",
+  second_stage: "second stage",
+  agreement: "other mentions of the document",
+};
+let wanted = 0; // number of the latest explanation that was asked for
+
+/** Show the reasons for an entry's answer; `concept`: also why that one is not the first. */
+export async function showReasons({ item, prediction }, concept) {
+  const number = ++wanted;
+  const body = { mention: prediction.mention, concept, k: 3 };
+  if (item.document) body.document = { id: item.document.id, text: item.text };
+  fill(byId("reasons-body"), make("p.note", "Asking …"));
+  let shown;
+  try {
+    shown = reasonsOf(await postJson("explain", body));
+  } catch (error) {
+    shown = make("p.note", error.message);
+  }
+  if (number === wanted) fill(byId("reasons-body"), shown);
+}
+
+function reasonsOf(explanation) {
+  const several = explanation.parts.length > 1;
+  return [
+    explanation.question && answer(explanation),
+    readings(explanation.readings),
+    explanation.parts.map((part) => [
+      several && make("h4", part.lookup.text),
+      reasonsOfPart(part, explanation.threshold),
+    ]),
+    make("p.note", `The confidence is ${explanation.provenance}.`),
+  ];
+}
+
+function readings(all) {
+  const forms = all.flatMap((reading) => reading.expansions);
+  const sentences = new Set(forms.map(({ short, long }) => `${short} stands for ${long} here.`));
+  const line = ({ kind, lookups, first, won, confidence }) => {
+    const looked = lookups.map((lookup) => lookup.text).join(" | ");
+    const names = first.map((place) => place?.name ?? "none").join(" | ");
+    const share = confidence === null ? "" : `, ${percent(confidence)}`;
+    return make(won ? "li.won" : "li", `${READ[kind]} (“${looked}”): ${names}${share}`);
+  };
+  return [
+    [...sentences].map((text) => make("p", text)),
+    all.length > 1 && [make("h4", "Ways to read it"), make("ul", all.map(line))],
+  ];
+}
+
+function reasonsOfPart(part, threshold) {
+  const [best, ...others] = part.candidates;
+  if (!best) return make("p", "No name of the dictionary is like it.");
+  const lead = (other) => number(best.parts.score - other.parts.score);
+  return [
+    make("p", matchOf(best)),
+    make("p", confidenceOf(best, part.rejected, threshold)),
+    make("p", `Score ${sumOf(best.parts)}`),
+    best.ngrams.length > 0 && make("p", "Carried by ", shares(best.ngrams)),
+    make("ul", others.map((other) => make("li", `ahead of ${other.name} by ${lead(other)}`))),
+  ];
+}
+
+function matchOf({ name, matched }) {
+  const facts = [
+    `${matched.kind} name`,
+    matched.exact && "the same as the mention",
+    matched.source && `${matched.lent ? "lent by" : "of"} ${matched.source}`,
+    matched.annotated && `times annotated: ${matched.annotated}`,
+  ].filter(Boolean);
+  return `${name} was found by its name “${matched.text}” (${facts.join(", ")}).`;
+}
+
+function confidenceOf({ confidence }, rejected, threshold) {
+  if (confidence === null || threshold === null) return "The model has no confidence.";
+  const needed = rejected ? "is below" : "reaches";
+  const limit = threshold ? ` ${needed} the threshold of ${percent(threshold)}` : "";
+  return `Its confidence of ${percent(confidence)}${limit || " is enough: there is no threshold"}.`;
+}
+
+const number = (value) => value.toFixed(3);
+
+function sumOf(parts) {
+  const values = { ...parts, sparse: parts.sparse_weight * parts.sparse };
+  const terms = Object.keys(TERMS).filter((name) => values[name]);
+  const sum = terms.map((name) => `${number(values[name])} (${TERMS[name]})`).join(" + ");
+  return `${number(parts.score)} = ${sum || "0"}`;
+}
+
+/** Pieces of a mention, with visible blanks, and what each gives. */
+function shares(all) {
+  return all.slice(0, MOST).map(({ text, value }) => {
+    const piece = make("code", text.replaceAll(" ", "␣"));
+    return [make("span.share", piece, ` ${number(value)}`), " "];
+  });
+}
+
+/** The answer to the question why a concept is not the first. */
+function answer({ question, parts }) {
+  const lines = question.concepts.map((concept) => {
+    const { name, excluded, candidate, missing, first_as: texts } = concept;
+    if (excluded.length) return `${name} cannot be answered here: ${excluded.join(" and ")}.`;
+    if (!candidate) return `${name} shares no piece of a name with the mention.`;
+    if (candidate.rank === 1) return `${name} is the first candidate.`;
+    const best = parts[concept.part].candidates[0];
+    const behind = number(best.parts.score - candidate.parts.score);
+    return [
+      `${name} has rank ${candidate.rank}, ${behind} behind ${best.name}. `,
+      missing.length > 0 && ["It lacks ", shares(missing)],
+      texts.length > 0 && `It is first where the mention is read as ${texts.join(" or ")}.`,
+    ];
+  });
+  return [make("h4", `Why not ${question.id}?`), lines.map((line) => make("p", line))];
+}

@@ -1,0 +1,101 @@
+/* Texts and places in them. The service counts characters (code points), JavaScript counts units
+   of UTF-16; everything behind `unitsOf` is in units. */
+
+const LONGEST_NAME = 120; // characters of a line that may be a name
+
+/** What somebody pasted: "pubtator", "names" (one a line) or "text". */
+export function kindOf(text) {
+  if (/^\s*[^|\s]+\|[ta]\|/.test(text)) return "pubtator";
+  const lines = linesOf(text);
+  const isName = (line) =>
+    line.length <= LONGEST_NAME && !/[.!?;:]$/.test(line) && line.split(/\s+/).length <= 12;
+  return lines.every(isName) ? "names" : "text";
+}
+
+/** An id for a pasted text: the same for the same text (FNV-1a of its units). */
+export function idOf(text) {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return `pasted-${(hash >>> 0).toString(16).padStart(8, "0")}`;
+}
+
+/** The lines that are not blank, trimmed. */
+export const linesOf = (text) =>
+  text
+    .split(/\r\n|\r|\n/)
+    .map((line) => line.trim())
+    .filter(Boolean);
+
+/** The text of a document; gaps between its passages are spaces, as the service has it. */
+export function textOf(document) {
+  if (!document.passages) return document.text ?? "";
+  let [text, length] = ["", 0]; // the length is in characters, as offsets are
+  for (const passage of document.passages) {
+    const gap = " ".repeat(Math.max(0, passage.offset - length));
+    text += gap + passage.text;
+    length += gap.length + [...passage.text].length;
+  }
+  return text;
+}
+
+/** A function from a place in characters to one in units. */
+export function unitsOf(text) {
+  if (!/[\uD800-\uDBFF]/.test(text)) return (place) => place;
+  const places = [0];
+  for (const character of text) places.push(places.at(-1) + character.length);
+  return (place) => places[Math.min(place, places.length - 1)];
+}
+
+/** Cut [start, end) of a text where marks begin and end.
+ *
+ * `marks` are {spans}; they may overlap, nest, and have gaps. Each piece tells the marks that it is
+ * in, the innermost first. A mark's anchor is a piece that no other mark has as its anchor: outer
+ * marks choose first; marks that find none stand in `extra` of their last piece.
+ */
+export function pieces(start, end, marks) {
+  const spansOf = (mark) => mark.spans.filter(([from, to]) => from < end && to > start);
+  const cuts = new Set([start, end]);
+  for (const mark of marks)
+    for (const [from, to] of spansOf(mark)) cuts.add(Math.max(from, start)).add(Math.min(to, end));
+  const places = [...cuts].sort((a, b) => a - b);
+  const cut = places.slice(1).map((to, i) => ({ start: places[i], end: to, marks: [], extra: [] }));
+  const at = new Map(places.map((place, i) => [place, i]));
+  const size = (mark) => mark.spans.reduce((sum, [from, to]) => sum + to - from, 0);
+  for (const mark of [...marks].sort((a, b) => size(b) - size(a))) {
+    const covered = [];
+    for (const [from, to] of spansOf(mark))
+      for (let i = at.get(Math.max(from, start)); i < at.get(Math.min(to, end)); i++)
+        covered.push(cut[i]);
+    for (const piece of covered) piece.marks.unshift(mark);
+    const free = covered.find((piece) => !piece.anchor);
+    if (free) free.anchor = mark;
+    else covered.at(-1)?.extra.push(mark);
+  }
+  return cut;
+}
+
+/** Ends of the pages of a text: few characters and few marks each, and no mark is cut.
+ *
+ * `hulls` are [start, end) of the marks, by start.
+ */
+export function pageEnds(text, hulls, { characters, marks }) {
+  const ends = [];
+  for (let start = 0, next = 0; start < text.length; start = ends.at(-1)) {
+    let end = Math.min(start + characters, hulls[next + marks]?.[0] ?? Infinity);
+    if (end >= text.length) end = text.length;
+    else end = wholeWords(text, start, end);
+    let reach = start; // the end of the marks that begin on the page
+    while (next < hulls.length && hulls[next][0] < end) reach = Math.max(reach, hulls[next++][1]);
+    while (reach > end) {
+      end = reach;
+      while (next < hulls.length && hulls[next][0] < end) reach = Math.max(reach, hulls[next++][1]);
+    }
+    ends.push(Math.max(end, start + 1));
+  }
+  return ends;
+}
+
+function wholeWords(text, start, end) {
+  const blank = Math.max(text.lastIndexOf("\n", end - 1), text.lastIndexOf(" ", end - 1));
+  return blank > start ? blank + 1 : end;
+}

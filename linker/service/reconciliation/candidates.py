@@ -1,0 +1,232 @@
+"""Candidates: a query becomes requests to the linker, and their answers its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from linker.confidence.answers import Request
+from linker.errors import shorten
+from linker.linker import Linked
+from linker.readers.checks import MENTION_LIMIT
+from linker.service.reconciliation.properties import IDENTIFYING, PROPERTIES, fit
+from linker.service.reconciliation.queries import Query
+from linker.service.reconciliation.vocabulary import ANY, Json, Type, Vocabulary
+from linker.types import Candidate, Selection
+
+SURE = 0.8
+"""The confidence that a match needs at least; a model's threshold may be higher.
+
+It is a choice: of development mentions 19 of 20 matches are right with it, 7 of 8 with one half
+(benchmarks/service/openrefine.py).
+"""
+_DEPTH = 20  # candidates among which properties and further types choose
+_MISFIT = 0.1  # how much of its score a candidate keeps whose properties do not fit
+_UNNAMED = 0.99  # the best score beside a concept that an id names
+_DESCRIPTION = 200  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """A candidate of a query."""
+
+    row: int
+    score: float  # 0 to 1
+    is_equal: bool = False  # whether a name of it is what was asked for
+    is_certain: bool = False  # whether an id, or a person's decision, names it
+    candidate: Candidate | None = None  # None where an id names it
+    fits: tuple[tuple[str, float], ...] = ()  # how well it fits each property of the query
+
+
+def requests(vocabulary: Vocabulary, query: Query) -> list[Request]:
+    """What the linker is asked for a query; nothing where only ids can answer.
+
+    Args:
+        vocabulary: of the linker's dictionary.
+        query: the query. Types restrict the concepts before they are ranked. Of several types a
+            concept needs one, or all where `type_strict` says so.
+    """
+    text = _text(query)
+    types = _types(vocabulary, query)
+    if not text.strip() or len(text) > MENTION_LIMIT or types == []:
+        return []
+    is_deeper = query.properties or (types and len(types) > 1)
+    k = max(query.k, _DEPTH) if is_deeper else max(query.k, 2)
+    return [Request(text, k, 0.0, within=within) for within in _selections(query, types)]
+
+
+def result(vocabulary: Vocabulary, query: Query, linked: Sequence[Linked]) -> list[Json]:
+    """The result of a query: its candidates, the best first.
+
+    Args:
+        vocabulary: of the linker's dictionary.
+        query: the query.
+        linked: the answers to its requests.
+    """
+    types = _types(vocabulary, query)
+    scored = [entry for item in linked for entry in _answers(vocabulary, query, item)]
+    of_row = {entry.row: entry for entry in _weighed(vocabulary, query, scored)[::-1]}
+    if named := _named(vocabulary, query):
+        of_row = {row: replace(e, score=min(e.score, _UNNAMED)) for row, e in of_row.items()}
+    for row in named:
+        of_row[row] = replace(of_row.get(row, _Scored(row, 1.0)), score=1.0, is_certain=True)
+    ranked = sorted(
+        (entry for entry in of_row.values() if _has_types(vocabulary, query, entry.row, types)),
+        key=lambda entry: (-entry.score, not entry.is_certain),
+    )
+    is_whole = all(len(p.parts) == 1 for _, predictions in linked for p in predictions)
+    matched = _is_match(vocabulary, ranked, is_whole)
+    return [_json(vocabulary, entry, matched and entry is ranked[0]) for entry in ranked[: query.k]]
+
+
+def _text(query: Query) -> str:
+    """The name that is asked for: the query's text, or a name among its properties."""
+    if query.query is not None:
+        return query.query
+    names = (w.texts for w in query.properties if w.pid in ("name", "synonyms"))
+    return next((texts[0] for texts in names if texts), "")
+
+
+def _types(vocabulary: Vocabulary, query: Query) -> list[Type] | None:
+    """The types that restrict a query; None for no restriction, [] where all are unknown."""
+    known = [vocabulary.type(identifier) for identifier in query.types]
+    if not query.types or (ANY in known and query.type_strict != "all"):
+        return None
+    if query.type_strict == "all" and None in known:
+        return []
+    return [entry for entry in known if entry]
+
+
+def _has_types(
+    vocabulary: Vocabulary, query: Query, row: int, types: Sequence[Type] | None
+) -> bool:
+    """Whether a concept has the types of a query."""
+    if not types:
+        return types is None
+    combine = all if query.type_strict == "all" else any
+    return combine(vocabulary.has_type(row, entry) for entry in types)
+
+
+def _selections(query: Query, types: Sequence[Type] | None) -> list[Selection | None]:
+    """The parts of the dictionary to answer from, one for each request."""
+    wanted = [entry for entry in types or () if entry is not ANY]
+    if query.type_strict == "all":
+        wanted = wanted[:1]  # `result` keeps the concepts that have the others, too
+    branches = [entry.id for entry in wanted if not entry.is_semantic]
+    labels = [entry.id for entry in wanted if entry.is_semantic]
+    parts: list[Selection | None] = [Selection(under=tuple(branches))] if branches else []
+    return [*parts, *([Selection(types=tuple(labels))] if labels else [])] or [None]
+
+
+def _answers(vocabulary: Vocabulary, query: Query, linked: Linked) -> Iterable[_Scored]:
+    """The candidates of all parts of a mention."""
+    (prediction,) = linked[1]
+    normalize = vocabulary.linker.normalize
+    for part in prediction.parts:
+        scores = [candidate.score for candidate in part.candidates]
+        for candidate in part.candidates:
+            score = candidate.confidence
+            if score is None:
+                score = max(0.0, candidate.score) / max(1.0, *scores)
+            for row in vocabulary.dictionary.rows(candidate.concept_id)[:1]:
+                yield _Scored(
+                    row,
+                    score,
+                    normalize(candidate.matched_name) == normalize(_text(query)),
+                    candidate.source == "decision",
+                    candidate,
+                )
+
+
+def _weighed(vocabulary: Vocabulary, query: Query, scored: Sequence[_Scored]) -> list[_Scored]:
+    """Candidates with scores that their properties change, the best first.
+
+    Confidences stay probabilities: what candidates with properties that do not fit lose, goes to
+    the others. The share of all concepts that are no candidates counts as fitting best.
+    """
+    wanted = [w for w in query.properties if w.pid in PROPERTIES and w.texts]
+    wanted = [w for w in wanted if w.pid not in IDENTIFYING]
+    weighed = []
+    for entry in scored:
+        fits = tuple(
+            (w.pid, round(fit(vocabulary, PROPERTIES[w.pid], entry.row, w.texts), 4))
+            for w in wanted
+        )
+        weighed.append((entry, fits, _weight(fits)))
+    total = sum(entry.score * weight for entry, _, weight in weighed)
+    rest = max(0.0, 1 - sum(entry.score for entry in scored))
+    scale = total + rest * max((weight for *_, weight in weighed), default=1.0)
+    if vocabulary.linker.calibration is None or not wanted:
+        scale = 1.0
+    return sorted(
+        (
+            replace(entry, score=entry.score * weight / (scale or 1.0), fits=fits)
+            for entry, fits, weight in weighed
+        ),
+        key=lambda entry: -entry.score,
+    )
+
+
+def _weight(fits: Iterable[tuple[str, float]]) -> float:
+    """What the properties of a candidate leave of its score."""
+    weight = 1.0
+    for _, value in fits:
+        weight *= _MISFIT + (1 - _MISFIT) * value
+    return weight
+
+
+def _named(vocabulary: Vocabulary, query: Query) -> list[int]:
+    """The rows of the concepts that ids in a query name: its properties, or else its text."""
+    texts = [t for w in query.properties if w.pid in IDENTIFYING for t in w.texts]
+    rows = [row for text in texts for row in vocabulary.rows(text)]
+    return [*dict.fromkeys(rows or vocabulary.rows(query.query or ""))]
+
+
+def _is_match(vocabulary: Vocabulary, ranked: Sequence[_Scored], is_whole: bool) -> bool:
+    """Whether the first candidate is taken without asking a person.
+
+    It is where an id or a decision names it and no other; or no other has its score, the cell names
+    one thing only, and the model is sure. A model without confidence is sure where a name of the
+    first is what was asked for, and of no other.
+    """
+    if not ranked:
+        return False
+    if ranked[0].is_certain:
+        return sum(entry.is_certain for entry in ranked) == 1
+    if len(ranked) > 1 and _points(ranked[0]) == _points(ranked[1]):
+        return False
+    calibration = vocabulary.linker.calibration
+    if calibration is None:
+        return is_whole and ranked[0].is_equal and not any(e.is_equal for e in ranked[1:])
+    return is_whole and ranked[0].score >= max(calibration.threshold, SURE)
+
+
+def _points(entry: _Scored) -> float:
+    return round(100 * entry.score, 2)
+
+
+def _json(vocabulary: Vocabulary, entry: _Scored, matched: bool) -> Json:
+    """A candidate as the protocol writes it."""
+    dictionary = vocabulary.dictionary
+    return {
+        "id": dictionary.ids[entry.row],
+        "name": dictionary.preferred_name(entry.row),
+        "description": shorten(dictionary.columns.definitions[entry.row], _DESCRIPTION),
+        "type": [wanted.reference for wanted in vocabulary.types_of(entry.row)],
+        "score": _points(entry),
+        "match": matched,
+        "features": _features(entry),
+    }
+
+
+def _features(entry: _Scored) -> list[Json]:
+    """The parts of a score."""
+    values: dict[str, float | bool | None] = {
+        "same_name": entry.is_equal,
+        "certain": entry.is_certain,
+    }
+    if entry.candidate is not None:
+        for name in ("confidence", "score", "sparse_score", "dense_score"):
+            values[name] = getattr(entry.candidate, name)
+    values |= {f"fits_{pid}": value for pid, value in entry.fits}
+    return [{"id": name, "value": v} for name, v in values.items() if v is not None]

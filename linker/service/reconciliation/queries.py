@@ -1,0 +1,136 @@
+"""Queries of the protocol, as clients send them, and what is wrong with bad ones."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, TypeAdapter, ValidationError
+from pydantic import model_validator as validator
+
+from linker.errors import LinkerError
+
+BATCH = 100  # queries in a batch, and at most as many answers to each
+ENTITIES = 1_000  # concepts in a request for data extension
+_LIMIT = 5  # answers to a query that names no limit
+
+
+_Read = TypeVar("_Read")
+
+
+class Bad(LinkerError):
+    """A request that cannot be answered.
+
+    Args:
+        message: one sentence that says why.
+        status: of HTTP.
+    """
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Entity(BaseModel):
+    """A reconciled cell."""
+
+    id: str
+    name: str = ""
+
+
+Value = StrictBool | int | float | str | Entity
+
+
+class Wanted(BaseModel):
+    """What a query says of a property."""
+
+    pid: str
+    v: Value | list[Value] | None
+
+    @property
+    def texts(self) -> list[str]:
+        """The values that are not empty, a reconciled cell as its id."""
+        values = self.v if isinstance(self.v, list) else [self.v]
+        texts = (v.id if isinstance(v, Entity) else "" if v is None else str(v) for v in values)
+        return [text for text in texts if text.strip()]
+
+
+class Query(BaseModel):
+    """A query, of which version 0.1 needs the text, and 0.2 the text or a property."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: str | None = None
+    type: str | list[str] | None = None
+    limit: int | None = Field(None, ge=0)  # some clients write 0 for "as many as usual"
+    properties: list[Wanted] = []
+    type_strict: Literal["any", "all", "should"] | None = None
+
+    @validator(mode="after")
+    def _asks(self) -> Query:
+        if self.query is None and not self.properties:
+            raise ValueError("expected: query, or properties")
+        return self
+
+    @property
+    def types(self) -> list[str]:
+        """The ids of the wanted types."""
+        types = [self.type] if isinstance(self.type, str) else self.type or []
+        return [text for text in types if text]
+
+    @property
+    def k(self) -> int:
+        """How many candidates are wanted."""
+        return min(self.limit or _LIMIT, BATCH)
+
+
+class ExtensionProperty(BaseModel):
+    """A property to fetch."""
+
+    id: str
+    settings: dict[str, Any] | None = None
+
+
+class ExtensionQuery(BaseModel):
+    """What is to be fetched of which concepts."""
+
+    ids: list[str]
+    properties: list[ExtensionProperty]
+
+
+_BATCH = TypeAdapter(dict[str, Query])
+
+
+def batch(text: str) -> dict[str, Query]:
+    """Read the parameter `queries`."""
+    queries = _checked(_BATCH, text, "queries")
+    if len(queries) > BATCH:
+        raise Bad(f"{len(queries)} queries in a batch; the service takes at most {BATCH}", 413)
+    return queries
+
+
+def single(text: str) -> Query:
+    """Read the parameter `query` of version 0.1: a query, or its text alone."""
+    if text.lstrip().startswith("{"):
+        return _checked(TypeAdapter(Query), text, "query")
+    return Query.model_validate({"query": text})
+
+
+def extension(text: str) -> ExtensionQuery:
+    """Read the parameter `extend`."""
+    query = _checked(TypeAdapter(ExtensionQuery), text, "extend")
+    if len(query.ids) > ENTITIES:
+        raise Bad(f"{len(query.ids)} ids to extend; the service takes at most {ENTITIES}", 413)
+    return query
+
+
+def _checked(adapter: TypeAdapter[_Read], text: str, parameter: str) -> _Read:
+    """Read JSON, and check it."""
+    try:
+        return adapter.validate_python(json.loads(text))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise Bad(f"{parameter}: {place or 'the object'}: {first['msg']}") from None
+    except (ValueError, RecursionError) as error:
+        raise Bad(f"{parameter} is no JSON: {error}") from None

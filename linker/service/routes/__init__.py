@@ -1,0 +1,1 @@
+"""The routes of the service; each file has a function `router(service)`."""

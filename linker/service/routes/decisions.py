@@ -1,0 +1,167 @@
+"""GET, POST and DELETE /decisions: what reviewers said of mentions."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import io
+import json
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, TypeVar
+
+from fastapi import APIRouter, Body, Path, Query, Response
+from pydantic import Field
+
+from linker.decisions.records import Decision, checked
+from linker.decisions.store import DecisionStore, same_text
+from linker.dictionary import Dictionary
+from linker.errors import LinkerError
+from linker.service import examples
+from linker.service.limits import Failure
+from linker.service.schemas import Body as Strict
+from linker.service.state import Service
+
+_Result = TypeVar("_Result")
+_Text = Annotated[str, Field(max_length=1_000)]
+
+
+class NewDecision(Strict):
+    """What a reviewer says of a mention."""
+
+    mention: Annotated[str, Field(min_length=1, max_length=1_000)]
+    concept_id: _Text | None = Field(None, description='null: no concept; "A|B": of each part.')
+    accepted: bool = Field(True, description="false: this concept is rejected.")
+    scope: _Text = Field("", description="The id of a document; empty: everywhere.")
+    reviewer: _Text = ""
+
+
+class NewDecisions(Strict):
+    """Decisions that are stored together."""
+
+    decisions: Annotated[list[NewDecision], Field(min_length=1, max_length=10_000)]
+
+
+def router(service: Service) -> APIRouter:
+    """The routes of decisions."""
+    routes = APIRouter(prefix="/decisions", tags=["decisions"], responses=examples.ERRORS)
+
+    @routes.get("")
+    async def listed(
+        mention: _Text | None = None, scope: _Text | None = None, reviewer: _Text | None = None
+    ) -> Response:
+        """The decisions in force, and those on which reviewers disagree."""
+        store = _store(service)
+
+        def read() -> str:
+            rows = store.list(mention=mention, scope=scope, reviewer=reviewer)
+            places = {(same_text(row.mention), row.scope) for row in rows}
+            conflicts = [
+                {"mention": c.mention, "scope": c.scope, "decisions": _json(c.decisions)}
+                for c in store.conflicts()
+                if (same_text(c.mention), c.scope) in places
+            ]
+            return json.dumps({"decisions": _json(rows), "conflicts": conflicts})
+
+        return Response(await asyncio.to_thread(read), media_type="application/json")
+
+    @routes.post("", status_code=201)
+    async def add(body: Annotated[NewDecisions, Body(openapi_examples=_EXAMPLES)]) -> Response:
+        """Store decisions; they are on the disk when this answers, and hold from now on."""
+        store, release = _store(service), _release(service)
+        decisions = [
+            Decision(
+                d.mention,
+                d.concept_id or "",
+                d.accepted,
+                d.scope,
+                d.reviewer,
+                model=service.settings.name,
+                release=release,
+            )
+            for d in body.decisions
+        ]
+        for decision in decisions:
+            checked(decision)  # what is wrong with it is the client's mistake; all else is ours
+        stored = await _written(store.add, decisions)
+        text = json.dumps({"decisions": _json(stored)})
+        return Response(text, 201, media_type="application/json")
+
+    @routes.delete("/{number}")
+    async def withdraw(
+        number: Annotated[int, Path(ge=1, le=2**53)], reviewer: _Text = ""
+    ) -> dict[str, int]:
+        """Withdraw a decision, which stays in the history."""
+        count = await _written(_store(service).withdraw, [number], reviewer)
+        if not count:
+            raise Failure(404, "no decision in force has this id", "number")
+        return {"withdrawn": count}
+
+    @routes.get("/export", response_class=Response)
+    async def export(
+        form: Annotated[Literal["tsv", "sssom", "mentions"], Query(alias="format")] = "tsv",
+    ) -> Response:
+        """The decisions in force as a file: a table, SSSOM, or annotated mentions to train on."""
+        store, linker = _store(service), service.linker
+        text = await asyncio.to_thread(_exported, store, form, linker.dictionary)
+        return Response(text, media_type="text/tab-separated-values")
+
+    return routes
+
+
+async def _written(function: Callable[..., _Result], *args: Any) -> _Result:
+    """Call what writes to the file of decisions.
+
+    Raises:
+        Failure: the file cannot be written; 503, since nothing is wrong with the request.
+    """
+    try:
+        return await asyncio.to_thread(function, *args)
+    except LinkerError as error:
+        raise Failure(503, str(error)) from None
+
+
+def _exported(store: DecisionStore, form: str, dictionary: Dictionary) -> str:
+    """The decisions in force in a format."""
+    from linker.decisions import exchange
+
+    file, decisions = io.StringIO(), store.list()
+    if form == "sssom":
+        exchange.write_sssom(decisions, file, lambda i: _name(dictionary, i))
+    else:
+        {"tsv": exchange.write, "mentions": exchange.write_mentions}[form](decisions, file)
+    return file.getvalue()
+
+
+def _name(dictionary: Dictionary, identifier: str) -> str:
+    """The preferred name of a concept; empty for an unknown one."""
+    return next(map(dictionary.preferred_name, dictionary.rows(identifier)), "")
+
+
+def _store(service: Service) -> DecisionStore:
+    """The decisions of a service.
+
+    Raises:
+        Failure: it keeps none.
+    """
+    if service.store is None:
+        raise Failure(409, "no decisions are kept; start linker serve with --decisions FILE")
+    return service.store
+
+
+def _release(service: Service) -> str:
+    """The releases of the dictionary, or the checksums of files that have none."""
+    return " ".join(s.release or s.sha256[:12] for s in service.linker.dictionary.sources)
+
+
+def _json(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
+    return [dataclasses.asdict(d) | {"concept_id": d.concept_id or None} for d in decisions]
+
+
+_EXAMPLES: Any = {
+    "accepted": {
+        "summary": "A concept is right",
+        "value": {
+            "decisions": [{"mention": "A-T", "concept_id": "MESH:D001260", "reviewer": "Ada"}]
+        },
+    }
+}

@@ -1,0 +1,109 @@
+"""POST /link, /annotate and /explain: mentions are linked, found, and explained."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query, Response
+
+from linker import outputs
+from linker.dictionary import Dictionary
+from linker.errors import LinkerError
+from linker.linker import Linked
+from linker.outputs import explanation, jsonl
+from linker.service import examples
+from linker.service.schemas import (
+    AnnotateBody,
+    ExplainBody,
+    Format,
+    LinkBody,
+    check_mention,
+    to_documents,
+)
+from linker.service.state import Service
+
+_MEDIA = {
+    "json": "application/json",
+    "tsv": "text/tab-separated-values",
+    "jsonl": "application/x-ndjson",
+    "pubtator": "text/plain",
+    "bioc": "application/xml",
+    "sssom": "text/tab-separated-values",
+}
+AsFormat = Annotated[
+    Format, Query(alias="format", description="json, or the text of a file in this format.")
+]
+
+
+def router(service: Service) -> APIRouter:
+    """The routes that link."""
+    routes = APIRouter(tags=["linking"], responses=examples.ERRORS)
+
+    @routes.post("/link", responses=examples.PREDICTIONS)
+    async def link(
+        body: Annotated[LinkBody, Body(openapi_examples=examples.LINK)], form: AsFormat = "json"
+    ) -> Response:
+        """Link loose mentions, or those that are marked in documents."""
+        linker = service.linker
+        linked = await service.answer(body.requests(body.items(service.limits)))
+        return await _written(linked, form, linker.dictionary)
+
+    @routes.post("/annotate", responses=examples.PREDICTIONS)
+    async def annotate(
+        body: Annotated[AnnotateBody, Body(openapi_examples=examples.ANNOTATE)],
+        form: AsFormat = "json",
+    ) -> Response:
+        """Find the mentions in documents, and link them; mentions that are marked stay."""
+        linker, documents = service.linker, to_documents(body.documents, service.limits)
+        linked = await service.annotate(body.requests(documents), body.threshold)
+        return await _written(linked, form, linker.dictionary)
+
+    @routes.post("/explain", responses=examples.EXPLANATION)
+    async def explain(
+        body: Annotated[ExplainBody, Body(openapi_examples=examples.EXPLAIN)],
+    ) -> Response:
+        """Say why a mention is answered as it is, and why a concept is not the answer."""
+        check_mention(body.mention, service.limits, "mention")
+        (document,) = to_documents([body.document], service.limits) if body.document else (None,)
+
+        def explained() -> str:
+            record = service.linker.explain(
+                body.mention,
+                concept=body.concept,
+                document=document,
+                k=body.k,
+                within=body.within,
+            )
+            return explanation.to_json(record)
+
+        return Response(await service.run(explained), media_type="application/json")
+
+    return routes
+
+
+async def _written(linked: list[Linked], form: Format, dictionary: Dictionary) -> Response:
+    """Predictions as a response."""
+    text = await asyncio.to_thread(_text, linked, form, dictionary)
+    return Response(text, media_type=_MEDIA[form])
+
+
+def _text(linked: list[Linked], form: Format, dictionary: Dictionary) -> str:
+    if form == "json":
+        predictions: list[Any] = [jsonl.to_json(p) for _, of_item in linked for p in of_item]
+        return json.dumps({"predictions": predictions})
+    file = io.StringIO()
+    try:
+        documents = any(document is not None for document, _ in linked)
+        outputs.writer(form)(
+            linked,
+            file,
+            documents=documents,
+            sources=len(dictionary.lent_rows) > 0,
+            vocabulary=dictionary.vocabulary,
+        )
+    except ValueError as error:
+        raise LinkerError(str(error)) from None
+    return file.getvalue()

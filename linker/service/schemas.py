@@ -1,0 +1,204 @@
+"""The bodies of requests, and what linker makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from linker.confidence.answers import Request
+from linker.errors import LinkerError
+from linker.service.limits import Failure, Limits, TooMuch
+from linker.text.mentions import Item
+from linker.types import SELECTION, Document, Mention, Passage, Selection
+
+Format = Literal["json", "tsv", "jsonl", "pubtator", "bioc", "sssom"]
+Offset = Annotated[int, Field(ge=0, le=2**31)]
+Ids = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=100)]
+Confidence = Annotated[float, Field(ge=0, le=1)]
+Score = Annotated[float, Field(allow_inf_nan=False)]
+MOST_CANDIDATES = 100
+
+
+class Body(BaseModel):
+    """The body of a request; a field that it does not know is a mistake."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Options(Body):
+    """How mentions are linked."""
+
+    k: int = Field(5, ge=1, le=MOST_CANDIDATES, description="Candidates of each part.")
+    threshold: Confidence | None = Field(
+        None, description="Confidence that an answer needs; null: the model's own."
+    )
+    min_score: Score | None = Field(None, description="Candidates with less are left out.")
+    under: Ids = Field([], description="Answer with these concepts and those below them.")
+    not_under: Ids = Field([], description="Answer with none of these and none below them.")
+    types: Ids = Field([], description="Answer with concepts of these semantic types.")
+    namespaces: Ids = Field([], description="Answer with ids of these prefixes.")
+
+    @property
+    def within(self) -> Selection | None:
+        """The part of the dictionary to answer with; None: the whole."""
+        selection = Selection(**{name: getattr(self, name) for name in SELECTION})
+        return selection or None
+
+    def requests(self, items: Iterable[Item]) -> list[Request]:
+        """Requests to a linker for items."""
+        within = self.within
+        return [Request(item, self.k, self.threshold, self.min_score, within) for item in items]
+
+
+class LooseMention(Body):
+    """A name to link, without its text."""
+
+    text: str = Field(min_length=1)
+    document_id: str | None = None
+    type: str = ""
+
+    def to_mention(self) -> Mention:
+        return Mention(self.text, document_id=self.document_id, type=self.type)
+
+
+class MarkedMention(Body):
+    """A mention with its places in a document's text."""
+
+    text: str = Field(min_length=1)
+    spans: list[tuple[Offset, Offset]] = Field([], max_length=100)
+    type: str = ""
+
+
+class TextPassage(Body):
+    """A part of a text, and the character at which it starts."""
+
+    text: str
+    offset: Offset = 0
+
+
+class TextDocument(Body):
+    """A text, whole or in passages, with the mentions that are marked in it."""
+
+    id: str = Field(max_length=1_000)
+    text: str | None = None
+    passages: list[TextPassage] | None = None
+    mentions: list[MarkedMention] = []
+
+    def to_document(self, where: str) -> Document:
+        """The document; `where` is the field that errors name.
+
+        Raises:
+            Failure: a span or a passage is not in the text.
+        """
+        if (self.text is None) == (self.passages is None):
+            raise Failure(422, "a document has either a text or passages", where)
+        passages = self.passages or [TextPassage(text=self.text or "")]
+        document = Document(
+            self.id, tuple(Passage(passage.text, passage.offset) for passage in passages)
+        )
+        try:
+            length = len(document.text)
+        except ValueError as error:
+            raise Failure(422, str(error), where) from None
+        for number, mention in enumerate(self.mentions):
+            if not all(start < end <= length for start, end in mention.spans):
+                raise Failure(
+                    422,
+                    f"a span is not [start, end] in the {length:,} characters of the text",
+                    f"{where}.mentions.{number}.spans",
+                )
+        mentions = tuple(
+            Mention(m.text, tuple(m.spans), type=m.type, document_id=self.id) for m in self.mentions
+        )
+        return Document(document.id, document.passages, mentions)
+
+
+class LinkBody(Options):
+    """Mentions to link: loose ones, or those marked in documents."""
+
+    mentions: list[Annotated[str, Field(min_length=1)] | LooseMention] | None = None
+    documents: list[TextDocument] | None = None
+
+    @model_validator(mode="after")
+    def _has_one(self) -> LinkBody:
+        if (self.mentions is None) == (self.documents is None):
+            raise ValueError("the body has either mentions or documents")
+        return self
+
+    def items(self, limits: Limits) -> list[Item]:
+        """What is to be linked."""
+        if self.documents is not None:
+            return [*to_documents(self.documents, limits)]
+        mentions = self.mentions or []
+        check("mentions", len(mentions), limits.mentions, "mentions")
+        loose = [Mention(m) if isinstance(m, str) else m.to_mention() for m in mentions]
+        for number, mention in enumerate(loose):
+            check_mention(mention.text, limits, f"mentions.{number}")
+        return [*loose]
+
+
+class AnnotateBody(Options):
+    """Documents whose mentions are found and linked."""
+
+    documents: list[TextDocument]
+
+
+class ExplainBody(Options):
+    """A mention whose answer is explained."""
+
+    mention: str = Field(min_length=1)
+    concept: str | None = Field(None, max_length=200, description="Why not this one?")
+    document: TextDocument | None = None
+
+
+def to_documents(documents: Sequence[TextDocument], limits: Limits) -> list[Document]:
+    """The documents of a request.
+
+    Raises:
+        TooMuch: they are more, or longer, than the limits allow.
+        Failure: a document does not fit together.
+    """
+    check("documents", len(documents), limits.documents, "documents")
+    check("mentions", sum(len(d.mentions) for d in documents), limits.mentions, "documents")
+    lengths = [
+        max((p.offset + len(p.text) for p in d.passages or ()), default=len(d.text or ""))
+        for d in documents
+    ]
+    check("characters in the documents", sum(lengths), limits.text, "documents")
+    for place, document in enumerate(documents):
+        for number, mention in enumerate(document.mentions):
+            check_mention(mention.text, limits, f"documents.{place}.mentions.{number}.text")
+    return [d.to_document(f"documents.{place}") for place, d in enumerate(documents)]
+
+
+def check(what: str, number: int, limit: int, where: str) -> None:
+    """Check a number against a limit.
+
+    Raises:
+        TooMuch: it is larger.
+    """
+    if number > limit:
+        raise TooMuch(what, number, limit, where)
+
+
+def check_mention(text: str, limits: Limits, where: str) -> None:
+    """Check that a mention has letters, and not too many.
+
+    Raises:
+        TooMuch: it is too long.
+        Failure: it is blank.
+    """
+    check("characters in a mention", len(text), limits.mention, where)
+    if not text.strip():
+        raise Failure(422, "a mention is blank", where)
+
+
+def cost(item: Any) -> int:
+    """What a request counts in a batch: the characters of its mentions."""
+    if isinstance(item, Document):
+        return 1 + sum(len(mention.text) for mention in item.mentions)
+    if not isinstance(item, str | Mention):
+        raise LinkerError(f"a {type(item).__name__} cannot be linked")
+    return 1 + len(item if isinstance(item, str) else item.text)

@@ -1,0 +1,125 @@
+"""Serving over HTTP: uvicorn with a limit on slow clients, signals, and a graceful stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from linker.errors import LinkerError
+from linker.service.app import create
+from linker.service.state import Service
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
+
+_CONNECTIONS = 1_000  # open at the same time
+_KEEP_ALIVE = 30  # seconds that a connection without a request stays open
+_GRACE = 5.0  # seconds for the last answers beyond those that a request may take
+
+
+class PatientProtocol(H11Protocol):
+    """HTTP/1.1 where the head of a request must come in time."""
+
+    seconds = 20.0
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.conn.trailing_data[0]:  # a part of the next head came with the request
+            self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_watching()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        """Wait for a head, unless there is one already."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_watching()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self.seconds, self.transport.close)
+
+    def _stop_watching(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def serve(service: Service, host: str, port: int, started: Callable[[int], None]) -> None:
+    """Serve until the process is told to stop (SIGTERM, SIGINT); SIGHUP loads the model anew.
+
+    Args:
+        service: what answers.
+        host: the address to listen on.
+        port: 0: any that is free.
+        started: is called with the port once requests are taken.
+
+    Raises:
+        LinkerError: the address cannot be listened on.
+    """
+    limits = service.limits
+    protocol: Any = type("Protocol", (PatientProtocol,), {"seconds": limits.read_seconds})
+    config = uvicorn.Config(
+        create(service),
+        host=host,
+        port=port,
+        http=protocol,
+        ws="none",
+        log_config=None,
+        access_log=False,  # its lines hold what users search for
+        server_header=False,
+        limit_concurrency=_CONNECTIONS,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=int(limits.seconds + _GRACE),
+    )
+    server = uvicorn.Server(config)
+    try:
+        asyncio.run(_serve(server, service, started))
+    except (SystemExit, KeyboardInterrupt):  # raised again for a signal, after the last answer
+        if not server.started:  # else uvicorn has logged why
+            reason = "cannot be listened on; choose another --host or --port"
+            raise LinkerError(f"{host}:{port}: {reason}") from None
+
+
+async def _serve(server: uvicorn.Server, service: Service, started: Callable[[int], None]) -> None:
+    tasks = set[asyncio.Task[None]]()
+
+    def reload() -> None:
+        tasks.add(task := asyncio.get_running_loop().create_task(_reload(service)))
+        task.add_done_callback(tasks.discard)
+
+    with contextlib.suppress(NotImplementedError, AttributeError):  # there is none on Windows
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+    announcing = asyncio.create_task(_announce(server, started))
+    await server.serve()
+    announcing.cancel()
+
+
+async def _announce(server: uvicorn.Server, started: Callable[[int], None]) -> None:
+    """Tell when requests are taken."""
+    while not server.started:
+        await asyncio.sleep(0.01)
+    started(server.servers[0].sockets[0].getsockname()[1])
+
+
+async def _reload(service: Service) -> None:
+    try:
+        await service.reload()
+    except Exception as error:  # whatever is wrong with the new model, the old one goes on
+        logger.error("%s", error)

@@ -1,0 +1,158 @@
+"""A reconciliation service over a small dictionary, and the protocol's own schemas."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import Dictionary, Linker
+from linker.confidence.answers import Request
+from linker.linker import Linked
+
+pytest.importorskip("fastapi")
+jsonschema = pytest.importorskip("jsonschema")
+referencing = pytest.importorskip("referencing")
+
+from fastapi import FastAPI  # noqa: E402
+from fastapi.testclient import TestClient  # noqa: E402
+
+from linker.service.reconciliation.routes import router  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[3]
+SPECS = Path(os.environ.get("LINKER_SPECS", ROOT.parent / "shared" / "specs")) / "reconciliation"
+
+OBO = """format-version: 1.2
+ontology: toy
+
+[Term]
+id: TOY:0
+name: disease
+
+[Term]
+id: TOY:1
+name: cancer
+is_a: TOY:0
+
+[Term]
+id: TOY:2
+name: nervous system disease
+is_a: TOY:0
+
+[Term]
+id: TOY:11
+name: breast cancer
+def: "A cancer of the mammary gland <b>with</b> markup." []
+synonym: "breast carcinoma" EXACT []
+synonym: "mammary cancer" EXACT []
+alt_id: TOY:111
+xref: MESH:D001943
+subset: common
+is_a: TOY:1
+
+[Term]
+id: TOY:12
+name: brain cancer
+def: "A cancer inside the skull." []
+xref: MESH:D001932
+subset: rare
+is_a: TOY:1
+is_a: TOY:2
+
+[Term]
+id: TOY:21
+name: migraine
+synonym: "MA" EXACT []
+xref: MESH:D008881
+subset: common
+is_a: TOY:2
+
+[Term]
+id: TOY:22
+name: muscular atrophy
+def: "Muscles that waste away." []
+synonym: "MA" EXACT []
+is_a: TOY:2
+"""
+
+
+class Fake:
+    """The part of a service that the routes use."""
+
+    def __init__(self, linker: Linker) -> None:
+        self.linker = linker
+        self.batches: list[int] = []
+
+    async def answer(self, requests: Sequence[Request]) -> list[Linked]:
+        self.batches.append(len(requests))
+        return self.linker.answer(requests)
+
+    async def run(self, function: Callable[..., Any], *args: Any) -> Any:
+        return function(*args)
+
+
+def client_of(linker: Linker) -> TestClient:
+    """A client of a service of this linker alone."""
+    app = FastAPI()
+    app.include_router(router(Fake(linker)))
+    return TestClient(app)
+
+
+@pytest.fixture(scope="session")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Linker:
+    """A linker without confidence over two branches."""
+    path = tmp_path_factory.mktemp("toy") / "toy.obo"
+    path.write_text(OBO, encoding="utf-8")
+    return Linker.train(Dictionary.read(path))
+
+
+@pytest.fixture(scope="session")
+def sampled(sample: Path) -> Linker:
+    """A linker of the bundled sample dictionary."""
+    return Linker.train(Dictionary.read(sample))
+
+
+@pytest.fixture(scope="session")
+def client(toy: Linker) -> TestClient:
+    """A client of the small dictionary."""
+    return client_of(toy)
+
+
+@pytest.fixture(scope="session")
+def valid() -> Callable[[str, str, Any], None]:
+    """Checks an answer by a schema of a version of the protocol."""
+    if not SPECS.is_dir():
+        pytest.skip(f"the protocol's schemas are not at {SPECS}; set LINKER_SPECS")
+    registries = {version: _registry(version) for version in ("0.1", "0.2")}
+
+    def check(version: str, schema: str, content: Any) -> None:
+        entry = json.loads((SPECS / version / "schemas" / f"{schema}.json").read_text("utf-8"))
+        draft = jsonschema.Draft7Validator(entry, registry=registries[version])
+        problems = [error.message for error in draft.iter_errors(content)]
+        assert not problems, f"{version} {schema}: {problems[:3]}"
+
+    return check
+
+
+def _registry(version: str) -> Any:
+    """The schemas of a version, by their ids and by the names of their files."""
+    registry = referencing.Registry()
+    for path in sorted((SPECS / version / "schemas").glob("*.json")):
+        content = json.loads(path.read_text("utf-8"))
+        resource = referencing.Resource.from_contents(
+            content, default_specification=referencing.jsonschema.DRAFT7
+        )
+        registry = registry.with_resources([(content["$id"], resource), (path.name, resource)])
+    return registry
+
+
+def answers(client: TestClient, queries: dict[str, Any]) -> dict[str, Any]:
+    """Send a batch as OpenRefine does, and take its results."""
+    response = client.post("/reconcile", data={"queries": json.dumps(queries)})
+    assert response.status_code == 200, response.text
+    content: dict[str, Any] = response.json()
+    return content

@@ -1,0 +1,289 @@
+"""Queries and their results."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient
+
+from linker import Linker
+from linker.confidence.answers import Request
+from linker.service.reconciliation import candidates
+from linker.service.reconciliation.queries import BATCH, Query
+from linker.service.reconciliation.vocabulary import Vocabulary
+from linker.types import Candidate, Mention, Part, Prediction
+
+from .conftest import SPECS, answers
+
+
+def first(client: TestClient, **query: Any) -> dict[str, Any]:
+    """The first candidate of one query."""
+    result = answers(client, {"q0": query})["q0"]["result"]
+    assert result, query
+    candidate: dict[str, Any] = result[0]
+    return candidate
+
+
+def ids(client: TestClient, **query: Any) -> list[str]:
+    """The ids of the candidates of one query."""
+    return [c["id"] for c in answers(client, {"q0": query})["q0"]["result"]]
+
+
+def test_a_name_is_matched(client: TestClient) -> None:
+    candidate = first(client, query="breast carcinoma")
+    assert candidate["id"] == "TOY:11"
+    assert candidate["name"] == "breast cancer"
+    assert candidate["match"] is True
+    assert candidate["score"] == 100
+    assert candidate["description"].startswith("A cancer of the mammary gland")
+    assert {"id": "same_name", "value": True} in candidate["features"]
+
+
+def test_types_of_a_candidate_are_all_branches_and_semantic_types(client: TestClient) -> None:
+    types = [entry["id"] for entry in first(client, query="brain cancer")["type"]]
+    assert types == ["concept", "TOY:1", "TOY:2", "rare"]
+
+
+def test_a_name_of_two_concepts_is_no_match(client: TestClient) -> None:
+    candidates_ = answers(client, {"q0": {"query": "MA"}})["q0"]["result"]
+    assert {c["id"] for c in candidates_[:2]} == {"TOY:21", "TOY:22"}
+    assert not any(c["match"] for c in candidates_)
+
+
+def test_what_is_only_similar_is_no_match_without_confidence(client: TestClient) -> None:
+    candidate = first(client, query="breast canser")
+    assert candidate["id"] == "TOY:11"
+    assert candidate["match"] is False
+
+
+@pytest.mark.parametrize("text", ["TOY:12", "TOY:111", "MESH:D001932", "D001932"])
+def test_an_id_is_answered_by_its_concept(client: TestClient, text: str) -> None:
+    candidate = first(client, query=text)
+    assert candidate["id"] == ("TOY:11" if text == "TOY:111" else "TOY:12")
+    assert candidate["match"] is True
+    assert candidate["score"] == 100
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ("TOY:1", {"TOY:1", "TOY:11", "TOY:12"}),
+        ("rare", {"TOY:12"}),
+        ("TOY:2", {"TOY:2", "TOY:12", "TOY:21", "TOY:22"}),
+    ],
+)
+def test_a_type_restricts(client: TestClient, wanted: str, expected: set[str]) -> None:
+    assert set(ids(client, query="cancer", type=wanted, limit=10)) <= expected
+    assert ids(client, query="cancer", type=[wanted], type_strict="should")[0] in expected
+
+
+def test_of_several_types_one_or_all_are_needed(client: TestClient) -> None:
+    both = {"query": "cancer", "type": ["TOY:1", "TOY:2"], "limit": 10}
+    assert ids(client, **both, type_strict="all") == ["TOY:12"]
+    assert {"TOY:11", "TOY:12"} <= set(ids(client, **both, type_strict="any"))
+    mixed = {"query": "cancer", "type": ["TOY:1", "rare"], "limit": 10}
+    assert ids(client, **mixed, type_strict="all") == ["TOY:12"]
+    assert set(ids(client, **mixed)) == {"TOY:1", "TOY:11", "TOY:12"}
+
+
+def test_unknown_types_have_no_concepts_and_the_generic_type_has_all(client: TestClient) -> None:
+    assert ids(client, query="cancer", type="/people/person") == []
+    assert ids(client, query="cancer", type=["TOY:1", "nothing"], type_strict="all") == []
+    assert ids(client, query="cancer", type="concept") == ids(client, query="cancer")
+
+
+@pytest.mark.parametrize(
+    ("pid", "value", "expected"),
+    [
+        ("xrefs", "MESH:D008881", "TOY:21"),
+        ("id", "TOY:22", "TOY:22"),
+        ("definition", "the muscles waste", "TOY:22"),
+        ("types", "common", "TOY:21"),
+        ("parents", "TOY:2", None),  # both are below it, and both have the name
+        ("synonyms", ["MA", "nothing"], None),
+        ("name", "Migraine", "TOY:21"),
+        ("xrefs", {"id": "MESH:D008881", "name": "Migraine"}, "TOY:21"),
+    ],
+)
+def test_properties_tell_namesakes_apart(
+    client: TestClient, pid: str, value: Any, expected: str | None
+) -> None:
+    properties = [{"pid": pid, "v": value}]
+    result = answers(client, {"q": {"query": "MA", "properties": properties}})["q"]["result"]
+    if expected is None:
+        assert result[0]["score"] == result[1]["score"]
+        assert not result[0]["match"]
+    else:
+        assert result[0]["id"] == expected
+        assert result[0]["score"] > result[1]["score"]
+
+
+def test_the_id_of_a_property_decides_against_the_text(client: TestClient) -> None:
+    query = {"query": "breast cancer", "properties": [{"pid": "xrefs", "v": "MESH:D008881"}]}
+    candidate = first(client, **query)
+    assert candidate["id"] == "TOY:21"
+    assert candidate["match"] is True
+    assert {"id": "certain", "value": True} in candidate["features"]
+    # unless the type excludes it
+    assert first(client, **query, type="TOY:1")["id"] == "TOY:11"
+
+
+def test_properties_alone_are_answered(client: TestClient) -> None:
+    assert ids(client, properties=[{"pid": "id", "v": "TOY:12"}]) == ["TOY:12"]
+    assert ids(client, properties=[{"pid": "name", "v": "migraine"}])[0] == "TOY:21"
+    assert ids(client, properties=[{"pid": "parents", "v": "TOY:2"}]) == []
+
+
+def test_unknown_properties_and_empty_values_change_nothing(client: TestClient) -> None:
+    plain = answers(client, {"q": {"query": "cancer"}})["q"]["result"]
+    for value in ("x", "", None, [], 3, 2.5, True):
+        query = {"query": "cancer", "properties": [{"pid": "P31", "v": value}]}
+        assert answers(client, {"q": query})["q"]["result"] == plain
+
+
+def test_the_limit_is_kept_and_scores_fall(client: TestClient) -> None:
+    assert len(ids(client, query="cancer", limit=2)) == 2
+    scores = [c["score"] for c in answers(client, {"q": {"query": "cancer"}})["q"]["result"]]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= s <= 100 for s in scores)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "x" * 5000])
+def test_what_is_no_name_has_no_candidates(client: TestClient, text: str) -> None:
+    assert ids(client, query=text) == []
+
+
+def test_a_cell_of_two_names_is_never_matched(sampled: Linker) -> None:
+    vocabulary = Vocabulary(_confident(sampled, 0.0))
+    linked = _linked(("a", "MESH:D000012", 0.99), ("b", "MESH:D000130", 0.97))
+    result = candidates.result(vocabulary, Query.model_validate({"query": "a and b"}), [linked])
+    assert [c["score"] for c in result] == [99, 97]
+    assert not result[0]["match"]
+
+
+@pytest.mark.parametrize(
+    ("confidence", "threshold", "matched"),
+    [(0.8, 0.0, True), (0.79, 0.0, False), (0.85, 0.9, False), (0.9, 0.9, True)],
+)
+def test_match_needs_the_threshold_and_certainty(
+    sampled: Linker, confidence: float, threshold: float, matched: bool
+) -> None:
+    vocabulary = Vocabulary(_confident(sampled, threshold))
+    linked = _linked(("a", "MESH:D000012", confidence))
+    (candidate,) = candidates.result(vocabulary, Query.model_validate({"query": "a"}), [linked])
+    assert candidate["score"] == 100 * confidence
+    assert candidate["match"] is matched
+
+
+def test_properties_move_confidence_between_candidates(sampled: Linker) -> None:
+    vocabulary = Vocabulary(_confident(sampled, 0.0))
+    first_, second = ("MESH:D000012", 0.5), ("MESH:D000130", 0.4)
+    parts = Part(
+        "a", candidates=tuple(Candidate(i, "n", "n", c, confidence=c) for i, c in (first_, second))
+    )
+    linked = (None, [Prediction(Mention("a"), (parts,))])
+    properties = [{"pid": "parents", "v": "MESH:D010009"}]  # of the second
+    query = Query.model_validate({"query": "a", "properties": properties})
+    result = candidates.result(vocabulary, query, [linked])
+    # the first keeps a tenth of its weight, and so does nothing else
+    total = 0.5 * 0.1 + 0.4 + 0.1
+    assert [(c["id"], c["score"]) for c in result] == [
+        ("MESH:D000130", round(100 * 0.4 / total, 2)),
+        ("MESH:D000012", round(100 * 0.05 / total, 2)),
+    ]
+
+
+def test_a_decision_is_certain(sampled: Linker) -> None:
+    vocabulary = Vocabulary(sampled)
+    candidate = Candidate("MESH:D000012", "n", "n", 0.1, source="decision", confidence=1.0)
+    part = Part("a", candidates=(candidate,))
+    linked = (None, [Prediction(Mention("a"), (part,))])
+    (entry,) = candidates.result(vocabulary, Query.model_validate({"query": "a"}), [linked])
+    assert entry["match"] is True
+    assert entry["score"] == 100
+
+
+def test_requests_ask_for_candidates_below_the_threshold(toy: Linker) -> None:
+    query = Query.model_validate({"query": "a", "limit": 7})
+    (request,) = candidates.requests(Vocabulary(toy), query)
+    assert request == Request("a", 7, 0.0)
+
+
+BAD = [
+    ("queries", "{", "queries is no JSON"),
+    ("queries", "[1]", "valid dictionary"),
+    ("queries", '{"q": {"limit": 1}}', "expected: query, or properties"),
+    ("queries", '{"q": {"properties": []}}', "expected: query, or properties"),
+    ("queries", '{"q": {"query": "a", "props": []}}', "props"),
+    ("queries", '{"q": {"query": "a", "limit": -1}}', "limit"),
+    ("queries", '{"q": {"query": "a", "type_strict": "x"}}', "type_strict"),
+    ("queries", "[" * 100_000, "queries is no JSON"),
+    ("query", '{"limit": 1}', "query"),
+    ("extend", '{"ids": ["a"]}', "properties"),
+    ("extend", "[]", "extend"),
+]
+
+
+@pytest.mark.parametrize(("parameter", "text", "reason"), BAD)
+def test_bad_requests_say_why(client: TestClient, parameter: str, text: str, reason: str) -> None:
+    response = client.post("/reconcile", data={parameter: text})
+    assert response.status_code == 400
+    assert reason in response.json()["error"]
+
+
+def test_batches_have_a_limit(client: TestClient) -> None:
+    batch = {f"q{i}": {"query": ""} for i in range(BATCH + 1)}
+    response = client.post("/reconcile", data={"queries": json.dumps(batch)})
+    assert response.status_code == 413
+    assert str(BATCH) in response.json()["error"]
+    assert client.get("/reconcile").json()["batchSize"] == BATCH
+
+
+@pytest.mark.parametrize("version", ["0.1", "0.2"])
+def test_the_protocols_examples(client: TestClient, valid: Any, version: str) -> None:
+    folder = SPECS / version / "examples" / "reconciliation-query-batch"
+    for path in sorted(folder.glob("valid/*.json")):
+        response = client.post("/reconcile", data={"queries": path.read_text("utf-8")})
+        assert response.status_code == 200, path
+        assert response.json().keys() == json.loads(path.read_text("utf-8")).keys()
+        valid(version, "reconciliation-result-batch", response.json())
+    for path in sorted(folder.glob("invalid/*.json")):
+        response = client.post("/reconcile", data={"queries": path.read_text("utf-8")})
+        assert response.status_code == 400, path
+
+
+def test_results_have_the_form_of_the_protocol(client: TestClient, valid: Any) -> None:
+    queries = {
+        "a": {"query": "cancer", "properties": [{"pid": "parents", "v": "TOY:1"}]},
+        "b": {"query": "MESH:D001932"},
+        "c": {"query": ""},
+    }
+    content = answers(client, queries)
+    for version in ("0.1", "0.2"):
+        valid(version, "reconciliation-result-batch", content)
+
+
+def _confident(linker: Linker, threshold: float) -> Linker:
+    """The linker with a calibration of which only the threshold is used."""
+    from linker.confidence.calibration import Calibration
+
+    trees: Any = None
+    return linker.calibrated(Calibration(trees, threshold=threshold))
+
+
+def _linked(*parts: tuple[str, str, float]) -> Any:
+    """An answer with a candidate for each part."""
+    return None, [
+        Prediction(
+            Mention("x"),
+            tuple(
+                Part(text, candidates=(Candidate(i, text, text, c, confidence=c),))
+                for text, i, c in parts
+            ),
+        )
+    ]

@@ -1,0 +1,282 @@
+"""The requests that OpenRefine sends, written by hand after its source (3.6 to 3.9).
+
+From the server: GuessTypesOfColumnCommand, StandardReconConfig, ReconciledDataExtensionJob. From
+the browser: recon-manager.js, suggest-4_3a.js, extend-data-preview-dialog.js, cell-ui.js.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient
+
+JQUERY = "jQuery35107286_1700000000000"
+
+
+def unwrapped(text: str, callback: str) -> Any:
+    """The JSON in the call of a callback."""
+    match = re.fullmatch(rf"/\*\*/{re.escape(callback)}\((.*)\);", text, re.DOTALL)
+    assert match, text[:100]
+    return json.loads(match[1])
+
+
+def post(client: TestClient, body: str) -> Any:
+    """Send a form as Java's URLConnection does."""
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    response = client.post("/reconcile", content=body, headers=headers)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_registering_by_cors(client: TestClient, valid: Any) -> None:
+    response = client.get(
+        "/reconcile", headers={"Origin": "http://127.0.0.1:3333", "Accept": "application/json"}
+    )
+    assert response.headers["access-control-allow-origin"] == "*"
+    manifest = response.json()
+    assert manifest["versions"] == ["0.1", "0.2"]
+    assert manifest["name"] == "linker TOY"
+    for version in ("0.1", "0.2"):
+        valid(version, "manifest", manifest)
+
+
+def test_manifest_names_addresses_that_answer(client: TestClient) -> None:
+    manifest = client.get("/reconcile").json()
+    for what, entry in manifest["suggest"].items():
+        url = entry["service_url"] + entry["service_path"]
+        assert client.get(url, params={"prefix": "c"}).json()["result"], what
+        flyout = entry["flyout_service_url"] + entry["flyout_service_path"]
+        known = {"entity": "TOY:11", "type": "rare", "property": "parents"}[what]
+        card = client.get(flyout.replace("${id}", quote(known, safe=""))).json()
+        assert card["id"] == known
+        assert "<b>" in card["html"]
+    preview = manifest["preview"]["url"].replace("{{id}}", quote("TOY:11", safe=""))
+    assert client.get(preview).status_code == 200
+    propose = manifest["extend"]["propose_properties"]
+    assert client.get(propose["service_url"] + propose["service_path"] + "?type=TOY:1").json()
+    assert [entry["id"] for entry in manifest["defaultTypes"]] == ["concept", "TOY:1", "TOY:2"]
+    assert manifest["view"]["url"] == "https://bioregistry.io/{{id}}"
+
+
+def test_registering_by_jsonp(client: TestClient) -> None:
+    response = client.get("/reconcile", params={"callback": JQUERY, "_": "1700000000001"})
+    assert response.headers["content-type"].startswith("application/javascript")
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert unwrapped(response.text, JQUERY)["versions"] == ["0.1", "0.2"]
+
+
+@pytest.mark.parametrize(
+    "callback", ["alert(1)//", "a b", "<script>", "", "a..b", "1a", "é", "x" * 201, "a\n"]
+)
+def test_a_callback_must_be_the_name_of_a_function(client: TestClient, callback: str) -> None:
+    for path in ("", "/suggest/type", "/flyout/entity", "/properties"):
+        response = client.get(f"/reconcile{path}", params={"callback": callback})
+        assert response.status_code == 400
+        assert "callback" in response.json()["error"]
+
+
+def test_guessing_types_of_a_column(client: TestClient, valid: Any) -> None:
+    queries = '{"q0":{"query":"breast cancer","limit":3},"q1":{"query":"Brain Cancer","limit":3}}'
+    content = post(client, "queries=" + quote(queries, safe=""))
+    valid("0.2", "reconciliation-result-batch", content)
+    for key in ("q0", "q1"):
+        assert len(content[key]["result"]) <= 3
+        assert {"id", "name"} <= content[key]["result"][0]["type"][0].keys()
+
+
+def test_reconciling_with_a_type_and_another_column(client: TestClient) -> None:
+    properties = [{"pid": "parents", "v": {"id": "TOY:2", "name": "nervous system disease"}}]
+    query = {
+        "query": "cancer",
+        "type": "TOY:1",
+        "type_strict": "should",
+        "properties": properties,
+    }
+    text = json.dumps({f"q{i}": query for i in range(10)}, separators=(",", ":"))
+    content = post(client, "queries=" + quote(text, safe=""))
+    assert [*content] == [f"q{i}" for i in range(10)]
+    (first, *_), *others = (entry["result"] for entry in content.values())
+    assert first["id"] == "TOY:12"
+    assert all(other[0] == first for other in others)
+
+
+def test_reconciling_by_get(client: TestClient) -> None:
+    queries = '{"q0":{"query":"migraine"}}'
+    content = client.get("/reconcile", params={"queries": queries, "callback": "cb"}).text
+    assert unwrapped(content, "cb")["q0"]["result"][0]["id"] == "TOY:21"
+
+
+@pytest.mark.parametrize("text", ["migraine", '{"query": "migraine", "limit": 1}'])
+def test_a_single_query_of_version_0_1(client: TestClient, text: str) -> None:
+    content = client.get("/reconcile", params={"query": text}).json()
+    assert content["result"][0]["id"] == "TOY:21"
+    assert content["result"][0]["match"] is True
+
+
+def test_the_query_of_all_cells_is_linked_in_one_batch(toy: Any) -> None:
+    from fastapi import FastAPI
+
+    from linker.service.reconciliation.routes import router
+
+    from .conftest import Fake
+
+    app, fake = FastAPI(), Fake(toy)
+    app.include_router(router(fake))
+    text = json.dumps({"a": {"query": "x"}, "b": {"query": ""}, "c": {"query": "migraine"}})
+    content = post(TestClient(app), "queries=" + quote(text))
+    assert fake.batches == [2]
+    assert [*content] == ["a", "b", "c"]
+    assert content["c"]["result"][0]["id"] == "TOY:21"
+
+
+def extended(client: TestClient, ids: list[str], *properties: dict[str, Any]) -> Any:
+    """The answer to a query for data extension."""
+    text = json.dumps({"ids": ids, "properties": properties})
+    return post(client, "extend=" + quote(text, safe=""))
+
+
+def test_fetching_properties(client: TestClient, valid: Any) -> None:
+    wanted = [{"id": name} for name in ("parents", "synonyms", "xrefs", "definition", "ancestors")]
+    content = extended(client, ["TOY:12", "TOY:11"], *wanted, {"id": "children"}, {"id": "name"})
+    assert content["rows"]["TOY:12"] == {
+        "parents": [
+            {"id": "TOY:1", "name": "cancer"},
+            {"id": "TOY:2", "name": "nervous system disease"},
+        ],
+        "synonyms": [],
+        "xrefs": [{"str": "MESH:D001932"}],
+        "definition": [{"str": "A cancer inside the skull."}],
+        "ancestors": [
+            {"id": "TOY:0", "name": "disease"},
+            {"id": "TOY:1", "name": "cancer"},
+            {"id": "TOY:2", "name": "nervous system disease"},
+        ],
+        "children": [],
+        "name": [{"str": "brain cancer"}],
+    }
+    row = content["rows"]["TOY:11"]
+    assert row["synonyms"] == [{"str": "breast carcinoma"}, {"str": "mammary cancer"}]
+    assert row["xrefs"] == [{"str": "TOY:111"}, {"str": "MESH:D001943"}]
+    assert content["meta"][0] == {
+        "id": "parents",
+        "name": "Parents",
+        "type": {"id": "concept", "name": "Any concept"},
+    }
+    for version in ("0.1", "0.2"):
+        valid(version, "data-extension-response", content)
+
+
+def test_settings_of_fetched_properties(client: TestClient) -> None:
+    settings = {"limit": "1", "content": "id"}  # a form gives texts
+    content = extended(client, ["TOY:12"], {"id": "parents", "settings": settings})
+    assert content["rows"]["TOY:12"]["parents"] == [{"str": "TOY:1"}]
+    assert "type" not in content["meta"][0]
+    names = extended(client, ["TOY:12"], {"id": "parents", "settings": {"content": "name"}})
+    assert names["rows"]["TOY:12"]["parents"][1] == {"str": "nervous system disease"}
+
+
+@pytest.mark.parametrize("settings", [{"limit": "x"}, {"limit": -1}, {"content": "html"}])
+def test_bad_settings(client: TestClient, settings: dict[str, Any]) -> None:
+    query = {"ids": ["TOY:12"], "properties": [{"id": "parents", "settings": settings}]}
+    response = client.get("/reconcile", params={"extend": json.dumps(query)})
+    assert response.status_code == 400
+    assert "of parents" in response.json()["error"]
+
+
+def test_unknown_ids_and_properties_have_no_values(client: TestClient, valid: Any) -> None:
+    content = extended(client, ["TOY:99", "TOY:111"], {"id": "name"}, {"id": "P31"})
+    assert content["rows"]["TOY:99"] == {"name": [], "P31": []}
+    assert content["rows"]["TOY:111"] == {"name": [{"str": "breast cancer"}], "P31": []}
+    assert [column["name"] for column in content["meta"]] == ["Preferred name", "P31"]
+    valid("0.2", "data-extension-response", content)
+
+
+def test_proposed_properties(client: TestClient, valid: Any) -> None:
+    content = client.get("/reconcile/properties?type=TOY:1").json()
+    assert content["type"] == "TOY:1"
+    assert "parents" in {p["id"] for p in content["properties"]}
+    valid("0.2", "data-extension-property-proposal", content)
+    limited = client.get("/reconcile/properties", params={"type": "x", "limit": 2}).json()
+    assert len(limited["properties"]) == 2
+    assert limited["limit"] == 2
+    assert client.get("/reconcile/properties", params={"limit": "x"}).status_code == 400
+
+
+def suggested(client: TestClient, what: str, **parameters: Any) -> list[str]:
+    """The ids that are suggested."""
+    response = client.get(f"/reconcile/suggest/{what}", params=parameters)
+    assert response.status_code == 200, response.text
+    return [entry["id"] for entry in response.json()["result"]]
+
+
+def test_suggesting_entities(client: TestClient, valid: Any) -> None:
+    assert suggested(client, "entity", prefix="brea")[0] == "TOY:11"
+    assert suggested(client, "entity", prefix="MAMMARY C")[0] == "TOY:11"
+    assert suggested(client, "entity", prefix="TOY:21")[0] == "TOY:21"
+    assert "TOY:12" in suggested(client, "entity", prefix="brain canser")  # a similar name
+    whole = suggested(client, "entity", prefix="m")
+    assert len(whole) == len(set(whole))
+    assert whole[:2] != whole[1:3]
+    assert suggested(client, "entity", prefix="m", cursor=1) == whole[1:]
+    assert suggested(client, "entity", prefix="") == []
+    parameters = {"prefix": "ca", "callback": JQUERY, "type": "TOY:1", "type_strict": "should"}
+    text = client.get("/reconcile/suggest/entity", params=parameters).text
+    for version in ("0.1", "0.2"):
+        valid(version, "suggest-entities-response", unwrapped(text, JQUERY))
+
+
+def test_suggesting_types_and_properties(client: TestClient, valid: Any) -> None:
+    assert suggested(client, "type", prefix="") == ["concept", "TOY:1", "TOY:2", "common", "rare"]
+    assert suggested(client, "type", prefix="system") == ["TOY:2"]
+    # the highest concept is not offered, but a branch
+    assert suggested(client, "type", prefix="dis") == ["TOY:2", "TOY:0"]
+    assert suggested(client, "property", prefix="par") == ["parents"]
+    assert suggested(client, "property", prefix="", cursor=2)[0] == "synonyms"
+    for what, schema in (("type", "types"), ("property", "properties")):
+        content = client.get(f"/reconcile/suggest/{what}", params={"prefix": "c"}).json()
+        for version in ("0.1", "0.2"):
+            valid(version, f"suggest-{schema}-response", content)
+
+
+@pytest.mark.parametrize("cursor", ["-1", "x", "1e3", "9" * 40])
+def test_a_bad_cursor(client: TestClient, cursor: str) -> None:
+    response = client.get("/reconcile/suggest/entity", params={"prefix": "a", "cursor": cursor})
+    assert response.status_code == 400
+    assert "cursor" in response.json()["error"]
+
+
+def test_unknown_kinds_of_suggestions(client: TestClient) -> None:
+    assert client.get("/reconcile/suggest/people").status_code == 404
+    assert client.get("/reconcile/flyout/people").status_code == 404
+
+
+def test_flyouts_of_unknown_ids_are_empty(client: TestClient) -> None:
+    for what in ("entity", "type", "property"):
+        content = client.get(f"/reconcile/flyout/{what}", params={"id": "<x>"}).json()
+        assert content == {"id": "<x>", "html": ""}
+
+
+def test_the_preview_shows_markup_as_text_and_asks_nobody(client: TestClient) -> None:
+    response = client.get("/reconcile/preview", params={"id": "TOY:11"})
+    assert response.headers["content-type"].startswith("text/html")
+    assert "breast carcinoma" in response.text
+    assert "Under: cancer" in response.text
+    assert "&lt;b&gt;with&lt;/b&gt;" in response.text
+    assert "<b>with" not in response.text
+    assert not re.search(r"https?:|src=|href=|<script", response.text)
+    assert "default-src 'none'" in response.headers["content-security-policy"]
+    unknown = client.get("/reconcile/preview", params={"id": "<script>alert(1)</script>"})
+    assert unknown.status_code == 404
+    assert "<script>" not in unknown.text
+
+
+def test_the_routes_are_described(client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    assert set(paths["/reconcile"]) == {"get", "post"}

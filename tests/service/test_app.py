@@ -1,0 +1,380 @@
+"""The routes of the service: answers, errors, limits, keys and headers."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import Linker
+from linker.confidence.answers import Request
+from linker.outputs import jsonl
+
+from .conftest import Start
+
+TEXT = "Sisters with ataxia telangiectasia (A-T) had breast cancer."
+MARKED = {"id": "7", "text": TEXT, "mentions": [{"text": "A-T", "spans": [[36, 39]]}]}
+
+
+def predictions(linker: Linker, *items: Any, **options: Any) -> list[Any]:
+    """What the service is to answer, by the linker itself."""
+    linked = linker.answer([Request(item, **options) for item in items])
+    return [jsonl.to_json(p) for _, of_item in linked for p in of_item]
+
+
+def test_mentions_are_linked_as_the_linker_does_it(client: Any, linker: Linker) -> None:
+    body = {"mentions": ["breast cancer", {"text": "A-T", "document_id": "9"}], "k": 2}
+    answer = client.post("/link", json=body)
+    assert answer.status_code == 200
+    first, second = answer.json()["predictions"]
+    assert first == predictions(linker, "breast cancer", k=2)[0]
+    assert (second["mention"], second["document_id"]) == ("A-T", "9")
+    assert second["parts"][0]["candidates"][0]["concept_id"] == "MESH:D001260"
+
+
+def test_short_forms_of_a_document_are_expanded(client: Any) -> None:
+    (prediction,) = client.post("/link", json={"documents": [MARKED]}).json()["predictions"]
+    assert prediction["spans"] == [[36, 39]]
+    assert prediction["parts"][0]["expanded"] == "ataxia telangiectasia"
+
+
+def test_options_restrict_the_answers(client: Any, linker: Linker) -> None:
+    options = {"k": 100, "threshold": 0, "under": ["MESH:D009369"]}
+    answer = client.post("/link", json={"mentions": ["ataxia"], **options}).json()
+    (part,) = answer["predictions"][0]["parts"]
+    hierarchy, rows = linker.dictionary.hierarchy, linker.dictionary.rows
+    (top,) = rows("MESH:D009369")
+    for candidate in part["candidates"]:
+        (row,) = rows(candidate["concept_id"])
+        assert row == top or hierarchy.is_ancestor(top, row)
+    unknown = client.post("/link", json={"mentions": ["ataxia"], "under": ["MESH:D9"]})
+    assert unknown.status_code == 422
+    assert "MESH:D9" in unknown.json()["error"]
+
+
+def test_mentions_are_found(client: Any) -> None:
+    answer = client.post("/annotate", json={"documents": [{"id": "7", "text": TEXT}]}).json()
+    assert [p["mention"] for p in answer["predictions"]] == [
+        "ataxia telangiectasia", "A-T", "breast cancer",
+    ]  # fmt: skip
+    assert [p["spans"] for p in answer["predictions"]] == [[[13, 34]], [[36, 39]], [[45, 58]]]
+
+
+@pytest.mark.parametrize("form", ["tsv", "jsonl", "pubtator", "bioc", "sssom"])
+@pytest.mark.parametrize("path", ["/link", "/annotate"])
+def test_answers_are_files_of_every_format(client: Any, path: str, form: str) -> None:
+    answer = client.post(f"{path}?format={form}", json={"documents": [MARKED]})
+    assert answer.status_code == 200
+    assert "MESH:D001260" in answer.text
+    assert not answer.headers["content-type"].startswith("application/json")
+
+
+def test_an_explanation_is_that_of_the_command(client: Any) -> None:
+    body = {"mention": "A-T", "concept": "MESH:D001943", "document": MARKED, "k": 2}
+    answer = client.post("/explain", json=body).json()
+    assert answer["schema"] == 1
+    assert answer["mention"] == "A-T"
+    assert answer["question"]["id"] == "MESH:D001943"
+
+
+def test_concepts_by_ids_of_any_spelling(client: Any) -> None:
+    concept = client.get("/concepts/mesh:D001943").json()
+    assert (concept["id"], concept["name"]) == ("MESH:D001943", "Breast Neoplasms")
+    assert (concept["asked"], concept["status"]) == ("mesh:D001943", "current")
+    assert concept["url"] == "https://meshb.nlm.nih.gov/record/ui?ui=D001943"
+    assert {"text": "breast cancer", "kind": "exact", "source": ""} in concept["names"]
+    assert all(
+        path[-1] == {"id": concept["id"], "name": concept["name"]} for path in concept["path"]
+    )
+    assert [path[-2] for path in concept["path"]] == concept["parents"][:3]
+    for path in concept["path"]:  # from a root, each below the one before
+        ids = [place["id"] for place in path]
+        for above, below in itertools.pairwise(ids):
+            parents = client.get(f"/concepts/{below}").json()["parents"]
+            assert above in [parent["id"] for parent in parents]
+        assert not client.get(f"/concepts/{ids[0]}").json()["parents"]
+    assert client.get("/concepts/MESH:D999999").status_code == 404
+
+
+def test_search_finds_ids_names_and_parts_of_names(client: Any, linker: Linker) -> None:
+    def found(text: str, limit: int = 100) -> list[Any]:
+        return client.get("/search", params={"q": text, "limit": limit}).json()["concepts"]
+
+    assert [c["id"] for c in found("D001943")] == ["MESH:D001943"]
+    assert found("breast cancer")[0] | {"name": ""} == {
+        "id": "MESH:D001943", "name": "", "matched_name": "breast cancer", "score": 1.0,
+    }  # fmt: skip
+    wanted = {
+        linker.dictionary.ids[int(linker.dictionary.name_concept[row])]
+        for row, name in enumerate(linker.dictionary.names)
+        if "carcin" in linker.normalize(name)
+    }
+    assert {c["id"] for c in found("carcin")} == wanted
+    assert len(found("a", 3)) == 3
+    assert found("zzzzzz") == []
+
+
+FILES = {
+    "names": ("list.txt", "A-T\nbreast cancer\n", ["A-T", "breast cancer"]),
+    "csv": ("list.csv", 'ward,Mention\n1,"cancer, breast"\n2,\n', ["cancer, breast"]),
+    "semicolons": ("list.csv", "id;name\n1;A-T\n", ["A-T"]),
+    "annotated": ("gold.tsv", "A-T\tMESH:D001260\n", ["A-T"]),
+    "ligatures": ("pdf.txt", "ﬁbrosar-\ncoma\n", ["ﬁbrosar-", "coma"]),
+    "a formula": ("list.csv", "mention\n=cmd|' /C calc'!A0\n", ["=cmd|' /C calc'!A0"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_files_become_mentions(client: Any, case: str) -> None:
+    name, content, mentions = FILES[case]
+    answer = client.post("/parse", params={"name": name}, content=content.encode())
+    assert [m["text"] for m in answer.json()["mentions"]] == mentions
+
+
+def test_documents_of_a_file_can_be_linked(client: Any) -> None:
+    nested = "7|t|Breast and ovarian cancer\n7|a|\n7\t0\t25\tBreast and ovarian cancer\tDisease\n"
+    nested += "7\t11\t25\tovarian cancer\tDisease\n"
+    (document,) = client.post("/parse", content=nested).json()["documents"]
+    answer = client.post("/link?format=pubtator", json={"documents": [document]})
+    assert [line.split("\t")[1:4] for line in answer.text.splitlines()[2:] if line] == [
+        ["0", "25", "Breast and ovarian cancer"],
+        ["11", "25", "ovarian cancer"],
+    ]
+
+
+def test_a_table_is_asked_for_its_column(client: Any) -> None:
+    table = "a,b,b\n1,A-T,x\n"
+    ask = {"name": "list.csv"}
+    assert client.post("/parse", params=ask, content=table).json()["columns"] == ["a", "b"]
+    chosen = client.post("/parse", params=ask | {"column": "b"}, content=table).json()
+    assert chosen["mentions"] == [{"text": "A-T"}]
+    assert client.post("/parse", params=ask | {"column": "c"}, content=table).status_code == 422
+    wide = ",".join(f"c{n}" for n in range(16_384)) + "\n"
+    assert len(client.post("/parse", params=ask, content=wide).json()["columns"]) == 16_384
+
+
+BAD: dict[str, tuple[int, str, Any]] = {  # status, path, body
+    "no JSON": (422, "/link", b"{"),
+    "deep JSON": (400, "/link", b"[" * 100_000),
+    "a number of 5,000 digits": (400, "/link", b'{"k": ' + b"9" * 5_000 + b"}"),
+    "not UTF-8": (400, "/link", b'{"mentions": ["\xff"]}'),
+    "a lone surrogate": (422, "/link", b'{"mentions": ["\\ud800"]}'),
+    "no number": (422, "/link", b'{"mentions": ["x"], "min_score": NaN}'),
+    "no object": (422, "/link", []),
+    "nothing": (422, "/link", {}),
+    "both": (422, "/link", {"mentions": [], "documents": []}),
+    "a field that is not known": (422, "/link", {"mentions": ["x"], "top": 3}),
+    "k of 0": (422, "/link", {"mentions": ["x"], "k": 0}),
+    "an empty mention": (422, "/link", {"mentions": [""]}),
+    "a blank mention": (422, "/link", {"mentions": [" \n"]}),
+    "a format that is not there": (422, "/link?format=xls", {"mentions": ["x"]}),
+    "PubTator of loose mentions": (422, "/link?format=pubtator", {"mentions": ["x"]}),
+    "a long mention": (413, "/link", {"mentions": ["x" * 1_001]}),
+    "a span behind the text": (
+        422, "/link",
+        {"documents": [{"id": "1", "text": "A-T", "mentions": [{"text": "A", "spans": [[2, 9]]}]}]},
+    ),
+    "a passage far away": (
+        413, "/link", {"documents": [{"id": "1", "passages": [{"text": "x", "offset": 2**31}]}]},
+    ),
+    "text and passages": (422, "/annotate", {"documents": [{"id": "1", "text": "", "passages": []}]}),
+    "an unknown concept": (422, "/explain", {"mention": "A-T", "concept": "MESH:D999"}),
+    "a compressed file": (422, "/parse", b"\x1f\x8b\x08"),
+    "an empty file": (422, "/parse", b""),
+    "UTF-16": (422, "/parse", "A-T\n".encode("utf-16")),
+    "rejecting no concept": (
+        422, "/decisions", {"decisions": [{"mention": "x", "accepted": False}]},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_in_words(client: Any, case: str) -> None:
+    status, path, body = BAD[case]
+    content = body if isinstance(body, bytes) else json.dumps(body)
+    answer = client.post(path, content=content, headers={"Content-Type": "application/json"})
+    assert answer.status_code == status, answer.text
+    assert set(answer.json()) == {"error", "where"}
+    assert answer.json()["error"]
+
+
+GOOD: dict[str, Any] = {
+    "scripts": ["<script>alert(1)</script> cancer"],
+    "other alphabets": ["乳腺癌", "рак молочной железы", "سرطان", "𝔣𝔢𝔳𝔢𝔯", "e\u0301bola"],
+    "signs": ["\u0000", "|", "\\", "%00", "'; DROP TABLE decisions; --", "\u202ecancer"],
+    "nothing at all": [],
+}
+
+
+@pytest.mark.parametrize("case", GOOD)
+def test_odd_mentions_are_answered(client: Any, case: str) -> None:
+    answer = client.post("/link", json={"mentions": GOOD[case]})
+    assert answer.status_code == 200
+    assert [p["mention"] for p in answer.json()["predictions"]] == GOOD[case]
+
+
+def test_limits_of_numbers(start: Start) -> None:
+    client = start({"mentions": 2, "documents": 1, "text": 10})
+    assert client.get("/model").json()["limits"]["mentions"] == 2
+    assert client.post("/link", json={"mentions": ["a", "b"]}).status_code == 200
+    many = client.post("/link", json={"mentions": ["a"] * 3})
+    assert many.status_code == 413
+    assert many.json() == {"error": "3 mentions; the service takes at most 2", "where": "mentions"}
+    short = {"id": "1", "text": "A-T"}
+    assert client.post("/annotate", json={"documents": [short]}).status_code == 200
+    assert client.post("/annotate", json={"documents": [short] * 2}).status_code == 413
+    long = {"id": "1", "text": "A-T " * 3}
+    assert client.post("/annotate", json={"documents": [long]}).status_code == 413
+    assert client.post("/parse", content="a\nb\nc\n").status_code == 413
+
+
+def test_a_body_is_limited_with_and_without_its_length(start: Start) -> None:
+    client = start({"body": 1_000})
+    sent = []
+
+    def chunks() -> Iterator[bytes]:
+        for _ in range(1_000):
+            sent.append(1)
+            yield b"x" * 100
+
+    for content in (b"x" * 1_001, chunks()):
+        answer = client.post("/parse", content=content)
+        assert answer.status_code == 413
+        assert answer.json()["error"].endswith("at most 1,000 bytes at once")
+    assert client.post("/parse", content=b"x" * 1_000).status_code == 200
+
+
+def test_a_full_queue_and_a_slow_answer_ask_for_patience(start: Start) -> None:
+    client = start({"waiting": 200, "seconds": 0.5})
+    go, begun = threading.Event(), threading.Event()
+    service = client.service
+
+    def block() -> None:
+        begun.set()
+        go.wait(20)
+
+    async def fill() -> None:
+        import asyncio
+
+        service.tasks = [asyncio.ensure_future(service.run(block)) for _ in range(3)]
+
+    client.portal.call(fill)
+    assert begun.wait(10)
+    full = client.post("/link", json={"mentions": ["x" * 150]})
+    assert full.status_code == 429
+    assert int(full.headers["retry-after"]) >= 1
+    assert client.get("/health").status_code == 200
+    assert client.get("/ready").status_code == 503
+    go.set()
+    while service.tasks and not all(task.done() for task in service.tasks):
+        pass
+    assert client.get("/ready").status_code == 200
+    go.clear(), begun.clear()
+    client.portal.call(fill)
+    slow = client.post("/explain", json={"mention": "A-T"})
+    assert slow.status_code in (429, 503)
+    assert int(slow.headers["retry-after"]) >= 1
+    go.set()
+
+
+def test_an_api_key_is_asked_for(start: Start, tmp_path: Path) -> None:
+    key = "0123456789abcdef"
+    client = start(keys=(b"another-key-of-16", key.encode()))
+    refused = client.get("/model")
+    assert refused.status_code == 401
+    assert refused.json()["error"]
+    for headers in ({"Authorization": f"Bearer {key}"}, {"X-API-Key": key}):
+        assert client.get("/model", headers=headers).status_code == 200
+    wrong = [{"X-API-Key": key[:-1]}, {"Authorization": key}, {"Authorization": f"Basic {key}"}]
+    for headers in wrong:
+        assert client.get("/model", headers=headers).status_code == 401
+    for path in ("/", "/health", "/static/page.js"):
+        assert client.get(path).status_code == 200
+    for path in ("/metrics", "/openapi.json", "/reload", "/static", "/static/../model"):
+        assert client.get(path).status_code == 401, path
+
+
+def test_headers_keep_pages_in(client: Any) -> None:
+    page = client.get("/")
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    assert "unsafe-inline" not in policy
+    for answer in (page, client.get("/model"), client.get("/nothing"), client.post("/link")):
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert "default-src" in answer.headers["content-security-policy"]
+        assert "server" not in answer.headers
+
+
+def test_other_sites_are_let_in_only_where_told(start: Start) -> None:
+    origin = {"Origin": "https://a.example"}
+    ask = origin | {"Access-Control-Request-Method": "POST"}
+    closed = start()
+    assert "access-control-allow-origin" not in closed.get("/model", headers=origin).headers
+    open_one = start(origins=("https://a.example",), keys=(b"0123456789abcdef",))
+    assert open_one.options("/link", headers=ask).status_code == 200
+    other = open_one.get("/health", headers={"Origin": "https://b.example"})
+    assert "access-control-allow-origin" not in other.headers
+    same = open_one.get("/health", headers=origin).headers
+    assert same["access-control-allow-origin"] == "https://a.example"
+
+
+def test_figures_and_logs_hold_no_text_of_users(
+    client: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    secret = "secretname"
+    client.post("/link", json={"mentions": [secret]})
+    client.get(f"/search?q={secret}")
+    client.get(f"/concepts/{secret}")
+    client.post(f"/{secret}")
+    client.request(secret.upper(), "/link")
+
+    def fail(*_: Any) -> None:
+        raise RuntimeError(secret)
+
+    monkeypatch.setattr(client.service, "answer", fail)
+    bug = client.post("/link", json={"mentions": [secret]})
+    assert bug.status_code == 500
+    figures = client.get("/metrics").text
+    line = 'linker_requests_total{method="POST",route="/link",status="200"} 1.0'
+    assert line in figures
+    assert "linker_batch_items_count 1.0" in figures
+    logged = [r.getMessage() for r in caplog.records if r.name.startswith("linker")]
+    assert any("RuntimeError in" in text for text in logged)
+    assert any(text.startswith("POST /link 200") for text in logged)
+    for text in (figures, *logged, bug.text):
+        assert secret not in text.lower()
+
+
+def test_a_model_is_swapped_and_a_damaged_one_is_not(
+    start: Start, model: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "served"
+    shutil.copytree(model, folder)
+    client = start(model=str(folder))
+    before = client.service.linker
+    assert client.post("/reload").json() == {"status": "reloaded"}
+    assert (now := client.service.linker) is not before
+    (folder / "config.json").write_text("{}")
+    refused = client.post("/reload")
+    assert refused.status_code == 409
+    assert refused.json()["error"].startswith("the old model stays: ")
+    assert client.service.linker is now
+    assert client.post("/link", json={"mentions": ["A-T"]}).status_code == 200
+    assert 'linker_reloads_total{result="failed"} 1.0' in client.get("/metrics").text
+
+
+def test_the_description_has_examples_that_work(client: Any) -> None:
+    description = client.get("/openapi.json").json()
+    for path in ("/link", "/annotate", "/explain", "/decisions"):
+        (content,) = description["paths"][path]["post"]["requestBody"]["content"].values()
+        for example in content["examples"].values():
+            assert client.post(path, json=example["value"]).is_success

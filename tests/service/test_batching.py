@@ -1,0 +1,136 @@
+"""Batches of what concurrent callers ask for."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+import pytest
+
+from linker.service.batching import Batcher
+from linker.service.limits import Busy
+
+
+def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(asyncio.wait_for(test(), 20))
+
+
+class Slow:
+    """Doubles numbers; the first call waits until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[int]] = []
+        self.go = threading.Event()
+
+    def double(self, numbers: Sequence[int]) -> list[int]:
+        self.calls.append(list(numbers))
+        assert self.go.wait(10)
+        if -1 in numbers:
+            raise ValueError("a negative number")
+        return [2 * number for number in numbers]
+
+
+def test_what_waits_is_done_together_within_the_budget() -> None:
+    async def test() -> None:
+        slow, batcher = Slow(), Batcher(budget=3, capacity=100)
+        asked = [asyncio.create_task(batcher.call(slow.double, [n], [1])) for n in range(6)]
+        await asyncio.sleep(0)  # all of them wait
+        slow.go.set()
+        assert await asyncio.gather(*asked) == [[0], [2], [4], [6], [8], [10]]
+        assert slow.calls == [[0, 1, 2], [3, 4, 5]]
+        assert batcher.cost == 0
+        await batcher.close()
+
+    run(test)
+
+
+def test_a_long_request_is_cut_and_an_item_over_the_budget_is_done_alone() -> None:
+    async def test() -> None:
+        slow, batcher = Slow(), Batcher(budget=3, capacity=100)
+        slow.go.set()
+        assert await batcher.call(slow.double, [1, 2, 3, 4], [2, 1, 9, 1]) == [2, 4, 6, 8]
+        assert slow.calls == [[1, 2], [3], [4]]
+        assert await batcher.call(slow.double, [], []) == []
+        await batcher.close()
+
+    run(test)
+
+
+def test_a_full_queue_refuses_with_a_time_to_wait() -> None:
+    async def test() -> None:
+        slow, batcher = Slow(), Batcher(budget=10, capacity=20)
+        first = asyncio.create_task(batcher.call(slow.double, [1], [10]))
+        while not slow.calls:
+            await asyncio.sleep(0.001)
+        second = asyncio.create_task(batcher.call(slow.double, [2], [20]))
+        await asyncio.sleep(0)
+        assert batcher.is_full
+        with pytest.raises(Busy) as busy:
+            await batcher.call(slow.double, [3], [1])
+        assert 1 <= busy.value.seconds <= 60
+        slow.go.set()
+        assert (await first, await second) == ([2], [4])  # what was taken is done
+        assert not batcher.is_full
+        await batcher.close()
+
+    run(test)
+
+
+def test_the_mistake_of_one_is_not_that_of_the_others() -> None:
+    async def test() -> None:
+        slow, batcher = Slow(), Batcher(budget=10, capacity=100)
+        asked = [batcher.call(slow.double, [n], [1]) for n in (1, -1, 3)]
+        slow.go.set()
+        results = await asyncio.gather(*asked, return_exceptions=True)
+        assert (results[0], results[2]) == ([2], [6])
+        assert isinstance(results[1], ValueError)
+        assert slow.calls == [[1, -1, 3], [1], [-1], [3]]
+        await batcher.close()
+
+    run(test)
+
+
+def test_what_was_given_up_is_not_done() -> None:
+    async def test() -> None:
+        slow, batcher = Slow(), Batcher(budget=1, capacity=100)
+        asked = [asyncio.create_task(batcher.call(slow.double, [n], [1])) for n in range(3)]
+        while not slow.calls:
+            await asyncio.sleep(0.001)
+        asked[1].cancel()
+        slow.go.set()
+        assert (await asked[0], await asked[2]) == ([0], [4])
+        assert slow.calls == [[0], [2]]
+        await batcher.close()
+
+    run(test)
+
+
+def test_functions_are_not_mixed_and_keep_their_order() -> None:
+    async def test() -> None:
+        slow, batcher, done = Slow(), Batcher(budget=1000, capacity=10_000), []
+        slow.go.set()
+        asked = [
+            batcher.call(slow.double, [1], [1]),
+            batcher.run(done.append, "between"),
+            batcher.call(slow.double, [2], [1]),
+        ]
+        assert await asyncio.gather(*asked) == [[2], None, [4]]
+        assert (slow.calls, done) == ([[1], [2]], ["between"])
+        await batcher.close()
+
+    run(test)
+
+
+def test_closing_finishes_what_waits() -> None:
+    async def test() -> None:
+        slow, batcher = Slow(), Batcher(budget=1, capacity=100)
+        asked = [asyncio.create_task(batcher.call(slow.double, [n], [1])) for n in range(3)]
+        await asyncio.sleep(0)
+        slow.go.set()
+        await batcher.close()
+        assert [task.result() for task in asked if task.done()] or await asyncio.gather(*asked)
+        assert slow.calls == [[0], [1], [2]]
+
+    run(test)

@@ -1,0 +1,95 @@
+"""Decisions by HTTP: stored, listed, applied, withdrawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker.decisions.records import Decision
+from linker.decisions.store import DecisionStore
+
+from .conftest import Start
+
+pytest.importorskip("linker.decisions.applying")
+
+
+def decide(client: Any, mention: str, concept: str | None, **fields: Any) -> Any:
+    record = {"mention": mention, "concept_id": concept, "reviewer": "Ada"} | fields
+    answer = client.post("/decisions", json={"decisions": [record]})
+    assert answer.status_code == 201
+    return answer.json()["decisions"][0]
+
+
+def first(client: Any, mention: str) -> Any:
+    answer = client.post("/link", json={"mentions": [mention], "k": 3}).json()
+    return answer["predictions"][0]["parts"][0]
+
+
+def test_a_decision_wins_until_it_is_withdrawn(client: Any) -> None:
+    model = first(client, "A-T")["candidates"][0]
+    stored = decide(client, "A-T", "D001943")
+    assert (stored["concept_id"], stored["model"]) == ("MESH:D001943", "sample")
+    assert stored["time"]
+    assert stored["release"]
+    best = first(client, "a-t")["candidates"][0]
+    assert (best["concept_id"], best["source"]) == ("MESH:D001943", "decision")
+    assert best["confidence"] == 1
+    assert client.delete(f"/decisions/{stored['id']}").status_code == 200
+    assert first(client, "A-T")["candidates"][0] == model
+    assert client.delete(f"/decisions/{stored['id']}").status_code == 404
+
+
+def test_no_concept_and_rejections(client: Any) -> None:
+    best = first(client, "breast cancer")["candidates"][0]["concept_id"]
+    decide(client, "breast cancer", best, accepted=False)
+    candidates = first(client, "breast cancer")["candidates"]
+    assert best not in [candidate["concept_id"] for candidate in candidates]
+    assert decide(client, "A-T", None)["concept_id"] is None
+    assert first(client, "A-T")["nil"]
+
+
+def test_decisions_hold_in_found_mentions_and_their_document(client: Any) -> None:
+    decide(client, "breast cancer", "MESH:D001260", scope="7")
+    for document, source in (("7", "decision"), ("8", None)):
+        body = {"documents": [{"id": document, "text": "He had breast cancer."}]}
+        (prediction,) = client.post("/annotate", json=body).json()["predictions"]
+        assert prediction["parts"][0]["candidates"][0].get("source") == source
+
+
+def test_reviewers_who_disagree_are_shown(client: Any) -> None:
+    decide(client, "A-T", "MESH:D001943")
+    decide(client, "a-t", "MESH:D001260", reviewer="Bob")
+    decide(client, "fever", "MESH:D005334", reviewer="Bob")
+    answer = client.get("/decisions", params={"mention": "A-T"}).json()
+    assert [d["reviewer"] for d in answer["decisions"]] == ["Ada", "Bob"]
+    (conflict,) = answer["conflicts"]
+    assert (conflict["scope"], len(conflict["decisions"])) == ("", 2)
+    assert "source" not in first(client, "A-T")["candidates"][0]
+    of_bob = client.get("/decisions", params={"reviewer": "Bob"}).json()["decisions"]
+    assert [d["mention"] for d in of_bob] == ["a-t", "fever"]
+
+
+def test_those_of_other_processes_count_at_once(client: Any, tmp_path: Path) -> None:
+    first(client, "A-T")
+    with DecisionStore(tmp_path / "decisions.sqlite") as store:
+        store.add([Decision("A-T", "MESH:D001943")])
+    assert first(client, "A-T")["candidates"][0]["concept_id"] == "MESH:D001943"
+
+
+@pytest.mark.parametrize("form", ["tsv", "sssom", "mentions"])
+def test_export(client: Any, form: str) -> None:
+    pytest.importorskip("linker.decisions.exchange")
+    decide(client, "A-T", "MESH:D001943")
+    answer = client.get("/decisions/export", params={"format": form})
+    assert answer.status_code == 200
+    assert "A-T" in answer.text
+    assert "MESH:D001943" in answer.text
+
+
+def test_without_a_file_nothing_is_kept(start: Start) -> None:
+    client = start(decisions=None)
+    assert not client.get("/model").json()["decisions"]
+    assert client.get("/decisions").status_code == 409
+    assert client.post("/link", json={"mentions": ["A-T"]}).status_code == 200

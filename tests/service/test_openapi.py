@@ -1,0 +1,45 @@
+"""Requests that schemathesis makes of the OpenAPI; more of them in benchmarks/service/malformed.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.errors import Unsatisfiable
+
+schemathesis = pytest.importorskip("schemathesis", reason="the extra test is not installed")
+
+MODES = (schemathesis.GenerationMode.NEGATIVE, schemathesis.GenerationMode.POSITIVE)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_request_is_too_odd(client: Any, mode: Any) -> None:
+    schema = schemathesis.openapi.from_dict(client.get("/openapi.json").json())
+    for operation in (result.ok() for result in schema.get_all_operations()):
+        if operation.path == "/reload":
+            continue
+
+        @seed(1)
+        @settings(
+            max_examples=8,
+            deadline=None,
+            database=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(case=operation.as_strategy(generation_mode=mode))
+        def ask(case: Any) -> None:
+            record = case.as_transport_kwargs(base_url="http://testserver")
+            record.pop("cookies", None)
+            if isinstance(record.get("data"), bytes | str):
+                record["content"] = record.pop("data")
+            answer = client.request(**record)
+            assert answer.status_code < 500, answer.text
+            if answer.status_code >= 400 and not answer.request.url.path.startswith("/reconcile"):
+                assert set(answer.json()) == {"error", "where"}
+
+        try:
+            ask()
+        except Unsatisfiable:  # nothing breaks a route without parameters
+            assert not operation.body

@@ -1,0 +1,563 @@
+"""The page in a real browser: what curators do, bad input, accessibility and its strict policy."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import Dictionary, Linker
+from linker.outputs import jsonl
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the extra test is not installed")
+uvicorn = pytest.importorskip("uvicorn", reason="the extra serve is not installed")
+
+from starlette.responses import JSONResponse  # noqa: E402
+
+from .fake import Fake  # noqa: E402
+
+expect = playwright.expect
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
+pytestmark = pytest.mark.skipif(
+    BROWSER is None, reason=f"no browser is there: none of {', '.join(BROWSERS)}"
+)
+SWITCHES = ["no-sandbox", "disable-gpu", "disable-quic", "no-first-run"]
+SWITCHES += ["disable-background-networking", "disable-component-update", "disable-sync"]
+TEXT = "Sisters with ataxia telangiectasia (A-T) and breast and ovarian cancer had leukaemia."
+NESTED = (
+    "7|t|Breast and ovarian cancer\n7|a|\n7\t0\t25\tBreast and ovarian cancer\tDisease\n"
+    "7\t11\t25\tovarian cancer\tDisease\n7\t11\t25\tovarian cancer\tDisease\n"
+)
+
+
+@pytest.fixture(scope="module")
+def linker(sample: Path) -> Linker:
+    return Linker.train(Dictionary.read(sample), encoder="tfidf")
+
+
+@pytest.fixture(scope="module")
+def server(linker: Linker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Fake, str]]:
+    fake = Fake(linker, tmp_path_factory.mktemp("decisions") / "decisions.sqlite")
+    config = uvicorn.Config(fake, port=0, log_level="error", ws="none", lifespan="on")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield fake, f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        yield driver.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("browser"),
+            executable_path=BROWSER,
+            args=[f"--{switch}" for switch in SWITCHES],
+            viewport={"width": 1280, "height": 900},
+        )
+
+
+@pytest.fixture
+def fake(server: tuple[Fake, str]) -> Fake:
+    server[0].decisions, server[0].fail, server[0].asked = [], [], []
+    return server[0]
+
+
+@pytest.fixture
+def page(server: tuple[Fake, str], fake: Fake, context: Any) -> Iterator[Any]:
+    """The page, opened anew; nothing breaks its policy, fails, or asks another host."""
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    wrong: list[str] = []
+    # a request that is refused on purpose is logged as "Failed to load resource"
+    page.on(
+        "console",
+        lambda message: (
+            wrong.append(message.text)
+            if message.type in ("error", "warning") and "Failed to load" not in message.text
+            else None
+        ),
+    )
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on(
+        "request",
+        lambda request: (
+            None if request.url.startswith((server[1], "blob:")) else wrong.append(request.url)
+        ),
+    )
+    page.goto(server[1])
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    expect(page.locator("#model")).to_contain_text("346 concepts")
+    yield page
+    page.close()
+    assert wrong == []
+
+
+def link(page: Any, text: str) -> None:
+    if not page.locator("#input").is_visible():
+        page.click("#source > summary")
+    page.fill("#input", text)
+    page.click("#link")
+    status(page, "linked")
+
+
+def status(page: Any, text: str) -> None:
+    expect(page.locator("#status")).to_contain_text(text, timeout=20_000)
+
+
+def heading(page: Any, mention: str) -> None:
+    expect(page.locator("#answer")).to_have_text(f"“{mention}”")
+
+
+def drop(page: Any, name: str, content: str) -> None:
+    page.evaluate(
+        """([name, content]) => {
+            const dataTransfer = new DataTransfer();
+            dataTransfer.items.add(new File([content], name));
+            for (const kind of ["dragover", "drop"])
+                document.body.dispatchEvent(
+                    new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true }));
+        }""",
+        [name, content],
+    )
+
+
+def search(page: Any, query: str, name: str) -> None:
+    """Search the dictionary, and choose a concept by its name."""
+    page.fill("#query", query)
+    page.locator("#found").get_by_role("button", name=f"Choose {name}", exact=True).click()
+
+
+def marked(page: Any) -> list[str]:
+    """The texts of the mentions' links, in order."""
+    return page.locator("#results a[data-anchor]").all_text_contents()
+
+
+def problems(page: Any) -> str:
+    """What axe-core finds wrong."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    results = axe.run(page)
+    return "" if results.violations_count == 0 else results.generate_report()
+
+
+def is_too_wide(page: Any) -> bool:
+    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+
+# what curators do
+
+
+def test_the_example_is_linked_and_explained(page: Any) -> None:
+    page.click("#link")
+    status(page, "mentions linked")
+    expect(page.locator("#summary")).to_contain_text("13 mentions")
+    heading(page, "ataxia telangiectasia")
+    page.locator("#results").get_by_text("immunodeficiency", exact=True).click()
+    heading(page, "immunodeficiency")
+    best = page.locator(".candidates li.best")
+    expect(best).to_contain_text("Immunologic Deficiency Syndromes")
+    expect(best).to_contain_text("MESH:D007153")
+    expect(best.locator("meter")).to_have_count(1)
+    tree = page.locator("ul.tree")
+    expect(tree.locator("> li > button")).to_have_text("Diseases")
+    expect(tree.locator("> li > ul > li > button")).to_have_text("Immune System Diseases")
+    expect(tree.locator("[aria-current]")).to_have_text("Immunologic Deficiency Syndromes")
+    public = page.get_by_role("link", name="public page")
+    assert "D007153" in public.get_attribute("href")
+    assert public.get_attribute("rel") == "noopener noreferrer"
+    tree.get_by_role("button", name="HIV Infections").click()
+    expect(page.locator("#concept h3")).to_have_text("HIV Infections")
+    page.click("#reasons > summary")
+    expect(page.locator("#reasons-body")).to_contain_text(
+        "was found by its name “immunodeficiency”"
+    )
+    page.get_by_role("button", name="Why not this one?").click()
+    expect(page.locator("#reasons-body")).to_contain_text("Why not MESH:D015658?")
+    expect(page.locator("#reasons-body")).to_contain_text("HIV Infections has rank")
+
+
+def test_a_list_of_names_becomes_a_table(page: Any) -> None:
+    link(page, "breast cancers\nbreast and ovarian cancer\n\ntall stature\n")
+    rows = page.locator("#results tbody tr")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(1)).to_contain_text("Breast Neoplasms | Ovarian Neoplasms")
+    expect(rows.nth(1)).to_contain_text("MESH:D001943 | MESH:D010051")
+
+
+def test_a_session_by_keyboard_alone(page: Any, fake: Fake) -> None:
+    press = page.keyboard.press
+    page.focus("#input")
+    press("Control+A")
+    page.keyboard.insert_text(TEXT)
+    press("Control+Enter")
+    status(page, "4 mentions linked")
+    heading(page, "ataxia telangiectasia")
+    press("j")
+    heading(page, "A-T")
+    press("ArrowDown")
+    heading(page, "breast and ovarian cancer")
+    press("k")
+    press("ArrowUp")
+    press("k")
+    status(page, "The first mention.")
+    heading(page, "ataxia telangiectasia")
+
+    press("a")  # who decides is asked once
+    expect(page.locator("#who")).to_be_visible()
+    page.keyboard.type("Ada")
+    press("Enter")
+    status(page, "ataxia telangiectasia: MESH:D001260.")
+    assert fake.decisions[0] | {"id": 0, "time": ""} == {
+        "mention": "ataxia telangiectasia",
+        "concept_id": "MESH:D001260",
+        "accepted": True,
+        "scope": "",
+        "reviewer": "Ada",
+        "id": 0,
+        "time": "",
+    }
+    expect(page.locator(".candidates li.best .badge")).to_have_text("decided")
+    assert page.evaluate("document.activeElement.dataset.anchor") == "0"
+
+    press("j")
+    press("j")
+    heading(page, "breast and ovarian cancer")
+    press("p")  # the second part
+    press("2")
+    status(page, "breast and ovarian cancer: MESH:D001943 and MESH:D061325.")
+    press("u")
+    status(page, "Taken back: breast and ovarian cancer")
+    assert len(fake.decisions) == 1
+    press("j")
+    heading(page, "leukaemia")
+    press("r")
+    status(page, "leukaemia: not MESH:D007938.")
+    press("u")
+    status(page, "Taken back")
+    press("n")
+    status(page, "leukaemia: no concept.")
+    expect(page.locator("#candidates")).to_contain_text("No concept")
+    assert fake.decisions[-1]["concept_id"] is None
+
+    press("/")
+    page.keyboard.type("D001943")
+    expect(page.locator("#found li")).to_have_count(1)
+    press("ArrowDown")
+    press("Enter")
+    status(page, "leukaemia: MESH:D001943.")
+    press("Escape")
+    expect(page.locator('#results [data-anchor="3"]')).to_be_focused()
+    press("Enter")
+    expect(page.locator("#answer")).to_be_focused()
+    press("e")
+    expect(page.locator("#reasons-body")).to_contain_text("The confidence is fitted")
+    press("?")
+    expect(page.locator("#help")).to_be_visible()
+    press("j")  # keys do nothing behind a dialog
+    heading(page, "leukaemia")
+    press("Escape")
+    expect(page.locator("#help")).to_be_hidden()
+
+
+def test_single_keys_can_be_switched_off(page: Any) -> None:
+    link(page, TEXT)
+    page.keyboard.press("?")
+    page.uncheck("#keys-on")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    heading(page, "ataxia telangiectasia")
+
+
+def test_decisions_are_remembered_and_conflicts_shown(page: Any, fake: Fake) -> None:
+    page.fill("#reviewer", "Ada")
+    page.press("#reviewer", "Tab")
+    link(page, "leukaemia\nlymphoma")
+    search(page, "lymphoma", "Lymphoma")
+    status(page, "leukaemia: MESH:D008223.")
+    page.reload()
+    expect(page.locator("#reviewer")).to_have_value("Ada")
+    link(page, "leukaemia\nlymphoma")
+    expect(page.locator("#results [data-state=decided]")).to_have_text("leukaemia")
+    expect(page.locator("#decisions li")).to_contain_text(
+        f"MESH:D008223 by Ada, {fake.decisions[0]['time'][:10]}"
+    )
+
+    page.fill("#reviewer", "Bob")
+    page.press("#reviewer", "Tab")
+    search(page, "D007938", "Leukemia")
+    expect(page.locator("#decisions .conflict")).to_contain_text("Reviewers disagree")
+    expect(page.locator("#results [data-state=decided]")).to_have_count(0)
+    page.get_by_role("button", name="Withdraw MESH:D008223 of Ada").click()
+    status(page, "withdrawn")
+    expect(page.locator("#decisions .conflict")).to_have_count(0)
+    assert [d["reviewer"] for d in fake.decisions] == ["Bob"]
+    expect(page.locator(".candidates li.best")).to_contain_text("Leukemia")
+
+
+def test_a_decision_may_hold_in_its_document_only(page: Any, fake: Fake) -> None:
+    page.fill("#reviewer", "Ada")
+    drop(page, "nested.txt", NESTED)
+    status(page, "3 mentions linked")
+    page.select_option("#scope", "document")
+    page.click("#accept")
+    expect(page.locator("#decisions li")).to_contain_text("in document 7")
+    assert [d["scope"] for d in fake.decisions] == ["7"]
+
+
+# files
+
+
+def test_nested_mentions_of_a_dropped_file_can_all_be_reached(page: Any) -> None:
+    drop(page, "nested.txt", NESTED)
+    status(page, "3 mentions linked")
+    # the last mention has the same place as the one before, and therefore a sign of its own
+    assert marked(page) == ["Breast and ", "ovarian cancer", "⧉"]
+    page.locator("#results").get_by_text("ovarian cancer").click()
+    heading(page, "ovarian cancer")
+    expect(page.locator("#place")).to_contain_text("3 of 3")
+    page.locator("#results").get_by_text("ovarian cancer").click()
+    expect(page.locator("#place")).to_contain_text("2 of 3")
+    page.locator("#results").get_by_text("ovarian cancer").click()
+    heading(page, "Breast and ovarian cancer")
+    expect(page.locator("#results .selected")).to_have_text(["Breast and ", "ovarian cancer"])
+
+
+def test_a_discontinuous_mention_keeps_its_gap(page: Any) -> None:
+    # "breast … cancer" and "ovarian cancer" in "breast and ovarian cancer"
+    pieces = page.evaluate(
+        """async () => {
+            const { pieces } = await import("./static/text.js");
+            const marks = [{ n: 1, spans: [[0, 6], [19, 25]] }, { n: 2, spans: [[11, 25]] }];
+            return pieces(0, 25, marks).map((piece) =>
+                [piece.start, piece.end, piece.marks.map(({ n }) => n), piece.anchor?.n ?? null]);
+        }"""
+    )
+    assert pieces == [[0, 6, [1], 1], [6, 11, [], None], [11, 19, [2], 2], [19, 25, [1, 2], None]]
+
+
+def test_axe_would_find_what_is_wrong(page: Any) -> None:
+    page.evaluate("document.querySelector('main').append(document.createElement('img'))")
+    assert "alternative text" in problems(page)
+
+
+def test_the_column_of_a_table_is_asked_for(page: Any) -> None:
+    drop(page, "table.csv", "row,what\n1,leukaemia\n2,lymphoma\n")
+    expect(page.locator("#which-column")).to_be_visible()
+    page.select_option("#column", "what")
+    page.click("#which-column button")
+    status(page, "2 mentions linked")
+    assert marked(page) == ["leukaemia", "lymphoma"]
+
+
+def test_a_file_may_be_chosen(page: Any, tmp_path: Path) -> None:
+    (file := tmp_path / "names.txt").write_text("leukaemia\n")
+    page.set_input_files("#file", file)
+    status(page, "1 mention linked")
+
+
+@pytest.mark.parametrize("format", ["tsv", "jsonl", "pubtator", "sssom"])
+def test_downloads(page: Any, tmp_path: Path, format: str) -> None:
+    drop(page, "nested.txt", NESTED + "\n" + NESTED)  # an id twice: two requests, one file
+    status(page, "6 mentions linked")
+    page.select_option("#format", format)
+    with page.expect_download() as waiting:
+        page.click("#download")
+    waiting.value.save_as(file := tmp_path / waiting.value.suggested_filename)
+    lines = file.read_text().splitlines()
+    if format == "jsonl":
+        assert [p.mention.text for p in jsonl.read(file)] == [
+            "Breast and ovarian cancer",
+            *["ovarian cancer"] * 2,
+        ] * 2
+    elif format == "pubtator":
+        assert (
+            sum(
+                line.startswith("7\t11\t25\tovarian cancer\tDisease\tMESH:D010051")
+                for line in lines
+            )
+            == 4
+        )
+    else:
+        assert sum(line.startswith(("mention\t", "subject_label")) for line in lines) == 1
+        assert (
+            sum("MESH:D010051" in line and line.startswith("ovarian cancer") for line in lines) == 4
+        )
+
+
+def test_pubtator_needs_documents(page: Any) -> None:
+    link(page, "leukaemia")
+    expect(page.locator("#pubtator")).to_be_disabled()
+
+
+# bad input
+
+
+def test_an_empty_box(page: Any, fake: Fake) -> None:
+    page.fill("#input", " \n")
+    page.click("#link")
+    status(page, "The box is empty")
+    assert "/link" not in fake.asked
+
+
+def test_too_much_is_refused_before_it_is_sent(page: Any, fake: Fake) -> None:
+    page.evaluate("document.getElementById('input').value = 'leukaemia '.repeat(500_000)")
+    page.click("#link")
+    expect(page.locator("#problem")).to_contain_text("5 MB; the service takes 4 MB at once")
+    assert "/annotate" not in fake.asked
+
+
+def test_markup_is_text(page: Any) -> None:
+    text = "<script>alert(1)</script><img src=x onerror=alert(1)> with leukaemia."
+    page.on("dialog", lambda dialog: pytest.fail("a script ran"))
+    link(page, text)
+    expect(page.locator("#results .text")).to_have_text(text)
+    assert page.locator("#results script, #results img").count() == 0
+    link(page, "<b onclick=alert(1)>leukaemia</b>")
+    heading(page, "<b onclick=alert(1)>leukaemia</b>")
+
+
+def test_text_of_a_pdf_and_of_other_alphabets(page: Any) -> None:
+    text = "𝛼-thalassaemia, 白血病 and cystic ﬁbrosis; the patient’s leukae-\nmia, then lymphoma 😀 and leukaemia."
+    link(page, text)
+    expect(page.locator("#results .text")).to_have_text(text, use_inner_text=False)
+    assert marked(page)[-2:] == ["lymphoma", "leukaemia"]
+
+
+def test_two_thousand_names_are_shown_by_pages(page: Any) -> None:
+    names = "Array.from({ length: 2000 }, (_, number) => `leukaemia ${number}`)"
+    page.evaluate(f"document.getElementById('input').value = {names}.join('\\n')")
+    page.click("#link")
+    status(page, "2,000 mentions linked")
+    expect(page.locator("#page-number")).to_have_text("Page 1 of 20")
+    expect(page.locator("#results tbody tr")).to_have_count(100)
+    page.locator('[data-anchor="99"]').click()
+    page.keyboard.press("j")
+    expect(page.locator("#page-number")).to_have_text("Page 2 of 20")
+    heading(page, "leukaemia 100")
+
+
+def test_pages_of_a_long_text_cut_no_mention(page: Any) -> None:
+    link(page, "A long text about leukaemia and lymphoma. " * 400)
+    number = page.locator("#page-number").text_content()
+    assert number.startswith("Page 1 of ")
+    parts = [page.locator("#results .text").text_content()]
+    while page.locator("#next-page").is_enabled():
+        page.click("#next-page")
+        parts.append(page.locator("#results .text").text_content())
+    assert len(parts) == int(number.split()[-1])
+    assert max(map(len, parts)) <= 20_000
+    assert "".join(parts) == "A long text about leukaemia and lymphoma. " * 400
+
+
+# failures of the service
+
+
+def test_a_busy_service_is_asked_again(page: Any, fake: Fake) -> None:
+    fake.fail = [JSONResponse({"error": "full"}, 429, {"Retry-After": "1"}), JSONResponse({}, 503)]
+    link(page, TEXT)
+    assert fake.asked.count("/annotate") == 3
+
+
+def test_an_error_is_shown_in_words(page: Any, fake: Fake) -> None:
+    fake.fail = [JSONResponse({"error": "A mention has 9,999 characters; 1,000 are allowed."}, 422)]
+    page.click("#link")
+    expect(page.get_by_role("alert")).to_contain_text("9,999 characters")
+    page.get_by_role("button", name="Try again").click()
+    status(page, "linked")
+    expect(page.locator("#problem")).to_be_hidden()
+
+
+def test_a_key_is_asked_for(page: Any, fake: Fake) -> None:
+    fake.fail = [JSONResponse({"error": "a key"}, 401)]
+    page.click("#link")
+    page.fill("#which-key input", "secret")
+    page.click("#which-key button")
+    status(page, "linked")
+
+
+def test_offline(page: Any, context: Any) -> None:
+    context.set_offline(True)
+    page.click("#link")
+    expect(page.get_by_role("alert")).to_contain_text("The service does not answer")
+    context.set_offline(False)
+    page.get_by_role("button", name="Try again").click()
+    status(page, "linked")
+
+
+# looks
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = Path(os.environ.get("LINKER_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "look", ["light", "dark", "narrow", "focus", "names", "help", "conflict", "start"]
+)
+def test_looks_and_accessibility(page: Any, fake: Fake, pictures: Path, look: str) -> None:
+    page.emulate_media(color_scheme="dark" if look == "dark" else "light")
+    if look == "narrow":
+        page.set_viewport_size({"width": 400, "height": 800})
+    if look == "names":
+        page.click("#example-names")
+    if look != "start":
+        page.click("#link")
+        status(page, "linked")
+    if look in ("light", "dark", "narrow"):
+        page.locator("#results").get_by_text("hereditary breast and ovarian cancer").click()
+        page.click("#reasons > summary")
+        expect(page.locator("#reasons-body")).to_contain_text("The confidence")
+    if look == "focus":
+        for _ in range(4):
+            page.keyboard.press("j")
+    if look == "help":
+        page.keyboard.press("?")
+    if look == "conflict":
+        common = {
+            "mention": "leukaemia",
+            "accepted": True,
+            "scope": "",
+            "time": "2026-01-02T03:04:05Z",
+        }
+        choices = {"Ada": "MESH:D007938", "Bob": None}
+        fake.decisions = [
+            {**common, "id": n, "reviewer": r, "concept_id": c}
+            for n, (r, c) in enumerate(choices.items())
+        ]
+        page.locator("#results").get_by_text("leukaemia", exact=True).click()
+        expect(page.locator("#decisions .conflict")).to_be_visible()
+    expect(page.locator("#model")).to_contain_text("concepts")
+    if look == "narrow":  # the whole page, without the line of its foot in the middle
+        height = page.evaluate("document.documentElement.scrollHeight")
+        page.set_viewport_size({"width": 400, "height": height})
+    if look == "light":
+        page.evaluate(
+            "for (const panel of document.querySelectorAll('.panel')) panel.scrollTop = 0"
+        )
+    page.screenshot(path=pictures / f"{look}.png")
+    assert not is_too_wide(page)
+    assert problems(page) == ""
+
+
+def test_nothing_is_wider_than_a_phone(page: Any) -> None:
+    page.set_viewport_size({"width": 400, "height": 800})
+    link(page, f"{'x' * 300} leukaemia, {'breast and ovarian cancer ' * 3}.")
+    assert not is_too_wide(page)
+    link(page, f"{'leukaemia' * 12}\nbreast and ovarian cancer")
+    assert not is_too_wide(page)
+    page.keyboard.press("?")
+    assert not is_too_wide(page)

@@ -1,0 +1,172 @@
+"""linker serve as a process on the loopback: signals, slow clients, a sudden end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+httpx = pytest.importorskip("httpx")
+
+
+class Process:
+    def __init__(self, model: Path, *options: str) -> None:
+        command = [sys.executable, "-m", "linker.cli", "serve", "-v", "--model", str(model)]
+        self.process = subprocess.Popen(
+            [*command, "--port", "0", *options],
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+        )
+        self.lines: list[str] = []
+        assert self.process.stderr
+        for line in self.process.stderr:
+            self.lines.append(line)
+            if address := re.match(r"serving at (http://127\.0\.0\.1:(\d+)/)", line):
+                self.url, self.port = address[1], int(address[2])
+                break
+        else:
+            raise AssertionError("".join(self.lines))
+        self.reader = threading.Thread(target=lambda: self.lines.extend(self.process.stderr))
+        self.reader.start()
+
+    def link(self, *mentions: str) -> Any:
+        return httpx.post(f"{self.url}link", json={"mentions": mentions}, timeout=30)
+
+    def logged(self, text: str) -> None:
+        """Wait until the log holds a text."""
+        for _ in range(3000):
+            if any(text in line for line in self.lines):
+                return
+            time.sleep(0.01)
+        raise AssertionError(f"{text!r} is not in {self.lines}")
+
+    def end(self, sign: int = signal.SIGTERM) -> int:
+        self.process.send_signal(sign)  # nothing, where it has ended
+        code = self.process.wait(60)
+        self.reader.join()
+        self.process.stderr.close()
+        return code
+
+
+@pytest.fixture
+def serve() -> Iterator[Any]:
+    with contextlib.ExitStack() as stack:
+
+        def start(model: Path, *options: str) -> Process:
+            process = Process(model, *options)
+            stack.callback(process.end, signal.SIGKILL)
+            return process
+
+        yield start
+
+
+def test_a_stop_finishes_what_was_taken(serve: Any, model: Path) -> None:
+    process = serve(model)
+    answers: list[Any] = []
+    mentions = [f"breast cancer {n}" for n in range(3_000)]  # takes a while
+    thread = threading.Thread(target=lambda: answers.append(process.link(*mentions)))
+    thread.start()
+    for _ in range(3000):
+        figures = httpx.get(f"{process.url}metrics").text
+        if float(re.search(r"(?m)^linker_active_requests (\S+)", figures)[1]) > 1:
+            break
+        time.sleep(0.005)
+    assert process.end() == 0
+    thread.join()
+    assert [p["mention"] for p in answers[0].json()["predictions"]] == mentions
+    with pytest.raises(httpx.ConnectError):
+        process.link("A-T")
+
+
+def test_a_signal_swaps_the_model_under_requests(serve: Any, model: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "served"
+    shutil.copytree(model, folder)
+    process = serve(folder)
+    codes, stop = [], threading.Event()
+
+    def ask() -> None:
+        while not stop.is_set():
+            codes.append(process.link("A-T", "breast cancer").status_code)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    process.process.send_signal(signal.SIGHUP)
+    process.logged("the model was loaded anew")
+    (folder / "config.json").write_text("{")
+    process.process.send_signal(signal.SIGHUP)
+    process.logged("the old model stays: ")
+    stop.set()
+    thread.join()
+    assert set(codes) == {200}
+    assert process.end() == 0
+
+
+def test_slow_clients_are_sent_away(serve: Any, model: Path) -> None:
+    process = serve(model, "--read-seconds", "0.5")
+    head = b"POST /link HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    whole = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    cases = {  # what is sent, and how the answer begins
+        "nothing": (b"", b""),
+        "a part of the head": (head, b""),
+        "a part of a second head": (whole + head, b"HTTP/1.1 200"),
+        "a part of the body": (head + b"Content-Length: 99\r\n\r\n{", b"HTTP/1.1 408"),
+        "a part of a chunk": (
+            head + b"Transfer-Encoding: chunked\r\n\r\n63\r\n{",
+            b"HTTP/1.1 408",
+        ),
+    }
+    connections = {}
+    for case, (sent, _) in cases.items():
+        connections[case] = socket.create_connection(("127.0.0.1", process.port), 20)
+        connections[case].sendall(sent)
+    for case, (_, start) in cases.items():
+        received = b""
+        while data := connections[case].recv(1 << 16):  # until the service closes it
+            received += data
+        assert received[: len(start)] == start, case
+        assert bool(received) == bool(start), case
+        connections[case].close()
+    assert process.link("A-T").status_code == 200
+    assert process.end() == 0
+
+
+def test_after_a_sudden_end_decisions_are_there(serve: Any, model: Path, tmp_path: Path) -> None:
+    pytest.importorskip("linker.decisions.applying")
+    file = str(tmp_path / "decisions.sqlite")
+    process = serve(model, "--decisions", file)
+    record = {"mention": "A-T", "concept_id": "MESH:D001943", "reviewer": "Ada"}
+    stored = httpx.post(f"{process.url}decisions", json={"decisions": [record]}).json()
+    assert process.end(signal.SIGKILL) == -signal.SIGKILL
+    process = serve(model, "--decisions", file)
+    assert httpx.get(f"{process.url}decisions").json()["decisions"] == stored["decisions"]
+    assert process.end() == 0
+
+
+def test_what_is_wrong_is_said_at_once(model: Path, tmp_path: Path) -> None:
+    def run(*options: str) -> str:
+        command = [sys.executable, "-m", "linker.cli", "serve", *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1
+        return done.stderr
+
+    assert "there is no model here" in run("--model", str(tmp_path))
+    (tmp_path / "keys").write_text("short\n")
+    keys = run("--model", str(model), "--api-key-file", str(tmp_path / "keys"))
+    assert "expected 16 or more letters" in keys
+    assert "short" not in keys
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert "cannot be listened on" in run("--model", str(model), "--port", str(port))
