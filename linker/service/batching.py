@@ -90,9 +90,11 @@ class Batcher:
             self._task = asyncio.create_task(self._work())
         try:
             parts = await asyncio.gather(*(job.future for job in jobs))
-        finally:
-            for job in jobs:
-                job.future.cancel()
+        except BaseException:  # the caller gives up, or a part failed
+            for job in [job for job in jobs if job in self._waiting]:
+                self._waiting.remove(job)
+                self.cost -= job.cost
+            raise
         return [result for part in parts for result in part]
 
     async def run(self, function: Callable[..., _Result], *args: Any) -> _Result:
@@ -122,18 +124,16 @@ class Batcher:
         self._task = None
 
     def _take(self) -> list[_Job]:
-        """The next jobs of one function that fit the budget; those given up are dropped."""
+        """The next jobs of one function that fit the budget."""
         jobs: list[_Job] = []
+        left = self._budget
         while self._waiting:
             job = self._waiting[0]
-            if jobs and not job.future.done():
-                together = sum(j.cost for j in jobs) + job.cost
-                if job.function != jobs[0].function or together > self._budget:
-                    break
-            self._waiting.popleft()
+            if jobs and (job.function != jobs[0].function or job.cost > left):
+                break
+            jobs.append(self._waiting.popleft())
             self.cost -= job.cost
-            if not job.future.done():
-                jobs.append(job)
+            left -= job.cost
         return jobs
 
     async def _do(self, jobs: Sequence[_Job]) -> None:

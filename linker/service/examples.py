@@ -18,8 +18,7 @@ def _errors(*statuses: tuple[int, str]) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": Error, "description": text} for status, text in statuses}
 
 
-BUSY = _errors((429, "The queue is full; Retry-After says when to try again."))
-ERRORS = BUSY | _errors(
+ERRORS = _errors(
     (400, "The body is no JSON."),
     (401, "The API key is missing or wrong."),
     (404, "There is no such concept or decision."),
@@ -27,7 +26,8 @@ ERRORS = BUSY | _errors(
     (409, "The state of the service does not allow it."),
     (413, "The request is larger than a limit."),
     (422, "The request is not as described."),
-    (503, "The answer took too long."),
+    (429, "The queue is full; Retry-After says when to try again."),
+    (503, "The answer took too long, or there are too many requests."),
 )
 LINK = {
     "mentions": {

@@ -14,7 +14,7 @@ from starlette.routing import Mount
 import linker.service
 from linker.errors import LinkerError
 from linker.service import examples
-from linker.service.limits import Busy, Failure
+from linker.service.limits import Failure
 from linker.service.metrics import CONTENT_TYPE
 from linker.service.state import Service
 from linker.version import VERSION
@@ -51,11 +51,11 @@ def router(service: Service) -> APIRouter:
         """Answers as long as the process lives."""
         return {"status": "alive"}
 
-    @routes.get("/ready", responses=examples.BUSY)
+    @routes.get("/ready", responses=examples.ERRORS)
     async def ready() -> dict[str, str]:
         """Whether the queue has room; 503 where it has not."""
         if not service.is_ready:
-            raise Busy()
+            raise Failure(503, "the queue is full")
         return {"status": "ready"}
 
     @routes.get("/metrics", response_class=Response)
