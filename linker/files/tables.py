@@ -232,7 +232,7 @@ class TextTable:
 
 def inert(text: str) -> str:
     """A text that spreadsheets do not compute: a quote stands before the sign of a formula."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if text.startswith(_FORMULA) or text.lstrip().startswith(_FORMULA) else text
 
 
 def _ending(line: str) -> str:

@@ -47,6 +47,9 @@ class Workbook:
         with self._reading(), zipfile.ZipFile(path) as archive:
             files.check_whole(path, sum(entry.file_size for entry in archive.infolist()))
             sheets = _sheets(archive)
+            for name in {entry.filename for entry in archive.infolist()} - {*sheets.values()}:
+                if name.endswith((".xml", ".rels")):
+                    _parser().Parse(archive.read(name), True)
             self._columns = {
                 entry: _Shape(archive.read(entry)).columns for entry in sheets.values()
             }

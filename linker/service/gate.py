@@ -24,6 +24,7 @@ CLOSE = {"Connection": "close"}  # for a request whose body was not read to its 
 _OPEN = ("/", "/health")  # paths that need no key
 _OPEN_BELOW = "/static/"
 _UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered however busy we are
+_CHANGING = ("POST", "DELETE")  # methods that pages of other sites may not use
 _METHODS = frozenset(("GET", "HEAD", "POST", "DELETE", "OPTIONS"))
 _HEADERS = {  # of every answer, unless its route has others
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -87,6 +88,9 @@ class Gate:
         if not (path in _OPEN or path.startswith(_OPEN_BELOW) or self._has_key(headers)):
             reason = "the API key is missing or wrong; send it as Authorization: Bearer KEY"
             return 401, reason, {"WWW-Authenticate": "Bearer"} | CLOSE
+        is_public = path.startswith("/reconcile")  # changes nothing, and the protocol wants CORS
+        if scope["method"] in _CHANGING and not (is_public or self._is_ours(headers)):
+            return 403, "this page may not ask for that; start linker serve with --cors", CLOSE
         if self._active > limits.requests and path not in _UNCOUNTED:
             return 503, "too many requests at the same time", {"Retry-After": "1"} | CLOSE
         length = headers.get("content-length", "0")
@@ -101,6 +105,12 @@ class Gate:
         sent = bearer if kind.lower() == "bearer" else headers.get("x-api-key", "")
         checks = [hmac.compare_digest(sent.strip().encode(), key) for key in keys]
         return not keys or any(checks)
+
+    def _is_ours(self, headers: Headers) -> bool:
+        """Whether no page of another site, which a browser names as the origin, sends a request."""
+        origin = headers.get("origin")
+        own = (f"{scheme}://{headers.get('host')}" for scheme in ("http", "https"))
+        return origin is None or origin in {*own, *self._service.settings.origins}
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
         """Count a request, and log it by the pattern of its path, which holds no user's text."""

@@ -18,6 +18,9 @@ Offset = Annotated[int, Field(ge=0, le=2**31)]
 Ids = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=100)]
 Confidence = Annotated[float, Field(ge=0, le=1)]
 Score = Annotated[float, Field(allow_inf_nan=False)]
+# the limits of a service are smaller; with a length pydantic refuses what cannot be written as UTF-8
+Text = Annotated[str, Field(max_length=2**31)]
+Label = Annotated[str, Field(max_length=1_000)]
 MOST_CANDIDATES = 100
 
 
@@ -55,9 +58,9 @@ class Options(Body):
 class LooseMention(Body):
     """A name to link, without its text."""
 
-    text: str = Field(min_length=1)
-    document_id: str | None = None
-    type: str = ""
+    text: Text = Field(min_length=1)
+    document_id: Label | None = None
+    type: Label = ""
 
     def to_mention(self) -> Mention:
         return Mention(self.text, document_id=self.document_id, type=self.type)
@@ -66,15 +69,15 @@ class LooseMention(Body):
 class MarkedMention(Body):
     """A mention with its places in a document's text."""
 
-    text: str = Field(min_length=1)
+    text: Text = Field(min_length=1)
     spans: list[tuple[Offset, Offset]] = Field([], max_length=100)
-    type: str = ""
+    type: Label = ""
 
 
 class TextPassage(Body):
     """A part of a text, and the character at which it starts."""
 
-    text: str
+    text: Text
     offset: Offset = 0
 
 
@@ -82,7 +85,7 @@ class TextDocument(Body):
     """A text, whole or in passages, with the mentions that are marked in it."""
 
     id: str = Field(max_length=1_000)
-    text: str | None = None
+    text: Text | None = None
     passages: list[TextPassage] | None = None
     mentions: list[MarkedMention] = []
 
@@ -118,7 +121,7 @@ class TextDocument(Body):
 class LinkBody(Options):
     """Mentions to link: loose ones, or those marked in documents."""
 
-    mentions: list[Annotated[str, Field(min_length=1)] | LooseMention] | None = None
+    mentions: list[Annotated[Text, Field(min_length=1)] | LooseMention] | None = None
     documents: list[TextDocument] | None = None
 
     @model_validator(mode="after")
@@ -148,7 +151,7 @@ class AnnotateBody(Options):
 class ExplainBody(Options):
     """A mention whose answer is explained."""
 
-    mention: str = Field(min_length=1)
+    mention: Text = Field(min_length=1)
     concept: str | None = Field(None, max_length=200, description="Why not this one?")
     document: TextDocument | None = None
 
