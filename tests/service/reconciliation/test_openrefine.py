@@ -230,7 +230,8 @@ def test_suggesting_entities(client: TestClient, valid: Any) -> None:
     assert whole[:2] != whole[1:3]
     assert suggested(client, "entity", prefix="m", cursor=1) == whole[1:]
     assert suggested(client, "entity", prefix="") == []
-    parameters = {"prefix": "ca", "callback": JQUERY, "type": "TOY:1", "type_strict": "should"}
+    parameters = {"prefix": "ca", "spell": "always", "exact": "false", "prefixed": "true"}
+    parameters["callback"] = JQUERY
     text = client.get("/reconcile/suggest/entity", params=parameters).text
     for version in ("0.1", "0.2"):
         valid(version, "suggest-entities-response", unwrapped(text, JQUERY))
