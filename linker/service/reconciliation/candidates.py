@@ -141,8 +141,9 @@ def _answers(vocabulary: Vocabulary, query: Query, linked: Linked) -> Iterable[_
 def _weighed(vocabulary: Vocabulary, query: Query, scored: Sequence[_Scored]) -> list[_Scored]:
     """Candidates with scores that their properties change, the best first.
 
-    Confidences stay probabilities: what candidates with properties that do not fit lose, goes to
-    the others. The share of all concepts that are no candidates counts as fitting best.
+    What a person decided keeps its score. Confidences stay probabilities: what candidates with
+    properties that do not fit lose, goes to the others. The share of all concepts that are no
+    candidates counts as fitting best.
     """
     wanted = [w for w in query.properties if w.pid in PROPERTIES and w.texts]
     wanted = [w for w in wanted if w.pid not in IDENTIFYING]
@@ -152,7 +153,7 @@ def _weighed(vocabulary: Vocabulary, query: Query, scored: Sequence[_Scored]) ->
             (w.pid, round(fit(vocabulary, PROPERTIES[w.pid], entry.row, w.texts), 4))
             for w in wanted
         )
-        weighed.append((entry, fits, _weight(fits)))
+        weighed.append((entry, fits, 1.0 if entry.is_certain else _weight(fits)))
     total = sum(entry.score * weight for entry, _, weight in weighed)
     rest = max(0.0, 1 - sum(entry.score for entry in scored))
     scale = total + rest * max((weight for *_, weight in weighed), default=1.0)

@@ -92,19 +92,11 @@ def fit(vocabulary: Vocabulary, entry: Property, row: int, wanted: Sequence[str]
     if entry.id == "definition":
         there = {word for text in values for word in _words(str(text))}
         return max((len(_words(w) & there) / max(1, len(_words(w))) for w in wanted), default=0.0)
-    forms = {form for value in values for form in _forms(vocabulary, value)}
+    if entry.has_concepts:
+        return float(any(row in values for text in wanted for row in vocabulary.meant(text)))
     normalize = vocabulary.linker.normalize
+    forms = {form for value in map(str, values) for form in (curie(value), normalize(value))}
     return float(any(text in forms or normalize(text) in forms for text in map(curie, wanted)))
-
-
-def _forms(vocabulary: Vocabulary, value: Value) -> list[str]:
-    """The texts by which a query may name a value."""
-    normalize = vocabulary.linker.normalize
-    if isinstance(value, str):
-        return [curie(value), normalize(value)]
-    dictionary = vocabulary.dictionary
-    names = (dictionary.names[name] for name in dictionary.name_rows(value).tolist())
-    return [dictionary.ids[value], *map(normalize, names)]
 
 
 def _words(text: str) -> set[str]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic import model_validator as validator
 
 from linker.errors import LinkerError
 
 BATCH = 100  # queries in a batch, and at most as many answers to each
 ENTITIES = 1_000  # concepts in a request for data extension
+_PROPERTIES = 20  # in a query, or in a request for data extension
+_VALUES = 100  # of a property in a query
 _LIMIT = 5  # answers to a query that names no limit
 
 
@@ -31,28 +33,20 @@ class Bad(LinkerError):
         self.status = status
 
 
-class Entity(BaseModel):
-    """A reconciled cell."""
-
-    id: str
-    name: str = ""
-
-
-Value = StrictBool | int | float | str | Entity
+def _texts(value: Any) -> list[str]:
+    """The values of a property that are not empty, as texts; a reconciled cell is its id."""
+    values = value if isinstance(value, list) else [value]
+    values = [v["id"] if isinstance(v, dict) and "id" in v else v for v in values]
+    if not all(v is None or isinstance(v, str | int | float) for v in values):
+        raise ValueError("expected: texts, numbers, true or false, or reconciled cells with an id")
+    return [str(v) for v in values if v is not None and str(v).strip()]
 
 
 class Wanted(BaseModel):
     """What a query says of a property."""
 
     pid: str
-    v: Value | list[Value] | None
-
-    @property
-    def texts(self) -> list[str]:
-        """The values that are not empty, a reconciled cell as its id."""
-        values = self.v if isinstance(self.v, list) else [self.v]
-        texts = (v.id if isinstance(v, Entity) else "" if v is None else str(v) for v in values)
-        return [text for text in texts if text.strip()]
+    texts: Annotated[list[str], BeforeValidator(_texts)] = Field(alias="v", max_length=_VALUES)
 
 
 class Query(BaseModel):
@@ -63,7 +57,7 @@ class Query(BaseModel):
     query: str | None = None
     type: str | list[str] | None = None
     limit: int | None = Field(None, ge=0)  # some clients write 0 for "as many as usual"
-    properties: list[Wanted] = []
+    properties: list[Wanted] = Field([], max_length=_PROPERTIES)
     type_strict: Literal["any", "all", "should"] | None = None
 
     @validator(mode="after")
@@ -95,7 +89,7 @@ class ExtensionQuery(BaseModel):
     """What is to be fetched of which concepts."""
 
     ids: list[str]
-    properties: list[ExtensionProperty]
+    properties: list[ExtensionProperty] = Field(max_length=_PROPERTIES)
 
 
 _BATCH = TypeAdapter(dict[str, Query])

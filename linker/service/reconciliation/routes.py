@@ -21,6 +21,10 @@ from linker.service.reconciliation.vocabulary import Json, Vocabulary, vocabular
 _CALLBACK = re.compile(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*", re.ASCII)
 _LONGEST_CALLBACK = 200
 _HEADERS = {"Access-Control-Allow-Origin": "*", "X-Content-Type-Options": "nosniff"}
+_PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, X-API-Key, X-Requested-With",
+}
 _CARD_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 
 _Result = TypeVar("_Result")
@@ -47,6 +51,7 @@ def router(service: Answering) -> APIRouter:
     routes.add_api_route("/flyout/{what}", handlers.flyout, summary="A card beside a suggestion")
     routes.add_api_route("/properties", handlers.properties, summary="Properties to extend by")
     routes.add_api_route("/preview", handlers.preview, summary="A card of a concept, as HTML")
+    routes.add_api_route("{path:path}", _preflight, methods=["OPTIONS"], include_in_schema=False)
     return routes
 
 
@@ -172,6 +177,11 @@ async def _answered(
         return _json(content)
     text = f"/**/{callback}({json.dumps(content)});"
     return Response(text, media_type="application/javascript", headers=_HEADERS)
+
+
+async def _preflight() -> Response:
+    """Tell a browser that pages of other sites may send requests here."""
+    return Response(status_code=204, headers=_HEADERS | _PREFLIGHT)
 
 
 def _json(content: Json, status: int = 200) -> Response:

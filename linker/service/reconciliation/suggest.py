@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TypeVar
 
 from jinja2 import Environment
@@ -71,25 +72,26 @@ def entities(vocabulary: Vocabulary, prefix: str, cursor: int, linked: Sequence[
     )
     like = (row for identifier in ids for row in dictionary.rows(identifier)[:1])
     rows = _distinct(itertools.chain(vocabulary.rows(prefix), names, like))
-    return {"result": [_entity(vocabulary, row) for row in _page(rows, cursor)]}
+    return _page(rows, cursor, partial(_entity, vocabulary))
 
 
 def types(vocabulary: Vocabulary, prefix: str, cursor: int) -> Json:
     """Suggest types: those that are offered, then any concept with others below it."""
+    named = vocabulary.rows(prefix)
     prefix = prefix.strip().casefold()
-    offered = [t for t in vocabulary.types.values() if _fits(prefix, t.id, t.name)]
+    offered = (t for t in vocabulary.types.values() if _fits(prefix, t.id, t.name))
     children = vocabulary.dictionary.hierarchy.children
-    named = itertools.chain(vocabulary.rows(prefix.upper()), vocabulary.starting_with(prefix))
-    branches = (vocabulary.branch(row) for row in named if prefix and len(children([row])[0]))
+    rows = itertools.chain(named, vocabulary.starting_with(prefix) if prefix else ())
+    branches = (vocabulary.branch(row) for row in rows if len(children([row])[0]))
     entries = _distinct(itertools.chain(offered, branches))
-    return {"result": [_type(entry) for entry in _page(entries, cursor)]}
+    return _page(entries, cursor, _type)
 
 
 def properties(prefix: str, cursor: int) -> Json:
     """Suggest properties."""
     prefix = prefix.strip().casefold()
     entries = (entry for entry in PROPERTIES.values() if _fits(prefix, entry.id, entry.name))
-    return {"result": [described(entry) for entry in _page(entries, cursor)]}
+    return _page(entries, cursor, described)
 
 
 def entity_card(vocabulary: Vocabulary, identifier: str) -> str:
@@ -133,7 +135,8 @@ def _entity(vocabulary: Vocabulary, row: int) -> Json:
         "name": dictionary.preferred_name(row),
         "description": shorten(dictionary.columns.definitions[row], _DESCRIPTION)
         or _listed(vocabulary.synonyms(row), 3),
-        "notable": [entry.reference for entry in vocabulary.types_of(row)[1:]],
+        # ids alone: OpenRefine writes them as they are into all cells that are matched at once
+        "notable": [entry.id for entry in vocabulary.types_of(row)[1:]],
     }
 
 
@@ -156,8 +159,17 @@ def _distinct(entries: Iterable[_Entry]) -> Iterator[_Entry]:
             yield entry
 
 
-def _page(entries: Iterable[_Entry], cursor: int) -> Iterator[_Entry]:
-    return itertools.islice(entries, cursor, cursor + PAGE)
+def _page(entries: Iterable[_Entry], cursor: int, written: Callable[[_Entry], Json]) -> Json:
+    """A page of suggestions, with the cursor of the next one where there are more.
+
+    Args:
+        entries: all suggestions.
+        cursor: how many to skip.
+        written: a suggestion as the protocol writes it.
+    """
+    entries = [*itertools.islice(entries, cursor, cursor + PAGE + 1)]
+    answer: Json = {"result": [written(entry) for entry in entries[:PAGE]]}
+    return answer | {"cursor": cursor + PAGE} if len(entries) > PAGE else answer
 
 
 def _listed(texts: Sequence[str], number: int) -> str:

@@ -104,6 +104,13 @@ class Vocabulary:
         identifier = curie(identifier)
         return self.dictionary.rows(identifier) or self._by_xref.get(identifier, ())
 
+    def meant(self, text: str) -> list[int]:
+        """The rows of the concepts that an id or a name stands for."""
+        table = self.linker.generator.table
+        name = table.row(self.linker.normalize(text))
+        named = table.concepts_of(name).tolist() if name >= 0 else []
+        return [*self.rows(text), *named]
+
     @cached_property
     def _by_xref(self) -> Mapping[str, tuple[int, ...]]:
         """The rows of the concepts with each cross-reference."""

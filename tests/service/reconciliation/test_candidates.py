@@ -107,6 +107,7 @@ def test_unknown_types_have_no_concepts_and_the_generic_type_has_all(client: Tes
         ("parents", "TOY:2", None),  # both are below it, and both have the name
         ("synonyms", ["MA", "nothing"], None),
         ("name", "Migraine", "TOY:21"),
+        ("definition", ["nothing", "muscles"], "TOY:22"),
         ("xrefs", {"id": "MESH:D008881", "name": "Migraine"}, "TOY:21"),
     ],
 )
@@ -121,6 +122,20 @@ def test_properties_tell_namesakes_apart(
     else:
         assert result[0]["id"] == expected
         assert result[0]["score"] > result[1]["score"]
+
+
+@pytest.mark.parametrize("value", ["TOY:2", "Nervous System  Disease", ["nothing", "TOY:2"]])
+@pytest.mark.parametrize("pid", ["parents", "ancestors"])
+def test_properties_of_concepts_are_named_by_id_or_name(
+    client: TestClient, pid: str, value: Any
+) -> None:
+    properties = [{"pid": pid, "v": value}]
+    result = answers(client, {"q": {"query": "cancer", "properties": properties}})["q"]["result"]
+    assert result[0]["id"] == "TOY:12"
+    fits = {
+        c["id"]: next(f["value"] for f in c["features"] if f["id"] == f"fits_{pid}") for c in result
+    }
+    assert [identifier for identifier, fit in fits.items() if fit] == ["TOY:12"]
 
 
 def test_the_id_of_a_property_decides_against_the_text(client: TestClient) -> None:
@@ -208,10 +223,23 @@ def test_a_decision_is_certain(sampled: Linker) -> None:
     assert entry["score"] == 100
 
 
+def test_a_decision_wins_over_properties_without_confidence(toy: Linker) -> None:
+    decided = Candidate("TOY:21", "n", "n", 0.9, source="decision", confidence=1.0)
+    other = Candidate("TOY:12", "n", "n", 0.9)
+    linked = (None, [Prediction(Mention("a"), (Part("a", candidates=(decided, other)),))])
+    query = {"query": "a", "properties": [{"pid": "parents", "v": "TOY:1"}]}  # of the other
+    result = candidates.result(Vocabulary(toy), Query.model_validate(query), [linked])
+    assert [(c["id"], c["match"]) for c in result] == [("TOY:21", True), ("TOY:12", False)]
+
+
 def test_requests_ask_for_candidates_below_the_threshold(toy: Linker) -> None:
     query = Query.model_validate({"query": "a", "limit": 7})
     (request,) = candidates.requests(Vocabulary(toy), query)
     assert request == Request("a", 7, 0.0)
+
+
+def _query(properties: list[dict[str, Any]]) -> str:
+    return json.dumps({"q": {"query": "cancer", "properties": properties}})
 
 
 BAD = [
@@ -226,6 +254,12 @@ BAD = [
     ("query", '{"limit": 1}', "query"),
     ("extend", '{"ids": ["a"]}', "properties"),
     ("extend", "[]", "extend"),
+    ("queries", _query([{"pid": "parents", "v": "a"}] * 21), "at most 20 items"),
+    ("queries", _query([{"pid": "parents", "v": ["a"] * 101}]), "at most 100 items"),
+    ("queries", _query([{"pid": "parents", "v": {"name": "a"}}]), "properties.0.v: "),
+    ("queries", _query([{"pid": "parents", "v": [["a"]]}]), "cells with an id"),
+    ("queries", _query([{"pid": "parents"}]), "properties.0.v: Field required"),
+    ("extend", json.dumps({"ids": [], "properties": [{"id": "name"}] * 21}), "at most 20 items"),
 ]
 
 

@@ -17,6 +17,10 @@ pytest.importorskip("fastapi")
 
 from fastapi.testclient import TestClient
 
+from linker import Linker
+
+from .conftest import client_of
+
 JQUERY = "jQuery35107286_1700000000000"
 
 
@@ -226,16 +230,54 @@ def test_suggesting_entities(client: TestClient, valid: Any) -> None:
     assert whole[:2] != whole[1:3]
     assert suggested(client, "entity", prefix="m", cursor=1) == whole[1:]
     assert suggested(client, "entity", prefix="") == []
-    parameters = {"prefix": "ca", "callback": JQUERY, "type": "TOY:1", "type_strict": "should"}
+    parameters = {"prefix": "ca", "spell": "always", "exact": "false", "prefixed": "true"}
+    parameters["callback"] = JQUERY
     text = client.get("/reconcile/suggest/entity", params=parameters).text
     for version in ("0.1", "0.2"):
         valid(version, "suggest-entities-response", unwrapped(text, JQUERY))
+
+
+def test_suggested_entities_name_their_types_by_id(client: TestClient) -> None:
+    """Else "Search for match" of a whole column (menu-reconcile.js) writes "[object Object]"."""
+    content = client.get("/reconcile/suggest/entity", params={"prefix": "brain cancer"}).json()
+    assert content["result"][0]["notable"] == ["TOY:1", "TOY:2", "rare"]
+
+
+def test_a_cursor_leads_to_the_next_suggestions(sampled: Linker) -> None:
+    client, pages, cursor = client_of(sampled), [], 0
+    while cursor is not None:
+        parameters = {"prefix": "c", "cursor": cursor}
+        content = client.get("/reconcile/suggest/entity", params=parameters).json()
+        pages.append([entry["id"] for entry in content["result"]])
+        cursor = content.get("cursor")
+    ids = [identifier for page in pages for identifier in page]
+    starting = {
+        sampled.dictionary.ids[concept]
+        for name, concept in zip(
+            sampled.dictionary.names, sampled.dictionary.name_concept.tolist(), strict=True
+        )
+        if name.lower().startswith("c")
+    }
+    assert len(pages) > 1
+    assert {len(page) for page in pages[:-1]} == {20}
+    assert len(ids) == len(set(ids))
+    assert set(ids[: len(starting)]) == starting
+
+
+def test_a_browser_may_ask_first(client: TestClient) -> None:
+    headers = {"Origin": "http://127.0.0.1:3333", "Access-Control-Request-Method": "POST"}
+    for path in ("", "/suggest/entity", "/properties", "/preview"):
+        response = client.options(f"/reconcile{path}", headers=headers)
+        assert response.status_code == 204
+        assert response.headers["access-control-allow-origin"] == "*"
+        assert "POST" in response.headers["access-control-allow-methods"]
 
 
 def test_suggesting_types_and_properties(client: TestClient, valid: Any) -> None:
     assert suggested(client, "type", prefix="") == ["concept", "TOY:1", "TOY:2", "common", "rare"]
     assert suggested(client, "type", prefix="system") == ["TOY:2"]
     # the highest concept is not offered, but a branch
+    assert suggested(client, "type", prefix="TOY:0") == ["TOY:0"]
     assert suggested(client, "type", prefix="dis") == ["TOY:2", "TOY:0"]
     assert suggested(client, "property", prefix="par") == ["parents"]
     assert suggested(client, "property", prefix="", cursor=2)[0] == "synonyms"
