@@ -62,7 +62,7 @@ def is_workbook(path: Pathlike) -> bool:
     """Whether a file is a workbook of xlsx; standard input and pipes never are."""
     if not Path(path).is_file():
         return False
-    with open(path, "rb") as file:
+    with files.reading(path), open(path, "rb") as file:
         return file.read(len(_ZIP)) == _ZIP
 
 

@@ -45,6 +45,7 @@ def test_tabs(path: Path) -> None:
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@"])
 def test_formulas_are_inert(sign: str) -> None:
     assert tables.inert(f"{sign}cmd") == f"'{sign}cmd"
+    assert tables.inert(f" {sign}cmd") == f"' {sign}cmd"
     assert tables.inert(f"x{sign}") == f"x{sign}"
 
 

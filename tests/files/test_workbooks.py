@@ -102,6 +102,13 @@ def test_damaged_workbooks(path: Path, old: bytes, new: bytes) -> None:
         extended(bad, "x")
 
 
+def test_entities_are_refused_in_every_part(path: Path) -> None:
+    part = "docProps/core.xml"
+    bad = rewritten(path, part, lambda _: b'<!DOCTYPE x [<!ENTITY a "boo">]><x>&a;</x>')
+    with pytest.raises(LinkerError, match=r"other.xlsx: is no workbook that can be read"):
+        tables.read(bad)
+
+
 def test_no_workbook_at_all(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:500])
     with pytest.raises(LinkerError, match="is no workbook that can be read"):

@@ -167,6 +167,14 @@ BAD: dict[str, tuple[int, str, Any]] = {  # status, path, body
     "a number of 5,000 digits": (400, "/link", b'{"k": ' + b"9" * 5_000 + b"}"),
     "not UTF-8": (400, "/link", b'{"mentions": ["\xff"]}'),
     "a lone surrogate": (422, "/link", b'{"mentions": ["\\ud800"]}'),
+    "a lone surrogate in an id": (
+        422, "/link?format=jsonl", b'{"mentions": [{"text": "x", "document_id": "\\ud800"}]}',
+    ),
+    "a lone surrogate in a type": (
+        422, "/link?format=pubtator",
+        b'{"documents": [{"id": "1", "text": "A-T", '
+        b'"mentions": [{"text": "A-T", "spans": [[0, 3]], "type": "\\ud800"}]}]}',
+    ),
     "no number": (422, "/link", b'{"mentions": ["x"], "min_score": NaN}'),
     "no object": (422, "/link", []),
     "nothing": (422, "/link", {}),
@@ -325,6 +333,19 @@ def test_other_sites_are_let_in_only_where_told(start: Start) -> None:
     assert "access-control-allow-origin" not in other.headers
     same = open_one.get("/health", headers=origin).headers
     assert same["access-control-allow-origin"] == "https://a.example"
+
+
+def test_pages_of_other_sites_change_nothing(start: Start) -> None:
+    client = start(origins=("https://a.example",))
+    evil = client.post("/reload", headers={"Origin": "https://b.example"})
+    assert evil.status_code == 403
+    assert "start linker serve with --cors" in evil.json()["error"]
+    body = {"mentions": ["A-T"]}
+    for origin in ("https://a.example", str(client.base_url).rstrip("/")):
+        assert client.post("/link", json=body, headers={"Origin": origin}).status_code == 200
+    query = {"queries": json.dumps({"q": {"query": "A-T"}})}
+    asked = client.post("/reconcile", data=query, headers={"Origin": "https://b.example"})
+    assert asked.status_code == 200  # it changes nothing, and the protocol is for every page
 
 
 def test_figures_and_logs_hold_no_text_of_users(
