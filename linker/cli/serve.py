@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -64,8 +65,11 @@ _limits = group(
     "--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0: any free."
 )
 @click.option(
-    "--decisions", metavar="FILE", help="Keep the decisions of reviewers here, and apply them."
+    "--decisions",
+    metavar="FILE",
+    help="Keep the decisions of reviewers here, and apply them.  [default: beside the model]",
 )
+@click.option("--no-decisions", is_flag=True, help="Take no decisions, and apply none.")
 @click.option(
     "--api-key-file", metavar="FILE", help="Ask for one of the keys in this file, one a line."
 )
@@ -82,6 +86,7 @@ def serve(
     host: str,
     port: int,
     decisions: str | None,
+    no_decisions: bool,
     api_key_file: str | None,
     cors: tuple[str, ...],
     given: _Given,
@@ -102,6 +107,11 @@ def serve(
     from linker.service.settings import Settings, read_keys
     from linker.service.state import Service
 
+    if decisions and no_decisions:
+        raise click.UsageError("give --decisions or --no-decisions, not both")
+    if not no_decisions:
+        decisions = decisions or f"{Path(model).resolve()}.decisions.sqlite"
+        common.say(f"decisions are kept in {decisions}")
     keys = read_keys(api_key_file) if api_key_file else ()
     service = Service(Settings(model, decisions, keys, cors, given.limits()))
     address = f"[{host}]" if ":" in host else host

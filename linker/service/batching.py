@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import bisect
 import contextlib
 import itertools
 import math
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -18,8 +18,6 @@ from linker.service.limits import Busy
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
-_RUN_COST = 100  # characters that a function which is no batch counts as
-
 
 @dataclass(slots=True, eq=False)
 class _Job:
@@ -28,6 +26,7 @@ class _Job:
     function: Callable[[Sequence[Any]], Sequence[Any]]
     items: Sequence[Any]
     cost: int
+    turn: int  # of those that wait, the job with the lowest is next
     future: asyncio.Future[list[Any]] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -36,8 +35,9 @@ class _Job:
 class Batcher:
     """Calls functions in one worker thread, with the items of many callers together.
 
-    Items that wait for the same function are given to it in one call, in the order in which they
-    came, up to the budget. Use it inside one event loop.
+    Items that wait for the same function are given to it in one call, up to the budget. Callers
+    whose items do not fit one call take turns, so that a long request does not hold up short ones.
+    Use it inside one event loop.
 
     Args:
         budget: the cost of a call, at most, unless a single item costs more.
@@ -52,8 +52,9 @@ class Batcher:
         observe: Callable[[int, float], None] = lambda items, seconds: None,
     ) -> None:
         self._budget, self._capacity, self._observe = budget, capacity, observe
-        self._waiting: deque[_Job] = deque()
+        self._waiting: list[_Job] = []  # by their turns
         self.cost = 0  # of what waits
+        self._taken = 0  # the cost of all that was ever taken
         self._speed = float(budget)  # cost that is done in a second, as of late
         self._thread = ThreadPoolExecutor(1, "linker")
         self._task: asyncio.Task[None] | None = None
@@ -83,8 +84,11 @@ class Batcher:
         total = sum(costs)
         if self.cost and self.cost + total > self._capacity:
             raise Busy(self._wait())
-        jobs = [_Job(function, part, cost) for part, cost in self._parts(items, costs)]
-        self._waiting.extend(jobs)
+        jobs, turn = [], self._taken
+        for part, cost in self._parts(items, costs):
+            jobs.append(_Job(function, part, cost, turn))
+            bisect.insort(self._waiting, jobs[-1], key=lambda job: job.turn)
+            turn += cost
         self.cost += total
         if self._task is None:
             self._task = asyncio.create_task(self._work())
@@ -96,15 +100,6 @@ class Batcher:
                 self.cost -= job.cost
             raise
         return [result for part in parts for result in part]
-
-    async def run(self, function: Callable[..., _Result], *args: Any) -> _Result:
-        """Call a function by itself in the worker thread.
-
-        Raises:
-            Busy: too much waits already.
-        """
-        (result,) = await self.call(lambda _: [function(*args)], [None], [_RUN_COST])
-        return result
 
     async def close(self) -> None:
         """Finish what waits, and end the thread."""
@@ -131,8 +126,9 @@ class Batcher:
             job = self._waiting[0]
             if jobs and (job.function != jobs[0].function or job.cost > left):
                 break
-            jobs.append(self._waiting.popleft())
+            jobs.append(self._waiting.pop(0))
             self.cost -= job.cost
+            self._taken += job.cost
             left -= job.cost
         return jobs
 

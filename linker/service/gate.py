@@ -26,12 +26,14 @@ _OPEN_BELOW = "/static/"
 _UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered however busy we are
 _CHANGING = ("POST", "DELETE")  # methods that pages of other sites may not use
 _METHODS = frozenset(("GET", "HEAD", "POST", "DELETE", "OPTIONS"))
+_PUBLIC = "/reconcile"  # changes nothing, and its protocol is for the pages of all sites
 _HEADERS = {  # of every answer, unless its route has others
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+_ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
 
 
 def error_body(message: str, where: str | None = None) -> dict[str, Any]:
@@ -55,7 +57,9 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer, start = _Answer(send), time.perf_counter()
+        is_public = scope["path"].startswith(_PUBLIC)
+        answer = _Answer(send, {**_HEADERS, **(_ANY_ORIGIN if is_public else {})})
+        start = time.perf_counter()
         self._active += 1
         self._service.metrics.active.inc()
         try:
@@ -88,8 +92,8 @@ class Gate:
         if not (path in _OPEN or path.startswith(_OPEN_BELOW) or self._has_key(headers)):
             reason = "the API key is missing or wrong; send it as Authorization: Bearer KEY"
             return 401, reason, {"WWW-Authenticate": "Bearer"} | CLOSE
-        is_public = path.startswith("/reconcile")  # changes nothing, and the protocol wants CORS
-        if scope["method"] in _CHANGING and not (is_public or self._is_ours(headers)):
+        changes = scope["method"] in _CHANGING and not path.startswith(_PUBLIC)
+        if changes and not self._is_ours(headers):
             return 403, "this page may not ask for that; start linker serve with --cors", CLOSE
         if self._active > limits.requests and path not in _UNCOUNTED:
             return 503, "too many requests at the same time", {"Retry-After": "1"} | CLOSE
@@ -121,20 +125,22 @@ class Gate:
 
 
 class _Answer:
-    """Sends an answer, with the headers that all have.
+    """Sends an answer, with headers that its route need not name.
 
     Args:
         send: of ASGI.
+        headers: these.
     """
 
-    def __init__(self, send: Send) -> None:
-        self._send, self.status, self._is_complete = send, 0, False
+    def __init__(self, send: Send, headers: Mapping[str, str]) -> None:
+        self._send, self._headers = send, headers
+        self.status, self._is_complete = 0, False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
-            for name, value in _HEADERS.items():
+            for name, value in self._headers.items():
                 headers.setdefault(name, value)
         elif message["type"] == "http.response.body":
             self._is_complete = not message.get("more_body")

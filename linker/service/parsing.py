@@ -88,8 +88,8 @@ def _of_table(
         column = next((header[lower.index(c)] for c in _COLUMNS if c in lower), None)
         if column is None:
             return {"format": kind, "columns": list(dict.fromkeys(header))}
-    if column not in header:
-        raise LinkerError("the table has no such column")
+    if (count := header.count(column)) != 1:
+        raise LinkerError(f"the table has {count or 'no'} columns of this name; expected one")
     place = header.index(column)
     texts = [row[place].strip() for row in table[1:] if place < len(row)]
     mentions = [{"text": text} for text in texts if text]

@@ -26,14 +26,25 @@ _GRACE = 5.0  # seconds for the last answers beyond those that a request may tak
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 where the head of a request must come in time."""
+    """HTTP/1.1 where the head of a request must come, and its answer be read, in time."""
 
-    seconds = 20.0
+    seconds = 20.0  # for the head
+    write_seconds = 60.0  # for the answer
     _timer: asyncio.TimerHandle | None = None
+    _writing: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        transport.set_write_buffer_limits(0)  # to be told of any byte that the client leaves unread
         self._watch()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._writing = self.loop.call_later(self.write_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop_writing()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -46,6 +57,7 @@ class PatientProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_watching()
+        self._stop_writing()
         super().connection_lost(exc)
 
     def _watch(self) -> None:
@@ -59,6 +71,11 @@ class PatientProtocol(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _stop_writing(self) -> None:
+        if self._writing is not None:
+            self._writing.cancel()
+            self._writing = None
 
 
 def serve(service: Service, host: str, port: int, started: Callable[[int], None]) -> None:
@@ -74,7 +91,8 @@ def serve(service: Service, host: str, port: int, started: Callable[[int], None]
         LinkerError: the address cannot be listened on.
     """
     limits = service.limits
-    protocol: Any = type("Protocol", (PatientProtocol,), {"seconds": limits.read_seconds})
+    times = {"seconds": limits.read_seconds, "write_seconds": limits.seconds}
+    protocol: Any = type("Protocol", (PatientProtocol,), times)
     config = uvicorn.Config(
         create(service),
         host=host,

@@ -4,27 +4,42 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import gc
 import logging
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from linker.annotation import Annotator
 from linker.confidence.answers import Request
+from linker.decisions.applying import Decided
 from linker.errors import LinkerError
 from linker.linker import Linked, Linker
 from linker.service.batching import Batcher
 from linker.service.metrics import Metrics
+from linker.service.reconciliation.vocabulary import vocabulary
 from linker.service.schemas import cost
 from linker.service.settings import Settings
-from linker.types import Document, Mention
+from linker.types import Document, Mention, Passage
 
 if TYPE_CHECKING:
-    from linker.decisions.applying import Decided
     from linker.decisions.store import DecisionStore
 
 logger = logging.getLogger(__name__)
 
+_THREADS = 2  # for work that is not linked in batches: a long text does not hold up a short one
+
 _Result = TypeVar("_Result")
+
+
+@dataclass(slots=True)
+class _Model:
+    """A linker, and what is made for it."""
+
+    linker: Linker
+    annotator: Annotator
+    decided: tuple[int, Decided] | None = None  # the latest, with the version of their file
 
 
 class Service:
@@ -40,12 +55,17 @@ class Service:
 
     def __init__(self, settings: Settings, linker: Linker | None = None) -> None:
         self.settings, self.limits = settings, settings.limits
-        self.linker = linker or _loaded(settings.model)
         self.store = _store(settings.decisions) if settings.decisions else None
-        self._decided: tuple[int, Linker, Decided] | None = None
+        self._model = self._loaded(linker)
         self.metrics = Metrics(lambda: self._batcher.cost)
         self._batcher = Batcher(self.limits.batch, self.limits.waiting, self.metrics.batch)
+        self._threads = ThreadPoolExecutor(_THREADS, "linker-other")
         self._reloading = asyncio.Lock()
+
+    @property
+    def linker(self) -> Linker:
+        """The model that answers now."""
+        return self._model.linker
 
     @property
     def is_ready(self) -> bool:
@@ -59,8 +79,9 @@ class Service:
             LinkerError: an item cannot be linked as it is asked for.
             Busy: too much waits already.
         """
-        linker, requests = self.linker, list(map(_restricted, requests))
-        return await self._decide(linker, await self._link(linker, requests), requests)
+        model, requests = self._model, list(map(_restricted, requests))
+        decided = await self._decided(model)
+        return await _corrected(decided, await self._link(model, requests, decided), requests)
 
     async def annotate(
         self, requests: Sequence[Request], threshold: float | None = None
@@ -71,24 +92,24 @@ class Service:
             requests: whose items are documents.
             threshold: see `Annotator.annotate`.
         """
-        linker, requests = self.linker, list(map(_restricted, requests))
-        annotator = Annotator(linker)
+        model, requests = self._model, list(map(_restricted, requests))
+        decided = await self._decided(model)
         documents = [item for request in requests if isinstance(item := request.item, Document)]
-        marked = await self.run(lambda: [annotator.mark(d, threshold) for d in documents])
+        marked = [await self.run(model.annotator.mark, d, threshold) for d in documents]
         to_link = [
             Request(mark.to_link(), r.k, None, r.min_score)
             for mark, r in zip(marked, requests, strict=True)
         ]
-        linked = await self._link(linker, to_link)
+        linked = await self._link(model, to_link, decided)
         of_spans = [
             mark.linked(predictions, threshold or 0.0)
             for mark, (_, predictions) in zip(marked, linked, strict=True)
         ]
-        return await self._decide(linker, of_spans, to_link)
+        return await _corrected(decided, of_spans, to_link)
 
     async def run(self, function: Callable[..., _Result], *args: Any) -> _Result:
-        """Call a function in the worker thread."""
-        return await self._batcher.run(function, *args)
+        """Call a function beside the thread that links."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *args)
 
     async def reload(self) -> None:
         """Load the model anew; requests go on, and those that wait are answered by the old one.
@@ -98,50 +119,78 @@ class Service:
         """
         async with self._reloading:
             try:
-                self.linker = await asyncio.to_thread(_loaded, self.settings.model)
+                self._model = await asyncio.to_thread(self._loaded)
             except Exception as error:
                 self.metrics.reloads.labels("failed").inc()
                 if isinstance(error, LinkerError | OSError):
                     raise LinkerError(f"the old model stays: {error}") from error
                 raise
+        vocabulary.cache_clear()  # it keeps the old model
+        gc.collect()
         self.metrics.reloads.labels("done").inc()
         logger.info("the model was loaded anew")
 
     async def close(self) -> None:
         """Finish what was taken."""
         await self._batcher.close()
+        self._threads.shutdown()
         if self.store is not None:
             self.store.close()
 
-    async def _link(self, linker: Linker, requests: Sequence[Request]) -> list[Linked]:
-        costs = [cost(request.item) for request in requests]
-        return await self._batcher.call(linker.answer, requests, costs)
+    def _loaded(self, linker: Linker | None = None) -> _Model:
+        """Load the model, or take the one given; see that it links, finds and fits the decisions.
 
-    async def _decide(
-        self, linker: Linker, linked: list[Linked], requests: Sequence[Request]
+        Raises:
+            LinkerError: it cannot be loaded, or the decisions are of another dictionary.
+        """
+        linker = linker or Linker.load(self.settings.model)
+        model = _Model(linker, Annotator(linker))
+        linker.answer([Request("warm up")])
+        model.annotator.mark(Document("", (Passage("warm up", 0),)))
+        if self.store is not None:
+            model.decided = (
+                self.store.version,
+                Decided.checked(self.store.list(), linker, self.store.path),
+            )
+        return model
+
+    async def _link(
+        self, model: _Model, requests: Sequence[Request], decided: Decided | None
     ) -> list[Linked]:
-        """Apply the decisions that are in force."""
+        """Link items, with as many more candidates as decisions may take away."""
+        more = decided.most_rejected if decided else 0
+        costs = [cost(request.item) for request in requests]
+        wider = [dataclasses.replace(request, k=request.k + more) for request in requests]
+        return await self._batcher.call(model.linker.answer, wider, costs)
+
+    async def _decided(self, model: _Model) -> Decided | None:
+        """The decisions in force for a model; read again where their file has changed."""
         if (store := self.store) is None:
-            return linked
+            return None
 
-        def apply() -> list[Linked]:
-            decided = self._in_force(store, linker)
-            return [
-                (d, [decided.apply(p, d, k=r.k, threshold=r.threshold) for p in predictions])
-                for (d, predictions), r in zip(linked, requests, strict=True)
-            ]
+        def read() -> Decided:
+            version = store.version
+            if model.decided is None or model.decided[0] != version:
+                model.decided = version, Decided(store.list(), model.linker)
+            return model.decided[1]
 
-        return await asyncio.to_thread(apply)
+        return await asyncio.to_thread(read)
 
-    def _in_force(self, store: DecisionStore, linker: Linker) -> Decided:
-        """The decisions for a model; read again where the file or the model changed."""
-        from linker.decisions.applying import Decided
 
-        version = store.version
-        kept = self._decided
-        if kept is None or kept[0] != version or kept[1] is not linker:
-            kept = self._decided = version, linker, Decided(store.list(), linker)
-        return kept[2]
+async def _corrected(
+    decided: Decided | None, linked: list[Linked], requests: Sequence[Request]
+) -> list[Linked]:
+    """Apply the decisions."""
+    if decided is None:
+        return linked
+
+    def apply() -> list[Linked]:
+        return [
+            (d, [decided.apply(p, d, k=r.k, threshold=r.threshold) for p in predictions])
+            for (d, predictions), r in zip(linked, requests, strict=True)
+        ]
+
+    return await asyncio.to_thread(apply)
 
 
 def _restricted(request: Request) -> Request:
@@ -153,13 +202,6 @@ def _restricted(request: Request) -> Request:
     if item.within is not None:
         return request
     return dataclasses.replace(request, item=dataclasses.replace(item, within=within), within=None)
-
-
-def _loaded(folder: str) -> Linker:
-    """Load a model, and see that it links."""
-    linker = Linker.load(folder)
-    linker.answer([Request("warm up")])
-    return linker
 
 
 def _store(path: str) -> DecisionStore:

@@ -8,6 +8,7 @@ import json
 import logging
 import shutil
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -151,12 +152,15 @@ def test_documents_of_a_file_can_be_linked(client: Any) -> None:
 
 
 def test_a_table_is_asked_for_its_column(client: Any) -> None:
-    table = "a,b,b\n1,A-T,x\n"
+    table = "a,b,c,c\n1,A-T,x,y\n"
     ask = {"name": "list.csv"}
-    assert client.post("/parse", params=ask, content=table).json()["columns"] == ["a", "b"]
+    assert client.post("/parse", params=ask, content=table).json()["columns"] == ["a", "b", "c"]
     chosen = client.post("/parse", params=ask | {"column": "b"}, content=table).json()
     assert chosen["mentions"] == [{"text": "A-T"}]
-    assert client.post("/parse", params=ask | {"column": "c"}, content=table).status_code == 422
+    for column, count in (("c", "2"), ("d", "no")):
+        refused = client.post("/parse", params=ask | {"column": column}, content=table)
+        assert refused.status_code == 422
+        assert f"has {count} columns of this name" in refused.json()["error"]
     wide = ",".join(f"c{n}" for n in range(16_384)) + "\n"
     assert len(client.post("/parse", params=ask, content=wide).json()["columns"]) == 16_384
 
@@ -261,31 +265,34 @@ def test_a_body_is_limited_with_and_without_its_length(start: Start) -> None:
 
 
 def test_a_full_queue_and_a_slow_answer_ask_for_patience(start: Start) -> None:
-    client = start({"waiting": 200, "seconds": 0.5})  # a function counts as 100 characters
-    service, tasks = client.service, []
+    client = start({"waiting": 200, "seconds": 0.5})
+    batcher, tasks = client.service._batcher, []
     go, begun = threading.Event(), threading.Event()
 
-    def block() -> None:
+    def block(items: list[Any]) -> list[Any]:
         begun.set()
         assert go.wait(20)
+        return items
 
     async def ask() -> None:
-        tasks.append(asyncio.ensure_future(service.run(block)))
+        tasks.append(asyncio.ensure_future(batcher.call(block, [None], [100])))
 
     async def done() -> None:
         await asyncio.gather(*tasks)
 
     client.portal.call(ask)
     assert begun.wait(10)
-    slow = client.post("/explain", json={"mention": "A-T"})
+    slow = client.post("/link", json={"mentions": ["A-T"]})
     assert slow.status_code == 503
     assert int(slow.headers["retry-after"]) >= 1
+    assert client.post("/explain", json={"mention": "A-T"}).status_code == 200  # beside it
     client.portal.call(ask)
     full = client.post("/link", json={"mentions": ["x" * 150]})
     assert full.status_code == 429
     assert int(full.headers["retry-after"]) >= 1
     client.portal.call(ask)
-    assert client.get("/ready").status_code == 503
+    ready = client.get("/ready")
+    assert (ready.status_code, ready.headers["retry-after"]) == (503, "1")
     assert client.get("/health").status_code == 200
     go.set()
     client.portal.call(done)
@@ -306,6 +313,9 @@ def test_an_api_key_is_asked_for(start: Start, tmp_path: Path) -> None:
         assert client.get("/model", headers=headers).status_code == 401
     for path in ("/", "/health", "/static/page.js"):
         assert client.get(path).status_code == 200
+    reconcile = client.get("/reconcile")  # pages of other sites are told why
+    assert reconcile.status_code == 401
+    assert reconcile.headers["access-control-allow-origin"] == "*"
     for path in ("/metrics", "/openapi.json", "/reload", "/static", "/static/../model"):
         assert client.get(path).status_code == 401, path
 
@@ -382,9 +392,12 @@ def test_a_model_is_swapped_and_a_damaged_one_is_not(
     folder = tmp_path / "served"
     shutil.copytree(model, folder)
     client = start(model=str(folder))
-    before = client.service.linker
     assert client.post("/reload").json() == {"status": "reloaded"}
-    assert (now := client.service.linker) is not before
+    client.get("/reconcile")
+    before = weakref.ref(client.service.linker)
+    assert client.post("/reload").json() == {"status": "reloaded"}
+    assert before() is None  # two models are not held
+    now = client.service.linker
     (folder / "config.json").write_text("{}")
     refused = client.post("/reload")
     assert refused.status_code == 409

@@ -109,15 +109,33 @@ def test_what_was_given_up_is_not_done() -> None:
 
 def test_functions_are_not_mixed_and_keep_their_order() -> None:
     async def test() -> None:
-        slow, batcher, done = Slow(), Batcher(budget=1000, capacity=10_000), []
+        slow, batcher, other = Slow(), Batcher(budget=1000, capacity=10_000), Slow()
         slow.go.set()
+        other.go.set()
         asked = [
             batcher.call(slow.double, [1], [1]),
-            batcher.run(done.append, "between"),
+            batcher.call(other.double, [5], [1]),
             batcher.call(slow.double, [2], [1]),
         ]
-        assert await asyncio.gather(*asked) == [[2], None, [4]]
-        assert (slow.calls, done) == ([[1], [2]], ["between"])
+        assert await asyncio.gather(*asked) == [[2], [10], [4]]
+        assert (slow.calls, other.calls) == ([[1], [2]], [[5]])
+        await batcher.close()
+
+    run(test)
+
+
+def test_a_long_request_and_short_ones_take_turns() -> None:
+    async def test() -> None:
+        slow, batcher = Slow(), Batcher(budget=2, capacity=100)
+        long = asyncio.create_task(batcher.call(slow.double, [*range(8)], [1] * 8))
+        while not slow.calls:
+            await asyncio.sleep(0.001)
+        short = [asyncio.create_task(batcher.call(slow.double, [n], [2])) for n in (10, 20, 30)]
+        await asyncio.sleep(0)
+        slow.go.set()
+        await asyncio.gather(long, *short)
+        # the short ones came while the first part was linked: they wait for the second, no more
+        assert slow.calls == [[0, 1], [2, 3], [10], [20], [30], [4, 5], [6, 7]]
         await batcher.close()
 
     run(test)

@@ -50,6 +50,15 @@ def test_no_concept_and_rejections(client: Any) -> None:
     assert first(client, "A-T")["nil"]
 
 
+def test_the_next_candidate_takes_the_place_of_a_rejected_one(client: Any) -> None:
+    ask = {"mentions": ["breast cancer"], "k": 1, "threshold": 0}
+    candidates = client.post("/link", json=ask | {"k": 2}).json()["predictions"][0]["parts"][0]
+    one, two = (candidate["concept_id"] for candidate in candidates["candidates"])
+    decide(client, "breast cancer", one, accepted=False)
+    (part,) = client.post("/link", json=ask).json()["predictions"][0]["parts"]
+    assert [candidate["concept_id"] for candidate in part["candidates"]] == [two]
+
+
 def test_decisions_hold_in_found_mentions_and_their_document(client: Any) -> None:
     decide(client, "breast cancer", "MESH:D001260", scope="7")
     for document, source in (("7", "decision"), ("8", None)):

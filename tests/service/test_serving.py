@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from linker.decisions.records import Decision
+from linker.decisions.store import DecisionStore
 
 httpx = pytest.importorskip("httpx")
 
@@ -143,6 +147,27 @@ def test_slow_clients_are_sent_away(serve: Any, model: Path) -> None:
     assert process.end() == 0
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="there is no /proc to look at")
+def test_clients_that_do_not_read_are_sent_away(serve: Any, model: Path) -> None:
+    process = serve(model, "--seconds", "3")
+    files = Path(f"/proc/{process.process.pid}/fd")
+    process.link("A-T")
+    before = len(list(files.iterdir()))
+    body = json.dumps({"mentions": ["breast cancer"] * 2_000, "k": 100, "threshold": 0}).encode()
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", process.port))
+        head = "POST /link HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        process.logged("POST /link 200")  # the answer is given up
+        for _ in range(1000):
+            if len(list(files.iterdir())) <= before:
+                break
+            time.sleep(0.01)
+        assert len(list(files.iterdir())) <= before
+    assert process.end() == 0
+
+
 def test_after_a_sudden_end_decisions_are_there(serve: Any, model: Path, tmp_path: Path) -> None:
     pytest.importorskip("linker.decisions.applying")
     file = str(tmp_path / "decisions.sqlite")
@@ -167,6 +192,10 @@ def test_what_is_wrong_is_said_at_once(model: Path, tmp_path: Path) -> None:
     keys = run("--model", str(model), "--api-key-file", str(tmp_path / "keys"))
     assert "expected 16 or more letters" in keys
     assert "short" not in keys
+    with DecisionStore(tmp_path / "other") as store:
+        store.add([Decision("A-T", "OTHER:1")])
+    other = run("--model", str(model), "--decisions", str(tmp_path / "other"))
+    assert "other: is of another dictionary" in other
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert "cannot be listened on" in run("--model", str(model), "--port", str(port))

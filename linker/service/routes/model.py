@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
 from starlette.routing import Mount
 
 import linker.service
@@ -55,7 +56,7 @@ def router(service: Service) -> APIRouter:
     async def ready() -> dict[str, str]:
         """Whether the queue has room; 503 where it has not."""
         if not service.is_ready:
-            raise Failure(503, "the queue is full")
+            raise HTTPException(503, "the queue is full", {"Retry-After": "1"})
         return {"status": "ready"}
 
     @routes.get("/metrics", response_class=Response)

@@ -1,0 +1,62 @@
+"""linker serve: what it starts with; tests/service has the service itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import linker.service
+
+from .conftest import Result
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The services that were started; none listens."""
+    pytest.importorskip("fastapi", reason="the extra serve is not installed")
+    from linker.service import serving
+
+    services: list[Any] = []
+    monkeypatch.setattr(serving, "serve", lambda service, *_: services.append(service))
+    return services
+
+
+def test_decisions_are_beside_the_model_or_where_the_user_says(
+    run: Run, trained: Path, tmp_path: Path, started: list[Any]
+) -> None:
+    model = tmp_path / "model"
+    model.symlink_to(trained)
+    beside = trained.with_name("model.decisions.sqlite")
+    assert run("serve", "--model", model).err == f"decisions are kept in {beside}\n"
+    named = tmp_path / "mine.sqlite"
+    run("serve", "--model", model, "--decisions", named)
+    run("serve", "--model", model, "--no-decisions")
+    assert [s.store and s.store.path for s in started] == [beside, named, None]
+    both = run("serve", "--model", model, "--decisions", named, "--no-decisions")
+    assert (both.code, len(started)) == (2, 3)
+
+
+def test_a_place_that_cannot_be_written_is_named(
+    run: Run, trained: Path, tmp_path: Path, started: list[Any]
+) -> None:
+    place = tmp_path / "none" / "decisions.sqlite"
+    result = run("serve", "--model", trained, "--decisions", place)
+    assert result.code == 1
+    assert str(place) in result.err
+    assert not started
+
+
+def test_the_extra_is_named(run: Run, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(linker.service, "serving", raising=False)
+    for name in [name for name in sys.modules if name.startswith("linker.service.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    result = run("serve", "--model", trained, "--no-decisions")
+    assert result.code == 1
+    assert "fastapi is not installed, which linker serve needs: pip install" in result.err
