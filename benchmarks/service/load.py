@@ -1,16 +1,17 @@
 """Load on linker serve from 64 clients on the loopback, for each model that is given.
 
+pip install locust
 python benchmarks/service/load.py --models dan=DIR minilm=DIR --seconds 300
 
-Each request links one name that was not asked for before. Measured: requests a second, latencies,
-errors and memory; the same without batches; and what becomes of answers and of decisions where the
-process is killed and started again under load.
+Each request links one name that was not asked for before. Measured by locust: requests a second,
+latencies and errors; the memory of the service; the same without batches; and what becomes of
+answers and of decisions where the process is killed and started again under load.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import csv
 import itertools
 import json
 import os
@@ -23,12 +24,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import httpx
 
 from benchmarks.lib import results
 from linker import Linker
@@ -40,36 +40,15 @@ KILLED = 0.1  # share of the time for the run in which the process is killed
 SEED = 7
 
 
-@dataclass(slots=True)
-class Counts:
-    """What clients saw."""
-
-    seconds: list[float] = field(default_factory=list)  # of each answer
-    errors: int = 0  # answers that are no success
-    wrong: int = 0  # answers to something else, or other ones than before
-    lost: int = 0  # requests without an answer, since the process was killed
-
-    def figures(self, duration: float) -> dict[str, Any]:
-        p50, p99 = np.percentile(self.seconds, [50, 99]) if self.seconds else (0, 0)
-        return {
-            "seconds": round(duration, 1),
-            "requests": len(self.seconds),
-            "requests_per_second": round(len(self.seconds) / duration, 1),
-            "p50_ms": round(p50 * 1000, 1),
-            "p99_ms": round(p99 * 1000, 1),
-            "errors": self.errors,
-            "wrong_answers": self.wrong,
-        }
-
-
 class Server:
     """linker serve in a process of its own."""
 
     def __init__(self, model: str, *options: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+            port = str(free.getsockname()[1])
+        self.url = f"http://127.0.0.1:{port}"
         self._command = [sys.executable, "-m", "linker.cli", "serve", "--model", model]
-        self._command += ["--port", str(self.port), *options]
+        self._command += ["--port", port, *options]
         self.start()
 
     def start(self) -> None:
@@ -81,93 +60,65 @@ class Server:
                 return
         raise RuntimeError("the service did not start")
 
+    def memory(self) -> float:
+        """Its resident memory in MB."""
+        figures = httpx.get(f"{self.url}/metrics").text
+        return float(re.search(r"(?m)^process_resident_memory_bytes (\S+)", figures)[1]) / 1e6
+
     def end(self, sign: int = signal.SIGTERM) -> None:
         self._process.send_signal(sign)
         self._process.wait()
 
 
-class Connection:
-    """A connection that is kept, with as little work as can be, since clients share the cores."""
+class Load:
+    """Lets locust ask a service.
 
-    def __init__(self, port: int) -> None:
-        self._port, self._writer = port, None
+    Args:
+        names: that are asked for, each with a number that no request had before.
+        folder: for files.
+    """
 
-    async def ask(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
-        """Send a request; OSError or EOFError where the service is gone."""
-        if self._writer is None:
-            self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
-        content = b"" if body is None else json.dumps(body).encode()
-        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n"
-        head += f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
-        try:
-            self._writer.write(head.encode() + content)
-            received = (await self._reader.readuntil(b"\r\n\r\n")).lower()
-            length = int(re.search(rb"content-length: (\d+)", received)[1])
-            return int(received[9:12]), await self._reader.readexactly(length)
-        except (OSError, EOFError):
-            self.close()
-            raise
+    def __init__(self, names: list[str], folder: Path) -> None:
+        self._file, self._prefix, self._first = folder / "names.txt", folder / "load", 0
+        self._file.write_text("\n".join(names), encoding="utf-8")
 
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
-
-
-@contextlib.asynccontextmanager
-async def connected(port: int) -> AsyncIterator[Connection]:
-    connection = Connection(port)
-    try:
-        yield connection
-    finally:
-        connection.close()
-
-
-def texts(names: list[str]) -> Iterator[str]:
-    """Names that were not asked for before, so that no cache has them."""
-    draw = random.Random(SEED)
-    for number in itertools.count(1):
-        yield f"{draw.choice(names)} type {number}"
+    def __call__(self, server: Server, seconds: float) -> dict[str, Any]:
+        """The figures of all clients after some time."""
+        command = ["locust", "--headless", "--skip-log", "--only-summary", "--csv", self._prefix]
+        command += ["-f", Path(__file__).with_name("clients.py"), "--host", server.url]
+        command += ["-u", str(CLIENTS), "-r", str(CLIENTS), "-t", f"{round(seconds)}s"]
+        names = {"NAMES": str(self._file), "FIRST": str(self._first)}
+        subprocess.run(
+            [sys.executable, "-m", *map(str, command)],
+            env=os.environ | names,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=seconds + 120,
+        )
+        with open(f"{self._prefix}_stats.csv", newline="", encoding="utf-8") as file:
+            row = next(row for row in csv.DictReader(file) if row["Name"] == "/link")
+        self._first += int(row["Request Count"]) + CLIENTS
+        return {
+            "seconds": round(seconds),
+            "requests": int(row["Request Count"]),
+            "requests_per_second": round(float(row["Requests/s"]), 1),
+            "p50_ms": int(row["50%"]),
+            "p99_ms": int(row["99%"]),
+            "errors": int(row["Failure Count"]),  # wrong answers, too
+        }
 
 
-async def memory(port: int) -> float:
-    """The resident memory of the service in MB."""
-    async with connected(port) as connection:
-        _, figures = await connection.ask("GET", "/metrics")
-    return float(re.search(rb"(?m)^process_resident_memory_bytes (\S+)", figures)[1]) / 1e6
-
-
-async def client(port: int, names: Iterator[str], until: float, counts: Counts) -> None:
-    async with connected(port) as connection:
-        while (start := time.perf_counter()) < until:
-            name = next(names)
-            status, body = await connection.ask("POST", "/link", {"mentions": [name]})
-            counts.seconds.append(time.perf_counter() - start)
-            if status != 200:
-                counts.errors += 1
-            elif json.loads(body)["predictions"][0]["mention"] != name:
-                counts.wrong += 1
-
-
-async def load(port: int, names: Iterator[str], seconds: float) -> dict[str, Any]:
-    """Let all clients ask for some time."""
-    counts, start = Counts(), time.perf_counter()
-    clients = [client(port, names, start + seconds, counts) for _ in range(CLIENTS)]
-    await asyncio.gather(*clients)
-    return counts.figures(time.perf_counter() - start)
-
-
-async def batches(model: str, names: list[str], seconds: float) -> dict[str, Any]:
+def batches(model: str, load: Load, seconds: float) -> dict[str, Any]:
     """Load with batches, and without."""
-    source, server = texts(names), Server(model)
-    await load(server.port, source, seconds * WARM_UP)
-    before = await memory(server.port)
-    figures = await load(server.port, source, seconds)
-    after = await memory(server.port)
+    server = Server(model, "--no-decisions")
+    load(server, seconds * WARM_UP)
+    before = server.memory()
+    figures = load(server, seconds)
+    after = server.memory()
     server.end()
-    alone = Server(model, "--batch", "1")
-    await load(alone.port, source, seconds * ALONE * WARM_UP)
-    figures_alone = await load(alone.port, source, seconds * ALONE)
+    alone = Server(model, "--no-decisions", "--batch", "1")
+    load(alone, max(5, seconds * ALONE * WARM_UP))
+    figures_alone = load(alone, max(5, seconds * ALONE))
     alone.end()
     rates = [run["requests_per_second"] for run in (figures, figures_alone)]
     return figures | {
@@ -179,45 +130,46 @@ async def batches(model: str, names: list[str], seconds: float) -> dict[str, Any
     }
 
 
-async def steady(
-    port: int, expected: dict[str, list[str]], number: int, until: float, seen: Seen
-) -> None:
-    """A client that links known names and decides on others, and asks again where it must."""
-    draw = random.Random(number)
-    async with connected(port) as connection:
-        for turn in itertools.count():
-            if time.perf_counter() > until:
-                return
-            name = draw.choice([*expected])
-            decision = {"mention": f"decided {number} {turn}", "concept_id": seen.concept}
-            try:
-                status, body = await connection.ask("POST", "/link", {"mentions": [name]})
-                seen.counts.seconds.append(0)
-                seen.counts.errors += status != 200
-                seen.counts.wrong += status == 200 and answer(body) != expected[name]
-                if turn % 10 == 0:
-                    status, body = await connection.ask(
-                        "POST", "/decisions", {"decisions": [decision]}
-                    )
-                    if status == 201:
-                        seen.acknowledged.append(json.loads(body)["decisions"][0]["id"])
-            except (OSError, EOFError):
-                seen.counts.lost += 1
-                await asyncio.sleep(0.05)
-
-
 @dataclass(slots=True)
 class Seen:
     """What the clients of a service saw that is killed."""
 
     concept: str  # that is decided for
-    counts: Counts = field(default_factory=Counts)
+    answers: int = 0
+    errors: int = 0  # answers that are no success
+    wrong: int = 0  # other answers than without load
+    lost: int = 0  # requests without an answer, since the process was killed
     acknowledged: list[int] = field(default_factory=list)  # ids of decisions
 
 
-def answer(body: bytes) -> list[str]:
+async def steady(
+    url: str, expected: dict[str, list[str]], number: int, until: float, seen: Seen
+) -> None:
+    """A client that links known names and decides on others, and asks again where it must."""
+    sample = random.Random(number)
+    async with httpx.AsyncClient(base_url=url, timeout=60) as client:
+        for turn in itertools.count():
+            if time.perf_counter() > until:
+                return
+            name = sample.choice([*expected])
+            decision = {"mention": f"decided {number} {turn}", "concept_id": seen.concept}
+            try:
+                linked = await client.post("/link", json={"mentions": [name]})
+                seen.answers += 1
+                seen.errors += linked.status_code != 200
+                seen.wrong += linked.status_code == 200 and answer(linked) != expected[name]
+                if turn % 10 == 0:
+                    decided = await client.post("/decisions", json={"decisions": [decision]})
+                    if decided.status_code == 201:
+                        seen.acknowledged.append(decided.json()["decisions"][0]["id"])
+            except httpx.TransportError:
+                seen.lost += 1
+                await asyncio.sleep(0.05)
+
+
+def answer(linked: httpx.Response) -> list[str]:
     """The best concept of each part."""
-    (prediction,) = json.loads(body)["predictions"]
+    (prediction,) = linked.json()["predictions"]
     return [p["candidates"][0]["concept_id"] if not p["nil"] else "" for p in prediction["parts"]]
 
 
@@ -233,23 +185,22 @@ async def killed(model: str, names: list[str], seconds: float, kills: int = 3) -
     with tempfile.TemporaryDirectory() as folder:
         server = Server(model, "--decisions", str(Path(folder) / "decisions.sqlite"))
         until = time.perf_counter() + max(seconds, 5)
-        clients = [steady(server.port, expected, n, until, seen) for n in range(CLIENTS)]
+        clients = [steady(server.url, expected, n, until, seen) for n in range(CLIENTS)]
         running = asyncio.gather(*clients)
         for _ in range(kills):
             await asyncio.sleep(max(seconds, 5) / (kills + 2))
             server.end(signal.SIGKILL)
             await asyncio.to_thread(server.start)
         await running
-        async with connected(server.port) as connection:
-            _, body = await connection.ask("GET", "/decisions")
+        listed = httpx.get(f"{server.url}/decisions", timeout=60).json()
         server.end()
-    kept = {decision["id"] for decision in json.loads(body)["decisions"]}
+    kept = {decision["id"] for decision in listed["decisions"]}
     return {
         "kills": kills,
-        "answers": len(seen.counts.seconds),
-        "wrong_answers": seen.counts.wrong,
-        "errors": seen.counts.errors,
-        "requests_cut_by_a_kill": seen.counts.lost,
+        "answers": seen.answers,
+        "wrong_answers": seen.wrong,
+        "errors": seen.errors,
+        "requests_cut_by_a_kill": seen.lost,
         "decisions_acknowledged": len(seen.acknowledged),
         "decisions_lost": len(set(seen.acknowledged) - kept),
     }
@@ -264,7 +215,8 @@ def main() -> None:
     for given in options.models:
         name, _, folder = given.partition("=")
         names = list(Linker.load(folder).dictionary.names)[:20_000]
-        of_model = asyncio.run(batches(folder, names, options.seconds))
+        with tempfile.TemporaryDirectory() as files:
+            of_model = batches(folder, Load(names, Path(files)), options.seconds)
         of_model["killed"] = asyncio.run(killed(folder, names, options.seconds * KILLED))
         figures["models"][name] = of_model
         print(name, json.dumps(of_model, indent=1), file=sys.stderr)
