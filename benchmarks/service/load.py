@@ -30,6 +30,8 @@ from typing import Any
 
 import httpx
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 from benchmarks.lib import results
 from linker import Linker
 

@@ -13,6 +13,7 @@ from linker.cli import common
 from linker.cli.groups import group
 
 if TYPE_CHECKING:
+    from linker.encoders.base import Precision
     from linker.service.limits import Limits
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -79,6 +80,7 @@ _limits = group(
     metavar="ORIGIN",
     help="Let pages of this origin ask, e.g. https://example.org; may be given again.",
 )
+@common.precision_option
 @_limits
 @common.logs
 def serve(
@@ -89,6 +91,7 @@ def serve(
     no_decisions: bool,
     api_key_file: str | None,
     cors: tuple[str, ...],
+    precision: Precision,
     given: _Given,
 ) -> None:
     """Answer requests over HTTP, and show a page to link and decide on.
@@ -113,7 +116,7 @@ def serve(
         decisions = decisions or f"{Path(model).resolve()}.decisions.sqlite"
         common.say(f"decisions are kept in {decisions}")
     keys = read_keys(api_key_file) if api_key_file else ()
-    service = Service(Settings(model, decisions, keys, cors, given.limits()))
+    service = Service(Settings(model, decisions, keys, cors, given.limits(), precision))
     address = f"[{host}]" if ":" in host else host
     serving.serve(
         service, host, port, lambda chosen: common.say(f"serving at http://{address}:{chosen}/")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from linker import files
+from linker.encoders.base import Precision
 from linker.errors import LinkerError
 from linker.service.limits import Limits
 
@@ -19,6 +20,7 @@ class Settings:
     keys: tuple[bytes, ...] = ()  # one of which a request must have; none: the service is open
     origins: tuple[str, ...] = ()  # of pages of other sites that may send requests
     limits: Limits = field(default_factory=Limits)
+    precision: Precision = "fp32"  # in which mentions are encoded
 
     @property
     def name(self) -> str:

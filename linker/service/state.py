@@ -144,6 +144,7 @@ class Service:
             LinkerError: it cannot be loaded, or the decisions are of another dictionary.
         """
         linker = linker or Linker.load(self.settings.model)
+        linker.use(self.settings.precision)
         model = _Model(linker, Annotator(linker))
         linker.answer([Request("warm up")])
         model.annotator.mark(Document("", (Passage("warm up", 0),)))

@@ -60,3 +60,12 @@ def test_the_extra_is_named(run: Run, trained: Path, monkeypatch: pytest.MonkeyP
     result = run("serve", "--model", trained, "--no-decisions")
     assert result.code == 1
     assert "fastapi is not installed, which linker serve needs: pip install" in result.err
+
+
+def test_a_precision_that_the_model_has_not_is_refused(
+    run: Run, trained: Path, started: list[Any]
+) -> None:
+    result = run("serve", "--model", trained, "--no-decisions", "--precision", "int8")
+    assert result.code == 1
+    assert "the model links by characters, which have no int8" in result.err
+    assert not started
