@@ -61,6 +61,7 @@ class Service:
         self._batcher = Batcher(self.limits.batch, self.limits.waiting, self.metrics.batch)
         self._threads = ThreadPoolExecutor(_THREADS, "linker-other")
         self._reloading = asyncio.Lock()
+        _settle()
 
     @property
     def linker(self) -> Linker:
@@ -126,7 +127,8 @@ class Service:
                     raise LinkerError(f"the old model stays: {error}") from error
                 raise
         vocabulary.cache_clear()  # it keeps the old model
-        gc.collect()
+        gc.unfreeze()
+        _settle()
         self.metrics.reloads.labels("done").inc()
         logger.info("the model was loaded anew")
 
@@ -176,6 +178,12 @@ class Service:
             return model.decided[1]
 
         return await asyncio.to_thread(read)
+
+
+def _settle() -> None:
+    """Let the collector of garbage pass over the model, which stays."""
+    gc.collect()
+    gc.freeze()
 
 
 async def _corrected(
