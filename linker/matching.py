@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
 
 from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from linker.types import Gold, GoldGroup
 
@@ -123,6 +122,8 @@ def _one_to_one(ranks: Sequence[Sequence[int]]) -> int | None:
     Returns:
         None where there are not as many parts as groups, or no k is enough.
     """
+    from scipy.sparse.csgraph import maximum_bipartite_matching  # slow to import
+
     if any(len(row) != len(ranks) for row in ranks):
         return None
     for k in sorted({rank for row in ranks for rank in row if rank}):

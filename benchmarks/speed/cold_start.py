@@ -20,8 +20,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.lib.results import ROOT, parser, save
+from benchmarks.lib.results import ROOT, WORK, parser, save
 
+_BYTECODE = WORK / "bytecode"  # the first round compiles into it
 _LINK = "import sys; sys.argv[0] = 'linker'; from linker.cli import main; main()"
 _LOAD = """
 import json, sys, time
@@ -96,8 +97,9 @@ atexit.register(peak)
 
 
 def python(checkout: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a script with the package of a checkout."""
-    environment = os.environ | {"PYTHONPATH": str(checkout)}
+    """Run a script with the package of a checkout, compiled as an installed one is."""
+    environment = os.environ | {"PYTHONPATH": str(checkout), "PYTHONPYCACHEPREFIX": str(_BYTECODE)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-c", script, *arguments]
     return subprocess.run(
         command, env=environment, cwd=checkout, check=True, capture_output=True, text=True

@@ -62,7 +62,6 @@ def cli() -> None:
 _COMMANDS = (
     *(train, link, annotate, check, explain, evaluate, compare, encode, serve),
     *(decide, decisions, dictionary, index, encoders, words, verify),
-    *(decide, decisions, dictionary, index, encoders, words, verify),
 )
 for _command in _COMMANDS:
     cli.add_command(_command)

@@ -11,7 +11,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
 
 from linker.dictionary.columns import Lists
 
@@ -198,9 +197,19 @@ class Hierarchy:
         return [self._below(up, level, k, depth) for k in range(1, depth + 1)]
 
     @cached_property
+    def _strong_parts(self) -> NDArray[np.int32]:
+        """The strongly connected component of each row."""
+        from scipy.sparse.csgraph import connected_components  # slow to import
+
+        part: NDArray[np.int32] = connected_components(
+            self._up, directed=True, connection="strong"
+        )[1]
+        return part
+
+    @cached_property
     def _acyclic(self) -> csr_matrix:
         """The edges between concepts that do not reach one another."""
-        _, part = connected_components(self._up, directed=True, connection="strong")
+        part = self._strong_parts
         edges = self._up.tocoo()
         kept = part[edges.row] != part[edges.col]
         return csr_matrix(
@@ -259,7 +268,7 @@ class Hierarchy:
 
     def cycles(self) -> list[Rows]:
         """The groups of rows that reach one another; empty for a proper hierarchy."""
-        _, part = connected_components(self._up, directed=True, connection="strong")
+        part = self._strong_parts
         order = np.argsort(part, kind="stable")
         _, starts, counts = np.unique(part[order], return_index=True, return_counts=True)
         return [
