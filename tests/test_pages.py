@@ -177,9 +177,10 @@ def excepted() -> list[tuple[str, Block]]:
 )
 def test_commands_that_are_not_run_are_understood(line: str) -> None:
     arguments = shlex.split(line[line.index("linker") :], comments=True)[1:]
-    command: click.Command = cli
+    command: click.Command | None = cli
     while isinstance(command, click.Group):
-        command = command.commands[arguments.pop(0)]
+        command = command.get_command(click.Context(command), arguments.pop(0))
+    assert command
     command.make_context("linker", arguments)
 
 

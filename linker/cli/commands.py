@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import logging
 import os
@@ -12,27 +13,29 @@ from typing import Any
 
 import click
 
-from linker.cli.annotate import annotate
-from linker.cli.check import check
-from linker.cli.compare import compare
-from linker.cli.decide import decide
-from linker.cli.decisions import decisions
-from linker.cli.dictionary import dictionary
-from linker.cli.encode import encode
-from linker.cli.encoders import encoders
-from linker.cli.evaluate import evaluate
-from linker.cli.explain import explain
-from linker.cli.index import index
-from linker.cli.link import link
-from linker.cli.serve import serve
-from linker.cli.train import train
-from linker.cli.verify import verify
-from linker.cli.words import words
 from linker.errors import LinkerError, shown
 from linker.version import VERSION
 
+_COMMANDS = (  # each is of this name, in the module of this name
+    *("train", "link", "annotate", "check", "explain", "evaluate", "compare", "encode", "serve"),
+    *("decide", "decisions", "dictionary", "index", "encoders", "words", "verify"),
+)
+
 
 class _Commands(click.Group):
+    """Imports only the command that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(
+            importlib.import_module(f"linker.cli.{cmd_name}"), cmd_name
+        )
+        return command
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -57,14 +60,6 @@ def cli() -> None:
     linker link mentions.txt                     prints the concepts of each mention
     linker annotate article.txt                  finds the mentions in a text, too
     """
-
-
-_COMMANDS = (
-    *(train, link, annotate, check, explain, evaluate, compare, encode, serve),
-    *(decide, decisions, dictionary, index, encoders, words, verify),
-)
-for _command in _COMMANDS:
-    cli.add_command(_command)
 
 
 def prepare() -> None:
