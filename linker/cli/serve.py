@@ -113,10 +113,12 @@ def serve(
     if decisions and no_decisions:
         raise click.UsageError("give --decisions or --no-decisions, not both")
     if not no_decisions:
-        decisions = decisions or f"{Path(model).resolve()}.decisions.sqlite"
+        decisions = decisions or f"{Path(model).absolute()}.decisions.sqlite"
         common.say(f"decisions are kept in {decisions}")
     keys = read_keys(api_key_file) if api_key_file else ()
-    service = Service(Settings(model, decisions, keys, cors, given.limits(), precision))
+    is_local = host == "localhost" or host.startswith("127.") or host == "::1"
+    limits = given.limits()
+    service = Service(Settings(model, decisions, keys, cors, is_local, limits, precision))
     address = f"[{host}]" if ":" in host else host
     serving.serve(
         service, host, port, lambda chosen: common.say(f"serving at http://{address}:{chosen}/")

@@ -11,9 +11,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import Receive, Scope, Send
 
 from linker.errors import LinkerError
-from linker.service.gate import Gate, error_body
+from linker.service.gate import PUBLIC, Gate, error_body
 from linker.service.limits import Busy, Failure, TooMuch
 from linker.service.reconciliation import routes as reconciliation
 from linker.service.routes import concepts, decisions, linking, model, parsing
@@ -57,12 +58,20 @@ def create(service: Service) -> FastAPI:
     app.add_middleware(Gate, service=service)
     if service.settings.origins:  # added last, so that it answers preflights, which have no key
         app.add_middleware(
-            CORSMiddleware,
+            _Cors,
             allow_origins=service.settings.origins,
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "X-API-Key"],
         )
     return app
+
+
+class _Cors(CORSMiddleware):
+    """Lets pages of some sites ask; what is for those of all sites passes."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_public = scope["type"] == "http" and scope["path"].startswith(PUBLIC)
+        await (self.app if is_public else super().__call__)(scope, receive, send)
 
 
 def _answer_errors(app: FastAPI) -> None:

@@ -164,7 +164,8 @@ class Batcher:
         parts: list[tuple[list[_Item], int]] = []
         for item, cost in zip(items, costs, strict=True):
             if parts and parts[-1][1] + cost <= self._budget:
-                parts[-1] = ([*parts[-1][0], item], parts[-1][1] + cost)
+                parts[-1][0].append(item)
+                parts[-1] = parts[-1][0], parts[-1][1] + cost
             else:
                 parts.append(([item], cost))
         return parts

@@ -12,6 +12,7 @@ import numpy as np
 from linker import ids
 from linker.dictionary import Dictionary
 from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
+from linker.errors import LinkerError
 from linker.linker import Linker
 
 _PAGES = {  # public pages of concepts, by prefix; {} is the id without it, or with it: {curie}
@@ -44,12 +45,18 @@ def described(dictionary: Dictionary, asked: str) -> dict[str, Any] | None:
 
     Args:
         dictionary: which has the concept.
-        asked: its id, in any spelling, or an old or alternative one.
+        asked: its id, or an old or alternative one.
+
+    Raises:
+        LinkerError: the id stands for several concepts.
     """
     identifier = ids.curie(asked)
     rows = dictionary.rows(identifier)
     if not rows:
         return _without_successor(dictionary, identifier, asked)
+    if len(rows) > 1:
+        several = ", ".join(dictionary.ids[row] for row in rows)
+        raise LinkerError(f"the id stands for several concepts ({several}); ask for one of them")
     concept, hierarchy = dictionary.concept(rows[0]), dictionary.hierarchy
     parents, children = (
         step([rows[0]])[0].tolist() for step in (hierarchy.parents, hierarchy.children)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
+import ipaddress
 import json
 import logging
 import time
 import traceback
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -23,10 +26,11 @@ logger = logging.getLogger(__name__)
 CLOSE = {"Connection": "close"}  # for a request whose body was not read to its end
 _OPEN = ("/", "/health")  # paths that need no key
 _OPEN_BELOW = "/static/"
+_UNTIMED = "/reload"  # takes as long as a model takes to load
 _UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered however busy we are
 _CHANGING = ("POST", "DELETE")  # methods that pages of other sites may not use
 _METHODS = frozenset(("GET", "HEAD", "POST", "DELETE", "OPTIONS"))
-_PUBLIC = "/reconcile"  # changes nothing, and its protocol is for the pages of all sites
+PUBLIC = "/reconcile"  # changes nothing, and its protocol is for the pages of all sites
 _HEADERS = {  # of every answer, unless its route has others
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -57,7 +61,7 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        is_public = scope["path"].startswith(_PUBLIC)
+        is_public = scope["path"].startswith(PUBLIC)
         answer = _Answer(send, {**_HEADERS, **(_ANY_ORIGIN if is_public else {})})
         start = time.perf_counter()
         self._active += 1
@@ -77,7 +81,8 @@ class Gate:
             return
         body = _LimitedBody(receive, limits)
         try:
-            await asyncio.wait_for(self._app(scope, body, answer), limits.seconds)
+            seconds = None if scope["path"] == _UNTIMED else limits.seconds
+            await asyncio.wait_for(self._app(scope, body, answer), seconds)
         except asyncio.TimeoutError:
             again = {"Retry-After": "5"} | CLOSE
             await answer.error(503, "the answer took too long; ask for less at once", again)
@@ -89,10 +94,14 @@ class Gate:
     def _refusal(self, scope: Scope) -> tuple[int, str, Mapping[str, str]] | None:
         """Why a request is not even looked at; None: it is."""
         path, headers, limits = scope["path"], Headers(scope=scope), self._service.limits
+        if not self._is_named(headers):
+            return 403, "the service is not known by this name; start it with --cors", CLOSE
+        if scope["method"] == "OPTIONS" and path.startswith(PUBLIC):
+            return None  # browsers send no key with it
         if not (path in _OPEN or path.startswith(_OPEN_BELOW) or self._has_key(headers)):
             reason = "the API key is missing or wrong; send it as Authorization: Bearer KEY"
             return 401, reason, {"WWW-Authenticate": "Bearer"} | CLOSE
-        changes = scope["method"] in _CHANGING and not path.startswith(_PUBLIC)
+        changes = scope["method"] in _CHANGING and not path.startswith(PUBLIC)
         if changes and not self._is_ours(headers):
             return 403, "this page may not ask for that; start linker serve with --cors", CLOSE
         if self._active > limits.requests and path not in _UNCOUNTED:
@@ -109,6 +118,18 @@ class Gate:
         sent = bearer if kind.lower() == "bearer" else headers.get("x-api-key", "")
         checks = [hmac.compare_digest(sent.strip().encode(), key) for key in keys]
         return not keys or any(checks)
+
+    def _is_named(self, headers: Headers) -> bool:
+        """Whether a request calls the service by a name that pages of other sites cannot have.
+
+        A page can let its own name lead to this computer (DNS rebinding), and then counts as ours.
+        """
+        settings = self._service.settings
+        if not settings.is_local or settings.keys:
+            return True
+        name = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+        known = {"localhost", *(urlsplit(origin).hostname for origin in settings.origins)}
+        return name in known or _is_address(name)
 
     def _is_ours(self, headers: Headers) -> bool:
         """Whether no page of another site, which a browser names as the origin, sends a request."""
@@ -186,6 +207,12 @@ class _LimitedBody:
         if self._size > self._limits.body:
             raise HTTPException(413, _too_long(self._limits), CLOSE)
         return message
+
+
+def _is_address(name: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return bool(ipaddress.ip_address(name))
+    return False
 
 
 def _too_long(limits: Limits) -> str:

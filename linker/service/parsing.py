@@ -48,7 +48,8 @@ def parse(content: bytes, name: str, column: str | None, limits: Limits) -> dict
         items.append(item)
         check("mentions or documents in the file", len(items), limits.mentions, "body")
     if isinstance(items[0], Mention):
-        return {"format": kind, "mentions": [_mention(m) for m in items if isinstance(m, Mention)]}
+        mentions = [m for m in items if isinstance(m, Mention) and m.text.strip()]
+        return {"format": kind, "mentions": [_mention(m) for m in mentions]}
     return {"format": kind, "documents": [_json(d) for d in items if isinstance(d, Document)]}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -22,6 +22,11 @@ Score = Annotated[float, Field(allow_inf_nan=False)]
 Text = Annotated[str, Field(max_length=2**31)]
 Label = Annotated[str, Field(max_length=1_000)]
 MOST_CANDIDATES = 100
+_CANDIDATES_OF_ALL = 10  # times the mentions that a request may have
+
+_Item = TypeVar("_Item")
+Many = Annotated[list[_Item], Field(fail_fast=True)]
+"""A list that the limits of a service bound; the first mistake in it is enough."""
 
 
 class Body(BaseModel):
@@ -86,8 +91,8 @@ class TextDocument(Body):
 
     id: str = Field(max_length=1_000)
     text: Text | None = None
-    passages: list[TextPassage] | None = None
-    mentions: list[MarkedMention] = []
+    passages: Many[TextPassage] | None = None
+    mentions: Many[MarkedMention] = []
 
     def to_document(self, where: str) -> Document:
         """The document; `where` is the field that errors name.
@@ -121,8 +126,8 @@ class TextDocument(Body):
 class LinkBody(Options):
     """Mentions to link: loose ones, or those marked in documents."""
 
-    mentions: list[Annotated[Text, Field(min_length=1)] | LooseMention] | None = None
-    documents: list[TextDocument] | None = None
+    mentions: Many[Annotated[Text, Field(min_length=1)] | LooseMention] | None = None
+    documents: Many[TextDocument] | None = None
 
     @model_validator(mode="after")
     def _has_one(self) -> LinkBody:
@@ -136,6 +141,8 @@ class LinkBody(Options):
             return [*to_documents(self.documents, limits)]
         mentions = self.mentions or []
         check("mentions", len(mentions), limits.mentions, "mentions")
+        most = _CANDIDATES_OF_ALL * limits.mentions
+        check("candidates (mentions times k)", self.k * len(mentions), most, "k")
         loose = [Mention(m) if isinstance(m, str) else m.to_mention() for m in mentions]
         for number, mention in enumerate(loose):
             check_mention(mention.text, limits, f"mentions.{number}")
@@ -145,7 +152,7 @@ class LinkBody(Options):
 class AnnotateBody(Options):
     """Documents whose mentions are found and linked."""
 
-    documents: list[TextDocument]
+    documents: Many[TextDocument]
 
 
 class ExplainBody(Options):

@@ -19,6 +19,7 @@ class Settings:
     decisions: str | None = None  # SQLite file; None: decisions are neither taken nor applied
     keys: tuple[bytes, ...] = ()  # one of which a request must have; none: the service is open
     origins: tuple[str, ...] = ()  # of pages of other sites that may send requests
+    is_local: bool = False  # whether it listens for programs of this computer only
     limits: Limits = field(default_factory=Limits)
     precision: Precision = "fp32"  # in which mentions are encoded
 

@@ -32,7 +32,7 @@ def test_decisions_are_beside_the_model_or_where_the_user_says(
 ) -> None:
     model = tmp_path / "model"
     model.symlink_to(trained)
-    beside = trained.with_name("model.decisions.sqlite")
+    beside = tmp_path / "model.decisions.sqlite"  # where the link is, not what it leads to
     assert run("serve", "--model", model).err == f"decisions are kept in {beside}\n"
     named = tmp_path / "mine.sqlite"
     run("serve", "--model", model, "--decisions", named)

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from linker import Linker
 from linker.confidence.answers import Request
 from linker.outputs import jsonl
+from linker.service.schemas import LinkBody
 
 from .conftest import Start
 
@@ -128,6 +130,7 @@ FILES = {
     "csv": ("list.csv", 'ward,Mention\n1,"cancer, breast"\n2,\n', ["cancer, breast"]),
     "semicolons": ("list.csv", "id;name\n1;A-T\n", ["A-T"]),
     "annotated": ("gold.tsv", "A-T\tMESH:D001260\n", ["A-T"]),
+    "blank lines": ("list.tsv", "A-T\tMESH:D001260\n", ["A-T"]),
     "ligatures": ("pdf.txt", "ﬁbrosar-\ncoma\n", ["ﬁbrosar-", "coma"]),
     "a formula": ("list.csv", "mention\n=cmd|' /C calc'!A0\n", ["=cmd|' /C calc'!A0"]),
 }  # fmt: skip
@@ -356,6 +359,44 @@ def test_pages_of_other_sites_change_nothing(start: Start) -> None:
     query = {"queries": json.dumps({"q": {"query": "A-T"}})}
     asked = client.post("/reconcile", data=query, headers={"Origin": "https://b.example"})
     assert asked.status_code == 200  # it changes nothing, and the protocol is for every page
+
+
+def test_names_of_other_sites_are_not_ours(start: Start) -> None:
+    client = start(is_local=True, origins=("https://a.example",))
+    body = {"mentions": ["A-T"]}
+    for host in ("evil.example", "evil.example:8080", "127.0.0.1.evil.example", ""):
+        headers = {"Host": host, "Origin": f"http://{host}"}
+        assert client.post("/link", json=body, headers=headers).status_code == 403, host
+        assert client.get("/decisions", headers={"Host": host}).status_code == 403, host
+    for host in ("localhost", "127.0.0.1:8080", "[::1]:80", "a.example"):
+        assert client.post("/link", json=body, headers={"Host": host}).status_code == 200, host
+    keyed = start(is_local=True, keys=(b"0123456789abcdef",))
+    headers = {"Host": "proxy.example", "X-API-Key": "0123456789abcdef"}
+    assert keyed.post("/link", json=body, headers=headers).status_code == 200
+
+
+def test_pages_of_all_sites_may_reconcile(start: Start) -> None:
+    client = start(origins=("https://a.example",), keys=(b"0123456789abcdef",))
+    headers = {"Origin": "https://b.example", "Access-Control-Request-Method": "POST"}
+    preflight = client.options("/reconcile", headers=headers)
+    assert preflight.status_code == 204
+    assert preflight.headers["access-control-allow-origin"] == "*"
+
+
+def test_the_first_mistake_of_many_is_enough() -> None:
+    for many in ([1] * 1000, [{"text": 1}] * 1000):
+        with pytest.raises(ValidationError) as mistakes:
+            LinkBody.model_validate({"mentions": many})
+        assert mistakes.value.error_count() <= 2  # a mention is a text or an object
+
+
+def test_candidates_of_all_mentions_are_bounded(start: Start) -> None:
+    client = start({"mentions": 10})
+    ask = {"mentions": ["A-T"] * 2, "k": 50}
+    assert client.post("/link", json=ask).status_code == 200
+    refused = client.post("/link", json=ask | {"k": 51})
+    assert refused.status_code == 413
+    assert refused.json()["error"].startswith("102 candidates (mentions times k)")
 
 
 def test_figures_and_logs_hold_no_text_of_users(

@@ -120,8 +120,8 @@ def test_a_signal_swaps_the_model_under_requests(serve: Any, model: Path, tmp_pa
 
 def test_slow_clients_are_sent_away(serve: Any, model: Path) -> None:
     process = serve(model, "--read-seconds", "0.5")
-    head = b"POST /link HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-    whole = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    head = b"POST /link HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    whole = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
     cases = {  # what is sent, and how the answer begins
         "nothing": (b"", b""),
         "a part of the head": (head, b""),
@@ -157,7 +157,7 @@ def test_clients_that_do_not_read_are_sent_away(serve: Any, model: Path) -> None
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect(("127.0.0.1", process.port))
-        head = "POST /link HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        head = "POST /link HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         process.logged("POST /link 200")  # the answer is given up
         for _ in range(1000):

@@ -65,8 +65,9 @@ def result(vocabulary: Vocabulary, query: Query, linked: Sequence[Linked]) -> li
     """
     types = _types(vocabulary, query)
     scored = [entry for item in linked for entry in _answers(vocabulary, query, item)]
+    is_decided = any(p.source == "decision" for _, predictions in linked for p in predictions)
     of_row = {entry.row: entry for entry in _weighed(vocabulary, query, scored)[::-1]}
-    if named := _named(vocabulary, query):
+    if named := _named(vocabulary, query, is_decided):
         of_row = {row: replace(e, score=min(e.score, _UNNAMED)) for row, e in of_row.items()}
     for row in named:
         of_row[row] = replace(of_row.get(row, _Scored(row, 1.0)), score=1.0, is_certain=True)
@@ -74,7 +75,7 @@ def result(vocabulary: Vocabulary, query: Query, linked: Sequence[Linked]) -> li
         (entry for entry in of_row.values() if _has_types(vocabulary, query, entry.row, types)),
         key=lambda entry: (-entry.score, not entry.is_certain),
     )
-    is_whole = all(len(p.parts) == 1 for _, predictions in linked for p in predictions)
+    is_whole = bool(named) or all(len(p.parts) == 1 for _, of_text in linked for p in of_text)
     matched = _is_match(vocabulary, ranked, is_whole)
     return [_json(vocabulary, entry, matched and entry is ranked[0]) for entry in ranked[: query.k]]
 
@@ -147,12 +148,10 @@ def _weighed(vocabulary: Vocabulary, query: Query, scored: Sequence[_Scored]) ->
     """
     wanted = [w for w in query.properties if w.pid in PROPERTIES and w.texts]
     wanted = [w for w in wanted if w.pid not in IDENTIFYING]
+    fitting = [(w.pid, fit(vocabulary, PROPERTIES[w.pid], w.texts)) for w in wanted]
     weighed = []
     for entry in scored:
-        fits = tuple(
-            (w.pid, round(fit(vocabulary, PROPERTIES[w.pid], entry.row, w.texts), 4))
-            for w in wanted
-        )
+        fits = tuple((pid, round(how_well(entry.row), 4)) for pid, how_well in fitting)
         weighed.append((entry, fits, 1.0 if entry.is_certain else _weight(fits)))
     total = sum(entry.score * weight for entry, _, weight in weighed)
     rest = max(0.0, 1 - sum(entry.score for entry in scored))
@@ -176,24 +175,32 @@ def _weight(fits: Iterable[tuple[str, float]]) -> float:
     return weight
 
 
-def _named(vocabulary: Vocabulary, query: Query) -> list[int]:
-    """The rows of the concepts that ids in a query name: its properties, or else its text."""
+def _named(vocabulary: Vocabulary, query: Query, is_decided: bool) -> list[int]:
+    """The rows of the concepts that ids in a query name: its properties, or else its text.
+
+    Args:
+        vocabulary: of the dictionary.
+        query: the query.
+        is_decided: whether a person decided what its text means, so that no id in it counts.
+    """
     texts = [t for w in query.properties if w.pid in IDENTIFYING for t in w.texts]
     rows = [row for text in texts for row in vocabulary.rows(text)]
-    return [*dict.fromkeys(rows or vocabulary.rows(query.query or ""))]
+    if not rows and not is_decided:
+        rows = [*vocabulary.rows(query.query or "")]
+    return [*dict.fromkeys(rows)]
 
 
 def _is_match(vocabulary: Vocabulary, ranked: Sequence[_Scored], is_whole: bool) -> bool:
     """Whether the first candidate is taken without asking a person.
 
-    It is where an id or a decision names it and no other; or no other has its score, the cell names
-    one thing only, and the model is sure. A model without confidence is sure where a name of the
+    The cell names one thing only. An id or a decision names the concept and no other; or no other
+    has its score, and the model is sure. A model without confidence is sure where a name of the
     first is what was asked for, and of no other.
     """
     if not ranked:
         return False
     if ranked[0].is_certain:
-        return sum(entry.is_certain for entry in ranked) == 1
+        return is_whole and sum(entry.is_certain for entry in ranked) == 1
     if len(ranked) > 1 and _points(ranked[0]) == _points(ranked[1]):
         return False
     calibration = vocabulary.linker.calibration

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from linker.ids import curie
 from linker.service.reconciliation.vocabulary import Vocabulary
@@ -74,29 +75,39 @@ IDENTIFYING = ("id", "xrefs")
 """Properties whose value names the concept itself."""
 
 
-def fit(vocabulary: Vocabulary, entry: Property, row: int, wanted: Sequence[str]) -> float:
-    """How well a concept fits what a query says of a property.
+def fit(vocabulary: Vocabulary, entry: Property, wanted: Sequence[str]) -> Callable[[int], float]:
+    """How well the concept of a row fits what a query says of a property.
 
     Args:
         vocabulary: of the dictionary.
         entry: the property.
-        row: of the concept.
         wanted: values that the query gives.
 
     Returns:
-        1 where one of the wanted values is a value of the property: the same id, or a name of that
-        concept, or the same text in normal form; of a definition the share of the words that are in
-        it; else 0.
+        Gives 1 where one of the wanted values is a value of the property: the same id, or a name of
+        that concept, or the same text in normal form; of a definition the share of the words that
+        are in it; else 0.
     """
-    values = (entry.compared or entry.values)(vocabulary, row)
+    values = partial(entry.compared or entry.values, vocabulary)
     if entry.id == "definition":
-        there = {word for text in values for word in _words(str(text))}
-        return max((len(_words(w) & there) / max(1, len(_words(w))) for w in wanted), default=0.0)
+        texts = [_words(text) for text in wanted]
+
+        def share(row: int) -> float:
+            there = {word for text in values(row) for word in _words(str(text))}
+            return max((len(words & there) / max(1, len(words)) for words in texts), default=0.0)
+
+        return share
     if entry.has_concepts:
-        return float(any(row in values for text in wanted for row in vocabulary.meant(text)))
+        rows = {row for text in wanted for row in vocabulary.meant(text)}
+        return lambda row: float(not rows.isdisjoint(values(row)))
     normalize = vocabulary.linker.normalize
-    forms = {form for value in map(str, values) for form in (curie(value), normalize(value))}
-    return float(any(text in forms or normalize(text) in forms for text in map(curie, wanted)))
+    forms = {form for text in map(curie, wanted) for form in (text, normalize(text))}
+
+    def is_there(row: int) -> float:
+        texts = map(str, values(row))
+        return float(any(curie(t) in forms or normalize(t) in forms for t in texts))
+
+    return is_there
 
 
 def _words(text: str) -> set[str]:

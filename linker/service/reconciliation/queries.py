@@ -14,6 +14,7 @@ BATCH = 100  # queries in a batch, and at most as many answers to each
 ENTITIES = 1_000  # concepts in a request for data extension
 _PROPERTIES = 20  # in a query, or in a request for data extension
 _VALUES = 100  # of a property in a query
+_BATCH_VALUES = 5_000  # of all properties of a batch
 _LIMIT = 5  # answers to a query that names no limit
 
 
@@ -100,6 +101,9 @@ def batch(text: str) -> dict[str, Query]:
     queries = _checked(_BATCH, text, "queries")
     if len(queries) > BATCH:
         raise Bad(f"{len(queries)} queries in a batch; the service takes at most {BATCH}", 413)
+    values = sum(len(w.texts) for query in queries.values() for w in query.properties)
+    if values > _BATCH_VALUES:
+        raise Bad(f"{values} values of properties; the service takes at most {_BATCH_VALUES}", 413)
     return queries
 
 

@@ -20,6 +20,7 @@ from linker.service.reconciliation.vocabulary import Json, Vocabulary, vocabular
 
 _CALLBACK = re.compile(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*", re.ASCII)
 _LONGEST_CALLBACK = 200
+_LONGEST_FIELD = 2**31  # bytes; the service bounds the whole body
 _HEADERS = {"Access-Control-Allow-Origin": "*", "X-Content-Type-Options": "nosniff"}
 _PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
@@ -162,7 +163,7 @@ async def _answered(
     """Answer in JSON, or in JavaScript where the client names a callback; errors say why."""
     parameters = {name: str(value) for name, value in request.query_params.items()}
     if request.method == "POST":
-        form = await request.form()
+        form = await request.form(max_part_size=_LONGEST_FIELD)
         parameters |= {name: text for name, text in form.items() if isinstance(text, str)}
     parameters["url"] = str(request.base_url).rstrip("/") + "/reconcile"
     callback = parameters.get("callback")

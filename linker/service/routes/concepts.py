@@ -22,7 +22,7 @@ def router(service: Service) -> APIRouter:
             str, Path(alias="id", min_length=1, max_length=200, examples=["MESH:D001943"])
         ],
     ) -> dict[str, Any]:
-        """A concept by its id, in any spelling; also an old or alternative id."""
+        """A concept by its id, or an old or alternative one; an id alone is one of MeSH or OMIM."""
         described = await asyncio.to_thread(concepts.described, service.linker.dictionary, asked)
         if described is None:
             raise Failure(404, "no concept has this id", "id")

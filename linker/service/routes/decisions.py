@@ -38,7 +38,7 @@ class NewDecision(Strict):
 class NewDecisions(Strict):
     """Decisions that are stored together."""
 
-    decisions: Annotated[list[NewDecision], Field(min_length=1, max_length=10_000)]
+    decisions: Annotated[list[NewDecision], Field(min_length=1, max_length=10_000, fail_fast=True)]
 
 
 def router(service: Service) -> APIRouter:

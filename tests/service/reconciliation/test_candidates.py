@@ -223,6 +223,32 @@ def test_a_decision_is_certain(sampled: Linker) -> None:
     assert entry["score"] == 100
 
 
+def test_a_decision_wins_over_an_id_that_is_the_text(toy: Linker) -> None:
+    query = Query.model_validate({"query": "TOY:21"})
+    best = Candidate("TOY:12", "n", "n", 0.9, source="decision", confidence=1.0)
+    for part, ids_ in ((Part("a", candidates=(best,)), ["TOY:12"]), (Part("a", nil=True), [])):
+        linked = (None, [Prediction(Mention("TOY:21"), (part,), source="decision")])
+        result = candidates.result(Vocabulary(toy), query, [linked])
+        assert [c["id"] for c in result] == ids_
+
+
+def test_a_decision_on_one_of_two_parts_is_no_match(toy: Linker) -> None:
+    decided = Candidate("TOY:21", "n", "n", 0.9, source="decision", confidence=1.0)
+    parts = Part("a", candidates=(decided,)), Part("b", nil=True)
+    linked = (None, [Prediction(Mention("a and b"), parts, source="decision")])
+    query = Query.model_validate({"query": "a and b"})
+    (entry,) = candidates.result(Vocabulary(toy), query, [linked])
+    assert (entry["id"], entry["match"]) == ("TOY:21", False)
+
+
+def test_a_batch_has_so_many_values(client: TestClient) -> None:
+    property_ = {"pid": "parents", "v": ["TOY:1"] * 100}
+    batch = {f"q{n}": {"query": "a", "properties": [property_] * 11} for n in range(5)}
+    assert client.post("/reconcile", data={"queries": json.dumps(batch)}).status_code == 413
+    batch.popitem()
+    assert client.post("/reconcile", data={"queries": json.dumps(batch)}).status_code == 200
+
+
 def test_a_decision_wins_over_properties_without_confidence(toy: Linker) -> None:
     decided = Candidate("TOY:21", "n", "n", 0.9, source="decision", confidence=1.0)
     other = Candidate("TOY:12", "n", "n", 0.9)
