@@ -89,8 +89,10 @@ def link(
         precision=precision,
         decisions=decisions,
     )
+    if settings.batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
     if sheets.is_table(source, column, input_format):
-        sheets.link(source, output, settings, on_error)
+        sheets.link(source, output, settings, on_error, places)
     elif (
         places.engine == "ray" or form == "parquet" or machines.is_job(source, output, input_format)
     ):
@@ -125,8 +127,6 @@ def _link_file(
     items = readers.read(source, kind, on_error=handle, column=settings.column)
     items = linking.selectable(items, linker, source, on_error=handle)
     is_shown = output == "-" and sys.stdout.isatty()
-    if settings.batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)
     documents = linking.has_documents(kind)
     chunks = linking.chunks(items, settings.batch_size, settings.wanted)
     loaded = linker if places.is_this_process else None  # other processes load their own

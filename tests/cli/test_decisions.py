@@ -49,6 +49,21 @@ def test_link(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     assert run(*link, "--workers", 2).out == result.out
 
 
+def test_link_tables(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("n\tdisease\n1\tBreast cancer\n2\tgout\n3\tovarian cancer\n4\t\n", "utf-8")
+    link = ("link", path, "--model", trained, "--column", "disease")
+    assert "source" not in run(*link).out
+    read = rows(run(*link, "--decisions", file).out)
+    assert [(r["n"], r["concept_id"], r["source"]) for r in read] == [
+        ("1", OVARIAN, "decision"),
+        ("2", "", "decision"),
+        ("3", OVARIAN, ""),
+        ("4", "", ""),
+    ]
+    assert read[0]["confidence"] == "1.0000"
+
+
 def test_link_files_of_a_job(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     folder, out = tmp_path / "in", tmp_path / "out"
     folder.mkdir()
