@@ -60,7 +60,7 @@ class Decided:
 
     @classmethod
     def checked(cls, decisions: Iterable[Decision], linker: Linker, path: Pathlike) -> Decided:
-        """The decisions of a file; a warning names how many cannot be applied.
+        """The decisions of a file; warnings say how many cannot be applied, and what to do.
 
         Raises:
             LinkerError: the dictionary has none of their ids.
@@ -72,14 +72,28 @@ class Decided:
             prefixes = counted(namespace(i) for decision in named for i in decision.concepts)
             raise LinkerError(
                 f"{shown(path)}: is of another dictionary: the model has none of the ids of its "
-                f"{len(named):,} decisions ({prefixes})"
+                f"{len(named):,} decisions ({prefixes}); name the model that they were made with, "
+                "or see linker decisions check"
             )
-        for decisions_left, why in (
-            (len(decided.unknown), "the dictionary has no concept, or several, for their ids"),
-            (sum(len(c.decisions) for c in decided.conflicts), "reviewers disagree"),
+        for left_out, why in (
+            (
+                len(decided.unknown),
+                "the dictionary has no concept, or several, for their ids; "
+                "see linker decisions check",
+            ),
+            (
+                sum(len(c.decisions) for c in decided.conflicts),
+                "reviewers disagree; see linker decisions list --conflicts",
+            ),
         ):
-            if decisions_left:
-                logger.warning("%s: %s decisions are not applied: %s", path, decisions_left, why)
+            if left_out:
+                logger.warning(
+                    "%s: %s of %s decisions are not applied: %s",
+                    shown(path),
+                    f"{left_out:,}",
+                    f"{len(decisions):,}",
+                    why,
+                )
         return decided
 
     def _form(self, mention: str) -> str:

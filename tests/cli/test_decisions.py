@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,7 @@ def test_list_and_conflicts(run: Run, trained: Path, file: Path, tmp_path: Path)
     one = run("decisions", "list", "--decisions", file, "--reviewer", "ann", "-n", 1)
     assert [r["mention"] for r in rows(one.out)] == ["gout"]
     result = run("link", other, "--input-format", "tsv", "--model", trained, "--decisions", file)
-    assert "2 decisions are not applied: reviewers disagree" in result.err
+    assert "2 of 3 decisions are not applied: reviewers disagree; see linker" in result.err
     assert rows(result.out)[0]["concept_id"] == BREAST
 
 
@@ -160,10 +161,28 @@ def test_files_of_something_else(run: Run, trained: Path, tmp_path: Path, table:
     assert run("decisions", "import", foreign, "--decisions", file).code == 0
     link = ("link", table, "--input-format", "tsv", "--model", trained, "--decisions")
     for path, message in (
-        (file, "is of another dictionary"),
+        (file, "UMLS 1); name the model that they were made with, or see linker decisions check"),
         (foreign, "is no file of decisions"),
         (tmp_path / "none.db", "there is no file of decisions"),
     ):
         result = run(*link, path)
         assert result.code == 1
         assert message in result.err
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_decisions_of_another_dictionary_are_counted_once(
+    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    monkeypatch.setattr("linker.cluster.workers.cores", lambda: 2)
+    table, file, text = (tmp_path / name for name in ("d.tsv", "d.db", "m.txt"))
+    table.write_text(f"gout\tUMLS:C0018099\nbreast cancer\t{OVARIAN}\n", "utf-8")
+    text.write_text("gout\nbreast cancer\n", "utf-8")
+    (tmp_path / "in").mkdir()
+    shutil.copy(text, tmp_path / "in")
+    run("decisions", "import", table, "--decisions", file)
+    options = ("--model", trained, "--decisions", file, "--workers", workers)
+    for command in (("link", text), ("annotate", text), ("link", tmp_path / "in")):
+        output = ("-o", tmp_path / "out") if command[1] == tmp_path / "in" else ()
+        result = run(*command, *options, *output)
+        assert result.err.count("1 of 2 decisions are not applied: the dictionary has no conc") == 1
