@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TextIO
 
 from linker.decisions.records import Decision, checked, disagree, in_force
-from linker.decisions.store import DecisionStore, same_text
+from linker.decisions.store import DecisionStore, Past, same_text
 from linker.errors import InputError, LinkerError, OnError, stop
 from linker.files import Pathlike, read_lines
 from linker.outputs import sssom
@@ -28,6 +28,8 @@ COLUMNS = (
     "model",
     "release",
 )
+HISTORY_COLUMNS = ("state", *COLUMNS[:2], "concept", *COLUMNS[3:], "withdrawn", "withdrawn_by")
+"""No column is named concept_id, so that no reader takes decisions that hold no more."""
 _OTHER_NAMES = {"id": "concept_id", "gold": "concept_id", "document_id": "scope"}
 _YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
 _EXPECTED = "mention<TAB>concept id, or a header that names these columns"
@@ -37,12 +39,25 @@ def write(decisions: Iterable[Decision], file: TextIO) -> None:
     """Write decisions as a table, which `read` reads."""
     write_row = row_writer(file)
     write_row(COLUMNS)
-    for d in decisions:
-        accepted = "true" if d.accepted else "false"
-        number = "" if d.id is None else str(d.id)
-        concepts = d.concept_id or "-1"
-        texts = (d.scope, d.reviewer, d.time, d.model, d.release)
-        write_row((number, d.mention, concepts, accepted, *texts))
+    for decision in decisions:
+        write_row(_cells(decision))
+
+
+def write_history(past: Iterable[Past], file: TextIO) -> None:
+    """Write decisions with what became of them, for people; `read` refuses the table."""
+    write_row = row_writer(file)
+    write_row(HISTORY_COLUMNS)
+    for p in past:
+        state = "withdrawn" if p.withdrawn else "in force" if p.is_in_force else "replaced"
+        write_row((state, *_cells(p.decision), p.withdrawn, p.withdrawn_by))
+
+
+def _cells(d: Decision) -> tuple[str, ...]:
+    """The cells of `COLUMNS`."""
+    accepted = "true" if d.accepted else "false"
+    number = "" if d.id is None else str(d.id)
+    texts = (d.scope, d.reviewer, d.time, d.model, d.release)
+    return number, d.mention, d.concept_id or "-1", accepted, *texts
 
 
 def read(

@@ -108,6 +108,37 @@ def test_list_and_conflicts(run: Run, trained: Path, file: Path, tmp_path: Path)
     assert rows(result.out)[0]["concept_id"] == BREAST
 
 
+def test_withdraw_and_history(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
+    more = tmp_path / "more.tsv"
+    more.write_text(f"gout\t{BREAST}\n", "utf-8")
+    run("decide", more, "--model", trained, "--decisions", file, "--reviewer", "ann")
+    withdraw = ("decisions", "withdraw", "--decisions", file, "--reviewer", "bob", "--id")
+    result = run(*withdraw, 1, "--id", 7, "--id", 8)
+    assert result.code == 1
+    assert "no decision with the number 7, 8 can be withdrawn; see linker decisions" in result.err
+    assert len(rows(run("decisions", "list", "--decisions", file).out)) == 2
+    assert run(*withdraw, 1, "--id", 3).err == "2 decisions were withdrawn\n"
+    assert run(*withdraw, 1).code == 1
+    assert run(*withdraw[:-1]).code == run(*withdraw, "x").code == 2
+    left = rows(run("decisions", "list", "--decisions", file).out)
+    assert [(r["decision"], r["mention"]) for r in left] == [("2", "gout")]
+    history = run("decisions", "list", "--decisions", file, "--history")
+    assert [(r["decision"], r["state"], r["withdrawn_by"]) for r in rows(history.out)] == [
+        ("1", "withdrawn", "bob"),
+        ("2", "in force", ""),
+        ("3", "withdrawn", "bob"),
+    ]
+    assert rows(history.out)[2]["concept"] == BREAST
+    one = run("decisions", "list", "--decisions", file, "--history", "--mention", "GOUT", "-n", 1)
+    assert [r["decision"] for r in rows(one.out)] == ["3"]
+    more.write_text(history.out, "utf-8")
+    assert run("decisions", "import", more, "--decisions", file).code == 1
+    assert run("decisions", "list", "--decisions", file, "--history", "--conflicts").code == 2
+    none = tmp_path / "none.db"
+    assert run("decisions", "withdraw", "--decisions", none, "--id", 1).code == 1
+    assert not none.exists()
+
+
 def test_export_import_and_train(
     run: Run, trained: Path, file: Path, sample: Path, tmp_path: Path
 ) -> None:
