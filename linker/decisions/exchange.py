@@ -154,8 +154,9 @@ def _key(d: Decision) -> tuple[str | bool, ...]:
 def write_mentions(decisions: Iterable[Decision], file: TextIO) -> int:
     """Write accepted decisions as annotated mentions, which `linker train --mentions` reads.
 
-    Left out are those on which reviewers disagree, rejections, and those by which a part of a
-    mention has no concept, which an annotation cannot say.
+    Left out are those on which reviewers disagree, rejections, those that hold in one document
+    only, since training would take them for names that hold everywhere, and those by which a part
+    of a mention has no concept, which an annotation cannot say.
 
     Returns:
         The number of decisions that were left out.
@@ -164,7 +165,7 @@ def write_mentions(decisions: Iterable[Decision], file: TextIO) -> int:
     write_row(("mention", "concept_id"))
     left_out = 0
     for of_place in in_force(decisions, same_text).values():
-        kept = [d for d in of_place if d.accepted and _is_whole(d)]
+        kept = [d for d in of_place if d.accepted and not d.scope and _is_whole(d)]
         if disagree(of_place):
             kept = []
         for decision in kept[:1]:  # the others agree with it

@@ -91,6 +91,43 @@ def test_annotate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_explain(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
+    explain = ("explain", "Breast cancer", "--model", trained)
+    result = run(*explain, "--decisions", file)
+    assert (result.code, result.err) == (0, "")
+    _, answer, by, model, *_ = result.out.splitlines()
+    assert answer == f"Answer: {OVARIAN} Ovarian Neoplasms"
+    assert by.startswith(f"By a decision: {OVARIAN} was accepted by ann, 20")
+    assert model.endswith(f"answers: {BREAST} Breast Neoplasms")
+    scoped, text = tmp_path / "scoped.tsv", tmp_path / "t.txt"
+    scoped.write_text(f"mention\tid\tscope\nbreast cancer\t{BREAST}\tt\n", "utf-8")
+    text.write_text("She has breast cancer.\n", "utf-8")
+    run("decide", scoped, "--model", trained, "--decisions", file)
+    options = ("--decisions", file, "--document", text, "--format", "json")
+    record = json.loads(run("explain", "breast cancer", "--model", trained, *options).out)
+    (decision,) = record["by_decision"]["decisions"]
+    assert (decision["scope"], decision["concept_id"]) == ("t", BREAST)
+    linked = rows(run("annotate", text, "--model", trained, "--decisions", file).out)
+    assert linked[0]["concept_id"] == BREAST
+
+
+def test_evaluate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
+    gold = tmp_path / "gold.tsv"
+    gold.write_text(f"breast cancer\t{OVARIAN}\ngout\t-1\novarian cancer\t{OVARIAN}\n", "utf-8")
+    evaluate = ("evaluate", gold, "--model", trained, "-k", "1,5")
+    accuracies = []
+    for options in ((), ("--decisions", file)):
+        assert run(*evaluate, *options, "-o", tmp_path / "out").code == 0
+        metrics = json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))
+        accuracies.append(metrics["acc"]["1"])
+    assert accuracies == [pytest.approx(1 / 3, abs=1e-3), 1.0]
+    assert metrics["decisions"] == str(file)
+    sources = [r["source"] for r in rows((tmp_path / "out" / "outcomes.tsv").read_text("utf-8"))]
+    assert sources[0] == "decision"
+    wrong = run(*evaluate, "--decisions", file, "--protocol", "biosyn")
+    assert (wrong.code, "--decisions is for a model under" in wrong.err) == (2, True)
+
+
 def test_list_and_conflicts(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.tsv"
     other.write_text(f"Breast Cancer\t{BREAST}\n", "utf-8")
@@ -150,6 +187,11 @@ def test_export_import_and_train(
     assert again.err == "0 decisions were added, 2 were there already\n"
     lists = [run("decisions", "list", "--decisions", path).out for path in (file, copy)]
     assert lists[0] == lists[1]
+    scoped = tmp_path / "scoped.tsv"
+    scoped.write_text(f"mention\tid\tscope\nbreast cancer\t{BREAST}\t7\n", "utf-8")
+    run("decide", scoped, "--model", trained, "--decisions", file)
+    assert run("decisions", "export", "--decisions", file, "-o", table).code == 0
+    assert len(table.read_text("utf-8").splitlines()) == 4
     mentions = tmp_path / "mentions.tsv"
     run("decisions", "export", "--decisions", file, "--format", "mentions", "-o", mentions)
     assert mentions.read_text() == f"mention\tconcept_id\nbreast cancer\t{OVARIAN}\ngout\t-1\n"
