@@ -7,8 +7,10 @@ The table has a header and a row for each decision, quoted as all our tables are
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TextIO
 
+from linker.decisions import mappings
 from linker.decisions.records import Decision, checked, disagree, in_force
 from linker.decisions.store import DecisionStore, Past, same_text
 from linker.errors import InputError, LinkerError, OnError, stop
@@ -66,7 +68,7 @@ def read(
     on_error: OnError = stop,
     check: Callable[[Decision], None] | None = None,
 ) -> Iterator[Decision]:
-    """Yield the decisions of a table, without their numbers.
+    """Yield the decisions of a table, or of mappings in SSSOM, without their numbers.
 
     Args:
         path: the file.
@@ -76,8 +78,27 @@ def read(
     Raises:
         InputError: the header is not known, or a row is no decision and `on_error` raises.
     """
+    lines = read_lines(path, on_error=on_error)
+    for first in lines:
+        is_mappings = mappings.recognises(path, first[1])
+        rows = (mappings.read if is_mappings else _table)(path, chain([first], lines), on_error)
+        for number, line, decision in rows:
+            try:
+                decision = checked(decision)
+                if check:
+                    check(decision)
+            except LinkerError as error:
+                on_error(InputError(path, str(error), line=number, value=line))
+            else:
+                yield decision
+
+
+def _table(
+    path: Pathlike, lines: Iterable[tuple[int, str]], on_error: OnError
+) -> Iterator[mappings.Row]:
+    """Yield the decisions of a table, which are not yet checked."""
     header: Mapping[str, int] = {"mention": 0, "concept_id": 1}
-    for number, line in read_lines(path, on_error=on_error):
+    for number, line in lines:
         cells = [cell.strip() for cell in unquoted(line.split("\t"))]
         if number == 1 and (names := _header(path, line, cells)):
             header = names
@@ -86,12 +107,10 @@ def read(
             continue
         try:
             decision = _decision(cells, header)
-            if check:
-                check(decision)
         except LinkerError as error:
             on_error(InputError(path, str(error), line=number, value=line))
         else:
-            yield decision
+            yield number, line, decision
 
 
 def _header(path: Pathlike, line: str, cells: list[str]) -> Mapping[str, int] | None:
@@ -122,17 +141,15 @@ def _decision(cells: list[str], header: Mapping[str, int]) -> Decision:
     accepted = cell("accepted").lower()
     if accepted not in (*_YES, *_NO):
         raise LinkerError("the column accepted is neither true nor false")
-    return checked(
-        Decision(
-            cell("mention"),
-            cell("concept_id"),
-            accepted in _YES,
-            cell("scope"),
-            cell("reviewer"),
-            cell("time"),
-            cell("model"),
-            cell("release"),
-        )
+    return Decision(
+        cell("mention"),
+        cell("concept_id"),
+        accepted in _YES,
+        cell("scope"),
+        cell("reviewer"),
+        cell("time"),
+        cell("model"),
+        cell("release"),
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
 from linker.ids import parse_gold
+from linker.readers import sssom
 from linker.readers.checks import check_mention
 from linker.readers.records import split_csv
 from linker.types import Mention
@@ -59,6 +60,15 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
 
 def _header(path: Pathlike, line: str) -> _Columns | None:
     """The columns that a first line names; None where it names no mention."""
+    if sssom.recognises(path, [line]):
+        raise InputError(
+            path,
+            "holds mappings (SSSOM), not mentions",
+            line=1,
+            value=line,
+            remedy="take those that people curated with linker decide, and write mentions to train "
+            "on with linker decisions export --format mentions",
+        )
     delimiter = next((sign for sign in "\t;," if sign in line), ",")
     names = [cell.strip().strip('"').lower() for cell in line.split(delimiter)]
     if "mention" not in names:

@@ -204,6 +204,24 @@ def test_export_import_and_train(
     assert f"{OVARIAN}\tOvarian Neoplasms" in sssom.out
 
 
+def test_mappings_come_back(
+    run: Run, trained: Path, file: Path, sample: Path, tmp_path: Path
+) -> None:
+    exported, linked, text = (tmp_path / name for name in ("e.sssom.tsv", "l.sssom.tsv", "m.txt"))
+    run("decisions", "export", "--decisions", file, "--format", "sssom", "-o", exported)
+    text.write_text("breast cancer\nataxia\ngout\n", "utf-8")
+    link = ("link", text, "--model", trained, "--decisions", file)
+    run(*link, "--format", "sssom", "-o", linked)
+    for mappings, warning in ((exported, ""), (linked, "1 mappings were passed over")):
+        copy = tmp_path / f"{mappings.name}.db"
+        result = run("decide", mappings, "--model", trained, "--decisions", copy)
+        assert (result.code, warning in result.err) == (0, True)
+        assert "2 decisions were taken" in result.err
+        assert run(*link[:-1], copy).out == run(*link).out
+    result = run("train", "--dict", sample, "--mentions", exported, "-o", tmp_path / "model")
+    assert (result.code, "write mentions to train on with" in result.err) == (1, True)
+
+
 def test_check(run: Run, file: Path, medic: Callable[..., Path]) -> None:
     new = medic(("Gout", "MESH:D006073", "", ""), ("Other", "MESH:D000001", "", ""))
     result = run("decisions", "check", "--decisions", file, "--dict", new)

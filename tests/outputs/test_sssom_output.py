@@ -143,6 +143,18 @@ def test_a_decision_is_manual_and_not_of_the_tool() -> None:
     assert row["comment"] == "read as gout; document 7, characters 0-5;8-9"
 
 
+def test_no_concept_by_a_decision_is_manual_without_a_confidence() -> None:
+    rejected = Candidate("MESH:D006073", "Gout", "gout", 0.98, confidence=0.98)
+    nil = Part("gout", nil=True, rejected=rejected)
+    by_tool, by_hand = table(
+        written(one(nil), Prediction(Mention("gout"), (nil,), source="decision"))
+    )
+    assert (by_tool["object_id"], by_hand["object_id"]) == ("sssom:NoTermFound",) * 2
+    assert (by_tool["confidence"], by_hand["confidence"]) == ("0.02", "")
+    assert by_hand["mapping_justification"] == "semapv:ManualMappingCuration"
+    assert by_hand["mapping_tool"] == ""
+
+
 def test_a_document_is_named() -> None:
     file, mention = io.StringIO(), Mention("gout", ((0, 4),))
     sssom.write([(Document("8"), [one(Part("gout"), mention=mention)])], file)
