@@ -77,13 +77,13 @@ def list_(
 def withdraw(decisions: str, ids: tuple[int, ...], reviewer: str) -> None:
     """Take decisions out of force, which stay in the file; what they replaced holds again."""
     from linker.decisions.store import DecisionStore
-    from linker.errors import LinkerError
+    from linker.errors import LinkerError, shown
 
     with DecisionStore(decisions, read_only=True) as store:
         there = {decision.id for decision in store.standing()}
     if missing := [str(number) for number in ids if number not in there]:
         raise LinkerError(
-            f"{decisions}: no decision with the number {', '.join(missing)} can be withdrawn; "
+            f"{shown(decisions)}: no decision with the number {', '.join(missing)} can be withdrawn; "
             "see linker decisions list --history"
         )
     with DecisionStore(decisions) as store:
