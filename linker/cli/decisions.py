@@ -83,8 +83,8 @@ def withdraw(decisions: str, ids: tuple[int, ...], reviewer: str) -> None:
         there = {decision.id for decision in store.standing()}
     if missing := [str(number) for number in ids if number not in there]:
         raise LinkerError(
-            f"{shown(decisions)}: no decision with the number {', '.join(missing)} can be withdrawn; "
-            "see linker decisions list --history"
+            f"{shown(decisions)}: no decision with the number {', '.join(missing)} can be "
+            "withdrawn; see linker decisions list --history"
         )
     with DecisionStore(decisions) as store:
         count = store.withdraw(ids, reviewer)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from linker.errors import InputError, OnError
 from linker.files import Pathlike
-from linker.files.tables import Row
+from linker.files.rows import Row
 from linker.linker import Linked
 from linker.outputs import best, decimals, rejected_id
 from linker.readers.checks import check_mention

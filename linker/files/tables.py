@@ -11,27 +11,17 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 from linker import files
 from linker.errors import InputError
 from linker.files import Pathlike
-from linker.files.tabbed import TabbedRows
+from linker.files.rows import Row, TabbedRows
 
 _ZIP = b"PK\x03\x04"  # how a workbook begins
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that spreadsheets may compute
 _BREAKS = str.maketrans("\t\r\n\0", "    ")  # what is not written into a cell
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row below the header."""
-
-    number: int  # of its first line in the file, or of the row in its sheet, from 1
-    cells: Sequence[str]
-    raw: str = ""  # of a text: the row as it stands in the file, with its line end
 
 
 Added = Iterable[tuple[Row, Sequence[str]]]
@@ -144,7 +134,7 @@ class TextTable:
     """A table in a text of UTF-8, with tabs, semicolons or commas between the cells.
 
     Quoted cells may hold line ends. Between tabs a quote that is not closed is a character, see
-    `linker.files.tabbed`; otherwise quotes are those of RFC 4180.
+    `linker.files.rows`; otherwise quotes are those of RFC 4180.
 
     Args:
         path: the file, or "-" for standard input.
@@ -166,8 +156,7 @@ class TextTable:
 
     def _read(self, lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
         if self.delimiter == "\t":
-            for row in TabbedRows(self.path, lines):
-                yield Row(row.number, row.cells if any(row.cells) else [], row.raw)
+            yield from TabbedRows(self.path, lines)
             return
         start, raw = 1, list[str]()
 

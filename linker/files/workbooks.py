@@ -24,7 +24,8 @@ from xml.sax.saxutils import escape
 from linker import files
 from linker.errors import InputError, LinkerError
 from linker.files import Pathlike
-from linker.files.tables import Added, Row
+from linker.files.rows import Row
+from linker.files.tables import Added
 from linker.version import install_hint
 
 _MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14  # of a sheet

@@ -1,15 +1,16 @@
-"""Rows of tab-separated tables, whose quoted cells may hold tabs and line ends.
+"""Rows of tables, and the reader of tab-separated ones.
 
-Excel, OpenRefine and pandas put such a cell into quotes, and double the quotes inside; other
-programs write a quote as any other character. So a quote that nothing closes is a character.
+Quoted cells may hold tabs and line ends: Excel, OpenRefine and pandas put such a cell into quotes,
+and double the quotes inside. Other programs write a quote as any other character, so that a quote
+that nothing closes is a character.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from linker.errors import InputError
 from linker.files import Pathlike
@@ -23,16 +24,16 @@ _MOST = 1 << 20  # characters of a cell; a quote that is not closed within them 
 
 
 @dataclass(frozen=True, slots=True)
-class TabbedRow:
-    """A row, whose quoted cells are unquoted."""
+class Row:
+    """A row of a table."""
 
-    number: int  # of its first line
-    cells: list[str]
-    raw: str  # its lines as they stand in the file
+    number: int  # of its first line in the file, or of the row in its sheet, from 1
+    cells: Sequence[str]
+    raw: str = ""  # of a text: its lines as they stand in the file
 
 
 class TabbedRows:
-    """Reads the rows of a table; the first one says how many cells a row has.
+    """Reads the rows of a table; the first one says how many cells a row has, a blank one has none.
 
     Args:
         path: the file, for messages.
@@ -43,17 +44,17 @@ class TabbedRows:
         self._path, self._lines = path, iter(lines)
         self._waiting: deque[Line] = deque()  # lines that were looked at, and are read again
 
-    def __iter__(self) -> Iterator[TabbedRow]:
+    def __iter__(self) -> Iterator[Row]:
         width = 0
         while line := self._next():
             row = self._row(*line, width)
             width = width or len(row.cells)
-            yield row
+            yield row if any(row.cells) else replace(row, cells=[])
 
     def _next(self) -> Line | None:
         return self._waiting.popleft() if self._waiting else next(self._lines, None)
 
-    def _row(self, number: int, line: str, width: int) -> TabbedRow:
+    def _row(self, number: int, line: str, width: int) -> Row:
         """The row that begins with a line.
 
         Args:
@@ -66,11 +67,11 @@ class TabbedRows:
         """
         alone = [_unquoted(cell) for cell in line.rstrip("\r\n").split("\t")]
         if '"' not in line:
-            return TabbedRow(number, alone, line)
+            return Row(number, alone, line)
         cells, more, is_tabbed = self._quoted(line, width)
         if not more:
             is_better = len(alone) == width != len(cells)
-            return TabbedRow(number, alone if is_better else cells, line)
+            return Row(number, alone if is_better else cells, line)
         if is_tabbed and len(cells) == width:
             raise InputError(
                 self._path,
@@ -82,8 +83,8 @@ class TabbedRows:
             )
         if is_tabbed or 0 < width < len(cells):
             self._waiting.extendleft(reversed(more))
-            return TabbedRow(number, alone, line)
-        return TabbedRow(number, cells, line + "".join(text for _, text in more))
+            return Row(number, alone, line)
+        return Row(number, cells, line + "".join(text for _, text in more))
 
     def _quoted(self, line: str, width: int) -> tuple[list[str], list[Line], bool]:
         """Split a row whose quoted cells may hold tabs, and may go on in the next lines.
