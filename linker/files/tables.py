@@ -150,32 +150,9 @@ class TextTable:
             )
         bare = re.sub(r'"[^"]*("|\Z)', "", first[1])
         self.delimiter = "\t" if "\t" in bare else max(",;", key=bare.count)
-        self._rows = self._read(itertools.chain([first], lines))
+        self._rows = _read(path, self.delimiter, itertools.chain([first], lines))
         self._header = next(self._rows)
         self.header = list(self._header.cells)
-
-    def _read(self, lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
-        if self.delimiter == "\t":
-            yield from TabbedRows(self.path, lines)
-            return
-        start, raw = 1, list[str]()
-
-        def taken() -> Iterator[str]:
-            for _, line in lines:
-                raw.append(line)
-                yield line
-
-        reader = csv.reader(taken(), delimiter=self.delimiter, strict=True)
-        try:
-            for cells in reader:
-                yield Row(start, cells, "".join(raw))
-                start += len(raw)
-                raw.clear()
-        except csv.Error as error:
-            expected = 'inside quotes every quote doubled ("")'
-            raise InputError(
-                self.path, f"the quotes are broken ({error})", line=start, expected=expected
-            ) from None
 
     def rows(self) -> Iterator[Row]:
         for row in self._rows:
@@ -216,6 +193,31 @@ class TextTable:
         writer.writerow(["", *missing, *(inert(cell.translate(_BREAKS)) for cell in cells)])
         end = _ending(row.raw)
         return row.raw[: len(row.raw) - len(end)] + text.getvalue() + end
+
+
+def _read(path: Pathlike, delimiter: str, lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
+    """The rows of a text, with the header; it holds no table, so that an unread file is closed."""
+    if delimiter == "\t":
+        yield from TabbedRows(path, lines)
+        return
+    start, raw = 1, list[str]()
+
+    def taken() -> Iterator[str]:
+        for _, line in lines:
+            raw.append(line)
+            yield line
+
+    reader = csv.reader(taken(), delimiter=delimiter, strict=True)
+    try:
+        for cells in reader:
+            yield Row(start, cells, "".join(raw))
+            start += len(raw)
+            raw.clear()
+    except csv.Error as error:
+        expected = 'inside quotes every quote doubled ("")'
+        raise InputError(
+            path, f"the quotes are broken ({error})", line=start, expected=expected
+        ) from None
 
 
 def inert(text: str) -> str:

@@ -127,8 +127,8 @@ def test_what_openpyxl_warns_of_is_read_and_copied(path: Path) -> None:
     )
     table = tables.read(strange, ["disease"])
     assert next(table.rows()).cells == ["12", "gout", "#VALUE!"]
-    with pytest.raises(UserWarning, match=r"extension is not supported|marked as a date"):
-        list(openpyxl.load_workbook(strange, read_only=True)["Data"].iter_rows())
+    with pytest.warns(UserWarning, match=r"extension is not supported|marked as a date"):
+        openpyxl.load_workbook(strange).close()
     with zipfile.ZipFile(io.BytesIO(extended(strange, "x"))) as copy:
         assert extension in copy.read(SHEET)
 
