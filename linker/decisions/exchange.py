@@ -79,18 +79,19 @@ def read(
         InputError: the header is not known, or a row is no decision and `on_error` raises.
     """
     lines = read_lines(path, on_error=on_error)
-    for first in lines:
-        is_mappings = mappings.recognises(path, first[1])
-        rows = (mappings.read if is_mappings else _table)(path, chain([first], lines), on_error)
-        for number, line, decision in rows:
-            try:
-                decision = checked(decision)
-                if check:
-                    check(decision)
-            except LinkerError as error:
-                on_error(InputError(path, str(error), line=number, value=line))
-            else:
-                yield decision
+    if (first := next(lines, None)) is None:
+        return
+    is_mappings = mappings.recognises(path, first[1])
+    rows = (mappings.read if is_mappings else _table)(path, chain([first], lines), on_error)
+    for number, line, decision in rows:
+        try:
+            decision = checked(decision)
+            if check:
+                check(decision)
+        except LinkerError as error:
+            on_error(InputError(path, str(error), line=number, value=line))
+        else:
+            yield decision
 
 
 def _table(
