@@ -172,6 +172,25 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class ExplainedDecision:
+    """What a person decided about the mention."""
+
+    concept_id: str  # of several parts joined by "|"; "-1": no concept
+    accepted: bool  # False: the concept was rejected
+    scope: str  # the document in which it holds; empty: everywhere
+    reviewer: str  # who; empty where nobody is named
+    time: str  # when
+
+
+@dataclass(frozen=True, slots=True)
+class ByDecision:
+    """What decisions of people make of the answer."""
+
+    answer: tuple[Place | None, ...]  # the concept of each part; None: no concept
+    decisions: tuple[ExplainedDecision, ...]  # in order of entry
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """Why a mention was answered as it was."""
 
@@ -182,3 +201,4 @@ class Explanation:
     threshold: float | None  # the confidence that an answer needs; None: there is no confidence
     provenance: str  # of the confidence, in words
     question: Question | None = None
+    by_decision: ByDecision | None = None  # None: all is the answer of the model

@@ -116,6 +116,8 @@ def _annotate(
 
     linker = settings.load()
     make = partial(settings.chunk_annotator, linker if places.is_this_process else None)
+    if not places.is_this_process:
+        linking.decided(settings.decisions, linker)  # what is wrong with them is said here
     if not settings.mentions_by and linker.spans is None:
         common.say(
             "the model has learnt from no annotated documents which names are mentions; "

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from linker.evaluation.pairs import Checked, PairChecker
-    from linker.files.tables import Row
+    from linker.files.rows import Row
     from linker.types import Prediction
 
 _IDS = ("id", "concept_id", "subject_id", "object_id", "identifier", "curie", "code")

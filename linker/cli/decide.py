@@ -27,7 +27,8 @@ def decide(source: str, decisions: str, model: str, reviewer: str, on_error: str
 
     The columns are mention and concept id, "A|B" for the parts of a mention, -1 for no concept. A
     header may name further columns: accepted (false: the concept is wrong), scope (the only
-    document in which it holds), reviewer, time.
+    document in which it holds), reviewer, time. A file of mappings (SSSOM), as --format sssom
+    writes it, is taken, too: those that a person curated.
     """
     from linker.cluster.linking import model_hash
     from linker.decisions import exchange

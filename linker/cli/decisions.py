@@ -1,4 +1,4 @@
-"""linker decisions: lists, exports, imports and checks what linker decide took."""
+"""linker decisions: lists, withdraws, exchanges and checks what linker decide took."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _file = common.decisions_option("SQLite file of the decisions.", required=True)
 
 @click.group()
 def decisions() -> None:
-    """Look into decisions, exchange them, and check them against a release of the dictionary."""
+    """Look into decisions, withdraw and exchange them, and check them against a release of the
+    dictionary."""
 
 
 @decisions.command(name="list")
@@ -26,6 +27,9 @@ def decisions() -> None:
 @click.option("--reviewer", metavar="NAME", help="Only those of this person.")
 @click.option("-n", "limit", type=click.IntRange(1), metavar="N", help="Only the latest N.")
 @click.option("--conflicts", is_flag=True, help="Only those on which reviewers disagree.")
+@click.option(
+    "--history", is_flag=True, help="Also those that were withdrawn or replaced, in other columns."
+)
 @common.logs
 def list_(
     decisions: str,
@@ -34,12 +38,19 @@ def list_(
     reviewer: str | None,
     limit: int | None,
     conflicts: bool,
+    history: bool,
 ) -> None:
     """Print the decisions that are in force, in order of entry, as a table."""
     from linker.decisions import exchange
     from linker.decisions.store import DecisionStore
 
+    if history and conflicts:
+        raise click.UsageError("--conflicts are of decisions in force; leave out --history")
     with DecisionStore(decisions, read_only=True) as store, common.stdout() as file:
+        if history:
+            past = store.history(mention=mention, scope=scope, reviewer=reviewer, limit=limit)
+            exchange.write_history(past, file)
+            return
         rows = store.list(mention=mention, scope=scope, reviewer=reviewer, limit=limit)
         disputed = store.conflicts()
         if conflicts:
@@ -48,6 +59,36 @@ def list_(
         exchange.write(rows, file)
     if disputed and not conflicts:
         common.say(f"reviewers disagree on {len(disputed):,} mentions; see them with --conflicts")
+
+
+@decisions.command()
+@_file
+@click.option(
+    "--id",
+    "ids",
+    type=click.IntRange(1, 2**53),
+    multiple=True,
+    required=True,
+    metavar="N",
+    help="Number of a decision, as list shows it; may be repeated.",
+)
+@click.option("--reviewer", default="", metavar="NAME", help="Who withdraws.")
+@common.logs
+def withdraw(decisions: str, ids: tuple[int, ...], reviewer: str) -> None:
+    """Take decisions out of force, which stay in the file; what they replaced holds again."""
+    from linker.decisions.store import DecisionStore
+    from linker.errors import LinkerError, shown
+
+    with DecisionStore(decisions, read_only=True) as store:
+        there = {decision.id for decision in store.standing()}
+    if missing := [str(number) for number in ids if number not in there]:
+        raise LinkerError(
+            f"{shown(decisions)}: no decision with the number {', '.join(missing)} can be "
+            "withdrawn; see linker decisions list --history"
+        )
+    with DecisionStore(decisions) as store:
+        count = store.withdraw(ids, reviewer)
+    common.say(f"{count:,} decisions were withdrawn")
 
 
 @decisions.command()

@@ -66,6 +66,7 @@ def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple
     metavar="PATH",
     help="Evaluate these predictions (our JSONL, BioSyn's JSON) instead of a model's.",
 )
+@common.decisions_option("Decisions that win over the model, as in link; protocol strict only.")
 @click.option(
     "-o", "--output", metavar="DIR", help="Folder for metrics.json, outcomes.tsv and report.html."
 )
@@ -83,6 +84,7 @@ def evaluate(
     threshold: float | None,
     within: Selection,
     predictions: str | None,
+    decisions: str | None,
     output: str | None,
     on_error: str,
 ) -> None:
@@ -114,7 +116,13 @@ def evaluate(
         _evaluate_documents(context.params, items, linker)
         common.say_skipped(handle)
         return
-    evaluation = run.evaluate(items, linker, protocol, ks, path=predictions, threshold=threshold)
+    if linker and (decided := linking.decided(decisions, linker)):
+        linked = decided.link(items, run.depth(ks), threshold)
+        evaluation = run.evaluate_predictions(items, linker, linked, ks)
+    else:
+        evaluation = run.evaluate(
+            items, linker, protocol, ks, path=predictions, threshold=threshold
+        )
     if not evaluation.outcomes:
         raise LinkerError(f"{mentions}: holds no annotated mentions; give a file with gold ids")
     record = evaluation.record | _about(context.params, linker)
@@ -130,6 +138,8 @@ def evaluate(
 
 def _check(options: dict[str, Any]) -> None:
     predictions = options["predictions"]
+    if options["decisions"] and (options["protocol"] != "strict" or predictions):
+        raise click.UsageError("--decisions is for a model under --protocol strict; leave it out")
     if options["protocol"] == "document":
         if predictions:
             raise click.UsageError("--protocol document is for a model, not for --predictions")
@@ -178,6 +188,7 @@ def _about(options: dict[str, Any], linker: Linker | None) -> dict[str, Any]:
     return {
         "mentions": shown(options["mentions"]),
         "predictions": predictions and shown(predictions),
+        "decisions": options["decisions"] and shown(options["decisions"]),
         **{name: options[name] or None for name in SELECTION},
         "ties": None if predictions else report.TIES.get(options["protocol"]),
         "model": model,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     help="html: a piece of a page, without a script.",
 )
 @common.selection_options
+@common.decisions_option("Decisions that win over the model; see linker decide.")
 @common.logs
 def explain(
     mention: str,
@@ -48,21 +49,25 @@ def explain(
     k: int,
     form: str,
     within: Selection,
+    decisions: str | None,
 ) -> None:
     """Say why MENTION is linked as it is.
 
     Shown are the ways to read it, the names that were matched, what their scores are made of, the
     place in the hierarchy, the runners-up, and what the confidence rests on.
     """
+    from linker.cluster import linking
     from linker.linker import Linker
     from linker.outputs import explanation as faces
     from linker.outputs import explanation_html
 
     mention = mention.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     document = _document(path) if path else None
-    explained = Linker.load(model).explain(
-        mention, concept=concept, document=document, k=k, within=within
-    )
+    linker = Linker.load(model).restricted(within)
+    if decided := linking.decided(decisions, linker):
+        explained = decided.explain(mention, concept, document, k)
+    else:
+        explained = linker.explain(mention, concept=concept, document=document, k=k)
     with common.stdout() as file:
         if form == "json":
             file.write(faces.to_json(explained) + "\n")
@@ -78,14 +83,14 @@ def _document(path: str) -> Document:
     Raises:
         LinkerError: the file cannot be read, or holds several documents or loose mentions.
     """
-    from linker import files
-    from linker.errors import InputError, shown
+    from linker.errors import InputError
     from linker.readers import mentions as readers
-    from linker.types import Document, Passage
+    from linker.readers import text
+    from linker.types import Document
 
     kind = readers.detect(path)
     if kind not in ("pubtator", "bioc", "concept", "jsonl"):
-        return Document(shown(path), (Passage(files.read_text(path)),))
+        return next(text.read(path))
     documents = [item for item in readers.read(path, kind) if isinstance(item, Document)]
     if len(documents) != 1:
         raise InputError(

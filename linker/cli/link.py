@@ -89,8 +89,10 @@ def link(
         precision=precision,
         decisions=decisions,
     )
+    if settings.batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
     if sheets.is_table(source, column, input_format):
-        sheets.link(source, output, settings, on_error)
+        sheets.link(source, output, settings, on_error, places)
     elif (
         places.engine == "ray" or form == "parquet" or machines.is_job(source, output, input_format)
     ):
@@ -103,11 +105,12 @@ def _link_parts(
     source: str, output: str, settings: LinkSettings, on_error: str, places: Machines
 ) -> None:
     """Link each file into one of its own."""
-    from linker.cluster.linking import LinkParts
+    from linker.cluster import linking
 
     if not places.is_this_process:
-        settings.load()  # what is wrong is said before any process is started
-    machines.run_job(source, output, LinkParts.of(settings), on_error, places)
+        # what is wrong is said before any process is started
+        linking.decided(settings.decisions, settings.load())
+    machines.run_job(source, output, linking.LinkParts.of(settings), on_error, places)
 
 
 def _link_file(
@@ -125,11 +128,11 @@ def _link_file(
     items = readers.read(source, kind, on_error=handle, column=settings.column)
     items = linking.selectable(items, linker, source, on_error=handle)
     is_shown = output == "-" and sys.stdout.isatty()
-    if settings.batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)
     documents = linking.has_documents(kind)
     chunks = linking.chunks(items, settings.batch_size, settings.wanted)
     loaded = linker if places.is_this_process else None  # other processes load their own
+    if not places.is_this_process:
+        linking.decided(settings.decisions, linker)  # what is wrong with them is said here
     make = partial(settings.chunk_linker, documents, loaded)
     with common.writing(output, [source]) as file, places.run(make, chunks) as results:
         written = _checked(results, source, settings.mention_type)

@@ -12,6 +12,7 @@ from linker.cli import common, machines
 
 if TYPE_CHECKING:
     from linker.cluster.linking import LinkSettings
+    from linker.cluster.machines import Machines
     from linker.files.tables import Added, Table
 
 
@@ -24,31 +25,64 @@ def is_table(source: str, column: str | None, input_format: str) -> bool:
         return True
     if column is None or machines.is_job(source, "", input_format) or Path(source).is_dir():
         return False
-    kind = readers.detect(source) if input_format == "auto" else input_format
-    return kind in ("txt", "tsv")
+    if input_format != "auto":
+        return input_format == "tsv"
+    return readers.detect(source) in ("txt", "tsv")
 
 
-def link(source: str, output: str, settings: LinkSettings, on_error: str) -> None:
+def link(source: str, output: str, settings: LinkSettings, on_error: str, places: Machines) -> None:
     """Link the mentions of a column, and write the answers beside them."""
     from linker.cluster import linking
     from linker.cluster import tables as linked
-    from linker.files import tables
 
-    if settings.form != "tsv":
-        raise click.UsageError("a table with --column keeps its format; leave out --format")
-    if settings.column is None:
-        raise click.UsageError("name the column of the mentions in the workbook with --column")
+    table, place = _opened(source, settings, places)
     handle = common.handler(on_error)
     linker = settings.load()
-    table = tables.read(source, [settings.column])
-    place = tables.place_of(table, settings.column)
+    decisions = linking.decided(settings.decisions, linker)
     rows = linked.predicted(
-        source, table.rows(), place, lambda mentions: settings.link(linker, mentions), handle
+        source,
+        table.rows(),
+        place,
+        lambda mentions: settings.link(linker, mentions, decisions),
+        handle,
+        settings.batch_size,
     )
-    width = len(linked.COLUMNS) - (not linking.lends(linker))
+    width = len(linked.COLUMNS) - (not linking.lends(linker, decisions))
     added = ((row, linked.cells(prediction)[:width]) for row, prediction in rows)
     write(table, output, linked.COLUMNS[:width], added)
     common.say_skipped(handle)
+
+
+def _opened(source: str, settings: LinkSettings, places: Machines) -> tuple[Table, int]:
+    """The table, and the place of the column of its mentions.
+
+    Raises:
+        UsageError: the column is not named, or an option is given that a table cannot follow.
+    """
+    from linker.files import tables
+
+    if settings.column is None:
+        raise click.UsageError("name the column of the mentions in the workbook with --column")
+    table = tables.read(source, [settings.column])
+    is_tabbed = isinstance(table, tables.TextTable) and table.delimiter == "\t"
+    keeps_format = settings.form != "tsv" or (_is_given("form") and not is_tabbed)
+    for flag, is_refused, reason in (
+        ("--format", keeps_format, "keeps its format"),
+        ("-k", _is_given("k") and settings.k > 1, "has a row for each mention, and no candidates"),
+        ("--type", settings.mention_type is not None, "has mentions without types"),
+        ("--workers", (places.workers or 1) > 1, "is linked by one process"),
+        ("--engine", places.engine != "local", "is linked by one process"),
+        ("--input-format", table.is_binary and settings.input_format != "auto", "is a workbook"),
+    ):
+        if is_refused:
+            raise click.UsageError(f"a table with --column {reason}; leave out {flag}")
+    return table, tables.place_of(table, settings.column)
+
+
+def _is_given(name: str) -> bool:
+    """Whether an option stands on the command line."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
 def write(table: Table, output: str, names: Sequence[str], added: Added) -> None:

@@ -7,20 +7,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from linker.errors import InputError, OnError
 from linker.files import Pathlike
-from linker.files.tables import Row
+from linker.files.rows import Row
 from linker.linker import Linked
 from linker.outputs import best, decimals, rejected_id
 from linker.readers.checks import check_mention
 from linker.types import Candidate, Mention, Prediction
 
 COLUMNS = ("concept_id", "name", "matched_name", "confidence", "rejected", "source")
-_CHUNK = 1024  # rows that are linked together
 
 Link = Callable[[Iterable[Mention]], Iterable[Linked]]
 
 
 def predicted(
-    path: Pathlike, rows: Iterable[Row], column: int, link: Link, on_error: OnError
+    path: Pathlike,
+    rows: Iterable[Row],
+    column: int,
+    link: Link,
+    on_error: OnError,
+    size: int = 1024,
 ) -> Iterator[tuple[Row, Prediction | None]]:
     """Yield each row with the prediction for its mention; None for a row without one.
 
@@ -30,9 +34,10 @@ def predicted(
         column: the place of the mentions.
         link: gives the predictions of mentions, in order.
         on_error: what to do with a mention that is too long; returns to leave it out.
+        size: rows that are linked together.
     """
     rows = iter(rows)
-    while chunk := list(itertools.islice(rows, _CHUNK)):
+    while chunk := list(itertools.islice(rows, size)):
         mentions = [_mention(path, row, column, on_error) for row in chunk]
         linked = link([mention for mention in mentions if mention])
         predictions = itertools.chain.from_iterable(of_item for _, of_item in linked)
@@ -68,7 +73,7 @@ def cells(prediction: Prediction | None) -> Sequence[str]:
         of(lambda answer: answer.matched_name),
         _joined([decimals(part.confidence) for part in parts]),
         _joined([rejected_id(part) for part in parts]),
-        of(lambda answer: answer.source),
+        _joined([answer.source if answer else prediction.source for answer in answers]),
     )
 
 

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from linker.decisions.records import Decision, Place, conflicts, disagree, in_force
 from linker.decisions.store import same_text
 from linker.errors import LinkerError, shown
+from linker.explanation import (
+    ByDecision,
+    ExplainedDecision,
+    ExplainedPart,
+    Explanation,
+)
+from linker.explanation import Place as ConceptPlace
 from linker.files import Pathlike
 from linker.ids import counted, namespace
 from linker.linker import Linked, Linker
@@ -26,6 +33,7 @@ class Ruling:
 
     parts: tuple[str, ...] = ()  # the id of each part, empty for no concept; (): the model answers
     rejected: frozenset[str] = frozenset()  # ids
+    by: tuple[Decision, ...] = field(default=(), compare=False)  # those that say so
 
 
 class Decided:
@@ -60,7 +68,7 @@ class Decided:
 
     @classmethod
     def checked(cls, decisions: Iterable[Decision], linker: Linker, path: Pathlike) -> Decided:
-        """The decisions of a file; a warning names how many cannot be applied.
+        """The decisions of a file; warnings say how many cannot be applied, and what to do.
 
         Raises:
             LinkerError: the dictionary has none of their ids.
@@ -72,14 +80,28 @@ class Decided:
             prefixes = counted(namespace(i) for decision in named for i in decision.concepts)
             raise LinkerError(
                 f"{shown(path)}: is of another dictionary: the model has none of the ids of its "
-                f"{len(named):,} decisions ({prefixes})"
+                f"{len(named):,} decisions ({prefixes}); name the model that they were made with, "
+                "or see linker decisions check"
             )
-        for decisions_left, why in (
-            (len(decided.unknown), "the dictionary has no concept, or several, for their ids"),
-            (sum(len(c.decisions) for c in decided.conflicts), "reviewers disagree"),
+        for left_out, why in (
+            (
+                len(decided.unknown),
+                "the dictionary has no concept, or several, for their ids; "
+                "see linker decisions check",
+            ),
+            (
+                sum(len(c.decisions) for c in decided.conflicts),
+                "reviewers disagree; see linker decisions list --conflicts",
+            ),
         ):
-            if decisions_left:
-                logger.warning("%s: %s decisions are not applied: %s", path, decisions_left, why)
+            if left_out:
+                logger.warning(
+                    "%s: %s of %s decisions are not applied: %s",
+                    shown(path),
+                    f"{left_out:,}",
+                    f"{len(decisions):,}",
+                    why,
+                )
         return decided
 
     def _form(self, mention: str) -> str:
@@ -104,15 +126,14 @@ class Decided:
             far = []
         rejected_near = {d.concept_id for d in near if not d.accepted}
         rejected_far = {d.concept_id for d in far if not d.accepted}
-        for decision in (d for d in near if d.accepted):
-            return Ruling(
-                decision.parts, frozenset(rejected_near | rejected_far - {*decision.parts})
-            )
+        if accepted := tuple(d for d in near if d.accepted):
+            parts = accepted[0].parts  # the others agree with it
+            return Ruling(parts, frozenset(rejected_near | rejected_far - {*parts}), accepted)
         rejected = frozenset(rejected_near | rejected_far)
-        for decision in (d for d in far if d.accepted):
-            if rejected_near.isdisjoint(decision.parts):
-                return Ruling(decision.parts, rejected)
-        return Ruling((), rejected)
+        accepted = tuple(d for d in far if d.accepted)
+        if accepted and rejected_near.isdisjoint(accepted[0].parts):
+            return Ruling(accepted[0].parts, rejected, accepted)
+        return Ruling((), rejected, tuple(d for d in (*near, *far) if not d.accepted))
 
     def apply(
         self,
@@ -157,6 +178,39 @@ class Decided:
                 document,
                 [self.apply(p, document, k=k, threshold=threshold) for p in predictions],
             )
+
+    def link(
+        self, items: Iterable[Mention | Document], k: int, threshold: float | None = None
+    ) -> Iterator[Prediction]:
+        """Link as `Linker.link` does, and correct the predictions."""
+        linked = self._linker.link_items(items, k=k + self.most_rejected, threshold=threshold)
+        for _, predictions in self.applied(linked, k, threshold):
+            yield from predictions
+
+    def explain(
+        self, mention: str, concept: str | None, document: Document | None, k: int
+    ) -> Explanation:
+        """Explain as `Linker.explain` does, and say what decisions make of the answer."""
+        explained = self._linker.explain(
+            mention, concept=concept, document=document, k=k + self.most_rejected
+        )
+        ruling = self.ruling(mention, document.id if document else "")
+        answer: tuple[ConceptPlace | None, ...] | None = None
+        if ruling.parts and self._can_answer(ruling.parts, Mention(mention), document):
+            answer = tuple(self._place(i) if i else None for i in ruling.parts)
+        elif any(c.concept_id in ruling.rejected for p in explained.parts for c in p.candidates):
+            threshold = explained.threshold or 0.0
+            answer = tuple(_next(part, ruling.rejected, threshold) for part in explained.parts)
+        parts = tuple(replace(p, candidates=p.candidates[:k]) for p in explained.parts)
+        decisions = tuple(
+            ExplainedDecision(d.concept_id or "-1", d.accepted, d.scope, d.reviewer, d.time)
+            for d in ruling.by
+        )
+        by_decision = None if answer is None else ByDecision(answer, decisions)
+        return replace(explained, parts=parts, by_decision=by_decision)
+
+    def _place(self, identifier: str) -> ConceptPlace:
+        return ConceptPlace(identifier, self._candidate(identifier).name)
 
     def _can_answer(self, ids: Sequence[str], mention: Mention, document: Document | None) -> bool:
         """Whether the mention may be answered with these concepts."""
@@ -218,6 +272,17 @@ class Decided:
             if parts == prediction.parts
             else replace(prediction, parts=parts, source=SOURCE)
         )
+
+
+def _next(part: ExplainedPart, ids: frozenset[str], threshold: float) -> ConceptPlace | None:
+    """The concept that answers a part of which some concepts were rejected, as in `_reduced`."""
+    first, kept = part.candidates[:1], [c for c in part.candidates if c.concept_id not in ids]
+    if not kept or (part.rejected and kept[0] in first):
+        return None
+    confidence = kept[0].confidence
+    if kept[0] not in first and confidence is not None and confidence < threshold:
+        return None
+    return ConceptPlace(kept[0].concept_id, kept[0].name)
 
 
 def _places(form: str, scope: str) -> tuple[Place, Place]:

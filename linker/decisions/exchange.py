@@ -7,10 +7,12 @@ The table has a header and a row for each decision, quoted as all our tables are
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TextIO
 
+from linker.decisions import mappings
 from linker.decisions.records import Decision, checked, disagree, in_force
-from linker.decisions.store import DecisionStore, same_text
+from linker.decisions.store import DecisionStore, Past, same_text
 from linker.errors import InputError, LinkerError, OnError, stop
 from linker.files import Pathlike, read_lines
 from linker.outputs import sssom
@@ -28,6 +30,8 @@ COLUMNS = (
     "model",
     "release",
 )
+HISTORY_COLUMNS = ("state", *COLUMNS[:2], "concept", *COLUMNS[3:], "withdrawn", "withdrawn_by")
+"""No column is named concept_id, so that no reader takes decisions that hold no more."""
 _OTHER_NAMES = {"id": "concept_id", "gold": "concept_id", "document_id": "scope"}
 _YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
 _EXPECTED = "mention<TAB>concept id, or a header that names these columns"
@@ -37,12 +41,25 @@ def write(decisions: Iterable[Decision], file: TextIO) -> None:
     """Write decisions as a table, which `read` reads."""
     write_row = row_writer(file)
     write_row(COLUMNS)
-    for d in decisions:
-        accepted = "true" if d.accepted else "false"
-        number = "" if d.id is None else str(d.id)
-        concepts = d.concept_id or "-1"
-        texts = (d.scope, d.reviewer, d.time, d.model, d.release)
-        write_row((number, d.mention, concepts, accepted, *texts))
+    for decision in decisions:
+        write_row(_cells(decision))
+
+
+def write_history(past: Iterable[Past], file: TextIO) -> None:
+    """Write decisions with what became of them, for people; `read` refuses the table."""
+    write_row = row_writer(file)
+    write_row(HISTORY_COLUMNS)
+    for p in past:
+        state = "withdrawn" if p.withdrawn else "in force" if p.is_in_force else "replaced"
+        write_row((state, *_cells(p.decision), p.withdrawn, p.withdrawn_by))
+
+
+def _cells(d: Decision) -> tuple[str, ...]:
+    """The cells of `COLUMNS`."""
+    accepted = "true" if d.accepted else "false"
+    number = "" if d.id is None else str(d.id)
+    texts = (d.scope, d.reviewer, d.time, d.model, d.release)
+    return number, d.mention, d.concept_id or "-1", accepted, *texts
 
 
 def read(
@@ -51,7 +68,7 @@ def read(
     on_error: OnError = stop,
     check: Callable[[Decision], None] | None = None,
 ) -> Iterator[Decision]:
-    """Yield the decisions of a table, without their numbers.
+    """Yield the decisions of a table, or of mappings in SSSOM, without their numbers.
 
     Args:
         path: the file.
@@ -61,8 +78,28 @@ def read(
     Raises:
         InputError: the header is not known, or a row is no decision and `on_error` raises.
     """
+    lines = read_lines(path, on_error=on_error)
+    if (first := next(lines, None)) is None:
+        return
+    is_mappings = mappings.recognises(path, first[1])
+    rows = (mappings.read if is_mappings else _table)(path, chain([first], lines), on_error)
+    for number, line, decision in rows:
+        try:
+            decision = checked(decision)
+            if check:
+                check(decision)
+        except LinkerError as error:
+            on_error(InputError(path, str(error), line=number, value=line))
+        else:
+            yield decision
+
+
+def _table(
+    path: Pathlike, lines: Iterable[tuple[int, str]], on_error: OnError
+) -> Iterator[mappings.Row]:
+    """Yield the decisions of a table, which are not yet checked."""
     header: Mapping[str, int] = {"mention": 0, "concept_id": 1}
-    for number, line in read_lines(path, on_error=on_error):
+    for number, line in lines:
         cells = [cell.strip() for cell in unquoted(line.split("\t"))]
         if number == 1 and (names := _header(path, line, cells)):
             header = names
@@ -71,12 +108,10 @@ def read(
             continue
         try:
             decision = _decision(cells, header)
-            if check:
-                check(decision)
         except LinkerError as error:
             on_error(InputError(path, str(error), line=number, value=line))
         else:
-            yield decision
+            yield number, line, decision
 
 
 def _header(path: Pathlike, line: str, cells: list[str]) -> Mapping[str, int] | None:
@@ -107,17 +142,15 @@ def _decision(cells: list[str], header: Mapping[str, int]) -> Decision:
     accepted = cell("accepted").lower()
     if accepted not in (*_YES, *_NO):
         raise LinkerError("the column accepted is neither true nor false")
-    return checked(
-        Decision(
-            cell("mention"),
-            cell("concept_id"),
-            accepted in _YES,
-            cell("scope"),
-            cell("reviewer"),
-            cell("time"),
-            cell("model"),
-            cell("release"),
-        )
+    return Decision(
+        cell("mention"),
+        cell("concept_id"),
+        accepted in _YES,
+        cell("scope"),
+        cell("reviewer"),
+        cell("time"),
+        cell("model"),
+        cell("release"),
     )
 
 
@@ -139,8 +172,9 @@ def _key(d: Decision) -> tuple[str | bool, ...]:
 def write_mentions(decisions: Iterable[Decision], file: TextIO) -> int:
     """Write accepted decisions as annotated mentions, which `linker train --mentions` reads.
 
-    Left out are those on which reviewers disagree, rejections, and those by which a part of a
-    mention has no concept, which an annotation cannot say.
+    Left out are those on which reviewers disagree, rejections, those that hold in one document
+    only, since training would take them for names that hold everywhere, and those by which a part
+    of a mention has no concept, which an annotation cannot say.
 
     Returns:
         The number of decisions that were left out.
@@ -149,7 +183,7 @@ def write_mentions(decisions: Iterable[Decision], file: TextIO) -> int:
     write_row(("mention", "concept_id"))
     left_out = 0
     for of_place in in_force(decisions, same_text).values():
-        kept = [d for d in of_place if d.accepted and _is_whole(d)]
+        kept = [d for d in of_place if d.accepted and not d.scope and _is_whole(d)]
         if disagree(of_place):
             kept = []
         for decision in kept[:1]:  # the others agree with it

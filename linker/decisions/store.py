@@ -11,8 +11,8 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
@@ -39,9 +39,10 @@ CREATE TABLE withdrawals (
     reviewer TEXT NOT NULL, time TEXT NOT NULL
 );
 """
-_STANDING = (
-    "SELECT mention, concept_id, accepted, scope, reviewer, time, model, release, id "
-    "FROM decisions WHERE id NOT IN (SELECT decision FROM withdrawals) ORDER BY id"
+_ALL = (
+    "SELECT coalesce(w.time, ''), coalesce(w.reviewer, ''), d.mention, concept_id, accepted, "
+    "scope, d.reviewer, d.time, model, release, d.id "
+    "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id ORDER BY d.id"
 )
 _ADD = (
     "INSERT INTO decisions (mention, concept_id, accepted, scope, reviewer, time, model, release) "
@@ -54,6 +55,16 @@ _VERSION = (
 
 _Item = TypeVar("_Item")
 _Items = list[_Item]  # the method `list` hides the class
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A decision, and what became of it."""
+
+    decision: Decision
+    is_in_force: bool  # False: it was withdrawn, or a later one replaced it
+    withdrawn: str = ""  # when; empty: it was not
+    withdrawn_by: str = ""
 
 
 class DecisionStore:
@@ -157,26 +168,46 @@ class DecisionStore:
             reviewer: only those of this person.
             limit: only the latest so many.
         """
-        form = None if mention is None else same_text(mention)
         in_order = sorted(
-            (
-                decision
-                for (of_mention, of_scope), decisions in self._places().items()
-                if form in (None, of_mention) and scope in (None, of_scope)
-                for decision in decisions
-                if reviewer in (None, decision.reviewer)
-            ),
+            (decision for of_place in self._places().values() for decision in of_place),
             key=lambda decision: decision.id or 0,
         )
-        return in_order if limit is None else in_order[max(0, len(in_order) - limit) :]
+        matches = _matching(mention, scope, reviewer)
+        return _last([decision for decision in in_order if matches(decision)], limit)
 
     def standing(self) -> _Items[Decision]:
         """The decisions that were not withdrawn, also those that later ones replaced."""
+        return [p.decision for p in self._all() if not p.withdrawn]
+
+    def history(
+        self,
+        *,
+        mention: str | None = None,
+        scope: str | None = None,
+        reviewer: str | None = None,
+        limit: int | None = None,
+    ) -> _Items[Past]:
+        """All decisions in order of entry, and what became of each.
+
+        Args:
+            mention, scope, reviewer, limit: as for `list`.
+        """
+        past = self._all()
+        places = in_force((p.decision for p in past if not p.withdrawn), same_text)
+        ids = {decision.id for of_place in places.values() for decision in of_place}
+        matches = _matching(mention, scope, reviewer)
+        return _last(
+            [replace(p, is_in_force=p.decision.id in ids) for p in past if matches(p.decision)],
+            limit,
+        )
+
+    def _all(self) -> _Items[Past]:
+        """All decisions in order of entry; `is_in_force` is not yet known."""
         with self._reporting(), self._lock:
-            rows = self._connection.execute(_STANDING).fetchall()
+            rows = self._connection.execute(_ALL).fetchall()
         return [
-            Decision(mention, concept, bool(accepted), *texts)
-            for mention, concept, accepted, *texts in rows
+            Past(Decision(mention, concept, bool(accepted), *texts), False, withdrawn, by)
+            for withdrawn, by, mention, concept, accepted, *texts in rows
         ]
 
     def conflicts(self) -> _Items[Conflict]:
@@ -232,6 +263,23 @@ class DecisionStore:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _matching(
+    mention: str | None, scope: str | None, reviewer: str | None
+) -> Callable[[Decision], bool]:
+    """Whether a decision is on a mention, of a scope and of a reviewer; None: of any."""
+    form = None if mention is None else same_text(mention)
+    return lambda decision: (
+        form in (None, same_text(decision.mention))
+        and scope in (None, decision.scope)
+        and reviewer in (None, decision.reviewer)
+    )
+
+
+def _last(items: list[_Item], limit: int | None) -> list[_Item]:
+    """The last so many; None: all."""
+    return items if limit is None else items[max(0, len(items) - limit) :]
 
 
 def same_text(mention: str) -> str:

@@ -58,7 +58,17 @@ def strict(
         k: the number of candidates to look at.
         threshold: the confidence that an answer needs; None for the model's default.
     """
-    for prediction in linker.link(items, k=k, threshold=threshold):
+    yield from outcomes(linker.link(items, k=k, threshold=threshold), linker)
+
+
+def outcomes(predictions: Iterable[Prediction], linker: Linker) -> Iterator[Outcome]:
+    """The outcomes of the protocol strict; mentions that are not annotated are left out.
+
+    Args:
+        predictions: of mentions with their gold ids.
+        linker: its dictionary resolves these ids.
+    """
+    for prediction in predictions:
         if prediction.mention.gold is not None:
             yield outcome_of(prediction, prediction.mention, "strict", linker.dictionary.resolve)
 

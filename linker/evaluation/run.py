@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from linker.linker import Linker
 from linker.outputs import decimals
 from linker.outputs.tsv import row_writer
 from linker.readers.mentions import flatten
-from linker.types import Document, Mention
+from linker.types import Document, Mention, Prediction
 
 MRR_DEPTH = 20  # candidates that MRR looks at, whatever the k that are shown
 COLUMNS = (
@@ -71,25 +71,63 @@ def evaluate(
             ids, or the predictions are for other mentions.
     """
     mentions = [mention for mention, _ in flatten(items)]
-    depth, warning = max(MRR_DEPTH, *ks), ""
     if path is not None:
         resolve = linker.dictionary.resolve if linker else lambda i: frozenset((i,))
-        outcomes = list(predictions.outcomes(path, mentions, protocol, resolve, max(ks)))
-    elif linker is None:
+        outcomes = predictions.outcomes(path, mentions, protocol, resolve, max(ks))
+        return _evaluation(list(outcomes), linker, protocol, ks, len(mentions))
+    if linker is None:
         raise LinkerError("there is nothing to evaluate; give a model, or predictions")
-    else:
-        warning = breakdown.unknown(linker, mentions)
-        outcomes = list(
-            protocols.strict(linker, items, depth, threshold)
-            if protocol == "strict"
-            else protocols.biosyn(linker, items, depth)
-        )
+    if protocol == "strict":
+        linked = linker.link(items, k=depth(ks), threshold=threshold)
+        return evaluate_predictions(items, linker, linked, ks)
+    warning = breakdown.unknown(linker, mentions)
+    of_names = list(protocols.biosyn(linker, items, depth(ks)))
+    return _evaluation(of_names, linker, protocol, ks, len(mentions), warning)
+
+
+def depth(ks: Sequence[int]) -> int:
+    """How many candidates of each part are evaluated for these k."""
+    return max(MRR_DEPTH, *ks)
+
+
+def evaluate_predictions(
+    items: Sequence[Mention | Document],
+    linker: Linker,
+    predictions: Iterable[Prediction],
+    ks: Sequence[int],
+) -> Evaluation:
+    """Evaluate predictions by the protocol strict.
+
+    Args:
+        items: the annotated mentions, or documents that hold them.
+        linker: the model that made the predictions, maybe with the help of decisions.
+        predictions: of all mentions, with `depth(ks)` candidates.
+        ks: the k of Acc@k.
+
+    Raises:
+        LinkerError: the model has none of the annotated ids.
+    """
+    mentions = [mention for mention, _ in flatten(items)]
+    warning = breakdown.unknown(linker, mentions)
+    outcomes = list(protocols.outcomes(predictions, linker))
+    return _evaluation(outcomes, linker, "strict", ks, len(mentions), warning)
+
+
+def _evaluation(
+    outcomes: Sequence[Outcome],
+    linker: Linker | None,
+    protocol: str,
+    ks: Sequence[int],
+    mentions: int,
+    warning: str = "",
+) -> Evaluation:
+    """The evaluation with the figures of its outcomes; `mentions`: the number that were given."""
     record = {"protocol": protocol} | report.summary(outcomes, ks, linker)
     if protocol == "strict":
         record |= confidences.summary(outcomes)
         record["composites"] = breakdown.composites(outcomes)
-    record["left_out"] = len(mentions) - len(outcomes)
-    return Evaluation(record, outcomes, len(mentions), warning)
+    record["left_out"] = mentions - len(outcomes)
+    return Evaluation(record, outcomes, mentions, warning)
 
 
 def write(

@@ -11,27 +11,17 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 from linker import files
 from linker.errors import InputError
 from linker.files import Pathlike
+from linker.files.rows import Row, TabbedRows
 
 _ZIP = b"PK\x03\x04"  # how a workbook begins
-_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that spreadsheets may compute
 _BREAKS = str.maketrans("\t\r\n\0", "    ")  # what is not written into a cell
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row below the header."""
-
-    number: int  # of its first line in the file, or of the row in its sheet, from 1
-    cells: Sequence[str]
-    raw: str = ""  # of a text: the row as it stands in the file, with its line end
 
 
 Added = Iterable[tuple[Row, Sequence[str]]]
@@ -143,8 +133,8 @@ def free_names(header: Sequence[str], names: Iterable[str]) -> list[str]:
 class TextTable:
     """A table in a text of UTF-8, with tabs, semicolons or commas between the cells.
 
-    Between tabs a line is a row, and a cell is quoted only as a whole, as in our own tables.
-    Otherwise the quotes are those of RFC 4180, and may hold line ends.
+    Quoted cells may hold line ends. Between tabs a quote that is not closed is a character, see
+    `linker.files.rows`; otherwise quotes are those of RFC 4180.
 
     Args:
         path: the file, or "-" for standard input.
@@ -159,35 +149,10 @@ class TextTable:
                 path, "the first line is empty", line=1, expected="the names of the columns"
             )
         bare = re.sub(r'"[^"]*("|\Z)', "", first[1])
-        self._delimiter = "\t" if "\t" in bare else max(",;", key=bare.count)
-        self._rows = self._read(itertools.chain([first], lines))
+        self.delimiter = "\t" if "\t" in bare else max(",;", key=bare.count)
+        self._rows = _read(path, self.delimiter, itertools.chain([first], lines))
         self._header = next(self._rows)
         self.header = list(self._header.cells)
-
-    def _read(self, lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
-        if self._delimiter == "\t":
-            for number, line in lines:
-                cells = line.rstrip("\r\n").split("\t")
-                yield Row(number, [*map(_unquoted, cells)] if any(cells) else [], line)
-            return
-        start, raw = 1, list[str]()
-
-        def taken() -> Iterator[str]:
-            for _, line in lines:
-                raw.append(line)
-                yield line
-
-        reader = csv.reader(taken(), delimiter=self._delimiter, strict=True)
-        try:
-            for cells in reader:
-                yield Row(start, cells, "".join(raw))
-                start += len(raw)
-                raw.clear()
-        except csv.Error as error:
-            expected = 'inside quotes every quote doubled ("")'
-            raise InputError(
-                self.path, f"the quotes are broken ({error})", line=start, expected=expected
-            ) from None
 
     def rows(self) -> Iterator[Row]:
         for row in self._rows:
@@ -223,11 +188,36 @@ class TextTable:
         if not row.cells:
             return row.raw
         text = io.StringIO()
-        writer = csv.writer(text, delimiter=self._delimiter, lineterminator="")
+        writer = csv.writer(text, delimiter=self.delimiter, lineterminator="")
         missing = [""] * (len(self.header) - len(row.cells))
         writer.writerow(["", *missing, *(inert(cell.translate(_BREAKS)) for cell in cells)])
         end = _ending(row.raw)
         return row.raw[: len(row.raw) - len(end)] + text.getvalue() + end
+
+
+def _read(path: Pathlike, delimiter: str, lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
+    """The rows of a text, with the header; it holds no table, so that an unread file is closed."""
+    if delimiter == "\t":
+        yield from TabbedRows(path, lines)
+        return
+    start, raw = 1, list[str]()
+
+    def taken() -> Iterator[str]:
+        for _, line in lines:
+            raw.append(line)
+            yield line
+
+    reader = csv.reader(taken(), delimiter=delimiter, strict=True)
+    try:
+        for cells in reader:
+            yield Row(start, cells, "".join(raw))
+            start += len(raw)
+            raw.clear()
+    except csv.Error as error:
+        expected = 'inside quotes every quote doubled ("")'
+        raise InputError(
+            path, f"the quotes are broken ({error})", line=start, expected=expected
+        ) from None
 
 
 def inert(text: str) -> str:
@@ -238,8 +228,3 @@ def inert(text: str) -> str:
 def _ending(line: str) -> str:
     """The line end of a row; empty for a last row without one."""
     return line[len(line.rstrip("\r\n")) :]
-
-
-def _unquoted(cell: str) -> str:
-    quoted = _QUOTED.fullmatch(cell)
-    return quoted[1].replace('""', '"') if quoted else cell

@@ -8,26 +8,33 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import itertools
 import posixpath
 import re
+import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, TypeVar
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from linker import files
 from linker.errors import InputError, LinkerError
 from linker.files import Pathlike
-from linker.files.tables import Added, Row
+from linker.files.rows import Row
+from linker.files.tables import Added
 from linker.version import install_hint
 
 _MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14  # of a sheet
 _NUMBER = re.compile(r"[01]\.\d{4}")  # a confidence
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_BLOCK = 1 << 20
+_BLOCK = 1 << 20  # bytes that are copied together
+_ROWS = 1024  # that are read together
+
+_Result = TypeVar("_Result")
 
 
 class Workbook:
@@ -46,6 +53,7 @@ class Workbook:
         self.path, self.is_binary = path, True
         with self._reading(), zipfile.ZipFile(path) as archive:
             files.check_whole(path, sum(entry.file_size for entry in archive.infolist()))
+            _check_names(archive)
             sheets = _sheets(archive)
             for name in {entry.filename for entry in archive.infolist()} - {*sheets.values()}:
                 if name.endswith((".xml", ".rels")):
@@ -78,8 +86,9 @@ class Workbook:
             sheet = book[self.sheet]
             sheet.reset_dimensions()
             with self._reading():
-                for cells in sheet.iter_rows(values_only=True):
-                    yield list(map(_text, cells))
+                rows = sheet.iter_rows(values_only=True)
+                while block := _quietly(lambda: list(itertools.islice(rows, _ROWS))):
+                    yield from (list(map(_text, cells)) for cells in block)
         finally:
             book.close()
 
@@ -92,8 +101,10 @@ class Workbook:
                 f"{self.path}: a workbook needs openpyxl, which is not installed: {hint}"
             ) from None
         with self._reading():
-            return openpyxl.load_workbook(
-                self.path, read_only=True, data_only=True, keep_links=False
+            return _quietly(
+                lambda: openpyxl.load_workbook(
+                    self.path, read_only=True, data_only=True, keep_links=False
+                )
             )
 
     @contextlib.contextmanager
@@ -142,12 +153,31 @@ class Workbook:
                         out.write(block)
 
 
+def _quietly(function: Callable[[], _Result]) -> _Result:
+    """The result of openpyxl, which warns of all that it does not know; we copy these parts."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function()
+
+
 def _copied(entry: zipfile.ZipInfo) -> zipfile.ZipInfo:
     """The entry of a copy."""
     copied = zipfile.ZipInfo(entry.filename, entry.date_time)
     copied.compress_type, copied.external_attr = zipfile.ZIP_DEFLATED, entry.external_attr
     copied.file_size = entry.file_size
     return copied
+
+
+def _check_names(archive: zipfile.ZipFile) -> None:
+    """Check that readers agree on what the parts of a workbook are.
+
+    Raises:
+        ValueError: two have the same name; case does not count.
+    """
+    counts = Counter(entry.filename.lower() for entry in archive.infolist())
+    for name, count in counts.items():
+        if count > 1:
+            raise ValueError(f"it has {count} parts of the name {name}")
 
 
 class _Shape:
@@ -163,6 +193,7 @@ class _Shape:
         self, data: bytes, first: int = 0, cells: Mapping[int, Sequence[str]] = MappingProxyType({})
     ) -> None:
         self.row = self.columns = self._column = 0
+        self._is_inside = False  # the element of the cells; drawings have rows, too
         self._data, self._first, self._cells = data, first, cells
         self._new: list[tuple[int, bytes]] = []  # bytes that are put in, and where
         self._parser = _parser()
@@ -172,7 +203,11 @@ class _Shape:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         kind, place = tag.rpartition(":")[2], attributes.get("r")
-        if kind == "row":
+        if kind == "sheetData":
+            self._is_inside = True
+        elif not self._is_inside:
+            return
+        elif kind == "row":
             number = int(place or self.row + 1)
             if not self.row < number <= _MOST_ROWS:
                 raise ValueError(f"row {number} behind row {self.row}")
@@ -186,7 +221,14 @@ class _Shape:
     def _end(self, tag: str) -> None:
         prefix, _, kind = tag.rpartition(":")
         at = self._parser.CurrentByteIndex
-        if kind != "row" or self.row not in self._cells or self._data[at : at + 2] != b"</":
+        if kind == "sheetData":
+            self._is_inside = False
+        if (
+            not self._is_inside
+            or kind != "row"
+            or self.row not in self._cells
+            or self._data[at : at + 2] != b"</"
+        ):
             return
         of_row = enumerate(self._cells[self.row], self._first + 1)
         texts = [_cell(prefix, f"{_letters(c)}{self.row}", text) for c, text in of_row if text]

@@ -67,6 +67,8 @@ FEATURES = {  # where the name of a feature does not say it
 def to_json(explanation: Explanation) -> str:
     """The whole record as an object of schema 1, in one line."""
     record = {"schema": SCHEMA, **dataclasses.asdict(explanation)}
+    if explanation.by_decision is None:
+        del record["by_decision"]
     return json.dumps(record, ensure_ascii=False)
 
 
@@ -78,6 +80,7 @@ def to_text(explanation: Explanation) -> str:
 def _lines(explanation: Explanation) -> Iterator[str]:
     yield f"Mention: {shown(explanation.mention)}"
     yield f"Answer: {answer(explanation)}"
+    yield from decided(explanation)
     yield from _section("Readings", _readings(explanation))
     for number, part in enumerate(explanation.parts, 1):
         title = f"Part {number}: " if len(explanation.parts) > 1 else "Looked up: "
@@ -89,6 +92,28 @@ def _lines(explanation: Explanation) -> Iterator[str]:
 
 def answer(explanation: Explanation) -> str:
     """The concept of each part."""
+    if by := explanation.by_decision:
+        return " | ".join(place_name(place) if place else "none" for place in by.answer)
+    return _of_model(explanation)
+
+
+def decided(explanation: Explanation) -> list[str]:
+    """Which decisions of people answer, and what the model would."""
+    if not (by := explanation.by_decision):
+        return []
+    lines = [
+        f"By a decision: {'no concept' if d.concept_id == '-1' else d.concept_id} was "
+        f"{'accepted' if d.accepted else 'rejected'} by {d.reviewer or 'somebody'}, {d.time}"
+        + (f", for document {d.scope}" if d.scope else "")
+        for d in by.decisions
+    ]
+    return [
+        *map(shown, lines),
+        f"The model, of which all below is, answers: {_of_model(explanation)}",
+    ]
+
+
+def _of_model(explanation: Explanation) -> str:
     return " | ".join(
         f"{shown(part.candidates[0].concept_id)} {shown(part.candidates[0].name)}"
         if part.candidates and not part.rejected

@@ -48,6 +48,7 @@ _TEMPLATE = """\
 </style>
 <h3>{{ explanation.mention }}</h3>
 <p>Answer: <strong>{{ answer(explanation) }}</strong></p>
+{% for line in decided(explanation) %}<p>{{ line }}</p>{% endfor %}
 <h4>Readings</h4>
 {{ table(reading_columns, readings) }}
 {% if readings | length > 1 %}<p><small>{{ reading_note }}</small></p>{% endif %}
@@ -100,7 +101,9 @@ def to_html(explanation: Explanation) -> str:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_visible
     )
     names = ("expansions", "looked_up", "decision", "sum_of", "ways", "difference", "grounds")
-    helpers = {name: getattr(words, name) for name in (*names, "piece", "answer", "answers")}
+    helpers = {
+        name: getattr(words, name) for name in (*names, "piece", "answer", "answers", "decided")
+    }
     return environment.from_string(_TEMPLATE).render(
         explanation=explanation,
         readings=[(reading.won, *words.reading(reading)) for reading in explanation.readings],

@@ -115,7 +115,8 @@ def write(
     The predicate is `skos:exactMatch`; for a part of a composite mention, of which the whole
     means more than one concept, it is `skos:relatedMatch`, and the comment has the text of the
     part. A part without a concept is mapped to `sssom:NoTermFound`; its confidence is the
-    probability that the rejected candidate is wrong. The comment also says where the mention
+    probability that the rejected candidate is wrong, which is the most that the probability of no
+    concept can be. Where a person decided, there is none. The comment also says where the mention
     stands.
 
     For `items`, `file`, `documents`, `sources` and `vocabulary` see `linker.outputs.Writer`.
@@ -216,7 +217,7 @@ def _row(
 ) -> tuple[str, ...]:
     """The cells of `COLUMNS` for a part."""
     mention, chosen = prediction.mention, best(part)
-    is_manual = chosen is not None and chosen.source == _DECISION
+    is_manual = (chosen or prediction).source == _DECISION
     return (
         mention.text,
         _ONE_OF_SEVERAL if len(prediction.parts) > 1 else _ONE,
@@ -226,7 +227,7 @@ def _row(
         _LITERAL,
         "" if is_manual else NAME,
         "" if is_manual else VERSION,
-        _confidence(part),
+        "" if is_manual and not chosen else _confidence(part),
         _comment(document, mention, part),
     )
 

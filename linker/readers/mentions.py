@@ -120,7 +120,9 @@ def read(
             f"{format!r} is not a format of mentions; choose one of {', '.join(FORMATS)}"
         )
     if column and format != "parquet":
-        raise LinkerError(f"{path}: is {format}; a column can be named in Parquet files only")
+        raise LinkerError(
+            f"{path}: is {format}; a column can be named in Parquet files and tables only"
+        )
     named = {"column": column} if column else {}
     items: Iterator[Document | Mention] = importlib.import_module(module).read(
         path, on_error=on_error, **named

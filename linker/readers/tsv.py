@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
 from linker.ids import parse_gold
+from linker.readers import sssom
 from linker.readers.checks import check_mention
 from linker.readers.records import split_csv
 from linker.types import Mention
@@ -29,14 +30,16 @@ class _Columns:
     ids: int = 1
     delimiter: str = "\t"
     accepted: int | None = None  # whether the ids are right
+    scope: int | None = None  # the only document in which they are; empty: in all
 
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
     """Yield the mention of each line with its gold ids; other columns are passed over.
 
-    Ids are `A|B` for parts, `A+B` for ids that are all meant, and -1 or empty for no concept. Rows
-    with "false" in a column `accepted`, as tables of decisions have them, are passed over: their
-    ids are wrong.
+    Ids are `A|B` for parts, `A+B` for ids that are all meant, and -1 or empty for no concept. In
+    tables of decisions, rows that say nothing of the mention as a name are passed over: those with
+    "false" in a column `accepted`, whose ids are wrong, and those with a document in a column
+    `scope`, whose ids are right there only.
     """
     where = None
 
@@ -57,6 +60,15 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
 
 def _header(path: Pathlike, line: str) -> _Columns | None:
     """The columns that a first line names; None where it names no mention."""
+    if sssom.recognises(path, [line]):
+        raise InputError(
+            path,
+            "holds mappings (SSSOM), not mentions",
+            line=1,
+            value=line,
+            remedy="take those that people curated with linker decide, and write mentions to train "
+            "on with linker decisions export --format mentions",
+        )
     delimiter = next((sign for sign in "\t;," if sign in line), ",")
     names = [cell.strip().strip('"').lower() for cell in line.split(delimiter)]
     if "mention" not in names:
@@ -72,12 +84,14 @@ def _header(path: Pathlike, line: str) -> _Columns | None:
             expected=expected,
             remedy="name the column of the ids id",
         )
-    accepted = names.index("accepted") if "accepted" in names else None
-    return _Columns(names.index("mention"), ids, delimiter, accepted)
+    accepted, scope = (
+        names.index(name) if name in names else None for name in ("accepted", "scope")
+    )
+    return _Columns(names.index("mention"), ids, delimiter, accepted, scope)
 
 
 def _mention(path: Pathlike, number: int, line: str, where: _Columns | None) -> Mention | None:
-    """The mention of a row; None for one whose ids are wrong."""
+    """The mention of a row; None for one whose ids are wrong, or right in one document only."""
     named, where = where is not None, where or _Columns()
     cells = (
         unquoted(line.split("\t"))
@@ -101,6 +115,8 @@ def _mention(path: Pathlike, number: int, line: str, where: _Columns | None) -> 
             remedy=remedy,
         )
     if where.accepted is not None and cells[where.accepted :][:1] == ["false"]:
+        return None
+    if where.scope is not None and any(map(str.strip, cells[where.scope :][:1])):
         return None
     return Mention(
         check_mention(path, number, cells[where.mention]), gold=parse_gold(cells[where.ids])

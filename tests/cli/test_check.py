@@ -89,6 +89,49 @@ def test_link_keeps_the_table(run: Run, trained: Path, tmp_path: Path) -> None:
     assert (wrong.code, "keeps its format" in wrong.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--format", "tsv"), "keeps its format; leave out --format"),
+        (("--format", "parquet"), "keeps its format; leave out --format"),
+        (("-k", 5), "no candidates; leave out -k"),
+        (("--type", "Disease"), "mentions without types; leave out --type"),
+        (("--workers", 2), "is linked by one process; leave out --workers"),
+        (("--engine", "ray"), "is linked by one process; leave out --engine"),
+        (("--input-format", "txt"), "is txt; a column can be named in Parquet files and tables"),
+        (("--input-format", "jsonl"), "is jsonl; a column can be named in Parquet files and"),
+    ],
+)
+def test_options_that_a_table_cannot_follow(
+    run: Run,
+    trained: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[Any, ...],
+    message: str,
+) -> None:
+    monkeypatch.setattr("linker.cluster.workers.cores", lambda: 2)
+    path = tmp_path / "t.csv"
+    path.write_text("disease,n\ngout,1\n")
+    result = run("link", path, "--model", trained, "--column", "disease", *options)
+    assert (result.code, result.out) == (1 if "a column" in message else 2, "")
+    assert message in result.err
+
+
+def test_options_that_a_table_follows(run: Run, trained: Path, tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("disease\tn\ngout\t1\nbreast cancer\t2\n" + "x" * 1001 + "\t3\n")
+    link = ("link", path, "--model", trained, "--column", "disease", "--on-error", "skip")
+    plain = run(*link)
+    assert "1 bad record was skipped" in plain.err
+    same = ("--format", "tsv", "-k", 1, "--batch-size", 1, "--workers", 1, "--input-format", "tsv")
+    assert run(*link, *same).out == plain.out
+    lines = plain.out.splitlines()
+    assert lines[2].split("\t")[2] == "MESH:D001943"
+    for limit in (("--min-score", 2), ("--not-under", "MESH:D001943"), ("--threshold", 1)):
+        assert run(*link, *limit).out.splitlines()[2].split("\t")[2] != "MESH:D001943"
+
+
 def test_link_keeps_the_workbook(run: Run, trained: Path, tmp_path: Path) -> None:
     openpyxl: Any = pytest.importorskip("openpyxl")
     path, out = tmp_path / "t.xlsx", tmp_path / "o.xlsx"
@@ -102,7 +145,8 @@ def test_link_keeps_the_workbook(run: Run, trained: Path, tmp_path: Path) -> Non
     assert rows[0][:4] == ("n", "disease", "concept_id", "name")
     assert rows[1][:4] == (1, "Louis-Bar syndrome", "MESH:D001260", "Ataxia Telangiectasia")
     assert rows[2] == (2, *[None] * (len(rows[0]) - 1))
-    for arguments in (["--column", "disease"], ["-o", out]):
+    named = ["--column", "disease", "-o", out]
+    for arguments in (named[:2], named[2:], [*named, "--input-format", "tsv"]):
         assert run("link", path, "--model", trained, *arguments).code == 2
 
 

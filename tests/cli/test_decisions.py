@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,21 @@ def test_link(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     assert run(*link, "--workers", 2).out == result.out
 
 
+def test_link_tables(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("n\tdisease\n1\tBreast cancer\n2\tgout\n3\tovarian cancer\n4\t\n", "utf-8")
+    link = ("link", path, "--model", trained, "--column", "disease")
+    assert "source" not in run(*link).out
+    read = rows(run(*link, "--decisions", file).out)
+    assert [(r["n"], r["concept_id"], r["source"]) for r in read] == [
+        ("1", OVARIAN, "decision"),
+        ("2", "", "decision"),
+        ("3", OVARIAN, ""),
+        ("4", "", ""),
+    ]
+    assert read[0]["confidence"] == "1.0000"
+
+
 def test_link_files_of_a_job(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     folder, out = tmp_path / "in", tmp_path / "out"
     folder.mkdir()
@@ -75,6 +91,43 @@ def test_annotate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_explain(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
+    explain = ("explain", "Breast cancer", "--model", trained)
+    result = run(*explain, "--decisions", file)
+    assert (result.code, result.err) == (0, "")
+    _, answer, by, model, *_ = result.out.splitlines()
+    assert answer == f"Answer: {OVARIAN} Ovarian Neoplasms"
+    assert by.startswith(f"By a decision: {OVARIAN} was accepted by ann, 20")
+    assert model.endswith(f"answers: {BREAST} Breast Neoplasms")
+    scoped, text = tmp_path / "scoped.tsv", tmp_path / "t.txt"
+    scoped.write_text(f"mention\tid\tscope\nbreast cancer\t{BREAST}\tt\n", "utf-8")
+    text.write_text("She has breast cancer.\n", "utf-8")
+    run("decide", scoped, "--model", trained, "--decisions", file)
+    options = ("--decisions", file, "--document", text, "--format", "json")
+    record = json.loads(run("explain", "breast cancer", "--model", trained, *options).out)
+    (decision,) = record["by_decision"]["decisions"]
+    assert (decision["scope"], decision["concept_id"]) == ("t", BREAST)
+    linked = rows(run("annotate", text, "--model", trained, "--decisions", file).out)
+    assert linked[0]["concept_id"] == BREAST
+
+
+def test_evaluate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
+    gold = tmp_path / "gold.tsv"
+    gold.write_text(f"breast cancer\t{OVARIAN}\ngout\t-1\novarian cancer\t{OVARIAN}\n", "utf-8")
+    evaluate = ("evaluate", gold, "--model", trained, "-k", "1,5")
+    accuracies = []
+    for options in ((), ("--decisions", file)):
+        assert run(*evaluate, *options, "-o", tmp_path / "out").code == 0
+        metrics = json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))
+        accuracies.append(metrics["acc"]["1"])
+    assert accuracies == [pytest.approx(1 / 3, abs=1e-3), 1.0]
+    assert metrics["decisions"] == str(file)
+    sources = [r["source"] for r in rows((tmp_path / "out" / "outcomes.tsv").read_text("utf-8"))]
+    assert sources[0] == "decision"
+    wrong = run(*evaluate, "--decisions", file, "--protocol", "biosyn")
+    assert (wrong.code, "--decisions is for a model under" in wrong.err) == (2, True)
+
+
 def test_list_and_conflicts(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.tsv"
     other.write_text(f"Breast Cancer\t{BREAST}\n", "utf-8")
@@ -88,8 +141,39 @@ def test_list_and_conflicts(run: Run, trained: Path, file: Path, tmp_path: Path)
     one = run("decisions", "list", "--decisions", file, "--reviewer", "ann", "-n", 1)
     assert [r["mention"] for r in rows(one.out)] == ["gout"]
     result = run("link", other, "--input-format", "tsv", "--model", trained, "--decisions", file)
-    assert "2 decisions are not applied: reviewers disagree" in result.err
+    assert "2 of 3 decisions are not applied: reviewers disagree; see linker" in result.err
     assert rows(result.out)[0]["concept_id"] == BREAST
+
+
+def test_withdraw_and_history(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
+    more = tmp_path / "more.tsv"
+    more.write_text(f"gout\t{BREAST}\n", "utf-8")
+    run("decide", more, "--model", trained, "--decisions", file, "--reviewer", "ann")
+    withdraw = ("decisions", "withdraw", "--decisions", file, "--reviewer", "bob", "--id")
+    result = run(*withdraw, 1, "--id", 7, "--id", 8)
+    assert result.code == 1
+    assert "no decision with the number 7, 8 can be withdrawn; see linker decisions" in result.err
+    assert len(rows(run("decisions", "list", "--decisions", file).out)) == 2
+    assert run(*withdraw, 1, "--id", 3).err == "2 decisions were withdrawn\n"
+    assert run(*withdraw, 1).code == 1
+    assert run(*withdraw[:-1]).code == run(*withdraw, "x").code == 2
+    left = rows(run("decisions", "list", "--decisions", file).out)
+    assert [(r["decision"], r["mention"]) for r in left] == [("2", "gout")]
+    history = run("decisions", "list", "--decisions", file, "--history")
+    assert [(r["decision"], r["state"], r["withdrawn_by"]) for r in rows(history.out)] == [
+        ("1", "withdrawn", "bob"),
+        ("2", "in force", ""),
+        ("3", "withdrawn", "bob"),
+    ]
+    assert rows(history.out)[2]["concept"] == BREAST
+    one = run("decisions", "list", "--decisions", file, "--history", "--mention", "GOUT", "-n", 1)
+    assert [r["decision"] for r in rows(one.out)] == ["3"]
+    more.write_text(history.out, "utf-8")
+    assert run("decisions", "import", more, "--decisions", file).code == 1
+    assert run("decisions", "list", "--decisions", file, "--history", "--conflicts").code == 2
+    none = tmp_path / "none.db"
+    assert run("decisions", "withdraw", "--decisions", none, "--id", 1).code == 1
+    assert not none.exists()
 
 
 def test_export_import_and_train(
@@ -103,6 +187,11 @@ def test_export_import_and_train(
     assert again.err == "0 decisions were added, 2 were there already\n"
     lists = [run("decisions", "list", "--decisions", path).out for path in (file, copy)]
     assert lists[0] == lists[1]
+    scoped = tmp_path / "scoped.tsv"
+    scoped.write_text(f"mention\tid\tscope\nbreast cancer\t{BREAST}\t7\n", "utf-8")
+    run("decide", scoped, "--model", trained, "--decisions", file)
+    assert run("decisions", "export", "--decisions", file, "-o", table).code == 0
+    assert len(table.read_text("utf-8").splitlines()) == 4
     mentions = tmp_path / "mentions.tsv"
     run("decisions", "export", "--decisions", file, "--format", "mentions", "-o", mentions)
     assert mentions.read_text() == f"mention\tconcept_id\nbreast cancer\t{OVARIAN}\ngout\t-1\n"
@@ -113,6 +202,24 @@ def test_export_import_and_train(
         assert rows(linked.out)[0]["concept_id"] == OVARIAN
     sssom = run("decisions", "export", "--decisions", file, "--format", "sssom", "--dict", trained)
     assert f"{OVARIAN}\tOvarian Neoplasms" in sssom.out
+
+
+def test_mappings_come_back(
+    run: Run, trained: Path, file: Path, sample: Path, tmp_path: Path
+) -> None:
+    exported, linked, text = (tmp_path / name for name in ("e.sssom.tsv", "l.sssom.tsv", "m.txt"))
+    run("decisions", "export", "--decisions", file, "--format", "sssom", "-o", exported)
+    text.write_text("breast cancer\nataxia\ngout\n", "utf-8")
+    link = ("link", text, "--model", trained, "--decisions", file)
+    run(*link, "--format", "sssom", "-o", linked)
+    for mappings, warning in ((exported, ""), (linked, "1 mappings were passed over")):
+        copy = tmp_path / f"{mappings.name}.db"
+        result = run("decide", mappings, "--model", trained, "--decisions", copy)
+        assert (result.code, warning in result.err) == (0, True)
+        assert "2 decisions were taken" in result.err
+        assert run(*link[:-1], copy).out == run(*link).out
+    result = run("train", "--dict", sample, "--mentions", exported, "-o", tmp_path / "model")
+    assert (result.code, "write mentions to train on with" in result.err) == (1, True)
 
 
 def test_check(run: Run, file: Path, medic: Callable[..., Path]) -> None:
@@ -145,10 +252,28 @@ def test_files_of_something_else(run: Run, trained: Path, tmp_path: Path, table:
     assert run("decisions", "import", foreign, "--decisions", file).code == 0
     link = ("link", table, "--input-format", "tsv", "--model", trained, "--decisions")
     for path, message in (
-        (file, "is of another dictionary"),
+        (file, "UMLS 1); name the model that they were made with, or see linker decisions check"),
         (foreign, "is no file of decisions"),
         (tmp_path / "none.db", "there is no file of decisions"),
     ):
         result = run(*link, path)
         assert result.code == 1
         assert message in result.err
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_decisions_of_another_dictionary_are_counted_once(
+    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    monkeypatch.setattr("linker.cluster.workers.cores", lambda: 2)
+    table, file, text = (tmp_path / name for name in ("d.tsv", "d.db", "m.txt"))
+    table.write_text(f"gout\tUMLS:C0018099\nbreast cancer\t{OVARIAN}\n", "utf-8")
+    text.write_text("gout\nbreast cancer\n", "utf-8")
+    (tmp_path / "in").mkdir()
+    shutil.copy(text, tmp_path / "in")
+    run("decisions", "import", table, "--decisions", file)
+    options = ("--model", trained, "--decisions", file, "--workers", workers)
+    for command in (("link", text), ("annotate", text), ("link", tmp_path / "in")):
+        output = ("-o", tmp_path / "out") if command[1] == tmp_path / "in" else ()
+        result = run(*command, *options, *output)
+        assert result.err.count("1 of 2 decisions are not applied: the dictionary has no conc") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -187,3 +188,37 @@ def test_predictions_without_decisions_are_only_cut(linker: Linker) -> None:
     assert ids(decided.apply(prediction, None, k=1)) == [[BREAST]]
     empty = Prediction(Mention("m"), (Part("m", nil=True),))
     assert Decided([Decision("m", ATAXIA, accepted=False)], linker).apply(empty, None) == empty
+
+
+@pytest.mark.parametrize(
+    "decisions",
+    [
+        [Decision("breast cancer", OVARIAN)],
+        [Decision("breast cancer", "")],
+        [Decision("breast cancer", f"{BREAST}|-1")],
+        [Decision("breast cancer", BREAST, accepted=False)],
+        [Decision("breast cancer", OVARIAN, accepted=False)],
+        [Decision("breast cancer", ATAXIA, accepted=False)],
+        [Decision("breast cancer", OVARIAN, scope="7"), Decision("breast cancer", "")],
+        [Decision("breast cancer", OVARIAN, scope="8")],
+        [Decision("breast cancer", OVARIAN, reviewer="ann"), Decision("breast cancer", "")],
+    ],
+)
+@pytest.mark.parametrize("threshold", [0.0, 0.5])
+def test_explanations_say_what_links(
+    linker: Linker, decisions: list[Decision], threshold: float
+) -> None:
+    assert linker.calibration is not None
+    linker = linker.calibrated(replace(linker.calibration, threshold=threshold))
+    text = "She has breast cancer."
+    document = Document("7", (Passage(text),), (Mention("breast cancer", ((8, 21),)),))
+    decided = Decided(decisions, linker)
+    (prediction,) = decided.link([document], 2)
+    explained = decided.explain("breast cancer", None, document, 2)
+    (plain,) = linker.link([document], k=2)
+    assert (explained.by_decision is not None) == (prediction.parts[0].best != plain.parts[0].best)
+    if explained.by_decision:
+        answer = [place and place.concept_id for place in explained.by_decision.answer]
+        assert answer == [part.best and part.best.concept_id for part in prediction.parts]
+        assert explained.by_decision.decisions
+    assert all(len(part.candidates) <= 2 for part in explained.parts)

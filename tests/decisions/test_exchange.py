@@ -102,11 +102,13 @@ def test_mentions_to_train_on(tmp_path: Path) -> None:
         Decision("none", ""),
         Decision("wrong", "A", accepted=False),
         Decision("part", "A|-1"),
+        Decision("of one document", "A", scope="7"),
+        Decision("a", "B", scope="7"),
         Decision("disputed", "A", reviewer="ann"),
         Decision("disputed", "B", reviewer="bob"),
     ]
     file = io.StringIO()
-    assert exchange.write_mentions(decisions, file) == 4
+    assert exchange.write_mentions(decisions, file) == 6
     path = table(tmp_path, file.getvalue())
     assert [(m.text, m.gold) for m in mentions.read(path)] == [
         ("a", parse_gold("A")),
@@ -115,9 +117,10 @@ def test_mentions_to_train_on(tmp_path: Path) -> None:
     ]
 
 
-def test_readers_of_mentions_pass_over_rejections(tmp_path: Path) -> None:
+def test_readers_of_mentions_pass_over_what_is_no_name(tmp_path: Path) -> None:
     file = io.StringIO()
-    exchange.write([Decision("a", "A", accepted=False, id=1), Decision("b", "B", id=2)], file)
+    decisions = [Decision("a", "A", accepted=False, id=1), Decision("b", "B", id=2)]
+    exchange.write([*decisions, Decision("b", "C", scope="7", id=3)], file)
     path = table(tmp_path, file.getvalue())
     assert [(m.text, m.gold) for m in tsv.read(path)] == [("b", parse_gold("B"))]
 

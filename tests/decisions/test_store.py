@@ -72,6 +72,21 @@ def test_withdrawn_decisions_stay_in_the_file(path: Path) -> None:
     assert rows == [("A",), ("B",)]
 
 
+def test_the_history_says_what_became_of_each(path: Path) -> None:
+    with DecisionStore(path) as store:
+        store.add([Decision("m", "A"), Decision("M", "B"), Decision("n", "C", scope="7")])
+        states = [(p.decision.id, p.is_in_force) for p in store.history()]
+        assert states == [(1, False), (2, True), (3, True)]
+        store.withdraw([2], "bob")
+        first, second, third = store.history()
+        assert (first.is_in_force, second.is_in_force, third.is_in_force) == (True, False, True)
+        assert (second.withdrawn_by, second.withdrawn[-6:]) == ("bob", "+00:00")
+        assert (first.withdrawn_by, first.withdrawn) == ("", "")
+        assert store.history(mention="m", limit=1) == [second]
+        assert store.history(scope="7") == [third]
+        assert store.history(reviewer="bob") == []
+
+
 def test_reviewers_who_disagree_are_both_kept(path: Path) -> None:
     with DecisionStore(path) as store:
         both = store.add([Decision("M", "A", reviewer="ann"), Decision("m", "", reviewer="bob")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import sys
+import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -107,6 +108,41 @@ def test_entities_are_refused_in_every_part(path: Path) -> None:
     bad = rewritten(path, part, lambda _: b'<!DOCTYPE x [<!ENTITY a "boo">]><x>&a;</x>')
     with pytest.raises(LinkerError, match=r"other.xlsx: is no workbook that can be read"):
         tables.read(bad)
+
+
+@pytest.mark.parametrize("name", ["xl/worksheets/sheet2.xml", "XL/workbook.xml"])
+def test_parts_of_the_same_name_are_refused(path: Path, name: str) -> None:
+    with zipfile.ZipFile(path, "a") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        archive.writestr(name, archive.read(name.lower()))
+    with pytest.raises(LinkerError, match=f"has 2 parts of the name {name.lower()}"):
+        tables.read(path)
+
+
+def test_what_openpyxl_warns_of_is_read_and_copied(path: Path) -> None:
+    extension = b'<extLst><ext uri="{CCE6A557-97BC-4b89-ADB6-D9C93CAAB3DF}"/></extLst></worksheet>'
+    strange = rewritten(path, SHEET, lambda data: data.replace(b"</worksheet>", extension))
+    strange = rewritten(
+        strange.rename(path), SHEET, lambda data: data.replace(b"<v>46349</v>", b"<v>99999999</v>")
+    )
+    table = tables.read(strange, ["disease"])
+    assert next(table.rows()).cells == ["12", "gout", "#VALUE!"]
+    with pytest.warns(UserWarning, match=r"extension is not supported|marked as a date"):
+        openpyxl.load_workbook(strange).close()
+    with zipfile.ZipFile(io.BytesIO(extended(strange, "x"))) as copy:
+        assert extension in copy.read(SHEET)
+
+
+def test_rows_of_drawings_are_no_rows(path: Path) -> None:
+    drawing = (
+        b'</sheetData><controls xmlns:d="urn:d"><d:row>1</d:row><d:row r="9"><d:c r="Z9"/></d:row>'
+        b"</controls>"
+    )
+    drawn = rewritten(path, SHEET, lambda data: data.replace(b"</sheetData>", drawing))
+    with zipfile.ZipFile(io.BytesIO(extended(drawn, "x"))) as copy:
+        data = copy.read(SHEET)
+    assert drawing in data
+    assert b'ref="A1:D4"' in data
 
 
 def test_no_workbook_at_all(path: Path) -> None:

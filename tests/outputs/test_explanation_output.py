@@ -9,9 +9,11 @@ from html.parser import HTMLParser
 import pytest
 
 from linker.explanation import (
+    ByDecision,
     ExpandedForm,
     ExplainedCandidate,
     ExplainedConcept,
+    ExplainedDecision,
     ExplainedPart,
     ExplainedReading,
     Explanation,
@@ -126,6 +128,29 @@ def test_html_escapes_every_text() -> None:
     assert EVIL not in page.text
     assert all(sign.isprintable() or sign == "\n" for sign in html)
     assert "http" not in html
+
+
+DECISIONS = (
+    ExplainedDecision("A:2", True, "7", EVIL, "2026-11-23"),
+    ExplainedDecision("-1", True, "", "", "2026-11-24"),
+    ExplainedDecision("A:1", False, "", "bob", "2026-11-25"),
+)
+
+
+@pytest.mark.parametrize("face", [to_text, lambda explanation: Page(to_html(explanation)).text])
+def test_a_decision_answers(face: object) -> None:
+    assert callable(face)
+    by = ByDecision((Place("A:2", "two"), None), DECISIONS)
+    text = " ".join(face(explained("heart", by_decision=by)).split())
+    assert "Answer: A:2 two | none By a decision: A:2 was accepted" in text
+    assert f"A:2 was accepted by {SAFE}, 2026-11-23, for document 7 By" in text
+    assert "no concept was accepted by somebody, 2026-11-24 By" in text
+    assert "A:1 was rejected by bob, 2026-11-25 The model, of which all below is, answers: " in text
+    assert "answers: A:1 heart" in text
+    record = json.loads(to_json(explained("heart", by_decision=by)))["by_decision"]
+    assert record["answer"] == [{"concept_id": "A:2", "name": "two"}, None]
+    assert record["decisions"][2]["accepted"] is False
+    assert "by_decision" not in json.loads(to_json(explained("heart")))
 
 
 def test_html_is_one_element_without_addresses() -> None:

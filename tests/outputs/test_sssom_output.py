@@ -24,6 +24,7 @@ from linker.version import VERSION
 
 SPECIFICATION = Path(__file__).parents[3] / "shared" / "specs" / "sssom"
 SCHEMA = Path(os.environ.get("LINKER_SPECS", SPECIFICATION)) / "sssom_schema.schema.json"
+EXTRACT = Path(__file__).parents[1] / "data" / "sssom" / "schema.json"
 NUMBERS, LISTS = {"confidence"}, {"author_label"}
 MEDIC = Vocabulary("CTD_diseases.tsv.gz", "Tue Jun 06 2017", ("MESH", "OMIM"))
 GOUT = Candidate("MESH:D006073", "Gout", "gout", 0.98, dense_score=0.9, confidence=0.98765)
@@ -143,6 +144,18 @@ def test_a_decision_is_manual_and_not_of_the_tool() -> None:
     assert row["comment"] == "read as gout; document 7, characters 0-5;8-9"
 
 
+def test_no_concept_by_a_decision_is_manual_without_a_confidence() -> None:
+    rejected = Candidate("MESH:D006073", "Gout", "gout", 0.98, confidence=0.98)
+    nil = Part("gout", nil=True, rejected=rejected)
+    by_tool, by_hand = table(
+        written(one(nil), Prediction(Mention("gout"), (nil,), source="decision"))
+    )
+    assert (by_tool["object_id"], by_hand["object_id"]) == ("sssom:NoTermFound",) * 2
+    assert (by_tool["confidence"], by_hand["confidence"]) == ("0.02", "")
+    assert by_hand["mapping_justification"] == "semapv:ManualMappingCuration"
+    assert by_hand["mapping_tool"] == ""
+
+
 def test_a_document_is_named() -> None:
     file, mention = io.StringIO(), Mention("gout", ((0, 4),))
     sssom.write([(Document("8"), [one(Part("gout"), mention=mention)])], file)
@@ -206,11 +219,25 @@ def metadata(text: str) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.parametrize("path", [EXTRACT, SCHEMA], ids=["extract", "whole"])
 @pytest.mark.parametrize("text", [written(*EVERYTHING), curated(*CURATED)])
-def test_the_schema_of_sssom(text: str) -> None:
+def test_the_schema_of_sssom(text: str, path: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    if not SCHEMA.is_file():
-        pytest.skip(f"the schema of SSSOM is not at {SCHEMA}; set LINKER_SPECS to its folder")
+    if not path.is_file():
+        pytest.skip(f"the schema of SSSOM is not at {path}; set LINKER_SPECS to its folder")
+    schema = {**json.loads(path.read_text()), "$ref": "#/$defs/MappingSet"}
+    whole = as_json(text)
+    used = {row["object_id"].partition(":")[0] for row in whole["mappings"]} | {"local"}
+    assert used - set(whole["curie_map"]) <= {"sssom"}
+    jsonschema.validate(whole, schema)
+    for name, value in (("predicate_id", None), ("subject_type", "text"), ("confidence", 2)):
+        broken = {**whole, "mappings": [{**whole["mappings"][0], name: value}]}
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(broken, schema)
+
+
+def as_json(text: str) -> dict[str, Any]:
+    """A file in the form that the schema describes."""
     mappings = []
     for row in table(text):
         assert None not in row
@@ -218,11 +245,7 @@ def test_the_schema_of_sssom(text: str) -> None:
         values |= {key: float(values[key]) for key in NUMBERS & set(values)}
         values |= {key: [values[key]] for key in LISTS & set(values)}
         mappings.append(values)
-    whole = {**metadata(text), "mappings": mappings}
-    prefixes = whole.pop("curie_map")
-    used = {row["object_id"].partition(":")[0] for row in mappings} | {"local"}
-    assert used - set(prefixes) <= {"sssom"}
-    jsonschema.validate(whole, json.loads(SCHEMA.read_text()))
+    return {**metadata(text), "mappings": mappings}
 
 
 @given(st.text(), st.text(), st.floats(0, 1))

@@ -1,0 +1,162 @@
+"""Decisions out of mappings that people curated, in SSSOM's tab-separated values.
+
+It reads what `linker.outputs.sssom` writes, also after a person has changed it: the mention is the
+label of a subject without an id.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from linker.decisions.records import Decision
+from linker.errors import InputError, OnError, shown
+from linker.files import Pathlike
+from linker.readers import sssom
+from linker.readers.tsv import unquoted
+
+logger = logging.getLogger(__name__)
+
+Row = tuple[int, str, Decision]
+"""A decision, with the number and the text of its (first) line before it."""
+
+_NEEDED = ("subject_label", "predicate_id", "object_id", "mapping_justification")
+_BY_PEOPLE = ("semapv:ManualMappingCuration", "semapv:MappingReview")
+_ONE, _ONE_OF_SEVERAL = "skos:exactMatch", "skos:relatedMatch"
+_NOTHING = "sssom:NoTermFound"
+_DOCUMENT = re.compile(r"(?:document |.*?; document )(.*?)(?:, characters [\d;-]+)?")
+_EXPECTED = (
+    f"a mention in subject_label, {_ONE} (or {_ONE_OF_SEVERAL} for each of several parts), a "
+    f"concept or {_NOTHING} in object_id, and mapping_justification"
+)
+_ESCAPED = re.compile(r"\\([\\|])")  # in a column of lists
+
+
+def recognises(path: Pathlike, line: str) -> bool:
+    """Whether the first line of a file is one of mappings."""
+    return set(_NEEDED[:3]) <= {*line.split("\t")} or sssom.recognises(path, [line])
+
+
+@dataclass(frozen=True, slots=True)
+class _Curated:
+    """A mapping that a person curated."""
+
+    number: int  # of its line
+    line: str
+    row: Mapping[str, str]  # its cells
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is of one of several parts of a mention."""
+        return self.row["predicate_id"] == _ONE_OF_SEVERAL
+
+    def goes_with(self, others: Sequence[_Curated]) -> bool:
+        """Whether it is of the same mention as the mappings before it."""
+        same = self.is_part and others[0].is_part and self.decision("") == others[0].decision("")
+        return same and self.line not in [other.line for other in others]
+
+    @property
+    def concept(self) -> str:
+        """The id of its object; -1 for no concept."""
+        curie = self.row["object_id"]
+        if curie == _NOTHING:
+            return "-1"
+        return unquote(curie.removeprefix("local:"))  # which stands before ids without a prefix
+
+    def decision(self, concepts: str) -> Decision:
+        """The decision, on these concepts."""
+        row = self.row
+        document = _DOCUMENT.fullmatch(row["comment"])
+        return Decision(
+            row["subject_label"],
+            concepts,
+            row["predicate_modifier"] != "Not",
+            document[1] if document else "",
+            _ESCAPED.sub(r"\1", row["author_label"] or row["reviewer_label"]),
+            row["mapping_date"],
+            release=row["object_source_version"],
+        )
+
+
+def read(path: Pathlike, lines: Iterable[tuple[int, str]], on_error: OnError) -> Iterator[Row]:
+    """Yield the decisions of a file of mappings, which are not yet checked.
+
+    `skos:exactMatch` is a decision by itself. Mappings by `skos:relatedMatch` that follow each
+    other, and differ in their objects alone, are of the parts of one mention. Mappings that no
+    person curated are passed over, and a warning counts them.
+
+    Args:
+        path: the file, for messages.
+        lines: those of the file.
+        on_error: what to do with a bad row; returns to skip it.
+
+    Raises:
+        InputError: the header is not known, or a row is no decision and `on_error` raises.
+    """
+    group: list[_Curated] = []  # of one mention
+    for mapping in _curated(path, lines, on_error):
+        if group and not mapping.goes_with(group):
+            yield from _decisions(path, group, on_error)
+            group = []
+        group.append(mapping)
+    yield from _decisions(path, group, on_error)
+
+
+def _curated(
+    path: Pathlike, lines: Iterable[tuple[int, str]], on_error: OnError
+) -> Iterator[_Curated]:
+    """The mappings that people curated."""
+    header: list[str] = []
+    by_tools = 0
+    for number, line in lines:
+        if not line.strip() or (not header and line.startswith("#")):
+            continue
+        cells = [cell.strip() for cell in unquoted(line.split("\t"))]
+        if not header:
+            header = cells
+            if missing := [name for name in _NEEDED if name not in header]:
+                problem = f"the mappings have no column {missing[0]}"
+                raise InputError(path, problem, line=number, value=line, expected=_EXPECTED)
+            continue
+        row = defaultdict(str, zip(header, cells, strict=False))
+        if row["mapping_justification"] not in _BY_PEOPLE:
+            by_tools += 1
+        elif problem := _problem(row):
+            on_error(InputError(path, problem, line=number, value=line, expected=_EXPECTED))
+        else:
+            yield _Curated(number, line, row)
+    if by_tools:
+        logger.warning(
+            "%s: %s mappings were passed over, which no person curated: "
+            "their mapping_justification is not %s",
+            shown(path),
+            f"{by_tools:,}",
+            _BY_PEOPLE[0],
+        )
+
+
+def _problem(row: Mapping[str, str]) -> str:
+    """Why a mapping is no decision; empty where it is one."""
+    if row["subject_id"]:
+        return "the subject is a concept, not a mention"
+    if row["predicate_id"] not in (_ONE, _ONE_OF_SEVERAL):
+        return f"the predicate is {row['predicate_id'] or 'missing'}"
+    return "" if row["object_id"] else "the object is missing"
+
+
+def _decisions(path: Pathlike, group: Sequence[_Curated], on_error: OnError) -> Iterator[Row]:
+    """The decision of the mappings of one mention."""
+    for first in group[:1]:
+        if first.is_part and len(group) == 1:
+            problem = "no other part of the mention stands beside it"
+            error = InputError(
+                path, problem, line=first.number, value=first.line, expected=_EXPECTED
+            )
+            on_error(error)
+        else:
+            concepts = "|".join(mapping.concept for mapping in group)
+            yield first.number, first.line, first.decision(concepts)

@@ -1,0 +1,119 @@
+"""Decisions out of mappings that people curated."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from linker.decisions import exchange
+from linker.decisions.records import Decision, checked
+from linker.errors import InputError, Skip
+from linker.outputs import sssom
+from linker.readers import mentions
+from linker.types import Candidate, Mention, Part, Prediction
+
+TEXT = st.text("ab\"' é,;|\\\\#", max_size=8).map(str.strip)
+DECISIONS = st.builds(
+    Decision,
+    TEXT.filter(bool),
+    st.sampled_from(["MESH:D1", "", "A b:1|MESH:D1", "x y"]),
+    st.just(True),
+    TEXT,
+    TEXT,
+    st.sampled_from(["", "2026-11-23"]),
+    st.just(""),
+    TEXT,
+)
+HEADER = "subject_label\tpredicate_id\tobject_id\tmapping_justification\tcomment\n"
+HAND = "semapv:ManualMappingCuration"
+
+
+def read(tmp_path: Path, text: str) -> Iterator[Decision]:
+    path = tmp_path / "m.sssom.tsv"
+    path.write_text(text, "utf-8")
+    return exchange.read(path)
+
+
+@given(decisions=st.lists(DECISIONS, min_size=1))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_an_export_comes_back(tmp_path: Path, decisions: list[Decision]) -> None:
+    decisions.append(Decision("m", "MESH:D1", accepted=False, scope="7, 8"))
+    decisions = [*map(checked, dict.fromkeys(decisions))]
+    file = io.StringIO()
+    assert exchange.write_sssom(decisions, file) == 0
+    assert list(read(tmp_path, file.getvalue())) == decisions
+
+
+def test_what_link_writes_comes_back_where_people_decided(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    gout = Candidate("MESH:D006073", "Gout", "gout", 1.0, source="decision", confidence=1.0)
+    one, other = (Part(text, candidates=(gout,)) for text in ("gout", "x"))
+    by_tool = replace(one, candidates=(replace(gout, source=""),))
+    both = Prediction(Mention("gout and x"), (one, replace(other, candidates=(), nil=True)))
+    predictions = [
+        Prediction(Mention("gout", ((3, 7), (9, 10)), document_id="7"), (one,)),
+        Prediction(Mention("Gicht"), (by_tool,)),
+        *[replace(both, source="decision")] * 2,
+        Prediction(Mention("tea"), (Part("tea", nil=True),), source="decision"),
+    ]
+    file = io.StringIO()
+    sssom.write([(None, predictions)], file)
+    read_decisions = list(read(tmp_path, file.getvalue()))
+    composite = Decision("gout and x", "MESH:D006073|-1")
+    assert read_decisions == [
+        Decision("gout", "MESH:D006073", scope="7"),
+        composite,
+        composite,
+        Decision("tea", ""),
+    ]
+    assert "1 mappings were passed over, which no person curated" in caplog.text
+
+
+def test_columns_by_name_and_no_metadata(tmp_path: Path) -> None:
+    text = (
+        "object_id\treviewer_label\tmapping_justification\tpredicate_id\tsubject_label\n"
+        "mesh:D1\tann\tsemapv:MappingReview\tskos:exactMatch\t#1\n"
+    )
+    assert list(read(tmp_path, text)) == [Decision("#1", "MESH:D1", reviewer="ann")]
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        (f"a\tskos:broadMatch\tA:1\t{HAND}", "line 3: the predicate is skos:broadMatch"),
+        (f"a\tskos:relatedMatch\tA:1\t{HAND}", "line 3: no other part of the mention"),
+        (f"a\tskos:exactMatch\t\t{HAND}", "line 3: the object is missing"),
+        (f"\tskos:exactMatch\tA:1\t{HAND}", "line 3: the mention of a decision has 0 char"),
+        (f"a\tskos:exactMatch\tA:1\t{HAND}\t\tX:1", "line 3: the subject is a concept"),
+    ],
+)
+def test_bad_rows(tmp_path: Path, caplog: pytest.LogCaptureFixture, row: str, problem: str) -> None:
+    good = f"b\tskos:exactMatch\tA:2\t{HAND}\n"
+    text = "#curie_map:\n" + HEADER.replace("\n", "\tsubject_id\n") + row + "\n" + good
+    with pytest.raises(InputError, match=problem):
+        list(read(tmp_path, text))
+    skipped = exchange.read(tmp_path / "m.sssom.tsv", on_error=Skip())
+    assert list(skipped) == [Decision("b", "A:2")]
+    assert problem in caplog.text
+
+
+def test_mappings_between_concepts_have_no_mentions(tmp_path: Path) -> None:
+    text = "subject_id\tpredicate_id\tobject_id\nX:1\tskos:exactMatch\tY:1\n"
+    with pytest.raises(InputError, match="the mappings have no column subject_label"):
+        list(read(tmp_path, text))
+
+
+def test_readers_of_mentions_say_what_to_do_with_mappings(tmp_path: Path) -> None:
+    file = io.StringIO()
+    exchange.write_sssom([Decision("a", "A")], file)
+    path = tmp_path / "m.tsv"
+    path.write_text(file.getvalue())
+    with pytest.raises(InputError, match=r"holds mappings .* with linker decide, and write"):
+        list(mentions.read(path))
