@@ -288,7 +288,7 @@ def test_decisions_are_remembered_and_conflicts_shown(page: Any, fake: Fake) -> 
     page.reload()
     expect(page.locator("#reviewer")).to_have_value("Ada")
     link(page, "leukaemia\nlymphoma")
-    expect(page.locator("#results [data-state=decided]")).to_have_text("leukaemia")
+    expect(page.locator("#results [data-state=accepted]")).to_have_text("leukaemia")
     expect(page.locator("#decisions li")).to_contain_text(
         f"MESH:D008223 by Ada, {fake.decisions[0]['time'][:10]}"
     )
@@ -297,7 +297,7 @@ def test_decisions_are_remembered_and_conflicts_shown(page: Any, fake: Fake) -> 
     page.press("#reviewer", "Tab")
     search(page, "D007938", "Leukemia")
     expect(page.locator("#decisions .conflict")).to_contain_text("Reviewers disagree")
-    expect(page.locator("#results [data-state=decided]")).to_have_count(0)
+    expect(page.locator("#results [data-state=accepted]")).to_have_count(0)
     page.get_by_role("button", name="Withdraw MESH:D008223 of Ada").click()
     status(page, "withdrawn")
     expect(page.locator("#decisions .conflict")).to_have_count(0)
@@ -322,7 +322,7 @@ def test_nested_mentions_of_a_dropped_file_can_all_be_reached(page: Any) -> None
     drop(page, "nested.txt", NESTED)
     status(page, "3 mentions linked")
     # the last mention has the same place as the one before, and therefore a sign of its own
-    assert marked(page) == ["Breast and ", "ovarian cancer", "⧉"]
+    assert marked(page) == ["Breast and ", "ovarian cancer", "+"]
     page.locator("#results").get_by_text("ovarian cancer").click()
     heading(page, "ovarian cancer")
     expect(page.locator("#place")).to_contain_text("3 of 3")

@@ -1,7 +1,7 @@
 /* The right side: the answer for the selected mention, part by part, with all candidates. */
 
-import { button, byId, fill, make, percent } from "./elements.js";
-import { READ, answersOf } from "./session.js";
+import { button, byId, count, fill, make, percent } from "./elements.js";
+import { READ, answersOf, stateOf } from "./session.js";
 
 export class AnswerView {
   /** `actions` are {about, choose, reject}, each called with an id. */
@@ -66,9 +66,16 @@ export class AnswerView {
       { ...attributes, "aria-label": several ? `Part ${place + 1}` : "Candidates" },
       several && make("h3", { tabindex: "-1" }, `Part ${place + 1}: ${part.text}`),
       part.expanded && make("p.note", `read as “${part.expanded}”`),
-      !best && make("p.none", offers.length ? "No concept: none is sure enough." : NOTHING),
+      !best && make("p.none", this.reasonOfNone(offers)),
       make("ol.candidates", list),
     );
+  }
+
+  /** Why a part is answered with no concept. */
+  reasonOfNone(offers) {
+    if (stateOf(this.entry) === "nothing") return "No concept: a reviewer decided so.";
+    if (stateOf(this.entry) === "rejected") return "No concept: a reviewer rejected the best one.";
+    return offers.length ? "No concept: none is sure enough." : NOTHING;
   }
 
   candidateOf(candidate, number, isBest) {
@@ -120,7 +127,7 @@ const offersOf = (part) =>
 function placeOf({ item, prediction }, number, total) {
   const places = (prediction.spans ?? []).map(([start, end]) => `${start}–${end}`);
   const facts = [
-    `${number + 1} of ${total}`,
+    `${count(number + 1)} of ${count(total)}`,
     item.document && !item.pasted && `document ${item.document.id}`,
     places.length > 0 && `characters ${places.join(" and ")}`,
     prediction.reading !== "whole" && `read ${READ[prediction.reading]}`,

@@ -12,6 +12,12 @@ async function fetchConcept(id) {
   return cache.get(id);
 }
 
+/** The name of a concept; empty where the dictionary has none of this id. */
+export const nameOf = (id) => fetchConcept(id).then(({ name }) => name, () => "");
+
+/** Ask for concepts anew, since the model may be another one. */
+export const forgetConcepts = () => cache.clear();
+
 /** Show a concept; `actions` are {about, choose, whyNot}, each called with an id. */
 export async function showConcept(id, actions) {
   const number = ++wanted;
@@ -27,7 +33,7 @@ export async function showConcept(id, actions) {
 function card(concept, { about, choose, whyNot }) {
   const { id, name, url, status, asked, definition } = concept;
   return [
-    make("h3", { tabindex: "-1" }, name),
+    make("h3", { tabindex: "-1", "data-focus": true }, name),
     make("p", make("code", id), " ", external(url, "public page")),
     status !== "current" && make("p.note", `${asked} is ${status}; it stands for ${id} now.`),
     definition && make("p", definition),

@@ -51,5 +51,6 @@ const KEYS = [
   { keys: ["/"], action: "search", words: "search the dictionary" },
   { keys: ["e"], action: "explain", words: "why this answer" },
   { keys: ["u"], action: "undo", words: "undo the last decision" },
+  { keys: ["c"], action: "conflict", words: "the next mention on which reviewers disagree" },
   { keys: ["?"], action: "help", words: "this help" },
 ];

@@ -2,28 +2,26 @@
 
 import { AnswerView, foundOf } from "./answer.js";
 import { getJson, hooks } from "./api.js";
-import { showConcept } from "./concept.js";
+import { forgetConcepts, showConcept } from "./concept.js";
 import { Decisions } from "./decisions.js";
 import * as elements from "./elements.js";
 import * as files from "./files.js";
 import * as keyboard from "./keyboard.js";
 import { MentionsView } from "./mentions.js";
 import { showReasons } from "./reasons.js";
-import { Session, answersOf } from "./session.js";
+import { Session, answersOf, scopeOf } from "./session.js";
 import { idOf, kindOf, linesOf } from "./text.js";
 
-const { announce, byId, count, fill, plural } = elements;
+const { announce, byId, count, fill, make, plural } = elements;
 const REDRAW = 1000; // milliseconds between two looks at a list that is being linked
 
 const view = { model: null, session: null, entries: [], current: -1, running: null };
 const candidateActions = { about, choose, reject: (id) => decide({ ids: [id], accepted: false }) };
 const conceptActions = { about, choose, whyNot };
 const answerView = new AnswerView(candidateActions);
-const mentionsView = new MentionsView((number) => select(number, { toAnswer: true }));
-const decisions = new Decisions(async (mention) => {
-  await view.session?.refresh(mention);
-  redraw();
-});
+const toAnswer = (number) => select(number, { toAnswer: true });
+const mentionsView = new MentionsView(toAnswer);
+const decisions = new Decisions({ changed, select: toAnswer });
 
 /** Do something; where it fails, say so, with a button that does it again. */
 async function attempt(action) {
@@ -84,6 +82,9 @@ async function link(sources) {
   if (run.signal.aborted) return;
   byId("source").open = false;
   redraw();
+  await attempt(start);
+  await attempt(readDecisions);
+  if (run.signal.aborted) return;
   select(view.current, { toText: true });
   announce(
     view.entries.length
@@ -95,9 +96,10 @@ async function link(sources) {
 // what is selected
 
 function redraw() {
-  view.entries = view.session?.entries() ?? [];
+  view.entries = (view.session?.entries() ?? []).map((entry) => decisions.added(entry));
   byId("output").hidden = !view.session;
-  byId("pubtator").disabled = byId("in-document").disabled = !view.session?.hasDocuments;
+  byId("pubtator").disabled = !view.session?.hasDocuments;
+  decisions.list(view.entries);
   const focused = document.activeElement?.closest("#results");
   mentionsView.show(view.session, view.entries, view.current);
   select(Math.min(Math.max(view.current, 0), view.entries.length - 1), { toText: focused });
@@ -113,10 +115,12 @@ function select(number, { toText = false, toAnswer = false } = {}) {
   const offer = answerView.offered(1);
   about(offer?.concept_id);
   if (byId("reasons").open && entry) showReasons(entry);
-  if (entry && view.model?.decisions)
-    attempt(() => decisions.show(entry.prediction.mention, scopeOf(entry), attempt));
+  decisions.show(entry, attempt);
+  byId("in-document").disabled = !entry || !scopeOf(entry);
+  if (byId("in-document").disabled) byId("scope").value = "";
   if (toText && link) link.focus();
   if (toAnswer) byId("answer").focus();
+  if (toAnswer && byId("back").offsetParent) byId("answer").scrollIntoView(); // one column
   return link;
 }
 
@@ -128,6 +132,15 @@ function move(step) {
   const names = answersOf(prediction).map((answer) => answer?.name ?? "no concept");
   announce(`${prediction.mention}: ${names.join(" and ")}`);
   return true;
+}
+
+function nextConflict() {
+  const places = view.entries.flatMap(({ disagree }, number) => (disagree ? [number] : []));
+  if (!places.length) return announce("No mention is in conflict.");
+  const number = places.find((place) => place > view.current) ?? places[0];
+  select(number, { toText: true })?.scrollIntoView({ block: "nearest" });
+  const { prediction, said } = view.entries[number];
+  return announce(`${prediction.mention}: reviewers disagree: ${said}.`);
 }
 
 function about(id) {
@@ -144,7 +157,15 @@ function whyNot(id) {
 
 // what is decided
 
-const scopeOf = ({ item }) => item.document?.id ?? "";
+async function readDecisions() {
+  if (view.model?.decisions) await decisions.load(view.entries);
+  redraw();
+}
+
+async function changed(mention) {
+  await view.session?.refresh(mention);
+  await readDecisions();
+}
 
 function decide({ ids, accepted = true }) {
   const entry = view.entries[view.current];
@@ -172,6 +193,7 @@ const actions = {
       : announce("There is no concept to reject."),
   none: () => decide({ ids: [] }),
   undo: () => attempt(() => decisions.undo()),
+  conflict: nextConflict,
   choose: (number) => {
     const offer = answerView.offered(Number(number));
     return offer ? choose(offer.concept_id) : announce(`There is no candidate ${number}.`);
@@ -193,7 +215,8 @@ async function search() {
   const asked = query && (await getJson(`search?${new URLSearchParams({ q: query, limit: 10 })}`));
   if (number !== searching) return;
   const concepts = asked ? asked.concepts : [];
-  fill(byId("found"), concepts.map((concept) => foundOf(concept, candidateActions)));
+  const nothing = query && !concepts.length && make("li.none", "No concept is called so.");
+  fill(byId("found"), concepts.map((concept) => foundOf(concept, candidateActions)), nothing);
   if (query) announce(`${plural(concepts.length, "concept")} found.`);
 }
 
@@ -207,6 +230,7 @@ async function download() {
 
 async function start() {
   view.model = await getJson("model");
+  forgetConcepts(); // the model may be another one
   const { sources = [], concepts } = view.model.dictionary ?? {};
   const names = sources.map((source) => [source.file, source.release].filter(Boolean).join(" "));
   byId("model").textContent = `${names.join(", ")} · ${count(concepts ?? 0)} concepts`;
@@ -214,7 +238,10 @@ async function start() {
 }
 
 hooks.waiting = (seconds) => announce(`The service is busy; asking again in ${seconds} s.`);
-hooks.askKey = () => elements.ask("which-key");
+hooks.askKey = (wrong) => {
+  byId("wrong-key").hidden = !wrong;
+  return elements.ask("which-key");
+};
 
 const on = (id, event, listener) => byId(id).addEventListener(event, listener);
 const EXAMPLES = { "example-text": "text", "example-names": "names" };
@@ -242,6 +269,7 @@ on("input", "keydown", (event) => {
 });
 for (const name of ["accept", "reject", "none", "undo"]) on(name, "click", actions[name]);
 on("download", "click", () => attempt(download));
+on("next-conflict", "click", nextConflict);
 on("back", "click", actions.back);
 on("show-help", "click", actions.help);
 on("reasons", "toggle", ({ target }) => {

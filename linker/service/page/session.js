@@ -2,7 +2,7 @@
    predictions, and entries, one for each mention. */
 
 import { post, postJson } from "./api.js";
-import { textOf, unitsOf } from "./text.js";
+import { formOf, textOf, unitsOf } from "./text.js";
 
 const BATCH = 200; // mentions of one request, so that the first ones are soon there
 const BATCH_CHARACTERS = 200_000;
@@ -32,8 +32,7 @@ export class Session {
 
   /** Link again what a decision on a mention may change. */
   async refresh(mention) {
-    const form = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
-    const same = (prediction) => form(prediction.mention) === form(mention);
+    const same = (prediction) => formOf(prediction.mention) === formOf(mention);
     const few = this.entries().length <= ANEW;
     await this.link(this.items.filter((item) => few || item.predictions.some(same)));
   }
@@ -129,12 +128,27 @@ export function confidenceOf(prediction) {
   return known.length ? Math.min(...known) : null;
 }
 
-/** How an answer is shown: "decided", "none" (no concept), "unsure" or "linked". */
-export function stateOf(prediction) {
+/** The states of an entry, in words. */
+export const STATES = {
+  conflict: "in conflict",
+  unsure: "unsure",
+  none: "no concept",
+  linked: "linked",
+  accepted: "accepted",
+  nothing: "decided: no concept",
+  rejected: "answered anew, since a concept was rejected",
+};
+
+/** The state of an entry, which says what the model or the reviewers answered. */
+export function stateOf({ prediction, decisions, disagree }) {
+  if (disagree) return "conflict";
   const answers = answersOf(prediction);
-  const first = prediction.parts.map((part) => part.candidates[0] ?? part.rejected);
-  if (prediction.source === "decision" || first.some((c) => c?.source === "decision"))
-    return "decided";
+  if (answers.some((answer) => answer?.source === "decision")) return "accepted";
+  if (prediction.source === "decision")
+    return decisions.some((decision) => decision.accepted) ? "nothing" : "rejected";
   if (answers.every((answer) => answer === null)) return "none";
   return answers.includes(null) || (confidenceOf(prediction) ?? 1) < 0.5 ? "unsure" : "linked";
 }
+
+/** The document in which a mention stands; empty where there is none. */
+export const scopeOf = ({ item }) => item.document?.id ?? item.mention.document_id ?? "";
