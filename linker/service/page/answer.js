@@ -1,10 +1,10 @@
 /* The right side: the answer for the selected mention, part by part, with all candidates. */
 
 import { button, byId, count, fill, make, percent } from "./elements.js";
-import { READ, answersOf, stateOf } from "./session.js";
+import { MOST, READ, answersOf, stateOf } from "./session.js";
 
 export class AnswerView {
-  /** `actions` are {about, choose, reject}, each called with an id. */
+  /** `actions` are {about, choose, reject}, each called with an id, and {more}. */
   constructor(actions) {
     Object.assign(this, { actions, part: 0, entry: null });
   }
@@ -23,6 +23,8 @@ export class AnswerView {
       byId("candidates"),
       parts.map((part, place) => this.partOf(part, place, parts.length > 1)),
       rivals.map((rival) => this.rivalOf(rival)),
+      parts.some(({ candidates }) => candidates.length > 1 && candidates.length < MOST) &&
+        button("More candidates", this.actions.more, { class: "quiet" }),
     );
   }
 
@@ -107,6 +109,8 @@ export class AnswerView {
     const ids = [...new Set(answers.map((answer) => answer.concept_id))];
     const now = answersOf(this.entry.prediction).map((answer) => answer?.concept_id);
     if (ids.join() === now.join()) return null;
+    const rejected = this.entry.decisions.filter(({ accepted }) => !accepted);
+    if (rejected.some(({ concept_id: id }) => ids.includes(id))) return null;
     const names = [...new Set(answers.map((answer) => answer.name))].join(" and ");
     const share = confidence === null ? "" : ` (${percent(confidence)})`;
     const label = { "aria-label": `Choose ${names}` };

@@ -141,7 +141,7 @@ export class Decisions {
   /** What was decided, by whom, when and where. */
   sentence(decision) {
     const { scope, time } = decision;
-    const when = time ? `, ${time.slice(0, 16).replace("T", " ")}` : "";
+    const when = time ? `, ${time.slice(0, 16).replace("T", " ")} UTC` : "";
     const where = scope ? `in document ${scope}` : "everywhere";
     const facts = ` by ${whoOf(decision)}${when}, ${where}`;
     return [make("strong", this.verdict(decision)), make("span.note", facts)];

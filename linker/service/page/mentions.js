@@ -57,8 +57,9 @@ export class MentionsView {
   turn(page) {
     this.page = Math.max(0, Math.min(page, this.pages.length - 1));
     const blocks = this.pages[this.page] ?? [];
+    const rows = (numbers) => numbers.map((number) => this.row(number));
     const shown = (block) =>
-      block.item ? this.textBlock(block) : this.tableOf(block.entries);
+      block.item ? this.textBlock(block) : table("table.names", COLUMNS, rows(block.entries));
     fill(byId("results"), blocks.map(shown));
     byId("pager").hidden = this.pages.length < 2;
     byId("page-number").textContent = `Page ${count(this.page + 1)} of ${count(this.pages.length)}`;
@@ -72,12 +73,6 @@ export class MentionsView {
     const focused = document.activeElement === byId(id);
     byId(id).disabled = !possible;
     if (focused && !possible) byId(other).focus();
-  }
-
-  tableOf(numbers) {
-    const decided = numbers.some((number) => this.entries[number].said);
-    const rows = numbers.map((number) => this.row(number, decided));
-    return table("table.names", decided ? [...COLUMNS, "Decided"] : COLUMNS, rows);
   }
 
   textBlock({ item, start, end, entries }) {
@@ -111,17 +106,17 @@ export class MentionsView {
     return { href: "#answer", "data-anchor": number, "aria-label": label, title: label };
   }
 
-  row(number, decided) {
+  row(number) {
     const { prediction, said } = this.entries[number];
     const [answers, confidence] = [answersOf(prediction), confidenceOf(prediction)];
+    const names = answers.map((answer) => answer?.name ?? "no concept");
     const attributes = { "data-entries": number, "data-state": stateOf(this.entries[number]) };
     const link = make("a.mention", { ...attributes, ...this.link(number) }, prediction.mention);
     return [
       make("th", { scope: "row" }, link),
-      answers.map((answer) => answer?.name ?? "no concept").join(" | "),
+      make("td", names.join(" | "), said && make("span.facts", `Reviewed: ${said}`)),
       make("td", make("code", answers.map((answer) => answer?.concept_id ?? "–").join(" | "))),
       make("td.number", confidence === null ? "" : percent(confidence)),
-      ...(decided ? [said] : []),
     ];
   }
 }

@@ -16,7 +16,8 @@ const { announce, byId, count, fill, make, plural } = elements;
 const REDRAW = 1000; // milliseconds between two looks at a list that is being linked
 
 const view = { model: null, session: null, entries: [], current: -1, running: null };
-const candidateActions = { about, choose, reject: (id) => decide({ ids: [id], accepted: false }) };
+const reject = (id) => decide({ ids: [id], accepted: false });
+const candidateActions = { about, choose, reject, more: () => attempt(more) };
 const conceptActions = { about, choose, whyNot };
 const answerView = new AnswerView(candidateActions);
 const toAnswer = (number) => select(number, { toAnswer: true });
@@ -147,6 +148,14 @@ function about(id) {
   showConcept(id, conceptActions);
 }
 
+async function more() {
+  const entry = view.entries[view.current];
+  announce("Asking for more candidates …");
+  const added = await view.session.more(entry);
+  if (entry === view.entries[view.current]) select(view.current);
+  announce(added ? `${plural(added, "more candidate")}.` : "There are no more candidates.");
+}
+
 function whyNot(id) {
   const entry = view.entries[view.current];
   if (!entry) return announce("Select a mention first.");
@@ -189,7 +198,7 @@ const actions = {
   accept: () => choose(answerView.best?.concept_id),
   reject: () =>
     answerView.best
-      ? decide({ ids: [answerView.best.concept_id], accepted: false })
+      ? reject(answerView.best.concept_id)
       : announce("There is no concept to reject."),
   none: () => decide({ ids: [] }),
   undo: () => attempt(() => decisions.undo()),

@@ -7,6 +7,7 @@ import { formOf, textOf, unitsOf } from "./text.js";
 const BATCH = 200; // mentions of one request, so that the first ones are soon there
 const BATCH_CHARACTERS = 200_000;
 const ANEW = 200; // entries that are all linked again after a decision
+export const MOST = 30; // candidates of a part that are asked for when more are wanted
 
 export class Session {
   /** `sources` are {document} or {mention}; `limits` those of GET /model. */
@@ -35,6 +36,22 @@ export class Session {
     const same = (prediction) => formOf(prediction.mention) === formOf(mention);
     const few = this.entries().length <= ANEW;
     await this.link(this.items.filter((item) => few || item.predictions.some(same)));
+  }
+
+  /** Add further candidates to those of an entry, whose answer stays; tell how many. */
+  async more({ item, prediction }) {
+    const { mention: text, spans, parts } = prediction;
+    const document = item.document && { ...item.document, mentions: [{ text, spans }] };
+    const { path, body } = requestOf([document ? { document } : item]);
+    const { predictions } = await postJson(path, { ...body, k: MOST });
+    let added = 0;
+    for (const part of parts) {
+      const known = new Set(part.candidates.map((candidate) => candidate.concept_id));
+      const same = predictions[0].parts.find((other) => other.text === part.text);
+      const others = same?.candidates.filter(({ concept_id: id }) => !known.has(id)) ?? [];
+      added += part.candidates.push(...others) - known.size;
+    }
+    return added;
   }
 
   /** The mentions with their predictions, in order; spans are in units of UTF-16. */
@@ -136,7 +153,7 @@ export const STATES = {
   linked: "linked",
   accepted: "accepted",
   nothing: "decided: no concept",
-  rejected: "answered anew, since a concept was rejected",
+  rejected: "with a rejected concept",
 };
 
 /** The state of an entry, which says what the model or the reviewers answered. */
