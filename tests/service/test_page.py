@@ -175,7 +175,7 @@ def is_too_wide(page: Any) -> bool:
 
 def test_the_example_is_linked_and_explained(page: Any) -> None:
     page.click("#link")
-    status(page, "mentions linked")
+    status(page, "13 mentions linked, read as a text.")
     expect(page.locator("#summary")).to_contain_text("13 mentions")
     heading(page, "ataxia telangiectasia")
     page.locator("#results").get_by_text("immunodeficiency", exact=True).click()

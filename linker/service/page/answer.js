@@ -24,7 +24,7 @@ export class AnswerView {
       parts.map((part, place) => this.partOf(part, place, parts.length > 1)),
       rivals.map((rival) => this.rivalOf(rival)),
       parts.some(({ candidates }) => candidates.length > 1 && candidates.length < MOST) &&
-        button("More candidates", this.actions.more, { class: "quiet" }),
+        button("More candidates", this.actions.more, { class: "more" }),
     );
   }
 

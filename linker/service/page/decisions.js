@@ -1,4 +1,5 @@
-/* What reviewers decided: read from the service, shown at a mention and in lists, made, withdrawn. */
+/* What reviewers decided: read from the service, shown for a mention and in lists of mentions;
+   and decisions that are made and withdrawn here. */
 
 import { getJson, postJson, send } from "./api.js";
 import { nameOf } from "./concept.js";
@@ -10,7 +11,7 @@ const REVIEWER = "linker.reviewer"; // where the name is kept
 const LISTED = 50; // mentions that a list shows
 
 export class Decisions {
-  /** `changed` is called with a mention whose decisions changed, `select` with an entry's number. */
+  /** `changed` is called with a mention that was decided, `select` with the number of an entry. */
   constructor({ changed, select }) {
     Object.assign(this, { changed, select });
     this.known = new Map(); // {decisions, conflicts} of each form of a mention
@@ -97,7 +98,8 @@ export class Decisions {
       const label = `Withdraw ${this.verdict(decision)} of ${whoOf(decision)} for ${mention}`;
       const withdraw = () => this.withdraw([id], mention, "The decision was withdrawn.");
       const attributes = { "aria-label": label };
-      return [this.sentence(decision), " ", button("Withdraw", () => attempt(withdraw), attributes)];
+      const act = () => attempt(withdraw);
+      return [this.sentence(decision), " ", button("Withdraw", act, attributes)];
     };
     const shown = entry?.decisions ?? [];
     fill(

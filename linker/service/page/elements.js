@@ -33,6 +33,16 @@ export function fill(element, ...children) {
 
 const QUIETLY = { preventScroll: true };
 
+/** A function that shows in an element what its latest call gives, or why that failed. */
+export function showingLatest(id, ask) {
+  let latest = 0;
+  return async (...args) => {
+    const number = ++latest;
+    const shown = await ask(...args).catch((error) => make("p.note", error.message));
+    if (number === latest) fill(byId(id), shown);
+  };
+}
+
 export const button = (text, onclick, attributes = {}) =>
   make("button", { type: "button", onclick, ...attributes }, text);
 

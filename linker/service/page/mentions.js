@@ -1,4 +1,5 @@
-/* The left side: texts with highlighted mentions, or a table of names, a page at a time. */
+/* The left side: texts with highlighted mentions, or a table of names, a page at a time; and how
+   many mentions are in each state. */
 
 import { byId, count, fill, make, percent, plural, table } from "./elements.js";
 import { STATES, answersOf, confidenceOf, stateOf } from "./session.js";
@@ -50,7 +51,8 @@ export class MentionsView {
     for (const element of byId("results").querySelectorAll("[data-entries]")) {
       element.classList.toggle("selected", numbersOf(element).includes(this.current));
       element.removeAttribute("aria-current");
-      if (element.dataset.anchor === `${this.current}`) element.setAttribute("aria-current", "true");
+      const isCurrent = element.dataset.anchor === `${this.current}`;
+      if (isCurrent) element.setAttribute("aria-current", "true");
     }
   }
 
@@ -110,12 +112,13 @@ export class MentionsView {
     const { prediction, said } = this.entries[number];
     const [answers, confidence] = [answersOf(prediction), confidenceOf(prediction)];
     const names = answers.map((answer) => answer?.name ?? "no concept");
+    const ids = answers.map((answer) => answer?.concept_id ?? "–");
     const attributes = { "data-entries": number, "data-state": stateOf(this.entries[number]) };
     const link = make("a.mention", { ...attributes, ...this.link(number) }, prediction.mention);
     return [
       make("th", { scope: "row" }, link),
       make("td", names.join(" | "), said && make("span.facts", `Reviewed: ${said}`)),
-      make("td", make("code", answers.map((answer) => answer?.concept_id ?? "–").join(" | "))),
+      make("td", ids.flatMap((id, part) => [part > 0 && " | ", make("code", id)])),
       make("td.number", confidence === null ? "" : percent(confidence)),
     ];
   }

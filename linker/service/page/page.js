@@ -1,4 +1,5 @@
-/* The page: what is typed, dropped or clicked goes to the other modules from here. */
+/* The page: knows the session, the selected mention and the model, and calls the other modules for
+   what is typed, dropped, clicked, or pressed. */
 
 import { AnswerView, foundOf } from "./answer.js";
 import { getJson, hooks } from "./api.js";
@@ -49,8 +50,8 @@ async function linkTyped() {
   const chosen = byId("read-as").value;
   const kind = chosen === "auto" ? kindOf(text) : chosen;
   if (kind === "pubtator") return linkParsed(text, "pasted.pubtator.txt");
-  if (kind === "names") return link(linesOf(text).map(files.asSource));
-  return link([{ document: { id: idOf(text), text }, pasted: true }]);
+  if (kind === "names") return link(linesOf(text).map(files.asSource), ", read as a list of names");
+  return link([{ document: { id: idOf(text), text }, pasted: true }], ", read as a text");
 }
 
 async function linkFile(file) {
@@ -66,7 +67,8 @@ async function linkParsed(content, name) {
   return link(sources);
 }
 
-async function link(sources) {
+/** Link sources; `read` says how a text in the box was read. */
+async function link(sources, read = "") {
   view.running?.abort();
   const run = (view.running = new AbortController());
   const session = new Session(sources, view.model?.limits);
@@ -89,7 +91,7 @@ async function link(sources) {
   select(view.current, { toText: true });
   announce(
     view.entries.length
-      ? `${plural(view.entries.length, "mention")} linked. Press ? for the keys.`
+      ? `${plural(view.entries.length, "mention")} linked${read}. Press ? for the keys.`
       : "No mention was found. If these are names, read them as a list of names.",
   );
 }
@@ -253,17 +255,16 @@ hooks.askKey = (wrong) => {
 };
 
 const on = (id, event, listener) => byId(id).addEventListener(event, listener);
-const EXAMPLES = { "example-text": "text", "example-names": "names" };
-const examples = { text: byId("input").value, names: byId("names").content.textContent.trim() };
-for (const [id, kind] of Object.entries(EXAMPLES))
+const texts = {
+  "example-text": byId("input").value,
+  "example-names": byId("names").content.textContent.trim(),
+  clear: "",
+};
+for (const [id, text] of Object.entries(texts))
   on(id, "click", () => {
-    byId("input").value = examples[kind];
+    byId("input").value = text;
     byId("input").focus();
   });
-on("clear", "click", () => {
-  byId("input").value = "";
-  byId("input").focus();
-});
 on("link", "click", () => attempt(linkTyped));
 on("input", "paste", (event) => {
   try {
