@@ -409,7 +409,7 @@ def test_the_focus_is_never_lost(page: Any) -> None:
     page.locator(".tree button").first.click()
     expect(page.locator("#concept h3")).to_be_focused()
     page.get_by_role("button", name="More candidates").click()
-    status(page, "more candidates")
+    status(page, "more candidates.")
     assert focused(page) == "answer"
     link(page, "\n".join(f"leukaemia {number}" for number in range(150)))
     page.click("#next-page")  # to the last one, where the button is of no use
@@ -421,11 +421,33 @@ def test_more_candidates_leave_the_answer(page: Any) -> None:
     best = page.locator(".candidates li.best")
     before = best.text_content()
     expect(page.locator("#candidates li")).to_have_count(5)
-    page.get_by_role("button", name="More candidates").click()
+    page.keyboard.press("m")
     status(page, "25 more candidates.")
     expect(page.locator("#candidates li")).to_have_count(30)
     assert best.text_content() == before
-    assert page.get_by_role("button", name="More candidates").count() == 0
+    page.keyboard.press("m")
+    status(page, "There are no more candidates.")
+
+
+def test_a_part_may_have_no_concept(page: Any, fake: Fake) -> None:
+    decision = {"mention": "breast and ovarian cancer", "concept_id": "MESH:D001943|-1"}
+    fake.decisions = [{**decision, "accepted": True, "scope": "", "reviewer": "Bob"}]
+    page.fill("#reviewer", "Ada")
+    link(page, TEXT)
+    page.locator("#results").get_by_text("breast and ovarian cancer").click()
+    shown = page.locator("#decisions li")
+    expect(shown).to_contain_text("Breast Neoplasms MESH:D001943 and no concept by Bob")
+    page.keyboard.press("a")  # the same decision, also by Ada
+    expect(shown).to_have_count(2)
+    assert [d["concept_id"] for d in fake.decisions] == ["MESH:D001943|-1"] * 2
+
+
+def test_arabic_begins_on_the_right(page: Any) -> None:
+    link(page, "سرطان leukaemia.\nThe man had leukaemia.")
+    box = page.locator("#results .text").bounding_box()
+    right, left = page.locator("#results a").all()
+    assert right.bounding_box()["x"] > box["x"] + box["width"] / 2
+    assert left.bounding_box()["x"] < box["x"] + box["width"] / 2
 
 
 def test_a_search_without_results_says_so(page: Any) -> None:

@@ -1,7 +1,7 @@
 /* The right side: the answer for the selected mention, part by part, with all candidates. */
 
 import { button, byId, count, fill, make, percent } from "./elements.js";
-import { MOST, READ, answersOf, stateOf } from "./session.js";
+import { MOST, NO_CONCEPT, READ, answersOf, stateOf } from "./session.js";
 
 export class AnswerView {
   /** `actions` are {about, choose, reject}, each called with an id, and {more}. */
@@ -24,15 +24,15 @@ export class AnswerView {
       parts.map((part, place) => this.partOf(part, place, parts.length > 1)),
       rivals.map((rival) => this.rivalOf(rival)),
       parts.some(({ candidates }) => candidates.length > 1 && candidates.length < MOST) &&
-        button("More candidates", this.actions.more, { class: "more" }),
+        button("More candidates", this.actions.more, { id: "more", "aria-keyshortcuts": "m" }),
     );
   }
 
-  /** The ids of the whole answer, with another concept for the part in use. */
-  idsWith(id) {
-    const ids = answersOf(this.entry.prediction).map((answer) => answer?.concept_id);
+  /** The ids of the whole answer, with another concept for the part in use; [] for no concept. */
+  idsWith(id = NO_CONCEPT) {
+    const ids = answersOf(this.entry.prediction).map((answer) => answer?.concept_id ?? NO_CONCEPT);
     ids[this.part] = id;
-    return ids.filter(Boolean);
+    return ids.every((other) => other === NO_CONCEPT) ? [] : ids;
   }
 
   get best() {

@@ -4,7 +4,7 @@
 import { getJson, postJson, send } from "./api.js";
 import { nameOf } from "./concept.js";
 import { announce, ask, button, byId, fill, make, plural } from "./elements.js";
-import { scopeOf } from "./session.js";
+import { NO_CONCEPT, scopeOf } from "./session.js";
 import { formOf } from "./text.js";
 
 const REVIEWER = "linker.reviewer"; // where the name is kept
@@ -150,14 +150,17 @@ export class Decisions {
   }
 
   verdict(decision) {
-    const named = (id) => (this.names.get(id) ? `${this.names.get(id)} ${id}` : id);
-    const what = idsOf(decision).map(named).join(" and ") || "no concept";
+    const named = (id) => `${this.names.get(id) ?? ""} ${id}`.trim();
+    const inWords = (part) =>
+      part && part !== NO_CONCEPT ? part.split("+").map(named).join(" with ") : "no concept";
+    const what = (decision.concept_id ?? "").split("|").map(inWords).join(" and ");
     return decision.accepted ? what : `not ${what}`;
   }
 }
 
 const NONE = { decisions: [], conflicts: [] };
-const idsOf = ({ concept_id: ids }) => (ids ?? "").split("|").filter(Boolean);
+const idsOf = ({ concept_id: ids }) =>
+  (ids ?? "").split(/[|+]/).filter((id) => id && id !== NO_CONCEPT);
 const whoOf = ({ reviewer }) => reviewer || "nobody named";
 
 /** The first of the entries with the same mention and scope. */

@@ -209,6 +209,7 @@ const actions = {
     const offer = answerView.offered(Number(number));
     return offer ? choose(offer.concept_id) : announce(`There is no candidate ${number}.`);
   },
+  more: () => (byId("more") ? attempt(more) : announce("There are no more candidates.")),
   part: () => answerView.nextPart()?.focus(),
   search: () => byId("query").focus(),
   explain: () => byId("reasons").querySelector("summary").click(),

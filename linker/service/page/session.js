@@ -7,6 +7,7 @@ import { formOf, textOf, unitsOf } from "./text.js";
 const BATCH = 200; // mentions of one request, so that the first ones are soon there
 const BATCH_CHARACTERS = 200_000;
 const ANEW = 200; // entries that are all linked again after a decision
+export const NO_CONCEPT = "-1"; // the id, in decisions, of a part without a concept
 export const MOST = 30; // candidates of a part that are asked for when more are wanted
 
 export class Session {
