@@ -525,16 +525,22 @@ def test_axe_would_find_what_is_wrong(page: Any) -> None:
 def test_the_column_of_a_table_is_asked_for(page: Any) -> None:
     drop(page, "table.csv", "row,what\n1,leukaemia\n2,lymphoma\n")
     expect(page.locator("#which-column")).to_be_visible()
+    expect(page.locator("#column-title")).to_have_text("Which column of table.csv has the names?")
     page.select_option("#column", "what")
     page.click("#which-column .main")
     status(page, "2 mentions linked")
     assert marked(page) == ["leukaemia", "lymphoma"]
 
 
-def test_a_file_may_be_chosen(page: Any, tmp_path: Path) -> None:
-    (file := tmp_path / "names.txt").write_text("leukaemia\n")
-    page.set_input_files("#file", file)
+def test_files_may_be_chosen_together(page: Any, tmp_path: Path) -> None:
+    (names := tmp_path / "names.txt").write_text("leukaemia\n")
+    (documents := tmp_path / "documents.txt").write_text(NESTED)
+    page.set_input_files("#file", [names])
     status(page, "1 mention linked")
+    page.click("#source > summary")
+    page.set_input_files("#file", [names, documents])
+    status(page, "4 mentions linked")
+    assert marked(page)[:2] == ["leukaemia", "Breast and "]
 
 
 @pytest.mark.parametrize("format", ["tsv", "jsonl", "pubtator", "sssom"])

@@ -24,8 +24,13 @@ export class AnswerView {
       parts.map((part, place) => this.partOf(part, place, parts.length > 1)),
       rivals.map((rival) => this.rivalOf(rival)),
       parts.some(({ candidates }) => candidates.length > 1 && candidates.length < MOST) &&
-        button("More candidates", this.actions.more, { id: "more", "aria-keyshortcuts": "m" }),
+        this.moreButton(),
     );
+  }
+
+  moreButton() {
+    const text = ["More candidates ", make("kbd", { "aria-hidden": "true" }, "m")];
+    return button(text, this.actions.more, { id: "more", "aria-keyshortcuts": "m" });
   }
 
   /** The ids of the whole answer, with another concept for the part in use; [] for no concept. */

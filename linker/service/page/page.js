@@ -49,22 +49,26 @@ async function linkTyped() {
   files.checkSize(new Blob([text]).size, view.model?.limits);
   const chosen = byId("read-as").value;
   const kind = chosen === "auto" ? kindOf(text) : chosen;
-  if (kind === "pubtator") return linkParsed(text, "pasted.pubtator.txt");
+  if (kind === "pubtator") return linkParsed([{ content: text, name: "pasted.pubtator.txt" }]);
   if (kind === "names") return link(linesOf(text).map(files.asSource), ", read as a list of names");
   return link([{ document: { id: idOf(text), text }, pasted: true }], ", read as a text");
 }
 
-async function linkFile(file) {
-  files.checkSize(file.size, view.model?.limits);
-  return linkParsed(file, file.name);
+async function linkFiles(chosen) {
+  for (const file of chosen) files.checkSize(file.size, view.model?.limits);
+  return linkParsed(chosen.map((file) => ({ content: file, name: file.name })));
 }
 
-async function linkParsed(content, name) {
-  announce(`Reading ${name} …`);
-  const sources = await files.parse(content, name);
-  if (!sources) return announce("Nothing was linked: no column was chosen.");
-  if (!sources.length) return announce(`${name} holds no mentions.`);
-  return link(sources);
+async function linkParsed(contents) {
+  const sources = [];
+  for (const { content, name } of contents) {
+    announce(`Reading ${name} …`);
+    const read = await files.parse(content, name);
+    if (!read) return announce("Nothing was linked: no column was chosen.");
+    sources.push(...read);
+  }
+  if (sources.length) return link(sources);
+  return announce(`No mention is in ${contents.map(({ name }) => name).join(", ")}.`);
 }
 
 /** Link sources; `read` says how a text in the box was read. */
@@ -303,6 +307,6 @@ on("search", "keydown", (event) => {
   places[places.indexOf(document.activeElement) + step]?.focus();
   event.preventDefault();
 });
-files.listen((file) => attempt(() => linkFile(file)));
+files.listen((chosen) => attempt(() => linkFiles(chosen)));
 keyboard.listen(actions);
 attempt(start);
