@@ -602,6 +602,15 @@ def test_an_empty_box(page: Any, fake: Fake) -> None:
     assert "/link" not in fake.asked
 
 
+def test_what_was_typed_comes_back(page: Any) -> None:
+    page.fill("#input", "my own text")
+    for button in ("example-names", "clear"):
+        page.click(f"#{button}")
+        expect(page.locator("#input")).not_to_have_value("my own text")
+        page.keyboard.press("Control+z")
+        expect(page.locator("#input")).to_have_value("my own text")
+
+
 def test_too_much_is_refused_before_it_is_sent(page: Any, fake: Fake) -> None:
     page.evaluate("document.getElementById('input').value = 'leukaemia '.repeat(500_000)")
     page.click("#link")
@@ -776,6 +785,9 @@ def test_looks_and_accessibility(page: Any, fake: Fake, pictures: Path, look: st
 def test_an_answer_is_brought_into_sight_on_a_phone(page: Any) -> None:
     page.set_viewport_size({"width": 400, "height": 800})
     link(page, TEXT)
+    # the heading is inside the window, below the line at its foot
+    height = int(page.locator("#answer").bounding_box()["y"]) + 30
+    page.set_viewport_size({"width": 400, "height": height})
     page.locator("#results").get_by_text("leukaemia").click()
     heading(page, "leukaemia")
     expect(page.locator("#accept")).to_be_in_viewport(ratio=1)

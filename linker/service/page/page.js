@@ -267,8 +267,8 @@ const texts = {
 };
 for (const [id, text] of Object.entries(texts))
   on(id, "click", () => {
-    byId("input").value = text;
-    byId("input").focus();
+    byId("input").select();
+    document.execCommand("insertText", false, text); // which Ctrl+Z undoes
   });
 on("link", "click", () => attempt(linkTyped));
 on("input", "paste", (event) => {
