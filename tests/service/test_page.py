@@ -149,6 +149,19 @@ def disagree(fake: Fake) -> None:
     ]
 
 
+def decide(fake: Fake) -> None:
+    """Let Ada accept a concept of the example of names, reject one, and say that one has none."""
+    decisions = (
+        ("breast cancers", "MESH:D001943", True),
+        ("bilateral Wilms tumour", "MESH:D009396", False),
+        ("tall stature", None, True),
+    )
+    fake.decisions = [
+        {"mention": m, "concept_id": c, "accepted": a, "scope": "", "reviewer": "Ada"}
+        for m, c, a in decisions
+    ]
+
+
 def focused(page: Any) -> str:
     """The id or the text of what has the focus."""
     return page.evaluate("document.activeElement.id || document.activeElement.textContent")
@@ -371,6 +384,7 @@ def test_what_was_decided_is_seen_in_the_list(page: Any) -> None:
     rows = page.locator("#results tbody tr")
     expect(rows.nth(0)).to_contain_text("Reviewed: Leukemia MESH:D007938 by Ada")
     expect(rows.nth(1)).to_contain_text("Reviewed: no concept by Ada")
+    expect(rows.nth(1).locator(".number")).to_have_text("")  # a confidence would be the model's
     expect(rows.nth(2)).to_contain_text("Reviewed: not Breast Neoplasms MESH:D001943 by Ada")
     expect(page.locator("#decided-title")).to_have_text("3 decided mentions")
     page.click("#decided-title")
@@ -751,9 +765,12 @@ def test_looks_and_accessibility(page: Any, fake: Fake, pictures: Path, look: st
     if look == "narrow":
         page.set_viewport_size({"width": 400, "height": 800})
     if look == "names":
+        page.emulate_media(color_scheme="dark")
         page.click("#example-names")
-    if look == "conflict":
+    if look in ("conflict", "dark", "narrow"):
         disagree(fake)
+    if look == "names":
+        decide(fake)
     if look != "start":
         page.click("#link")
         status(page, "linked")
@@ -769,6 +786,9 @@ def test_looks_and_accessibility(page: Any, fake: Fake, pictures: Path, look: st
     if look == "conflict":
         page.locator("#results").get_by_text("leukaemia", exact=True).click()
         expect(page.locator("#decisions .conflict")).to_be_visible()
+    if look == "names":
+        expect(page.locator("#results [data-state=nothing]")).to_have_text("tall stature")
+        page.click("#decided-title")
     expect(page.locator("#model")).to_contain_text("concepts")
     if look == "narrow":  # the whole page, without the line of its foot in the middle
         height = page.evaluate("document.documentElement.scrollHeight")

@@ -140,9 +140,13 @@ export const READ = {
   shortened: "without some of its words",
 };
 
-/** The lowest confidence of an answer's parts; null where there is none. */
+/** The lowest confidence of an answer's parts; null where there is none.
+ *
+ * That of a part that was decided to have no concept is the model's, and does not count.
+ */
 export function confidenceOf(prediction) {
-  const known = prediction.parts.map((part) => part.confidence).filter((c) => c !== null);
+  const parts = prediction.parts.filter(({ nil }) => !nil || prediction.source !== "decision");
+  const known = parts.map((part) => part.confidence).filter((c) => c !== null);
   return known.length ? Math.min(...known) : null;
 }
 
