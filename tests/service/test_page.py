@@ -139,6 +139,34 @@ def search(page: Any, query: str, name: str) -> None:
     page.locator("#found").get_by_role("button", name=f"Choose {name}", exact=True).click()
 
 
+def disagree(fake: Fake) -> None:
+    """Let Ada and Bob disagree on leukaemia."""
+    decision = {"mention": "leukaemia", "accepted": True, "scope": ""}
+    decision["time"] = "2026-01-02T03:04:05+00:00"
+    fake.decisions = [
+        {**decision, "reviewer": "Ada", "concept_id": "MESH:D007938"},
+        {**decision, "reviewer": "Bob", "concept_id": None},
+    ]
+
+
+def decide(fake: Fake) -> None:
+    """Let Ada accept a concept of the example of names, reject one, and say that one has none."""
+    decisions = (
+        ("breast cancers", "MESH:D001943", True),
+        ("bilateral Wilms tumour", "MESH:D009396", False),
+        ("tall stature", None, True),
+    )
+    fake.decisions = [
+        {"mention": m, "concept_id": c, "accepted": a, "scope": "", "reviewer": "Ada"}
+        for m, c, a in decisions
+    ]
+
+
+def focused(page: Any) -> str:
+    """The id or the text of what has the focus."""
+    return page.evaluate("document.activeElement.id || document.activeElement.textContent")
+
+
 def marked(page: Any) -> list[str]:
     """The texts of the mentions' links, in order."""
     return page.locator("#results a[data-anchor]").all_text_contents()
@@ -160,7 +188,7 @@ def is_too_wide(page: Any) -> bool:
 
 def test_the_example_is_linked_and_explained(page: Any) -> None:
     page.click("#link")
-    status(page, "mentions linked")
+    status(page, "13 mentions linked, read as a text.")
     expect(page.locator("#summary")).to_contain_text("13 mentions")
     heading(page, "ataxia telangiectasia")
     page.locator("#results").get_by_text("immunodeficiency", exact=True).click()
@@ -288,21 +316,178 @@ def test_decisions_are_remembered_and_conflicts_shown(page: Any, fake: Fake) -> 
     page.reload()
     expect(page.locator("#reviewer")).to_have_value("Ada")
     link(page, "leukaemia\nlymphoma")
-    expect(page.locator("#results [data-state=decided]")).to_have_text("leukaemia")
+    expect(page.locator("#results [data-state=accepted]")).to_have_text("leukaemia")
     expect(page.locator("#decisions li")).to_contain_text(
-        f"MESH:D008223 by Ada, {fake.decisions[0]['time'][:10]}"
+        f"Lymphoma MESH:D008223 by Ada, {fake.decisions[0]['time'][:10]}"
     )
 
     page.fill("#reviewer", "Bob")
     page.press("#reviewer", "Tab")
     search(page, "D007938", "Leukemia")
     expect(page.locator("#decisions .conflict")).to_contain_text("Reviewers disagree")
-    expect(page.locator("#results [data-state=decided]")).to_have_count(0)
-    page.get_by_role("button", name="Withdraw MESH:D008223 of Ada").click()
+    expect(page.locator("#results [data-state=accepted]")).to_have_count(0)
+    page.get_by_role("button", name="Withdraw Lymphoma MESH:D008223 of Ada").click()
     status(page, "withdrawn")
     expect(page.locator("#decisions .conflict")).to_have_count(0)
     assert [d["reviewer"] for d in fake.decisions] == ["Bob"]
     expect(page.locator(".candidates li.best")).to_contain_text("Leukemia")
+
+
+def test_conflicts_are_shown_at_their_mentions_and_in_a_list(page: Any, fake: Fake) -> None:
+    disagree(fake)
+    link(page, "Lymphoma, then leukaemia, a tumour of the breast, and Leukaemia.")
+    inside = page.locator("#results [data-state=conflict]")
+    expect(inside).to_have_text(["leukaemia", "Leukaemia"])
+    said = "reviewers disagree: Leukemia MESH:D007938 by Ada; no concept by Bob"
+    assert said in inside.first.get_attribute("aria-label")
+    expect(page.locator("#conflicts-title")).to_have_text("Reviewers disagree on 1 mention")
+    expect(page.locator("#conflict-list li li")).to_have_text(
+        [
+            "Leukemia MESH:D007938 by Ada, 2026-01-02 03:04 UTC, everywhere",
+            "no concept by Bob, 2026-01-02 03:04 UTC, everywhere",
+        ]
+    )
+    expect(page.locator("#legend")).to_contain_text("2 in conflict")
+    page.keyboard.press("c")
+    expect(inside.first).to_be_focused()
+    status(page, said)
+    page.click("#next-conflict")
+    expect(inside.nth(1)).to_be_focused()
+    page.keyboard.press("c")  # from the last one to the first
+    expect(inside.first).to_be_focused()
+    page.keyboard.press("k")
+    heading(page, "Lymphoma")
+    page.click("#conflict-list button")
+    heading(page, "leukaemia")
+    expect(page.locator("#answer")).to_be_focused()
+    page.fill("#reviewer", "Ada")
+    page.get_by_role("button", name="Withdraw no concept of Bob").click()
+    expect(page.locator("#conflicts")).to_be_hidden()
+    expect(page.locator("#results [data-state=accepted]")).to_have_count(2)
+    page.keyboard.press("c")
+    status(page, "No mention is in conflict.")
+
+
+def test_what_was_decided_is_seen_in_the_list(page: Any) -> None:
+    page.fill("#reviewer", "Ada")
+    link(page, "leukaemia\nlymphoma\nbreast cancer")
+    for mention, key, state in (
+        ("leukaemia", "a", "accepted"),
+        ("lymphoma", "n", "nothing"),
+        ("breast cancer", "r", "rejected"),
+    ):
+        page.locator("#results").get_by_text(mention, exact=True).click()
+        page.keyboard.press(key)
+        expect(page.locator(f"#results [data-state={state}]")).to_have_text(mention)
+        if key == "n":
+            expect(page.locator("#candidates")).to_contain_text("a reviewer decided so")
+    rows = page.locator("#results tbody tr")
+    expect(rows.nth(0)).to_contain_text("Reviewed: Leukemia MESH:D007938 by Ada")
+    expect(rows.nth(1)).to_contain_text("Reviewed: no concept by Ada")
+    expect(rows.nth(1).locator(".number")).to_have_text("")  # a confidence would be the model's
+    expect(rows.nth(2)).to_contain_text("Reviewed: not Breast Neoplasms MESH:D001943 by Ada")
+    expect(page.locator("#decided-title")).to_have_text("3 decided mentions")
+    page.click("#decided-title")
+    page.locator("#decided-list").get_by_role("button", name="lymphoma").click()
+    heading(page, "lymphoma")
+
+
+def test_a_decision_is_withdrawn_in_the_name_of_who_does_it(page: Any, fake: Fake) -> None:
+    page.fill("#reviewer", "Ada")
+    link(page, "leukaemia")
+    page.keyboard.press("Escape")
+    for key in "ar":
+        page.keyboard.press(key)
+        expect(page.locator("#decisions li")).to_contain_text("by Ada")
+        expect(page.locator("#status")).to_contain_text("leukaemia: ")
+        if key == "a":
+            with page.expect_request("**/decisions/*") as sent:
+                page.keyboard.press("u")
+            assert sent.value.url.endswith("?reviewer=Ada")
+            status(page, "Taken back")
+    fake.decisions = []  # somebody else withdrew it
+    page.keyboard.press("u")
+    status(page, "Taken back")
+    expect(page.locator("#problem")).to_be_hidden()
+
+
+def test_the_focus_is_never_lost(page: Any) -> None:
+    page.fill("#reviewer", "Ada")
+    link(page, "leukaemia\nbreast and ovarian cancer")
+    page.locator(".candidates li").nth(1).get_by_role("button", name="Choose").click()
+    expect(page.locator("#decisions li")).to_have_count(1)
+    assert focused(page) == "answer"
+    page.locator("#decisions button").click()
+    status(page, "withdrawn")
+    assert focused(page) == "answer"
+    page.locator(".tree button").first.click()
+    expect(page.locator("#concept h3")).to_be_focused()
+    page.get_by_role("button", name="More candidates").click()
+    status(page, "more candidates.")
+    assert focused(page) == "answer"
+    link(page, "\n".join(f"leukaemia {number}" for number in range(150)))
+    page.click("#next-page")  # to the last one, where the button is of no use
+    assert focused(page) == "previous-page"
+
+
+def test_more_candidates_leave_the_answer(page: Any) -> None:
+    link(page, TEXT)
+    best = page.locator(".candidates li.best")
+    before = best.text_content()
+    expect(page.locator("#candidates li")).to_have_count(5)
+    page.keyboard.press("m")
+    status(page, "25 more candidates.")
+    expect(page.locator("#candidates li")).to_have_count(30)
+    assert best.text_content() == before
+    page.keyboard.press("m")
+    status(page, "There are no more candidates.")
+
+
+def test_a_part_may_have_no_concept(page: Any, fake: Fake) -> None:
+    decision = {"mention": "breast and ovarian cancer", "concept_id": "MESH:D001943|-1"}
+    fake.decisions = [{**decision, "accepted": True, "scope": "", "reviewer": "Bob"}]
+    page.fill("#reviewer", "Ada")
+    link(page, TEXT)
+    page.locator("#results").get_by_text("breast and ovarian cancer").click()
+    shown = page.locator("#decisions li")
+    expect(shown).to_contain_text("Breast Neoplasms MESH:D001943 and no concept by Bob")
+    page.keyboard.press("a")  # the same decision, also by Ada
+    expect(shown).to_have_count(2)
+    assert [d["concept_id"] for d in fake.decisions] == ["MESH:D001943|-1"] * 2
+
+
+def test_arabic_begins_on_the_right(page: Any) -> None:
+    link(page, "سرطان leukaemia.\nThe man had leukaemia.")
+    box = page.locator("#results .text").bounding_box()
+    right, left = page.locator("#results a").all()
+    assert right.bounding_box()["x"] > box["x"] + box["width"] / 2
+    assert left.bounding_box()["x"] < box["x"] + box["width"] / 2
+
+
+def test_a_search_without_results_says_so(page: Any) -> None:
+    page.fill("#query", "qqqqqqqqqqqq")
+    expect(page.locator("#found")).to_have_text("No concept is called so.")
+
+
+def test_a_reading_with_a_rejected_concept_is_not_offered(page: Any, fake: Fake) -> None:
+    text = "Ataxia telangiectasia (A-T): A-T was found."
+    link(page, text)
+    assert marked(page)
+    offers = page.evaluate(
+        """async () => {
+            const { AnswerView } = await import("./static/answer.js");
+            const rival = { kind: "whole", confidence: 0.5,
+                parts: [{ candidates: [{ concept_id: "X:1", name: "one" }] }] };
+            const part = { text: "m", nil: true, candidates: [], rejected: null };
+            const prediction = { mention: "m", parts: [part], rivals: [rival] };
+            return [[], [{ accepted: false, concept_id: "X:1" }]].map((decisions) => {
+                const answers = new AnswerView({});
+                answers.show({ item: { document: null }, prediction, decisions }, 0, 1);
+                return document.querySelectorAll("#candidates .rival").length;
+            });
+        }"""
+    )
+    assert offers == [1, 0]
 
 
 def test_a_decision_may_hold_in_its_document_only(page: Any, fake: Fake) -> None:
@@ -322,7 +507,7 @@ def test_nested_mentions_of_a_dropped_file_can_all_be_reached(page: Any) -> None
     drop(page, "nested.txt", NESTED)
     status(page, "3 mentions linked")
     # the last mention has the same place as the one before, and therefore a sign of its own
-    assert marked(page) == ["Breast and ", "ovarian cancer", "⧉"]
+    assert marked(page) == ["Breast and ", "ovarian cancer", "+"]
     page.locator("#results").get_by_text("ovarian cancer").click()
     heading(page, "ovarian cancer")
     expect(page.locator("#place")).to_contain_text("3 of 3")
@@ -354,16 +539,22 @@ def test_axe_would_find_what_is_wrong(page: Any) -> None:
 def test_the_column_of_a_table_is_asked_for(page: Any) -> None:
     drop(page, "table.csv", "row,what\n1,leukaemia\n2,lymphoma\n")
     expect(page.locator("#which-column")).to_be_visible()
+    expect(page.locator("#column-title")).to_have_text("Which column of table.csv has the names?")
     page.select_option("#column", "what")
-    page.click("#which-column button")
+    page.click("#which-column .main")
     status(page, "2 mentions linked")
     assert marked(page) == ["leukaemia", "lymphoma"]
 
 
-def test_a_file_may_be_chosen(page: Any, tmp_path: Path) -> None:
-    (file := tmp_path / "names.txt").write_text("leukaemia\n")
-    page.set_input_files("#file", file)
+def test_files_may_be_chosen_together(page: Any, tmp_path: Path) -> None:
+    (names := tmp_path / "names.txt").write_text("leukaemia\n")
+    (documents := tmp_path / "documents.txt").write_text(NESTED)
+    page.set_input_files("#file", [names])
     status(page, "1 mention linked")
+    page.click("#source > summary")
+    page.set_input_files("#file", [names, documents])
+    status(page, "4 mentions linked")
+    assert marked(page)[:2] == ["leukaemia", "Breast and "]
 
 
 @pytest.mark.parametrize("format", ["tsv", "jsonl", "pubtator", "sssom"])
@@ -395,6 +586,21 @@ def test_downloads(page: Any, tmp_path: Path, format: str) -> None:
         )
 
 
+def test_downloads_hold_what_was_decided(page: Any, tmp_path: Path) -> None:
+    page.fill("#reviewer", "Ada")
+    drop(page, "nested.txt", NESTED)
+    status(page, "3 mentions linked")
+    search(page, "lymphoma", "Lymphoma")
+    expect(page.locator("#results [data-state=accepted]").first).to_be_visible()
+    for format in ("tsv", "jsonl", "pubtator", "sssom"):
+        page.select_option("#format", format)
+        with page.expect_download() as waiting:
+            page.click("#download")
+        waiting.value.save_as(file := tmp_path / format)
+        line = next(x for x in file.read_text().splitlines() if "MESH:D008223" in x)
+        assert "Breast and ovarian cancer" in line
+
+
 def test_pubtator_needs_documents(page: Any) -> None:
     link(page, "leukaemia")
     expect(page.locator("#pubtator")).to_be_disabled()
@@ -408,6 +614,15 @@ def test_an_empty_box(page: Any, fake: Fake) -> None:
     page.click("#link")
     status(page, "The box is empty")
     assert "/link" not in fake.asked
+
+
+def test_what_was_typed_comes_back(page: Any) -> None:
+    page.fill("#input", "my own text")
+    for button in ("example-names", "clear"):
+        page.click(f"#{button}")
+        expect(page.locator("#input")).not_to_have_value("my own text")
+        page.keyboard.press("Control+z")
+        expect(page.locator("#input")).to_have_value("my own text")
 
 
 def test_too_much_is_refused_before_it_is_sent(page: Any, fake: Fake) -> None:
@@ -479,11 +694,48 @@ def test_an_error_is_shown_in_words(page: Any, fake: Fake) -> None:
 
 
 def test_a_key_is_asked_for(page: Any, fake: Fake) -> None:
-    fake.fail = [JSONResponse({"error": "a key"}, 401)]
+    fake.fail = [JSONResponse({"error": "a key"}, 401)] * 2
     page.click("#link")
+    expect(page.locator("#wrong-key")).to_be_hidden()
+    page.fill("#which-key input", "wrong")
+    page.click("#which-key .main")
+    expect(page.locator("#wrong-key")).to_be_visible()
     page.fill("#which-key input", "secret")
-    page.click("#which-key button")
+    page.click("#which-key .main")
     status(page, "linked")
+
+
+def test_a_question_can_be_left(page: Any, fake: Fake) -> None:
+    drop(page, "table.csv", "row,what\n1,leukaemia\n")
+    page.click("#which-column .cancel")
+    status(page, "Nothing was linked")
+    link(page, "leukaemia")
+    page.click("#accept")
+    page.click("#who .cancel")
+    status(page, "the name of the reviewer is missing")
+    assert fake.decisions == []
+
+
+def test_an_error_is_in_sight_and_closing_it_goes_back(page: Any, fake: Fake) -> None:
+    page.set_viewport_size({"width": 400, "height": 600})
+    link(page, TEXT)
+    page.fill("#query", "leuk")
+    fake.fail = [JSONResponse({"error": "the query is odd"}, 422)]
+    page.locator("#query").press("Enter")
+    expect(page.locator("#problem p")).to_have_text("The query is odd.")
+    expect(page.locator("#problem")).to_be_in_viewport(ratio=1)
+    page.locator("#problem").get_by_role("button", name="Close").click()
+    assert focused(page) == "query"
+    expect(page.locator("#query")).to_have_value("leuk")
+
+
+def test_the_model_is_asked_for_again(page: Any, fake: Fake) -> None:
+    fake.fail = [JSONResponse({"error": "a bug"}, 500)]
+    page.reload()
+    expect(page.locator("#problem")).to_contain_text("A bug.")
+    link(page, "leukaemia")
+    expect(page.locator("#accept")).to_be_enabled()
+    expect(page.locator("#model")).to_contain_text("346 concepts")
 
 
 def test_offline(page: Any, context: Any) -> None:
@@ -513,7 +765,12 @@ def test_looks_and_accessibility(page: Any, fake: Fake, pictures: Path, look: st
     if look == "narrow":
         page.set_viewport_size({"width": 400, "height": 800})
     if look == "names":
+        page.emulate_media(color_scheme="dark")
         page.click("#example-names")
+    if look in ("conflict", "dark", "narrow"):
+        disagree(fake)
+    if look == "names":
+        decide(fake)
     if look != "start":
         page.click("#link")
         status(page, "linked")
@@ -527,19 +784,11 @@ def test_looks_and_accessibility(page: Any, fake: Fake, pictures: Path, look: st
     if look == "help":
         page.keyboard.press("?")
     if look == "conflict":
-        common = {
-            "mention": "leukaemia",
-            "accepted": True,
-            "scope": "",
-            "time": "2026-01-02T03:04:05Z",
-        }
-        choices = {"Ada": "MESH:D007938", "Bob": None}
-        fake.decisions = [
-            {**common, "id": n, "reviewer": r, "concept_id": c}
-            for n, (r, c) in enumerate(choices.items())
-        ]
         page.locator("#results").get_by_text("leukaemia", exact=True).click()
         expect(page.locator("#decisions .conflict")).to_be_visible()
+    if look == "names":
+        expect(page.locator("#results [data-state=nothing]")).to_have_text("tall stature")
+        page.click("#decided-title")
     expect(page.locator("#model")).to_contain_text("concepts")
     if look == "narrow":  # the whole page, without the line of its foot in the middle
         height = page.evaluate("document.documentElement.scrollHeight")
@@ -549,6 +798,35 @@ def test_looks_and_accessibility(page: Any, fake: Fake, pictures: Path, look: st
             "for (const panel of document.querySelectorAll('.panel')) panel.scrollTop = 0"
         )
     page.screenshot(path=pictures / f"{look}.png")
+    assert not is_too_wide(page)
+    assert problems(page) == ""
+
+
+def test_an_answer_is_brought_into_sight_on_a_phone(page: Any) -> None:
+    page.set_viewport_size({"width": 400, "height": 800})
+    link(page, TEXT)
+    # the heading is inside the window, below the line at its foot
+    height = int(page.locator("#answer").bounding_box()["y"]) + 30
+    page.set_viewport_size({"width": 400, "height": height})
+    page.locator("#results").get_by_text("leukaemia").click()
+    heading(page, "leukaemia")
+    expect(page.locator("#accept")).to_be_in_viewport(ratio=1)
+    page.click("#back")
+    expect(page.locator("#results [aria-current]")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("name", ["who", "which-key", "which-column", "help"])
+def test_dialogs_are_accessible_on_a_dark_phone(page: Any, pictures: Path, name: str) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.evaluate(
+        """(name) => {
+            document.getElementById("wrong-key").hidden = false;
+            document.getElementById(name).showModal();
+        }""",
+        name,
+    )
+    page.screenshot(path=pictures / f"dialog-{name}.png")
     assert not is_too_wide(page)
     assert problems(page) == ""
 

@@ -1,10 +1,10 @@
 /* The right side: the answer for the selected mention, part by part, with all candidates. */
 
-import { button, byId, fill, make, percent } from "./elements.js";
-import { READ, answersOf } from "./session.js";
+import { button, byId, count, fill, make, percent } from "./elements.js";
+import { MOST, NO_CONCEPT, READ, answersOf, stateOf } from "./session.js";
 
 export class AnswerView {
-  /** `actions` are {about, choose, reject}, each called with an id. */
+  /** `actions` are {about, choose, reject}, each called with an id, and {more}. */
   constructor(actions) {
     Object.assign(this, { actions, part: 0, entry: null });
   }
@@ -23,14 +23,21 @@ export class AnswerView {
       byId("candidates"),
       parts.map((part, place) => this.partOf(part, place, parts.length > 1)),
       rivals.map((rival) => this.rivalOf(rival)),
+      parts.some(({ candidates }) => candidates.length > 1 && candidates.length < MOST) &&
+        this.moreButton(),
     );
   }
 
-  /** The ids of the whole answer, with another concept for the part in use. */
-  idsWith(id) {
-    const ids = answersOf(this.entry.prediction).map((answer) => answer?.concept_id);
+  moreButton() {
+    const text = ["More candidates ", make("kbd", { "aria-hidden": "true" }, "m")];
+    return button(text, this.actions.more, { id: "more", "aria-keyshortcuts": "m" });
+  }
+
+  /** The ids of the whole answer, with another concept for the part in use; [] for no concept. */
+  idsWith(id = NO_CONCEPT) {
+    const ids = answersOf(this.entry.prediction).map((answer) => answer?.concept_id ?? NO_CONCEPT);
     ids[this.part] = id;
-    return ids.filter(Boolean);
+    return ids.every((other) => other === NO_CONCEPT) ? [] : ids;
   }
 
   get best() {
@@ -66,9 +73,16 @@ export class AnswerView {
       { ...attributes, "aria-label": several ? `Part ${place + 1}` : "Candidates" },
       several && make("h3", { tabindex: "-1" }, `Part ${place + 1}: ${part.text}`),
       part.expanded && make("p.note", `read as “${part.expanded}”`),
-      !best && make("p.none", offers.length ? "No concept: none is sure enough." : NOTHING),
+      !best && make("p.none", this.reasonOfNone(offers)),
       make("ol.candidates", list),
     );
+  }
+
+  /** Why a part is answered with no concept. */
+  reasonOfNone(offers) {
+    if (stateOf(this.entry) === "nothing") return "No concept: a reviewer decided so.";
+    if (stateOf(this.entry) === "rejected") return "No concept: a reviewer rejected the best one.";
+    return offers.length ? "No concept: none is sure enough." : NOTHING;
   }
 
   candidateOf(candidate, number, isBest) {
@@ -100,6 +114,8 @@ export class AnswerView {
     const ids = [...new Set(answers.map((answer) => answer.concept_id))];
     const now = answersOf(this.entry.prediction).map((answer) => answer?.concept_id);
     if (ids.join() === now.join()) return null;
+    const rejected = this.entry.decisions.filter(({ accepted }) => !accepted);
+    if (rejected.some(({ concept_id: id }) => ids.includes(id))) return null;
     const names = [...new Set(answers.map((answer) => answer.name))].join(" and ");
     const share = confidence === null ? "" : ` (${percent(confidence)})`;
     const label = { "aria-label": `Choose ${names}` };
@@ -120,7 +136,7 @@ const offersOf = (part) =>
 function placeOf({ item, prediction }, number, total) {
   const places = (prediction.spans ?? []).map(([start, end]) => `${start}–${end}`);
   const facts = [
-    `${number + 1} of ${total}`,
+    `${count(number + 1)} of ${count(total)}`,
     item.document && !item.pasted && `document ${item.document.id}`,
     places.length > 0 && `characters ${places.join(" and ")}`,
     prediction.reading !== "whole" && `read ${READ[prediction.reading]}`,

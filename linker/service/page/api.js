@@ -8,7 +8,7 @@ const KEY = "linker.key"; // where the API key is kept until the tab is closed
 /** What a request needs of the page; page.js sets them. */
 export const hooks = {
   waiting: (_seconds) => {}, // the service is busy, and is asked again later
-  askKey: async (_wrong) => null, // gives the API key, or null
+  askKey: async (_wrong) => null, // gives the API key, or null; `_wrong`: one was refused
 };
 
 const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
@@ -62,14 +62,24 @@ async function renewKey() {
 async function problemOf(response) {
   let reason = "";
   try {
-    reason = (await response.json()).error ?? "";
+    reason = sentence((await response.json()).error ?? "");
   } catch {
     // no JSON: a proxy in between answered
   }
-  const status = response.status;
-  if (BUSY.has(status)) return new Error("The service is busy. Wait a little, then try again.");
-  if (status === 401) return new Error("The service wants its API key. Try again and type it in.");
-  if (status === 413) return new Error(`That is too much at once. ${reason}`);
-  if (status >= 500) return new Error(`The service failed (${status}). ${reason} Try again.`);
-  return new Error(reason || `The service refused the request (${status}).`);
+  const { status } = response;
+  return Object.assign(new Error(messageOf(status, reason)), { status });
+}
+
+function messageOf(status, reason) {
+  if (BUSY.has(status)) return `The service is busy. ${reason} Wait a little, then try again.`;
+  if (status === 401) return "The service wants its API key. Try again and type it in.";
+  if (status === 413) return `That is too much at once. ${reason}`;
+  if (status >= 500) return `The service failed (${status}). ${reason} Try again.`;
+  return reason || `The service refused the request (${status}).`;
+}
+
+/** A reason as a sentence; the name of a file that it begins with stays as it is. */
+function sentence(reason) {
+  const begun = /^[a-z]+ /.test(reason) ? reason[0].toUpperCase() + reason.slice(1) : reason;
+  return begun && begun.replace(/[.!?]?$/, (end) => end || ".");
 }

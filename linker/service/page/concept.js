@@ -1,33 +1,32 @@
-/* A concept of the dictionary: its names, and its place in the hierarchy as a tree. */
+/* A concept of the dictionary, as GET /concepts/{id} has it: its names, and its place as a tree. */
 
 import { getJson } from "./api.js";
-import { button, byId, external, fill, make, plural } from "./elements.js";
+import { button, external, make, plural, showingLatest } from "./elements.js";
 
 const SHOWN = 12; // names or children that are shown at once
 const cache = new Map();
-let wanted = 0; // number of the latest concept that was asked for
 
 async function fetchConcept(id) {
   if (!cache.has(id)) cache.set(id, await getJson(`concepts/${encodeURIComponent(id)}`));
   return cache.get(id);
 }
 
+/** The name of a concept; empty where the dictionary has none of this id. */
+export const nameOf = (id) => fetchConcept(id).then(({ name }) => name, () => "");
+
+/** Ask for concepts anew, since the model may be another one. */
+export const forgetConcepts = () => cache.clear();
+
 /** Show a concept; `actions` are {about, choose, whyNot}, each called with an id. */
-export async function showConcept(id, actions) {
-  const number = ++wanted;
-  if (!id) return fill(byId("concept"));
-  try {
-    const concept = await fetchConcept(id);
-    if (number === wanted) fill(byId("concept"), card(concept, actions));
-  } catch (error) {
-    if (number === wanted) fill(byId("concept"), make("p.note", error.message));
-  }
-}
+export const showConcept = showingLatest(
+  "concept",
+  async (id, actions) => id && card(await fetchConcept(id), actions),
+);
 
 function card(concept, { about, choose, whyNot }) {
   const { id, name, url, status, asked, definition } = concept;
   return [
-    make("h3", { tabindex: "-1" }, name),
+    make("h3", { tabindex: "-1", "data-focus": true }, name),
     make("p", make("code", id), " ", external(url, "public page")),
     status !== "current" && make("p.note", `${asked} is ${status}; it stands for ${id} now.`),
     definition && make("p", definition),

@@ -19,11 +19,28 @@ export function make(name, ...children) {
   return fill(element, ...children);
 }
 
-/** Replace what is in an element; children are elements, texts, lists of them, or nothing. */
+/** Replace what is in an element; children are elements, texts, lists of them, or nothing.
+ *
+ * Where the focus was in it, the new heading that takes the focus gets it, or else the answer's.
+ */
 export function fill(element, ...children) {
   const shown = children.flat(Infinity).filter((c) => c || c === 0);
+  const focused = element !== document.activeElement && element.contains(document.activeElement);
   element.replaceChildren(...shown);
+  if (focused) (element.querySelector("[data-focus]") ?? byId("answer")).focus(QUIETLY);
   return element;
+}
+
+const QUIETLY = { preventScroll: true };
+
+/** A function that shows in an element what its latest call gives, or why that failed. */
+export function showingLatest(id, ask) {
+  let latest = 0;
+  return async (...args) => {
+    const number = ++latest;
+    const shown = await ask(...args).catch((error) => make("p.note", error.message));
+    if (number === latest) fill(byId(id), shown);
+  };
 }
 
 export const button = (text, onclick, attributes = {}) =>
@@ -40,7 +57,9 @@ export function ask(id) {
       value = form.elements.value.value.trim() || null;
       dialog.close();
     };
+    form.querySelector(".cancel").onclick = () => dialog.close();
     dialog.onclose = () => resolve(value);
+    form.elements.value.value = form.elements.value.options?.[0]?.value ?? "";
     dialog.showModal();
   });
 }
@@ -48,8 +67,11 @@ export function ask(id) {
 /** Say what happened, on the status line and to screen readers. */
 export const announce = (text) => fill(byId("status"), text);
 
+let before = null; // what had the focus before the problem
+
 /** Show what went wrong, with a button that tries it again. */
 export function showProblem(problem, again) {
+  before = document.activeElement;
   const retry = () => {
     clearProblem();
     again();
@@ -59,6 +81,7 @@ export function showProblem(problem, again) {
 }
 
 export function clearProblem() {
+  if (byId("problem").contains(document.activeElement)) before?.focus(QUIETLY);
   fill(byId("problem")).hidden = true;
 }
 

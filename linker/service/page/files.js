@@ -3,10 +3,10 @@
 import { getJson, send } from "./api.js";
 import { ask, byId, count, fill, make } from "./elements.js";
 
-/** Listen for files; `take` is called with each. */
+/** Listen for files; `take` is called with those that are dropped or chosen together. */
 export function listen(take) {
   byId("file").addEventListener("change", ({ target }) => {
-    if (target.files.length) take(target.files[0]);
+    if (target.files.length) take([...target.files]);
     target.value = ""; // so that the same file can be chosen again
   });
   const holdsFile = (event) => event.dataTransfer?.types.includes("Files");
@@ -19,7 +19,7 @@ export function listen(take) {
   document.addEventListener("dragleave", (event) => mark(event, event.relatedTarget !== null));
   document.addEventListener("drop", (event) => {
     mark(event, false);
-    if (holdsFile(event)) take(event.dataTransfer.files[0]);
+    if (holdsFile(event)) take([...event.dataTransfer.files]);
   });
 }
 
@@ -32,7 +32,7 @@ export async function parse(content, name, column) {
   const request = { method: "POST", body: content, type: "application/octet-stream" };
   const parsed = await getJson(`parse?${query}`, request);
   if (parsed.columns) {
-    const chosen = await askColumn(parsed.columns);
+    const chosen = await askColumn(name, parsed.columns);
     return chosen && parse(content, name, chosen);
   }
   if (parsed.documents) return parsed.documents.map((document) => ({ document }));
@@ -44,7 +44,8 @@ export const asSource = (mention) => ({
   mention: typeof mention === "string" ? { text: mention } : mention,
 });
 
-async function askColumn(columns) {
+async function askColumn(file, columns) {
+  fill(byId("column-title"), `Which column of ${file} has the names?`);
   const names = columns.map((column) => make("option", { value: column }, column || "(no name)"));
   fill(byId("column"), names);
   return ask("which-column");

@@ -47,9 +47,11 @@ const KEYS = [
   { keys: ["a"], action: "accept", words: "accept the answer" },
   { keys: ["r"], action: "reject", words: "reject the first candidate" },
   { keys: ["n"], action: "none", words: "it has no concept in the dictionary" },
+  { keys: ["m"], action: "more", words: "more candidates" },
   { keys: ["p"], action: "part", words: "the next part of a composite mention" },
   { keys: ["/"], action: "search", words: "search the dictionary" },
   { keys: ["e"], action: "explain", words: "why this answer" },
   { keys: ["u"], action: "undo", words: "undo the last decision" },
+  { keys: ["c"], action: "conflict", words: "the next mention on which reviewers disagree" },
   { keys: ["?"], action: "help", words: "this help" },
 ];

@@ -1,12 +1,12 @@
-/* The left side: texts with highlighted mentions, or a table of names, a page at a time. */
+/* The left side: texts with highlighted mentions, or a table of names, a page at a time; and how
+   many mentions are in each state. */
 
 import { byId, count, fill, make, percent, plural, table } from "./elements.js";
-import { answersOf, confidenceOf, stateOf } from "./session.js";
+import { STATES, answersOf, confidenceOf, stateOf } from "./session.js";
 import { pageEnds, pieces } from "./text.js";
 
 const PAGE = { characters: 20_000, marks: 100 };
 const COLUMNS = ["Mention", "Concept", "Id", "Confidence"];
-const STATES = { linked: "linked", unsure: "unsure", none: "no concept", decided: "decided" };
 
 export class MentionsView {
   /** `select` is called with the number of an entry that was clicked. */
@@ -30,7 +30,8 @@ export class MentionsView {
     this.pages = pagesOf(session.items, entries);
     const page = this.pageOf(current);
     this.turn(page < 0 ? Math.min(this.page, this.pages.length - 1) : page);
-    byId("summary").textContent = summaryOf(entries);
+    byId("summary").textContent = plural(entries.length, "mention");
+    fill(byId("legend"), legendOf(entries));
   }
 
   /** Mark an entry as the selected one, on its page; return its link. */
@@ -50,7 +51,8 @@ export class MentionsView {
     for (const element of byId("results").querySelectorAll("[data-entries]")) {
       element.classList.toggle("selected", numbersOf(element).includes(this.current));
       element.removeAttribute("aria-current");
-      if (element.dataset.anchor === `${this.current}`) element.setAttribute("aria-current", "true");
+      const isCurrent = element.dataset.anchor === `${this.current}`;
+      if (isCurrent) element.setAttribute("aria-current", "true");
     }
   }
 
@@ -63,9 +65,16 @@ export class MentionsView {
     fill(byId("results"), blocks.map(shown));
     byId("pager").hidden = this.pages.length < 2;
     byId("page-number").textContent = `Page ${count(this.page + 1)} of ${count(this.pages.length)}`;
-    byId("previous-page").disabled = this.page === 0;
-    byId("next-page").disabled = this.page >= this.pages.length - 1;
+    this.allow("previous-page", this.page > 0, "next-page");
+    this.allow("next-page", this.page < this.pages.length - 1, "previous-page");
     this.mark();
+  }
+
+  /** Enable or disable a button; the focus goes to the other one, rather than nowhere. */
+  allow(id, possible, other) {
+    const focused = document.activeElement === byId(id);
+    byId(id).disabled = !possible;
+    if (focused && !possible) byId(other).focus();
   }
 
   textBlock({ item, start, end, entries }) {
@@ -80,33 +89,36 @@ export class MentionsView {
     if (!marks.length) return content;
     const attributes = {
       "data-entries": marks.map((mark) => mark.number).join(" "),
-      "data-state": stateOf(this.entries[marks[0].number].prediction),
+      "data-state": stateOf(this.entries[marks[0].number]),
       "data-depth": Math.min(marks.length, 3),
     };
     const shown = anchor
       ? make("a.mention", { ...attributes, ...this.link(anchor.number) }, content)
       : make("span.mention", attributes, content);
     const signs = extra.map(({ number }) =>
-      make("a.extra", { "data-entries": number, ...this.link(number) }, "⧉"),
+      make("a.extra", { "data-entries": number, ...this.link(number) }, "+"),
     );
     return [shown, signs];
   }
 
   link(number) {
-    const { prediction } = this.entries[number];
-    const label = `${prediction.mention}: ${answerInWords(prediction)}`;
+    const { prediction, disagree, said } = this.entries[number];
+    const decided = said && `; ${disagree ? "reviewers disagree" : "decided"}: ${said}`;
+    const label = `${prediction.mention}: ${answerInWords(prediction)}${decided}`;
     return { href: "#answer", "data-anchor": number, "aria-label": label, title: label };
   }
 
   row(number) {
-    const { prediction } = this.entries[number];
+    const { prediction, said } = this.entries[number];
     const [answers, confidence] = [answersOf(prediction), confidenceOf(prediction)];
-    const attributes = { "data-entries": number, "data-state": stateOf(prediction) };
+    const names = answers.map((answer) => answer?.name ?? "no concept");
+    const ids = answers.map((answer) => answer?.concept_id ?? "–");
+    const attributes = { "data-entries": number, "data-state": stateOf(this.entries[number]) };
     const link = make("a.mention", { ...attributes, ...this.link(number) }, prediction.mention);
     return [
       make("th", { scope: "row" }, link),
-      answers.map((answer) => answer?.name ?? "no concept").join(" | "),
-      make("td", make("code", answers.map((answer) => answer?.concept_id ?? "–").join(" | "))),
+      make("td", names.join(" | "), said && make("span.facts", `Reviewed: ${said}`)),
+      make("td", ids.flatMap((id, part) => [part > 0 && " | ", make("code", id)])),
       make("td.number", confidence === null ? "" : percent(confidence)),
     ];
   }
@@ -163,13 +175,14 @@ function answerInWords(prediction) {
   return names.join(" and ") + (confidence === null ? "" : `, ${percent(confidence)}`);
 }
 
-function summaryOf(entries) {
+/** How many entries are in each state, in the colours of the state. */
+function legendOf(entries) {
   const numbers = {};
-  for (const { prediction } of entries) {
-    const state = stateOf(prediction);
+  for (const entry of entries) {
+    const state = stateOf(entry);
     numbers[state] = (numbers[state] ?? 0) + 1;
   }
   const states = Object.keys(STATES).filter((state) => numbers[state]);
-  const parts = states.map((state) => `${count(numbers[state])} ${STATES[state]}`);
-  return [plural(entries.length, "mention"), ...parts].join(" · ");
+  const words = (state) => `${count(numbers[state])} ${STATES[state]}`;
+  return states.map((state) => make("span.mention", { "data-state": state }, words(state)));
 }

@@ -1,29 +1,29 @@
-/* The page: what is typed, dropped or clicked goes to the other modules from here. */
+/* The page: knows the session, the selected mention and the model, and calls the other modules for
+   what is typed, dropped, clicked, or pressed. */
 
 import { AnswerView, foundOf } from "./answer.js";
 import { getJson, hooks } from "./api.js";
-import { showConcept } from "./concept.js";
+import { forgetConcepts, showConcept } from "./concept.js";
 import { Decisions } from "./decisions.js";
 import * as elements from "./elements.js";
 import * as files from "./files.js";
 import * as keyboard from "./keyboard.js";
 import { MentionsView } from "./mentions.js";
 import { showReasons } from "./reasons.js";
-import { Session, answersOf } from "./session.js";
+import { Session, answersOf, scopeOf } from "./session.js";
 import { idOf, kindOf, linesOf } from "./text.js";
 
-const { announce, byId, count, fill, plural } = elements;
+const { announce, byId, count, fill, make, plural } = elements;
 const REDRAW = 1000; // milliseconds between two looks at a list that is being linked
 
 const view = { model: null, session: null, entries: [], current: -1, running: null };
-const candidateActions = { about, choose, reject: (id) => decide({ ids: [id], accepted: false }) };
+const reject = (id) => decide({ ids: [id], accepted: false });
+const candidateActions = { about, choose, reject, more: () => attempt(more) };
 const conceptActions = { about, choose, whyNot };
 const answerView = new AnswerView(candidateActions);
-const mentionsView = new MentionsView((number) => select(number, { toAnswer: true }));
-const decisions = new Decisions(async (mention) => {
-  await view.session?.refresh(mention);
-  redraw();
-});
+const toAnswer = (number) => select(number, { toAnswer: true });
+const mentionsView = new MentionsView(toAnswer);
+const decisions = new Decisions({ changed, select: toAnswer });
 
 /** Do something; where it fails, say so, with a button that does it again. */
 async function attempt(action) {
@@ -49,25 +49,30 @@ async function linkTyped() {
   files.checkSize(new Blob([text]).size, view.model?.limits);
   const chosen = byId("read-as").value;
   const kind = chosen === "auto" ? kindOf(text) : chosen;
-  if (kind === "pubtator") return linkParsed(text, "pasted.pubtator.txt");
-  if (kind === "names") return link(linesOf(text).map(files.asSource));
-  return link([{ document: { id: idOf(text), text }, pasted: true }]);
+  if (kind === "pubtator") return linkParsed([{ content: text, name: "pasted.pubtator.txt" }]);
+  if (kind === "names") return link(linesOf(text).map(files.asSource), ", read as a list of names");
+  return link([{ document: { id: idOf(text), text }, pasted: true }], ", read as a text");
 }
 
-async function linkFile(file) {
-  files.checkSize(file.size, view.model?.limits);
-  return linkParsed(file, file.name);
+async function linkFiles(chosen) {
+  for (const file of chosen) files.checkSize(file.size, view.model?.limits);
+  return linkParsed(chosen.map((file) => ({ content: file, name: file.name })));
 }
 
-async function linkParsed(content, name) {
-  announce(`Reading ${name} …`);
-  const sources = await files.parse(content, name);
-  if (!sources) return announce("Nothing was linked: no column was chosen.");
-  if (!sources.length) return announce(`${name} holds no mentions.`);
-  return link(sources);
+async function linkParsed(contents) {
+  const sources = [];
+  for (const { content, name } of contents) {
+    announce(`Reading ${name} …`);
+    const read = await files.parse(content, name);
+    if (!read) return announce("Nothing was linked: no column was chosen.");
+    sources.push(...read);
+  }
+  if (sources.length) return link(sources);
+  return announce(`No mention is in ${contents.map(({ name }) => name).join(", ")}.`);
 }
 
-async function link(sources) {
+/** Link sources; `read` says how a text in the box was read. */
+async function link(sources, read = "") {
   view.running?.abort();
   const run = (view.running = new AbortController());
   const session = new Session(sources, view.model?.limits);
@@ -84,10 +89,13 @@ async function link(sources) {
   if (run.signal.aborted) return;
   byId("source").open = false;
   redraw();
+  await attempt(start);
+  await attempt(readDecisions);
+  if (run.signal.aborted) return;
   select(view.current, { toText: true });
   announce(
     view.entries.length
-      ? `${plural(view.entries.length, "mention")} linked. Press ? for the keys.`
+      ? `${plural(view.entries.length, "mention")} linked${read}. Press ? for the keys.`
       : "No mention was found. If these are names, read them as a list of names.",
   );
 }
@@ -95,9 +103,10 @@ async function link(sources) {
 // what is selected
 
 function redraw() {
-  view.entries = view.session?.entries() ?? [];
+  view.entries = (view.session?.entries() ?? []).map((entry) => decisions.added(entry));
   byId("output").hidden = !view.session;
-  byId("pubtator").disabled = byId("in-document").disabled = !view.session?.hasDocuments;
+  byId("pubtator").disabled = !view.session?.hasDocuments;
+  decisions.list(view.entries);
   const focused = document.activeElement?.closest("#results");
   mentionsView.show(view.session, view.entries, view.current);
   select(Math.min(Math.max(view.current, 0), view.entries.length - 1), { toText: focused });
@@ -113,10 +122,12 @@ function select(number, { toText = false, toAnswer = false } = {}) {
   const offer = answerView.offered(1);
   about(offer?.concept_id);
   if (byId("reasons").open && entry) showReasons(entry);
-  if (entry && view.model?.decisions)
-    attempt(() => decisions.show(entry.prediction.mention, scopeOf(entry), attempt));
+  decisions.show(entry, attempt);
+  byId("in-document").disabled = !entry || !scopeOf(entry);
+  if (byId("in-document").disabled) byId("scope").value = "";
   if (toText && link) link.focus();
   if (toAnswer) byId("answer").focus();
+  if (toAnswer && byId("back").offsetParent) byId("answer").scrollIntoView(); // one column
   return link;
 }
 
@@ -130,8 +141,25 @@ function move(step) {
   return true;
 }
 
+function nextConflict() {
+  const places = view.entries.flatMap(({ disagree }, number) => (disagree ? [number] : []));
+  if (!places.length) return announce("No mention is in conflict.");
+  const number = places.find((place) => place > view.current) ?? places[0];
+  select(number, { toText: true })?.scrollIntoView({ block: "nearest" });
+  const { prediction, said } = view.entries[number];
+  return announce(`${prediction.mention}: reviewers disagree: ${said}.`);
+}
+
 function about(id) {
   showConcept(id, conceptActions);
+}
+
+async function more() {
+  const entry = view.entries[view.current];
+  announce("Asking for more candidates …");
+  const added = await view.session.more(entry);
+  if (entry === view.entries[view.current]) select(view.current);
+  announce(added ? `${plural(added, "more candidate")}.` : "There are no more candidates.");
 }
 
 function whyNot(id) {
@@ -144,7 +172,15 @@ function whyNot(id) {
 
 // what is decided
 
-const scopeOf = ({ item }) => item.document?.id ?? "";
+async function readDecisions() {
+  if (view.model?.decisions) await decisions.load(view.entries);
+  redraw();
+}
+
+async function changed(mention) {
+  await view.session?.refresh(mention);
+  await readDecisions();
+}
 
 function decide({ ids, accepted = true }) {
   const entry = view.entries[view.current];
@@ -168,14 +204,16 @@ const actions = {
   accept: () => choose(answerView.best?.concept_id),
   reject: () =>
     answerView.best
-      ? decide({ ids: [answerView.best.concept_id], accepted: false })
+      ? reject(answerView.best.concept_id)
       : announce("There is no concept to reject."),
   none: () => decide({ ids: [] }),
   undo: () => attempt(() => decisions.undo()),
+  conflict: nextConflict,
   choose: (number) => {
     const offer = answerView.offered(Number(number));
     return offer ? choose(offer.concept_id) : announce(`There is no candidate ${number}.`);
   },
+  more: () => (byId("more") ? attempt(more) : announce("There are no more candidates.")),
   part: () => answerView.nextPart()?.focus(),
   search: () => byId("query").focus(),
   explain: () => byId("reasons").querySelector("summary").click(),
@@ -193,7 +231,8 @@ async function search() {
   const asked = query && (await getJson(`search?${new URLSearchParams({ q: query, limit: 10 })}`));
   if (number !== searching) return;
   const concepts = asked ? asked.concepts : [];
-  fill(byId("found"), concepts.map((concept) => foundOf(concept, candidateActions)));
+  const nothing = query && !concepts.length && make("li.none", "No concept is called so.");
+  fill(byId("found"), concepts.map((concept) => foundOf(concept, candidateActions)), nothing);
   if (query) announce(`${plural(concepts.length, "concept")} found.`);
 }
 
@@ -207,6 +246,7 @@ async function download() {
 
 async function start() {
   view.model = await getJson("model");
+  forgetConcepts(); // the model may be another one
   const { sources = [], concepts } = view.model.dictionary ?? {};
   const names = sources.map((source) => [source.file, source.release].filter(Boolean).join(" "));
   byId("model").textContent = `${names.join(", ")} · ${count(concepts ?? 0)} concepts`;
@@ -214,20 +254,22 @@ async function start() {
 }
 
 hooks.waiting = (seconds) => announce(`The service is busy; asking again in ${seconds} s.`);
-hooks.askKey = () => elements.ask("which-key");
+hooks.askKey = (wrong) => {
+  byId("wrong-key").hidden = !wrong;
+  return elements.ask("which-key");
+};
 
 const on = (id, event, listener) => byId(id).addEventListener(event, listener);
-const EXAMPLES = { "example-text": "text", "example-names": "names" };
-const examples = { text: byId("input").value, names: byId("names").content.textContent.trim() };
-for (const [id, kind] of Object.entries(EXAMPLES))
+const texts = {
+  "example-text": byId("input").value,
+  "example-names": byId("names").content.textContent.trim(),
+  clear: "",
+};
+for (const [id, text] of Object.entries(texts))
   on(id, "click", () => {
-    byId("input").value = examples[kind];
-    byId("input").focus();
+    byId("input").select();
+    document.execCommand("insertText", false, text); // which Ctrl+Z undoes
   });
-on("clear", "click", () => {
-  byId("input").value = "";
-  byId("input").focus();
-});
 on("link", "click", () => attempt(linkTyped));
 on("input", "paste", (event) => {
   try {
@@ -242,6 +284,7 @@ on("input", "keydown", (event) => {
 });
 for (const name of ["accept", "reject", "none", "undo"]) on(name, "click", actions[name]);
 on("download", "click", () => attempt(download));
+on("next-conflict", "click", nextConflict);
 on("back", "click", actions.back);
 on("show-help", "click", actions.help);
 on("reasons", "toggle", ({ target }) => {
@@ -264,6 +307,6 @@ on("search", "keydown", (event) => {
   places[places.indexOf(document.activeElement) + step]?.focus();
   event.preventDefault();
 });
-files.listen((file) => attempt(() => linkFile(file)));
+files.listen((chosen) => attempt(() => linkFiles(chosen)));
 keyboard.listen(actions);
 attempt(start);

@@ -1,7 +1,7 @@
 /* Why an answer is as it is: POST /explain, asked for when somebody opens it. */
 
 import { postJson } from "./api.js";
-import { byId, fill, make, percent } from "./elements.js";
+import { byId, fill, make, percent, showingLatest } from "./elements.js";
 import { READ } from "./session.js";
 
 const MOST = 6; // pieces of a mention that are shown
@@ -12,21 +12,17 @@ const TERMS = {
   second_stage: "second stage",
   agreement: "other mentions of the document",
 };
-let wanted = 0; // number of the latest explanation that was asked for
+
+const show = showingLatest("reasons-body", async (body) =>
+  reasonsOf(await postJson("explain", body)),
+);
 
 /** Show the reasons for an entry's answer; `concept`: also why that one is not the first. */
-export async function showReasons({ item, prediction }, concept) {
-  const number = ++wanted;
+export function showReasons({ item, prediction }, concept) {
   const body = { mention: prediction.mention, concept, k: 3 };
   if (item.document) body.document = { id: item.document.id, text: item.text };
   fill(byId("reasons-body"), make("p.note", "Asking …"));
-  let shown;
-  try {
-    shown = reasonsOf(await postJson("explain", body));
-  } catch (error) {
-    shown = make("p.note", error.message);
-  }
-  if (number === wanted) fill(byId("reasons-body"), shown);
+  return show(body);
 }
 
 function reasonsOf(explanation) {

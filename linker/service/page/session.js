@@ -2,11 +2,13 @@
    predictions, and entries, one for each mention. */
 
 import { post, postJson } from "./api.js";
-import { textOf, unitsOf } from "./text.js";
+import { formOf, textOf, unitsOf } from "./text.js";
 
 const BATCH = 200; // mentions of one request, so that the first ones are soon there
 const BATCH_CHARACTERS = 200_000;
 const ANEW = 200; // entries that are all linked again after a decision
+export const NO_CONCEPT = "-1"; // the id, in decisions, of a part without a concept
+export const MOST = 30; // candidates of a part that are asked for when more are wanted
 
 export class Session {
   /** `sources` are {document} or {mention}; `limits` those of GET /model. */
@@ -32,10 +34,25 @@ export class Session {
 
   /** Link again what a decision on a mention may change. */
   async refresh(mention) {
-    const form = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
-    const same = (prediction) => form(prediction.mention) === form(mention);
+    const same = (prediction) => formOf(prediction.mention) === formOf(mention);
     const few = this.entries().length <= ANEW;
     await this.link(this.items.filter((item) => few || item.predictions.some(same)));
+  }
+
+  /** Add further candidates to those of an entry, whose answer stays; tell how many. */
+  async more({ item, prediction }) {
+    const { mention: text, spans, parts } = prediction;
+    const document = item.document && { ...item.document, mentions: [{ text, spans }] };
+    const { path, body } = requestOf([document ? { document } : item]);
+    const { predictions } = await postJson(path, { ...body, k: MOST });
+    let added = 0;
+    for (const part of parts) {
+      const known = new Set(part.candidates.map((candidate) => candidate.concept_id));
+      const same = predictions[0].parts.find((other) => other.text === part.text);
+      const others = same?.candidates.filter(({ concept_id: id }) => !known.has(id)) ?? [];
+      added += part.candidates.push(...others) - known.size;
+    }
+    return added;
   }
 
   /** The mentions with their predictions, in order; spans are in units of UTF-16. */
@@ -123,18 +140,37 @@ export const READ = {
   shortened: "without some of its words",
 };
 
-/** The lowest confidence of an answer's parts; null where there is none. */
+/** The lowest confidence of an answer's parts; null where there is none.
+ *
+ * That of a part that was decided to have no concept is the model's, and does not count.
+ */
 export function confidenceOf(prediction) {
-  const known = prediction.parts.map((part) => part.confidence).filter((c) => c !== null);
+  const parts = prediction.parts.filter(({ nil }) => !nil || prediction.source !== "decision");
+  const known = parts.map((part) => part.confidence).filter((c) => c !== null);
   return known.length ? Math.min(...known) : null;
 }
 
-/** How an answer is shown: "decided", "none" (no concept), "unsure" or "linked". */
-export function stateOf(prediction) {
+/** The states of an entry, in words. */
+export const STATES = {
+  conflict: "in conflict",
+  unsure: "unsure",
+  none: "no concept",
+  linked: "linked",
+  accepted: "accepted",
+  nothing: "decided: no concept",
+  rejected: "with a rejected concept",
+};
+
+/** The state of an entry, which says what the model or the reviewers answered. */
+export function stateOf({ prediction, decisions, disagree }) {
+  if (disagree) return "conflict";
   const answers = answersOf(prediction);
-  const first = prediction.parts.map((part) => part.candidates[0] ?? part.rejected);
-  if (prediction.source === "decision" || first.some((c) => c?.source === "decision"))
-    return "decided";
+  if (answers.some((answer) => answer?.source === "decision")) return "accepted";
+  if (prediction.source === "decision")
+    return decisions.some((decision) => decision.accepted) ? "nothing" : "rejected";
   if (answers.every((answer) => answer === null)) return "none";
   return answers.includes(null) || (confidenceOf(prediction) ?? 1) < 0.5 ? "unsure" : "linked";
 }
+
+/** The document in which a mention stands; empty where there is none. */
+export const scopeOf = ({ item }) => item.document?.id ?? item.mention.document_id ?? "";

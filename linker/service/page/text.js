@@ -19,6 +19,9 @@ export function idOf(text) {
   return `pasted-${(hash >>> 0).toString(16).padStart(8, "0")}`;
 }
 
+/** The form by which mentions are the same: letters and digits, without case. */
+export const formOf = (mention) => mention.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "") || mention;
+
 /** The lines that are not blank, trimmed. */
 export const linesOf = (text) =>
   text
