@@ -30,6 +30,10 @@ FindSpans = Callable[[str], Iterable[FoundSpan]]
 """Finds places in a text that may be mentions."""
 
 
+Correct = Callable[[Prediction, Document], Prediction]
+"""Changes a prediction, given its document; see `linker.decisions.applying.Decided.apply`."""
+
+
 class Annotator:
     """Finds the mentions in documents, and links them.
 
@@ -56,6 +60,7 @@ class Annotator:
         threshold: float | None = None,
         overlaps: Overlaps = "longest",
         batch_size: int = 1024,
+        correct: Correct | None = None,
     ) -> Iterator[Linked]:
         """Find and link the mentions of documents, in order.
 
@@ -69,6 +74,7 @@ class Annotator:
                 F1 in training.
             overlaps: which of the names found are kept where they overlap.
             batch_size: mentions that are read before they are linked together.
+            correct: changes predictions before those below the threshold are left out.
 
         Yields:
             Each document with all its mentions, and the predictions of those that were linked.
@@ -91,7 +97,7 @@ class Annotator:
             readable(), k=k, batch_size=batch_size, wanted=lambda mention: mention.gold is None
         )
         for _, predictions in linked:
-            yield waiting.popleft().linked(predictions, threshold or 0.0)
+            yield waiting.popleft().linked(predictions, threshold or 0.0, correct)
 
     def mark(
         self, document: Document, threshold: float | None = None, overlaps: Overlaps = "longest"
@@ -170,22 +176,27 @@ class Marked:
         ]
         return dataclasses.replace(self.document, mentions=tuple(mentions))
 
-    def linked(self, predictions: Sequence[Prediction], threshold: float) -> Linked:
+    def linked(
+        self, predictions: Sequence[Prediction], threshold: float, correct: Correct | None = None
+    ) -> Linked:
         """The document and its predictions, with confidences that count the probability of spans.
 
         Args:
             predictions: of the mentions of `to_link`.
             threshold: mentions found with a lower confidence are left out.
+            correct: changes predictions before that.
         """
         kept, dropped = [], set()
         for prediction in predictions:
-            if prediction.mention.spans in self.added:
-                mention, span = self.added[prediction.mention.spans]
-                prediction = _of_span(prediction, mention, span)
-                if _confidence(prediction) < threshold:
-                    dropped.add(mention.spans)
-                    continue
-            kept.append(prediction)
+            found = self.added.get(prediction.mention.spans)
+            if found:
+                prediction = _of_span(prediction, *found)
+            if correct:
+                prediction = correct(prediction, self.document)
+            if found and _confidence(prediction) < threshold:
+                dropped.add(prediction.mention.spans)
+            else:
+                kept.append(prediction)
         mentions = tuple(m for m in self.document.mentions if m.spans not in dropped)
         return dataclasses.replace(self.document, mentions=mentions), kept
 

@@ -12,7 +12,6 @@ from linker.cli.reading import Reading
 
 if TYPE_CHECKING:
     from linker.decisions.records import Decision
-    from linker.dictionary import Dictionary
 
 
 @click.command()
@@ -32,11 +31,13 @@ def decide(source: str, decisions: str, model: str, reviewer: str, on_error: str
     """
     from linker.cluster.linking import model_hash
     from linker.decisions import exchange
+    from linker.decisions.check import check_ids, current, releases
+    from linker.decisions.records import conflicts, in_force
     from linker.decisions.store import DecisionStore
 
     handle = common.handler(on_error)
     dictionary = Reading().read([model], handle)
-    fingerprint, release = model_hash(model), _release(dictionary)
+    fingerprint, release = model_hash(model), releases(dictionary)
 
     def completed(decision: Decision) -> Decision:
         return dataclasses.replace(
@@ -46,36 +47,15 @@ def decide(source: str, decisions: str, model: str, reviewer: str, on_error: str
             release=decision.release or release,
         )
 
-    rows = exchange.read(source, on_error=handle, check=lambda d: _check(d, dictionary))
+    rows = exchange.read(source, on_error=handle, check=lambda d: check_ids(d, dictionary))
     completed_rows = list(map(completed, rows))
     with DecisionStore(decisions) as store:
         count = len(store.add(completed_rows))
-        conflicts = len(store.conflicts())
+        disputed = conflicts(in_force(current(store.standing(), dictionary)[0]))
     common.say_skipped(handle)
     common.say(f"{count:,} decisions were taken")
-    if conflicts:
+    if disputed:
         common.say(
-            f"reviewers disagree on {conflicts:,} mentions, which the model answers; "
+            f"reviewers disagree on {len(disputed):,} mentions, which the model answers; "
             "see linker decisions list --conflicts"
         )
-
-
-def _check(decision: Decision, dictionary: Dictionary) -> None:
-    """Check that the dictionary knows the ids of a decision.
-
-    Raises:
-        LinkerError: one stands for no concept, or for several.
-    """
-    from linker.errors import LinkerError
-
-    for identifier in decision.concepts:
-        if not (rows := dictionary.rows(identifier)):
-            raise LinkerError(f"the dictionary has no concept {identifier}")
-        if len(rows) > 1:
-            ids = ", ".join(dictionary.ids[row] for row in rows)
-            raise LinkerError(f"{identifier} stands for several concepts ({ids}); name one")
-
-
-def _release(dictionary: Dictionary) -> str:
-    """The releases of the files of a dictionary; their checksums where they state none."""
-    return "; ".join(source.release or source.sha256[:12] for source in dictionary.sources)

@@ -113,7 +113,8 @@ def export(decisions: str, form: str, path: str | None, output: str) -> None:
 
     def name(identifier: str) -> str:
         rows = dictionary.rows(identifier) if dictionary else ()
-        return dictionary.preferred_name(rows[0]) if dictionary and rows else ""
+        is_current = dictionary and rows and dictionary.ids[rows[0]] == identifier
+        return dictionary.preferred_name(rows[0]) if dictionary and is_current else ""
 
     with DecisionStore(decisions, read_only=True) as store:
         rows = store.list()

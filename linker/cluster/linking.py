@@ -169,10 +169,10 @@ class ChunkAnnotator:
     def __call__(self, documents: Sequence[Document]) -> Written:
         s, decisions = self._settings, self._decisions
         k = s.k + (decisions.most_rejected if decisions else 0)
+        correct = partial(decisions.apply, k=s.k, threshold=s.threshold) if decisions else None
         linked = self._annotator.annotate(
-            documents, k=k, threshold=s.threshold, overlaps=s.overlaps
+            documents, k=k, threshold=s.threshold, overlaps=s.overlaps, correct=correct
         )
-        linked = decisions.applied(linked, s.k) if decisions else linked
         return written(linked, s.form, True, self._linker, decisions)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from linker.decisions.records import Decision, Place, conflicts, disagree, in_force
-from linker.decisions.store import same_text
+from linker.decisions.check import current
+from linker.decisions.records import Decision, Place, conflicts, disagree, form_of, in_force
 from linker.errors import LinkerError, shown
 from linker.explanation import (
     ByDecision,
@@ -25,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 SOURCE = "decision"
 """The source of predictions and candidates that a decision gave."""
+_MOST_ORDERED = 5  # parts whose order is found by trying all
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +52,12 @@ class Decided:
 
     def __init__(self, decisions: Iterable[Decision], linker: Linker) -> None:
         self._linker = linker
-        current, unknown = [], []
-        for decision in decisions:
-            if all(len(linker.dictionary.rows(i)) == 1 for i in decision.concepts):
-                current.append(decision.renamed(lambda i: next(iter(linker.dictionary.resolve(i)))))
-            else:
-                unknown.append(decision)
-        self._places = in_force(current, self._form)
-        self.unknown: Sequence[Decision] = unknown
+        known, self.unknown = current(decisions, linker.dictionary)
         """Those that are not applied: an id stands for no concept, or for several."""
+        self._places = in_force(known, self._form)
         self.conflicts = conflicts(self._places)
         """The mentions on which reviewers disagree; the model answers them."""
-        self.most_rejected = max(
-            (sum(not d.accepted for d in decisions) for decisions in self._places.values()),
-            default=0,
-        )
+        self.most_rejected = _most_rejected(self._places)
         """How many candidates a part may lose: link with so many more, and `apply` with `k`."""
 
     @classmethod
@@ -105,7 +99,7 @@ class Decided:
         return decided
 
     def _form(self, mention: str) -> str:
-        return self._linker.normalize(mention) or same_text(mention)
+        return self._linker.normalize(mention) or form_of(mention)
 
     def ruling(self, mention: str, scope: str) -> Ruling:
         """What the decisions say of a mention in a document.
@@ -221,11 +215,12 @@ class Decided:
     def _accepted(self, prediction: Prediction, ruling: Ruling) -> Prediction:
         """The prediction with the accepted concepts."""
         kind, parts = _reading(prediction, len(ruling.parts))
+        ids = _assigned(parts, ruling.parts)
         return replace(
             prediction,
             parts=tuple(
                 self._with_first(part, identifier, ruling.rejected)
-                for part, identifier in zip(parts, ruling.parts, strict=True)
+                for part, identifier in zip(parts, ids, strict=True)
             ),
             reading=kind,
             rivals=prediction.rivals if parts is prediction.parts else (),
@@ -267,11 +262,13 @@ class Decided:
             calibration = self._linker.calibration
             threshold = calibration.threshold if calibration else 0.0
         parts = tuple(_reduced(part, rejected, threshold) for part in prediction.parts)
-        return (
-            prediction
-            if parts == prediction.parts
-            else replace(prediction, parts=parts, source=SOURCE)
+        rivals = tuple(
+            rival
+            for rival in prediction.rivals
+            if not any(part.best and part.best.concept_id in rejected for part in rival.parts)
         )
+        source = prediction.source if parts == prediction.parts else SOURCE
+        return replace(prediction, parts=parts, rivals=rivals, source=source)
 
 
 def _next(part: ExplainedPart, ids: frozenset[str], threshold: float) -> ConceptPlace | None:
@@ -301,6 +298,29 @@ def _reading(prediction: Prediction, count: int) -> tuple[ReadingKind, tuple[Par
     mention = prediction.mention
     part = Part(mention.text, spans=mention.spans)
     return ("whole" if count == 1 else "split"), (part,) * count
+
+
+def _assigned(parts: Sequence[Part], ids: Sequence[str]) -> Sequence[str]:
+    """The ids in the order of the parts whose candidates they are; as they are, where none fits."""
+    if not 1 < len(ids) <= _MOST_ORDERED:
+        return ids
+    scores = [{c.concept_id: c.score for c in part.candidates} for part in parts]
+
+    def score(order: Sequence[str]) -> float:
+        return sum(of.get(identifier, 0.0) for of, identifier in zip(scores, order, strict=True))
+
+    return max(itertools.permutations(ids), key=score)  # the first, which is `ids`, of equal ones
+
+
+def _most_rejected(places: Mapping[Place, Sequence[Decision]]) -> int:
+    """The most concepts that are rejected for a mention, everywhere and in a document together."""
+    everywhere, in_document = Counter[str](), Counter[str]()
+    for (form, scope), decisions in places.items():
+        count = len({d.concept_id for d in decisions if not d.accepted})
+        counts = in_document if scope else everywhere
+        counts[form] = max(counts[form], count)
+    forms = everywhere.keys() | in_document.keys()
+    return max((everywhere[form] + in_document[form] for form in forms), default=0)
 
 
 def _nil(part: Part, rejected: Candidate | None) -> Part:

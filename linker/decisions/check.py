@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from linker.decisions.records import Decision
-from linker.decisions.store import same_text
+from linker.decisions.records import Decision, form_of
 from linker.dictionary import Dictionary
-from linker.text.normalize import normalize
+from linker.errors import LinkerError
 
 State = Literal["current", "merged", "ambiguous", "obsolete", "unknown"]
 
@@ -23,6 +22,38 @@ class Checked:
     now: tuple[str, ...] = ()  # ids that replace those of the decision, or that contradict it
 
 
+def check_ids(decision: Decision, dictionary: Dictionary) -> None:
+    """Check that the dictionary knows the ids of a decision.
+
+    Raises:
+        LinkerError: one stands for no concept, or for several.
+    """
+    for identifier in decision.concepts:
+        if not (rows := dictionary.rows(identifier)):
+            raise LinkerError(f"the dictionary has no concept {identifier}")
+        if len(rows) > 1:
+            ids = ", ".join(dictionary.ids[row] for row in rows)
+            raise LinkerError(f"{identifier} stands for several concepts ({ids}); name one")
+
+
+def releases(dictionary: Dictionary) -> str:
+    """The releases of the files of a dictionary; their checksums where they state none."""
+    return "; ".join(source.release or source.sha256[:12] for source in dictionary.sources)
+
+
+def current(
+    decisions: Iterable[Decision], dictionary: Dictionary
+) -> tuple[list[Decision], list[Decision]]:
+    """The decisions with the ids that a dictionary has now, and those that it cannot follow."""
+    known, unknown = list[Decision](), list[Decision]()
+    for decision in decisions:
+        if all(len(dictionary.rows(i)) == 1 for i in decision.concepts):
+            known.append(decision.renamed(lambda i: next(iter(dictionary.resolve(i)))))
+        else:
+            unknown.append(decision)
+    return known, unknown
+
+
 def check(decisions: Iterable[Decision], dictionary: Dictionary) -> Iterator[Checked]:
     """Say what becomes of each decision with a dictionary.
 
@@ -32,9 +63,9 @@ def check(decisions: Iterable[Decision], dictionary: Dictionary) -> Iterator[Che
     concepts to which the decision does not link it.
     """
     decisions = list(decisions)
-    named = _named(dictionary, {_form(decision.mention) for decision in decisions})
+    named = _named(dictionary, {form_of(decision.mention) for decision in decisions})
     for decision in decisions:
-        yield _checked(decision, dictionary, named.get(_form(decision.mention), frozenset()))
+        yield _checked(decision, dictionary, named.get(form_of(decision.mention), frozenset()))
 
 
 def _checked(decision: Decision, dictionary: Dictionary, named: frozenset[str]) -> Checked:
@@ -53,14 +84,10 @@ def _checked(decision: Decision, dictionary: Dictionary, named: frozenset[str]) 
     return Checked(decision, "current" if now == ids else "merged", now)
 
 
-def _form(text: str) -> str:
-    return normalize(text) or same_text(text)
-
-
 def _named(dictionary: Dictionary, forms: set[str]) -> dict[str, frozenset[str]]:
     """The ids of the concepts that have each of these forms as a name."""
     ids: dict[str, set[str]] = {}
     for name, row in zip(dictionary.names, dictionary.name_concept.tolist(), strict=True):
-        if (form := _form(name)) in forms:
+        if (form := form_of(name)) in forms:
             ids.setdefault(form, set()).add(dictionary.ids[row])
     return {form: frozenset(concepts) for form, concepts in ids.items()}

@@ -12,7 +12,7 @@ from typing import TextIO
 
 from linker.decisions import mappings
 from linker.decisions.records import Decision, checked, disagree, in_force
-from linker.decisions.store import DecisionStore, Past, same_text
+from linker.decisions.store import DecisionStore, Past
 from linker.errors import InputError, LinkerError, OnError, stop
 from linker.files import Pathlike, read_lines
 from linker.outputs import sssom
@@ -155,12 +155,14 @@ def _decision(cells: list[str], header: Mapping[str, int]) -> Decision:
 
 
 def add_new(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decision]:
-    """Add the decisions that the store does not have; an import may be repeated.
+    """Add the decisions that the store never had; an import may be repeated.
+
+    One that was withdrawn stays so, unless it was taken anew, at another time.
 
     Returns:
         Those that were added.
     """
-    known = {_key(decision) for decision in store.standing()}
+    known = {_key(past.decision) for past in store.history()}
     new = {_key(d): d for d in decisions if _key(d) not in known}
     return store.add(new.values())
 
@@ -182,7 +184,7 @@ def write_mentions(decisions: Iterable[Decision], file: TextIO) -> int:
     write_row = row_writer(file)
     write_row(("mention", "concept_id"))
     left_out = 0
-    for of_place in in_force(decisions, same_text).values():
+    for of_place in in_force(decisions).values():
         kept = [d for d in of_place if d.accepted and not d.scope and _is_whole(d)]
         if disagree(of_place):
             kept = []

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from linker.errors import LinkerError, shorten
 from linker.ids import NO_CONCEPT, curie
 from linker.readers.checks import MENTION_LIMIT
+from linker.text.normalize import normalize
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +72,19 @@ def _parsed(text: str) -> list[list[str]]:
 
 
 def checked(decision: Decision) -> Decision:
-    """The decision with its ids as CURIEs and its mention without white space around it.
+    """The decision with ids as CURIEs, and without white space around its mention and reviewer.
 
     Raises:
         LinkerError: the mention is blank or too long, a text cannot be written as UTF-8, or a
             rejection does not name one concept.
     """
-    mention = decision.mention.strip()
+    mention, reviewer = decision.mention.strip(), decision.reviewer.strip()
     if not mention or len(mention) > MENTION_LIMIT:
         raise LinkerError(
             f"the mention of a decision has {len(mention):,} characters; "
             f"expected 1 to {MENTION_LIMIT:,}"
         )
-    decision = replace(decision, mention=mention).renamed(str)
+    decision = replace(decision, mention=mention, reviewer=reviewer).renamed(str)
     if not decision.accepted and not len(decision.concepts) == len(decision.parts) == 1:
         raise LinkerError(
             f"the rejection of {decision.concept_id or 'no concept'} for {shorten(mention)!r}; "
@@ -99,8 +100,13 @@ def checked(decision: Decision) -> Decision:
     return decision
 
 
+def form_of(mention: str) -> str:
+    """The form by which mentions are the same without a model: letters and digits, without case."""
+    return normalize(mention) or " ".join(mention.split()).casefold()
+
+
 def in_force(
-    decisions: Iterable[Decision], form: Callable[[str], str] = str
+    decisions: Iterable[Decision], form: Callable[[str], str] = form_of
 ) -> dict[Place, list[Decision]]:
     """The decisions that no later one of the same reviewer replaces.
 
@@ -114,36 +120,31 @@ def in_force(
     Returns:
         The decisions of each form and scope, in order of entry.
     """
-    places: dict[Place, list[Decision]] = defaultdict(list)
+    places: dict[Place, dict[tuple[str, str], Decision]] = defaultdict(dict)
     for decision in decisions:
-        before = places[form(decision.mention), decision.scope]
-        before[:] = [e for e in before if not _replaces(decision, e)]
-        before.append(decision)
-    return dict(places)
-
-
-def _replaces(decision: Decision, earlier: Decision) -> bool:
-    if decision.reviewer != earlier.reviewer:
-        return False
-    both = decision.accepted == earlier.accepted
-    return contradict(decision, earlier) or (
-        both and sorted(decision.parts) == sorted(earlier.parts)
-    )
-
-
-def contradict(one: Decision, other: Decision) -> bool:
-    """Whether two decisions on the same mention and scope cannot both be right."""
-    if one.accepted and other.accepted:
-        return sorted(one.parts) != sorted(other.parts)
-    if one.accepted == other.accepted:
-        return False
-    accepted, rejected = (one, other) if one.accepted else (other, one)
-    return rejected.concept_id in accepted.concepts
+        kept, who = places[form(decision.mention), decision.scope], decision.reviewer
+        said = {(who, "")} if decision.accepted else {(who, decision.concept_id)}
+        if decision.accepted:
+            replaced = said | {(who, identifier) for identifier in decision.concepts}
+        else:
+            earlier = kept.get((who, ""))
+            is_taken_back = earlier is not None and decision.concept_id in earlier.concepts
+            replaced = said | ({(who, "")} if is_taken_back else set())
+        for key in replaced:
+            kept.pop(key, None)
+        kept.update(dict.fromkeys(said, decision))
+    return {place: [*kept.values()] for place, kept in places.items()}
 
 
 def disagree(decisions: Sequence[Decision]) -> bool:
-    """Whether any two of the decisions in force on a mention contradict each other."""
-    return any(contradict(one, other) for n, one in enumerate(decisions) for other in decisions[:n])
+    """Whether decisions in force on a mention contradict each other.
+
+    They do where different concepts are accepted, in whatever order their parts are, or where one
+    that is accepted is also rejected.
+    """
+    accepted = {tuple(sorted(d.parts)) for d in decisions if d.accepted}
+    rejected = {d.concept_id for d in decisions if not d.accepted}
+    return len(accepted) > 1 or any(not rejected.isdisjoint(parts) for parts in accepted)
 
 
 def conflicts(places: dict[Place, list[Decision]]) -> list[Conflict]:

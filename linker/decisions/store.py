@@ -18,7 +18,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from linker.decisions.records import Conflict, Decision, Place, checked, conflicts, in_force
+from linker.decisions.records import (
+    Conflict,
+    Decision,
+    Place,
+    checked,
+    conflicts,
+    form_of,
+    in_force,
+)
 from linker.errors import LinkerError, shown
 from linker.files import Pathlike
 
@@ -75,30 +83,36 @@ class DecisionStore:
     Args:
         path: the file; it is made if it is not there.
         read_only: whether nothing is written; the file must be there.
+        patience: seconds to wait for other writers.
 
     Raises:
         LinkerError: the file is something else, damaged, locked, or cannot be opened.
     """
 
-    def __init__(self, path: Pathlike, *, read_only: bool = False) -> None:
-        self.path = Path(path)
-        self._read_only, self._lock = read_only, threading.RLock()
+    def __init__(
+        self, path: Pathlike, *, read_only: bool = False, patience: float = PATIENCE
+    ) -> None:
+        self.path, self._read_only, self._patience = Path(path), read_only, patience
+        self._writing, self._reading = threading.RLock(), threading.RLock()
         if read_only and not self.path.is_file():
             raise LinkerError(f"{shown(path)}: there is no file of decisions")
         with self._reporting():
-            self._connection = _connection(self.path, read_only)
+            self._reader = _connection(self.path, read_only, patience)
+        self._writer = self._reader  # until the file is known to be ours
         try:
             with self._reporting():
+                if not read_only:  # reading does not wait until another process has written
+                    self._writer = _connection(self.path, read_only, patience)
                 self._open()
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
 
     def _open(self) -> None:
         """Make the tables of a new file, and refuse a file of something else."""
         tables = "SELECT count(*) FROM sqlite_master"
         if not self._read_only and self._number(tables) == 0:
-            _until_free(self._connection, "PRAGMA journal_mode = WAL")
+            _until_free(self._writer, "PRAGMA journal_mode = WAL", self._patience)
             with self._transaction() as connection:
                 if self._number(tables) == 0:  # nobody was faster
                     for statement in _TABLES.split(";"):
@@ -163,7 +177,7 @@ class DecisionStore:
         """The decisions in force, in order of entry (see `records.in_force`).
 
         Args:
-            mention: only those on this mention; white space and case do not count.
+            mention: only those on this mention; see `records.form_of`.
             scope: only those that hold in this document; empty: those that hold everywhere.
             reviewer: only those of this person.
             limit: only the latest so many.
@@ -193,7 +207,7 @@ class DecisionStore:
             mention, scope, reviewer, limit: as for `list`.
         """
         past = self._all()
-        places = in_force((p.decision for p in past if not p.withdrawn), same_text)
+        places = in_force(p.decision for p in past if not p.withdrawn)
         ids = {decision.id for of_place in places.values() for decision in of_place}
         matches = _matching(mention, scope, reviewer)
         return _last(
@@ -203,8 +217,8 @@ class DecisionStore:
 
     def _all(self) -> _Items[Past]:
         """All decisions in order of entry; `is_in_force` is not yet known."""
-        with self._reporting(), self._lock:
-            rows = self._connection.execute(_ALL).fetchall()
+        with self._reporting(), self._reading:
+            rows = self._reader.execute(_ALL).fetchall()
         return [
             Past(Decision(mention, concept, bool(accepted), *texts), False, withdrawn, by)
             for withdrawn, by, mention, concept, accepted, *texts in rows
@@ -215,7 +229,7 @@ class DecisionStore:
         return conflicts(self._places())
 
     def _places(self) -> dict[Place, _Items[Decision]]:
-        return in_force(self.standing(), same_text)
+        return in_force(self.standing())
 
     @property
     def version(self) -> int:
@@ -224,20 +238,20 @@ class DecisionStore:
             return self._number(_VERSION)
 
     def _number(self, statement: str) -> int:
-        with self._lock:
-            return int(self._connection.execute(statement).fetchone()[0])
+        with self._reading:
+            return int(self._reader.execute(statement).fetchone()[0])
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """The connection, whose changes are written together or not at all."""
-        with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
+        """The connection that writes; its changes are written together or not at all."""
+        with self._writing:
+            self._writer.execute("BEGIN IMMEDIATE")
             try:
-                yield self._connection
-                self._connection.execute("COMMIT")
+                yield self._writer
+                self._writer.execute("COMMIT")
             except BaseException:
                 with contextlib.suppress(sqlite3.Error):
-                    self._connection.execute("ROLLBACK")
+                    self._writer.execute("ROLLBACK")
                 raise
 
     @contextlib.contextmanager
@@ -246,12 +260,13 @@ class DecisionStore:
         try:
             yield
         except sqlite3.Error as error:
-            raise LinkerError(f"{shown(self.path)}: {_problem(error)}") from None
+            raise LinkerError(f"{shown(self.path)}: {_problem(error, self._patience)}") from None
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
-            self._connection.close()
+        with self._writing, self._reading:
+            self._writer.close()
+            self._reader.close()
 
     def __enter__(self) -> DecisionStore:
         return self
@@ -269,9 +284,9 @@ def _matching(
     mention: str | None, scope: str | None, reviewer: str | None
 ) -> Callable[[Decision], bool]:
     """Whether a decision is on a mention, of a scope and of a reviewer; None: of any."""
-    form = None if mention is None else same_text(mention)
+    form = None if mention is None else form_of(mention)
     return lambda decision: (
-        form in (None, same_text(decision.mention))
+        form in (None, form_of(decision.mention))
         and scope in (None, decision.scope)
         and reviewer in (None, decision.reviewer)
     )
@@ -282,12 +297,7 @@ def _last(items: list[_Item], limit: int | None) -> list[_Item]:
     return items if limit is None else items[max(0, len(items) - limit) :]
 
 
-def same_text(mention: str) -> str:
-    """The form by which mentions are the same without a dictionary: no case, single blanks."""
-    return " ".join(mention.split()).casefold()
-
-
-def _connection(path: Path, read_only: bool) -> sqlite3.Connection:
+def _connection(path: Path, read_only: bool, patience: float) -> sqlite3.Connection:
     """A connection that makes each transaction durable."""
     mode = "mode=ro" if read_only else "mode=rwc"
     has_log = path.with_name(f"{path.name}-wal").exists()
@@ -295,15 +305,15 @@ def _connection(path: Path, read_only: bool) -> sqlite3.Connection:
         mode = "immutable=1"  # SQLite cannot make its files beside it, as can nobody who writes
     uri = f"{path.absolute().as_uri()}?{mode}"
     connection = sqlite3.connect(
-        uri, timeout=PATIENCE, isolation_level=None, check_same_thread=False, uri=True
+        uri, timeout=patience, isolation_level=None, check_same_thread=False, uri=True
     )
     connection.execute("PRAGMA synchronous = FULL")
     return connection
 
 
-def _until_free(connection: sqlite3.Connection, statement: str) -> None:
+def _until_free(connection: sqlite3.Connection, statement: str, patience: float) -> None:
     """Execute what SQLite refuses at once, without waiting, while another process writes."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while True:
         try:
             connection.execute(statement)
@@ -314,11 +324,11 @@ def _until_free(connection: sqlite3.Connection, statement: str) -> None:
             time.sleep(0.01)
 
 
-def _problem(error: sqlite3.Error) -> str:
+def _problem(error: sqlite3.Error, patience: float) -> str:
     """What an error of SQLite says, and what to do."""
     text = str(error)
     if "locked" in text or "busy" in text:
-        return f"another process has kept it locked for {PATIENCE:.0f} seconds; try again later"
+        return f"another process has kept it locked for {patience:.0f} seconds; try again later"
     if "readonly" in text:
         return "it can be read, but not written; name a file of decisions that can be written"
     if "not a database" in text:

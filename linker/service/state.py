@@ -6,16 +6,22 @@ import asyncio
 import dataclasses
 import gc
 import logging
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
 
 from linker.annotation import Annotator
+from linker.cluster.linking import model_hash
 from linker.confidence.answers import Request
 from linker.decisions.applying import Decided
+from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
 from linker.linker import Linked, Linker
+from linker.persistence import MANIFEST
 from linker.service.batching import Batcher
 from linker.service.metrics import Metrics
 from linker.service.reconciliation.vocabulary import vocabulary
@@ -23,12 +29,11 @@ from linker.service.schemas import cost
 from linker.service.settings import Settings
 from linker.types import Document, Mention, Passage
 
-if TYPE_CHECKING:
-    from linker.decisions.store import DecisionStore
-
 logger = logging.getLogger(__name__)
 
 _THREADS = 2  # for work that is not linked in batches: a long text does not hold up a short one
+
+_PATIENCE = 0.25  # share of the time for an answer that a write waits for other processes
 
 _Result = TypeVar("_Result")
 
@@ -39,7 +44,9 @@ class _Model:
 
     linker: Linker
     annotator: Annotator
+    fingerprint: str
     decided: tuple[int, Decided] | None = None  # the latest, with the version of their file
+    reading: threading.Lock = field(default_factory=threading.Lock)  # of decisions, once
 
 
 class Service:
@@ -55,11 +62,14 @@ class Service:
 
     def __init__(self, settings: Settings, linker: Linker | None = None) -> None:
         self.settings, self.limits = settings, settings.limits
-        self.store = _store(settings.decisions) if settings.decisions else None
+        self.store = None
+        if settings.decisions:
+            self.store = DecisionStore(settings.decisions, patience=_PATIENCE * self.limits.seconds)
         self._model = self._loaded(linker)
         self.metrics = Metrics(lambda: self._batcher.cost)
         self._batcher = Batcher(self.limits.batch, self.limits.waiting, self.metrics.batch)
         self._threads = ThreadPoolExecutor(_THREADS, "linker-other")
+        self._writer = ThreadPoolExecutor(1, "linker-decisions")
         self._reloading = asyncio.Lock()
         _settle()
 
@@ -67,6 +77,11 @@ class Service:
     def linker(self) -> Linker:
         """The model that answers now."""
         return self._model.linker
+
+    @property
+    def fingerprint(self) -> str:
+        """The checksum of the model that answers now."""
+        return self._model.fingerprint
 
     @property
     def is_ready(self) -> bool:
@@ -81,7 +96,7 @@ class Service:
             Busy: too much waits already.
         """
         model, requests = self._model, list(map(_restricted, requests))
-        decided = await self._decided(model)
+        decided = await self._in_force(model)
         return await _corrected(decided, await self._link(model, requests, decided), requests)
 
     async def annotate(
@@ -94,7 +109,7 @@ class Service:
             threshold: see `Annotator.annotate`.
         """
         model, requests = self._model, list(map(_restricted, requests))
-        decided = await self._decided(model)
+        decided = await self._in_force(model)
         documents = [item for request in requests if isinstance(item := request.item, Document)]
         marked = [await self.run(model.annotator.mark, d, threshold) for d in documents]
         to_link = [
@@ -102,15 +117,30 @@ class Service:
             for mark, r in zip(marked, requests, strict=True)
         ]
         linked = await self._link(model, to_link, decided)
-        of_spans = [
-            mark.linked(predictions, threshold or 0.0)
-            for mark, (_, predictions) in zip(marked, linked, strict=True)
-        ]
-        return await _corrected(decided, of_spans, to_link)
+
+        def finish() -> list[Linked]:
+            corrections = [
+                partial(decided.apply, k=r.k, threshold=threshold) if decided else None
+                for r in requests
+            ]
+            return [
+                mark.linked(predictions, threshold or 0.0, correct)
+                for mark, (_, predictions), correct in zip(marked, linked, corrections, strict=True)
+            ]
+
+        return await asyncio.to_thread(finish)
 
     async def run(self, function: Callable[..., _Result], *args: Any) -> _Result:
         """Call a function beside the thread that links."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, function, *args)
+
+    async def decided(self) -> Decided | None:
+        """The decisions in force; None where none are kept."""
+        return await self._in_force(self._model)
+
+    async def write(self, function: Callable[..., _Result], *args: Any) -> _Result:
+        """Call what writes decisions; one call at a time, so that others do not wait for it."""
+        return await asyncio.get_running_loop().run_in_executor(self._writer, function, *args)
 
     async def reload(self) -> None:
         """Load the model anew; requests go on, and those that wait are answered by the old one.
@@ -136,8 +166,14 @@ class Service:
         """Finish what was taken."""
         await self._batcher.close()
         self._threads.shutdown()
+        self._writer.shutdown()
         if self.store is not None:
             self.store.close()
+
+    def _fingerprint(self) -> str:
+        """The checksum of the model folder; empty where there is none."""
+        has_folder = (Path(self.settings.model) / MANIFEST).is_file()
+        return model_hash(self.settings.model) if has_folder else ""
 
     def _loaded(self, linker: Linker | None = None) -> _Model:
         """Load the model, or take the one given; see that it links, finds and fits the decisions.
@@ -147,7 +183,7 @@ class Service:
         """
         linker = linker or Linker.load(self.settings.model)
         linker.use(self.settings.precision)
-        model = _Model(linker, Annotator(linker))
+        model = _Model(linker, Annotator(linker), self._fingerprint())
         linker.answer([Request("warm up")])
         model.annotator.mark(Document("", (Passage("warm up", 0),)))
         if self.store is not None:
@@ -166,16 +202,17 @@ class Service:
         wider = [dataclasses.replace(request, k=request.k + more) for request in requests]
         return await self._batcher.call(model.linker.answer, wider, costs)
 
-    async def _decided(self, model: _Model) -> Decided | None:
+    async def _in_force(self, model: _Model) -> Decided | None:
         """The decisions in force for a model; read again where their file has changed."""
         if (store := self.store) is None:
             return None
 
         def read() -> Decided:
             version = store.version
-            if model.decided is None or model.decided[0] != version:
-                model.decided = version, Decided(store.list(), model.linker)
-            return model.decided[1]
+            with model.reading:
+                if model.decided is None or model.decided[0] < version:
+                    model.decided = version, Decided(store.list(), model.linker)
+                return model.decided[1]
 
         return await asyncio.to_thread(read)
 
@@ -211,9 +248,3 @@ def _restricted(request: Request) -> Request:
     if item.within is not None:
         return request
     return dataclasses.replace(request, item=dataclasses.replace(item, within=within), within=None)
-
-
-def _store(path: str) -> DecisionStore:
-    from linker.decisions.store import DecisionStore
-
-    return DecisionStore(path)

@@ -90,7 +90,9 @@ def test_composites(linker: Linker) -> None:
     text = "breast and ovarian cancer"
     both = answer(linker, text, Decision(text, f"{OVARIAN}|{BREAST}"))
     assert [part.text for part in both.parts] == ["breast cancer", "ovarian cancer"]
-    assert [part[0] for part in ids(both)] == [OVARIAN, BREAST]
+    assert [part[0] for part in ids(both)] == [BREAST, OVARIAN]  # each where it is a candidate
+    swapped = answer(linker, text, Decision(text, f"{ATAXIA}|{BREAST}"))
+    assert [part[0] for part in ids(swapped)] == [BREAST, ATAXIA]
     one = answer(linker, text, Decision(text, f"{BREAST}|-1"))
     assert [part.nil for part in one.parts] == [False, True]
     whole = answer(linker, text, Decision(text, ATAXIA))
@@ -99,6 +101,19 @@ def test_composites(linker: Linker) -> None:
     three = answer(linker, text, Decision(text, f"{BREAST}|{OVARIAN}|{ATAXIA}"))
     assert ids(three) == [[BREAST], [OVARIAN], [ATAXIA]]
     assert three.reading == "split"
+
+
+def test_as_many_candidates_more_as_a_mention_may_lose(linker: Linker) -> None:
+    def rejected(mention: str, concept: str, scope: str = "") -> Decision:
+        return Decision(mention, concept, False, scope)
+
+    decisions = [
+        *(rejected("a", BREAST), rejected("a", OVARIAN), rejected("A", OVARIAN)),  # 2 everywhere
+        *(rejected("a", ATAXIA, "7"), rejected("a", BREAST, "8"), rejected("a", ATAXIA, "8")),
+        *(rejected("b", BREAST, str(n)) for n in range(9)),  # 1 in each document
+    ]
+    assert Decided(decisions, linker).most_rejected == 2 + 2
+    assert Decided([], linker).most_rejected == 0
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,9 @@ def test_an_import_may_be_repeated(tmp_path: Path) -> None:
         assert len(exchange.add_new(store, rows)) == 2
         assert exchange.add_new(store, rows) == []
         assert [d.concept_id for d in store.list()] == ["B"]
+        store.withdraw([2])
+        assert exchange.add_new(store, rows) == []  # what was withdrawn stays so
+        assert [d.concept_id for d in store.list()] == ["A"]
 
 
 def test_mentions_to_train_on(tmp_path: Path) -> None:

@@ -106,6 +106,39 @@ DECISIONS = st.builds(
 )
 
 
+REJECTIONS = st.builds(
+    Decision,
+    st.just("m"),
+    st.sampled_from(["A", "B", "C"]),
+    st.just(False),
+    st.just(""),
+    st.sampled_from(["ann", "bob"]),
+)
+
+
+def contradict(one: Decision, other: Decision) -> bool:
+    if one.accepted and other.accepted:
+        return sorted(one.parts) != sorted(other.parts)
+    accepted, rejected = (one, other) if one.accepted else (other, one)
+    return accepted.accepted and rejected.concept_id in accepted.concepts
+
+
+@given(st.lists(DECISIONS.filter(lambda d: (d.mention, d.scope) == ("m", "")) | REJECTIONS))
+def test_rejections_and_acceptances_pair_by_pair(decisions: list[Decision]) -> None:
+    kept: list[Decision] = []
+    for d in decisions:
+        same = [e for e in kept if e.reviewer == d.reviewer]
+        replaced = [
+            e
+            for e in same
+            if contradict(d, e) or (d.accepted == e.accepted and sorted(d.parts) == sorted(e.parts))
+        ]
+        kept = [*(e for e in kept if not any(e is gone for gone in replaced)), d]
+    places = in_force(decisions)
+    assert places.get(("m", ""), []) == kept
+    assert disagree(kept) == any(contradict(one, other) for one in kept for other in kept)
+
+
 @given(st.lists(DECISIONS))
 def test_of_accepted_ones_the_last_of_each_reviewer_is_in_force(decisions: list[Decision]) -> None:
     last = {(d.mention, d.scope, d.reviewer): d for d in decisions}

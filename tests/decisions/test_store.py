@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from linker.decisions import store as module
 from linker.decisions.records import Decision
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
@@ -153,9 +152,8 @@ def test_files_of_something_else(tmp_path: Path) -> None:
     assert other.read_bytes() == before
 
 
-def test_a_locked_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE", 0.05)
-    with DecisionStore(path) as store:
+def test_a_locked_file(path: Path) -> None:
+    with DecisionStore(path, patience=0.05) as store:
         locker = sqlite3.connect(path, isolation_level=None)
         locker.execute("BEGIN IMMEDIATE")
         with pytest.raises(LinkerError, match="has kept it locked"):
@@ -163,6 +161,19 @@ def test_a_locked_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert store.list() == []  # which can still be read
         locker.close()
         assert len(store.add([Decision("m", "A")])) == 1
+
+
+def test_reading_does_not_wait_for_who_waits_to_write(path: Path) -> None:
+    with DecisionStore(path) as store:
+        locker = sqlite3.connect(path, isolation_level=None)
+        locker.execute("BEGIN IMMEDIATE")
+        writer = threading.Thread(target=store.add, args=([Decision("m", "A")],))
+        writer.start()
+        assert (store.version, store.list()) == (0, [])
+        assert writer.is_alive()
+        locker.close()
+        writer.join()
+        assert [d.concept_id for d in store.list()] == ["A"]
 
 
 def test_waiting_for_a_lock(path: Path) -> None:

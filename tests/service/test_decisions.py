@@ -30,7 +30,7 @@ def first(client: Any, mention: str) -> Any:
 def test_a_decision_wins_until_it_is_withdrawn(client: Any) -> None:
     model = first(client, "A-T")["candidates"][0]
     stored = decide(client, "A-T", "D001943")
-    assert (stored["concept_id"], stored["model"]) == ("MESH:D001943", "sample")
+    assert (stored["concept_id"], stored["model"]) == ("MESH:D001943", client.service.fingerprint)
     assert stored["time"]
     assert stored["release"]
     best = first(client, "a-t")["candidates"][0]
@@ -65,6 +65,44 @@ def test_decisions_hold_in_found_mentions_and_their_document(client: Any) -> Non
         body = {"documents": [{"id": document, "text": "He had breast cancer."}]}
         (prediction,) = client.post("/annotate", json=body).json()["predictions"]
         assert prediction["parts"][0]["candidates"][0].get("source") == source
+
+
+def test_decisions_count_before_mentions_below_the_threshold_are_left_out(client: Any) -> None:
+    text = "He had breast cancer and ataxia telangiectasia."
+    body = {"documents": [{"id": "7", "text": text}], "threshold": 0.999, "k": 1}
+    assert client.post("/annotate", json=body).json()["predictions"] == []
+    decide(client, "ataxia telangiectasia", "MESH:D001260")
+    (prediction,) = client.post("/annotate", json=body).json()["predictions"]
+    (candidate,) = prediction["parts"][0]["candidates"]
+    assert candidate["concept_id"] == "MESH:D001260"
+    assert candidate["confidence"] == 1
+
+
+def test_files_say_what_was_decided(client: Any) -> None:
+    decide(client, "breast cancer", None)
+    body = {"mentions": ["breast cancer", "A-T"], "k": 1}
+    lines = client.post("/link?format=tsv", json=body).text.splitlines()
+    place = lines[0].split("\t").index("source")
+    assert [line.split("\t")[place] for line in lines[1:]] == ["decision", ""]
+
+
+def test_ids_that_the_dictionary_has_not_are_refused(client: Any) -> None:
+    records = [
+        {"mention": "A-T", "concept_id": "MESH:D001260"},
+        {"mention": "A-T", "concept_id": "OTHER:1"},
+    ]
+    refused = client.post("/decisions", json={"decisions": records})
+    assert (refused.status_code, refused.json()["where"]) == (422, "decisions.1")
+    assert client.get("/decisions").json()["decisions"] == []
+
+
+def test_other_spellings_and_old_ids_are_no_conflicts_or_are(client: Any) -> None:
+    decide(client, "breast cancer", "MESH:D001943")
+    decide(client, "Breast-cancer", "MESH:D001260", reviewer="Bob ")
+    (conflict,) = client.get("/decisions").json()["conflicts"]
+    assert [d["reviewer"] for d in conflict["decisions"]] == ["Ada", "Bob"]
+    decide(client, "breast cancer", "MESH:D001943", reviewer="Bob")
+    assert client.get("/decisions").json()["conflicts"] == []
 
 
 def test_reviewers_who_disagree_are_shown(client: Any) -> None:

@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal, TypeVar
 from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import Field
 
+from linker.decisions.check import check_ids, releases
 from linker.decisions.records import Decision, checked
-from linker.decisions.store import DecisionStore, same_text
+from linker.decisions.store import DecisionStore
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError
 from linker.service import examples
@@ -50,15 +51,15 @@ def router(service: Service) -> APIRouter:
         mention: _Text | None = None, scope: _Text | None = None, reviewer: _Text | None = None
     ) -> Response:
         """The decisions in force, and those on which reviewers disagree."""
-        store = _store(service)
+        store, decided = _store(service), await service.decided()
 
         def read() -> str:
             rows = store.list(mention=mention, scope=scope, reviewer=reviewer)
-            places = {(same_text(row.mention), row.scope) for row in rows}
+            ids = {row.id for row in rows}
             conflicts = [
                 {"mention": c.mention, "scope": c.scope, "decisions": _json(c.decisions)}
-                for c in store.conflicts()
-                if (same_text(c.mention), c.scope) in places
+                for c in (decided.conflicts if decided else ())
+                if any(decision.id in ids for decision in c.decisions)
             ]
             return json.dumps({"decisions": _json(rows), "conflicts": conflicts})
 
@@ -67,7 +68,8 @@ def router(service: Service) -> APIRouter:
     @routes.post("", status_code=201)
     async def add(body: Annotated[NewDecisions, Body(openapi_examples=_EXAMPLES)]) -> Response:
         """Store decisions; they are on the disk when this answers, and hold from now on."""
-        store, release = _store(service), _release(service)
+        store, dictionary = _store(service), service.linker.dictionary
+        release = releases(dictionary)
         decisions = [
             Decision(
                 d.mention,
@@ -75,14 +77,17 @@ def router(service: Service) -> APIRouter:
                 d.accepted,
                 d.scope,
                 d.reviewer,
-                model=service.settings.name,
+                model=service.fingerprint,
                 release=release,
             )
             for d in body.decisions
         ]
-        for decision in decisions:
-            checked(decision)  # what is wrong with it is the client's mistake; all else is ours
-        stored = await _written(store.add, decisions)
+        for number, decision in enumerate(decisions):
+            try:
+                check_ids(checked(decision), dictionary)
+            except LinkerError as error:
+                raise Failure(422, str(error), f"decisions.{number}") from None
+        stored = await _written(service, store.add, decisions)
         text = json.dumps({"decisions": _json(stored)})
         return Response(text, 201, media_type="application/json")
 
@@ -91,7 +96,7 @@ def router(service: Service) -> APIRouter:
         number: Annotated[int, Path(ge=1, le=2**53)], reviewer: _Text = ""
     ) -> dict[str, int]:
         """Withdraw a decision, which stays in the history."""
-        count = await _written(_store(service).withdraw, [number], reviewer)
+        count = await _written(service, _store(service).withdraw, [number], reviewer)
         if not count:
             raise Failure(404, "no decision in force has this id", "number")
         return {"withdrawn": count}
@@ -108,14 +113,14 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-async def _written(function: Callable[..., _Result], *args: Any) -> _Result:
+async def _written(service: Service, function: Callable[..., _Result], *args: Any) -> _Result:
     """Call what writes to the file of decisions.
 
     Raises:
         Failure: the file cannot be written; 503, since nothing is wrong with the request.
     """
     try:
-        return await asyncio.to_thread(function, *args)
+        return await service.write(function, *args)
     except LinkerError as error:
         raise Failure(503, str(error)) from None
 
@@ -133,8 +138,9 @@ def _exported(store: DecisionStore, form: str, dictionary: Dictionary) -> str:
 
 
 def _name(dictionary: Dictionary, identifier: str) -> str:
-    """The preferred name of a concept; empty for an unknown one."""
-    return next(map(dictionary.preferred_name, dictionary.rows(identifier)), "")
+    """The preferred name of a concept; empty for an id that is old or unknown."""
+    rows = [row for row in dictionary.rows(identifier) if dictionary.ids[row] == identifier]
+    return next(map(dictionary.preferred_name, rows), "")
 
 
 def _store(service: Service) -> DecisionStore:
@@ -146,11 +152,6 @@ def _store(service: Service) -> DecisionStore:
     if service.store is None:
         raise Failure(409, "no decisions are kept; start linker serve with --decisions FILE")
     return service.store
-
-
-def _release(service: Service) -> str:
-    """The releases of the dictionary, or the checksums of files that have none."""
-    return " ".join(s.release or s.sha256[:12] for s in service.linker.dictionary.sources)
 
 
 def _json(decisions: Sequence[Decision]) -> list[dict[str, Any]]:

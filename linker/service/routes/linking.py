@@ -12,7 +12,7 @@ from fastapi import APIRouter, Body, Query, Response
 from linker import outputs
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError
-from linker.linker import Linked
+from linker.linker import Linked, Linker
 from linker.outputs import explanation, jsonl
 from linker.service import examples
 from linker.service.schemas import (
@@ -49,7 +49,7 @@ def router(service: Service) -> APIRouter:
         """Link loose mentions, or those that are marked in documents."""
         linker = service.linker
         linked = await service.answer(body.requests(body.items(service.limits)))
-        return await _written(linked, form, linker.dictionary)
+        return await _written(linked, form, linker, service.store is not None)
 
     @routes.post("/annotate", responses=examples.PREDICTIONS)
     async def annotate(
@@ -59,7 +59,7 @@ def router(service: Service) -> APIRouter:
         """Find the mentions in documents, and link them; mentions that are marked stay."""
         linker, documents = service.linker, to_documents(body.documents, service.limits)
         linked = await service.annotate(body.requests(documents), body.threshold)
-        return await _written(linked, form, linker.dictionary)
+        return await _written(linked, form, linker, service.store is not None)
 
     @routes.post("/explain", responses=examples.EXPLANATION)
     async def explain(
@@ -84,13 +84,15 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-async def _written(linked: list[Linked], form: Format, dictionary: Dictionary) -> Response:
+async def _written(
+    linked: list[Linked], form: Format, linker: Linker, has_decisions: bool
+) -> Response:
     """Predictions as a response."""
-    text = await asyncio.to_thread(_text, linked, form, dictionary)
+    text = await asyncio.to_thread(_text, linked, form, linker.dictionary, has_decisions)
     return Response(text, media_type=_MEDIA[form])
 
 
-def _text(linked: list[Linked], form: Format, dictionary: Dictionary) -> str:
+def _text(linked: list[Linked], form: Format, dictionary: Dictionary, has_decisions: bool) -> str:
     if form == "json":
         predictions: list[Any] = [jsonl.to_json(p) for _, of_item in linked for p in of_item]
         return json.dumps({"predictions": predictions})
@@ -101,7 +103,7 @@ def _text(linked: list[Linked], form: Format, dictionary: Dictionary) -> str:
             linked,
             file,
             documents=documents,
-            sources=len(dictionary.lent_rows) > 0,
+            sources=has_decisions or len(dictionary.lent_rows) > 0,
             vocabulary=dictionary.vocabulary,
         )
     except ValueError as error:
