@@ -47,10 +47,10 @@ class Server:
 
     def __init__(self, model: str, *options: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
-            port = str(free.getsockname()[1])
-        self.url = f"http://127.0.0.1:{port}"
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
         self._command = [sys.executable, "-m", "linker.cli", "serve", "--model", model]
-        self._command += ["--port", port, *options]
+        self._command += ["--port", str(self.port), *options]
         self.start()
 
     def start(self) -> None:
