@@ -1,6 +1,7 @@
 """Cold start: the whole process of `linker link` with one mention, and `Linker.load`.
 
-    python benchmarks/speed/cold_start.py --model tfidf=DIR --model dan=DIR ... [--before CHECKOUT]
+    python benchmarks/speed/cold_start.py --model tfidf=DIR --model dan=DIR ...
+        [--before CHECKOUT [--model-before tfidf=DIR ...]]
 
 Each process starts anew, the ways in turn; the fewest seconds of the rounds are kept, since other
 work on the machine only adds. `--before` names a checkout of an older release to compare with.
@@ -45,15 +46,18 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--model", action="append", required=True, metavar="NAME=DIR")
     arguments.add_argument("--before", type=Path, help="a checkout of an older release")
+    arguments.add_argument("--model-before", action="append", default=[], metavar="NAME=DIR")
     arguments.add_argument("--rounds", type=int, default=5)
     given = arguments.parse_args()
     models = dict(model.split("=", 1) for model in given.model)
+    older = models | dict(model.split("=", 1) for model in given.model_before)
     checkouts = {"now": ROOT} | ({"before": given.before.resolve()} if given.before else {})
     runs: dict[str, dict[str, list[dict[str, float]]]] = {}
     for _ in range(given.rounds):
         for name, model in models.items():
             for release, checkout in checkouts.items():
-                runs.setdefault(name, {}).setdefault(release, []).append(measure(checkout, model))
+                folder = model if release == "now" else older[name]
+                runs.setdefault(name, {}).setdefault(release, []).append(measure(checkout, folder))
     figures: dict[str, Any] = {"rounds": given.rounds, "models": {}}
     for name, releases in runs.items():
         best = {
