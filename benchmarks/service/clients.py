@@ -8,13 +8,22 @@ from __future__ import annotations
 import itertools
 import os
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 from locust import FastHttpUser, task
 
-_NAMES = Path(os.environ["NAMES"]).read_text(encoding="utf-8").splitlines()
-_NUMBERS = itertools.count(int(os.environ["FIRST"]))
-_SAMPLE = random.Random(int(os.environ["FIRST"]))
+
+def _new_names() -> Iterator[str]:
+    """Names that were not asked for before, so that no cache has them."""
+    names = Path(os.environ["NAMES"]).read_text(encoding="utf-8").splitlines()
+    first = int(os.environ["FIRST"])
+    sample = random.Random(first)
+    for number in itertools.count(first):
+        yield f"{sample.choice(names)} type {number}"
+
+
+_NAMES = _new_names()  # of all clients
 
 
 class Client(FastHttpUser):
@@ -22,8 +31,8 @@ class Client(FastHttpUser):
 
     @task
     def link(self) -> None:
-        """Link a name that was not asked for before, so that no cache has it."""
-        name = f"{_SAMPLE.choice(_NAMES)} type {next(_NUMBERS)}"
+        """Link a name, and see that the answer is to it."""
+        name = next(_NAMES)
         body = {"mentions": [name]}
         with self.client.post("/link", json=body, catch_response=True) as answer:
             if answer.status_code == 200 and answer.json()["predictions"][0]["mention"] != name:
