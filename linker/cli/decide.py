@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="FILE.tsv")
 @common.decisions_option("SQLite file that remembers them; made if it is not there.", required=True)
 @common.model_option
-@click.option("--reviewer", default="", metavar="NAME", help="Who decided, where FILE has nobody.")
+@click.option("--reviewer", default="", metavar="NAME", help="Reviewer of rows that name none.")
 @common.on_error_option
 @common.logs
 def decide(source: str, decisions: str, model: str, reviewer: str, on_error: str) -> None:
-    """Take the decisions of a table, with which linker link --decisions answers from now on.
+    """Store the decisions of a table; linker link --decisions then applies them.
 
     The columns are mention and concept id, "A|B" for the parts of a mention, -1 for no concept. A
     header may name further columns: accepted (false: the concept is wrong), scope (the only

@@ -127,7 +127,7 @@ def export(decisions: str, form: str, path: str | None, output: str) -> None:
         else:
             left_out = exchange.write_sssom(rows, file, name)
     if left_out:
-        common.say(f"{left_out:,} decisions, which {form} cannot say, were left out")
+        common.say(f"{left_out:,} decisions were left out: {form} cannot express them")
 
 
 @decisions.command(name="import")

@@ -47,10 +47,10 @@ def _limit(flag: str, default: str, text: str) -> Callable[[_Command], _Command]
 _limits = group(
     "given",
     _Given,
-    _limit("--max-body", "4,000,000", "Bytes of a request."),
-    _limit("--max-mentions", "10,000", "Mentions of a request."),
-    _limit("--max-text", "1,000,000", "Characters of the documents of a request."),
-    _limit("--max-requests", "256", "Requests worked on or waiting at the same time."),
+    _limit("--max-body", "4,000,000", "Most bytes of a request."),
+    _limit("--max-mentions", "10,000", "Most mentions of a request."),
+    _limit("--max-text", "1,000,000", "Most characters of the documents of a request."),
+    _limit("--max-requests", "256", "Most requests worked on or waiting at the same time."),
     _limit("--batch", "16,000", "Characters of mentions linked together; 1: no batches."),
     _limit("--seconds", "60", "Time to answer a request."),
     _limit("--read-seconds", "20", "Time to receive the head of a request, and its body."),
@@ -72,13 +72,13 @@ _limits = group(
 )
 @click.option("--no-decisions", is_flag=True, help="Take no decisions, and apply none.")
 @click.option(
-    "--api-key-file", metavar="FILE", help="Ask for one of the keys in this file, one a line."
+    "--api-key-file", metavar="FILE", help="Require an API key; FILE has one on each line."
 )
 @click.option(
     "--cors",
     multiple=True,
     metavar="ORIGIN",
-    help="Let pages of this origin ask, e.g. https://example.org; may be given again.",
+    help="Allow this CORS origin, e.g. https://example.org; may be given again.",
 )
 @common.precision_option
 @_limits

@@ -60,7 +60,7 @@ class Conflict:
 
 
 Place = tuple[str, str]
-"""A form of mentions, and a scope."""
+"""A normal form of mentions, and a scope."""
 
 
 def _parsed(text: str) -> list[list[str]]:

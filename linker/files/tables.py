@@ -1,4 +1,4 @@
-"""Tables of people: columns are added beside theirs, and every other cell stays as it was.
+"""Tables of users: columns are added, and every other cell is unchanged.
 
 A table is tab-separated, comma-separated (or with semicolons), or a workbook of xlsx.
 """

@@ -67,7 +67,7 @@ def create(service: Service) -> FastAPI:
 
 
 class _Cors(CORSMiddleware):
-    """Lets pages of some sites ask; what is for those of all sites passes."""
+    """CORS for the allowed origins; /reconcile, which is open to all, bypasses it."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_public = scope["type"] == "http" and scope["path"].startswith(PUBLIC)

@@ -95,7 +95,7 @@ class Gate:
         """Why a request is not even looked at; None: it is."""
         path, headers, limits = scope["path"], Headers(scope=scope), self._service.limits
         if not self._is_named(headers):
-            return 403, "the service is not known by this name; start it with --cors", CLOSE
+            return 403, "this Host is not allowed; start linker serve with --cors", CLOSE
         if scope["method"] == "OPTIONS" and path.startswith(PUBLIC):
             return None  # browsers send no key with it
         if not (path in _OPEN or path.startswith(_OPEN_BELOW) or self._has_key(headers)):
@@ -103,7 +103,7 @@ class Gate:
             return 401, reason, {"WWW-Authenticate": "Bearer"} | CLOSE
         changes = scope["method"] in _CHANGING and not path.startswith(PUBLIC)
         if changes and not self._is_ours(headers):
-            return 403, "this page may not ask for that; start linker serve with --cors", CLOSE
+            return 403, "this origin is not allowed; start linker serve with --cors ORIGIN", CLOSE
         if self._active > limits.requests and path not in _UNCOUNTED:
             return 503, "too many requests at the same time", {"Retry-After": "1"} | CLOSE
         length = headers.get("content-length", "0")

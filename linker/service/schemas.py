@@ -18,7 +18,7 @@ Offset = Annotated[int, Field(ge=0, le=2**31)]
 Ids = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=100)]
 Confidence = Annotated[float, Field(ge=0, le=1)]
 Score = Annotated[float, Field(allow_inf_nan=False)]
-# limits of a service are smaller; where there is one, pydantic refuses what UTF-8 cannot write
+# with a limit pydantic refuses lone surrogates; the limits of a service are smaller
 Text = Annotated[str, Field(max_length=2**31)]
 Label = Annotated[str, Field(max_length=1_000)]
 MOST_CANDIDATES = 100

@@ -25,8 +25,8 @@ _KEEP_ALIVE = 30  # seconds that a connection without a request stays open
 _GRACE = 5.0  # seconds for the last answers beyond those that a request may take
 
 
-class PatientProtocol(H11Protocol):
-    """HTTP/1.1 where the head of a request must come, and its answer be read, in time."""
+class TimeoutProtocol(H11Protocol):
+    """HTTP/1.1 with timeouts for the head of a request and for reading the answer."""
 
     seconds = 20.0  # for the head
     write_seconds = 60.0  # for the answer
@@ -92,7 +92,7 @@ def serve(service: Service, host: str, port: int, started: Callable[[int], None]
     """
     limits = service.limits
     times = {"seconds": limits.read_seconds, "write_seconds": limits.seconds}
-    protocol: Any = type("Protocol", (PatientProtocol,), times)
+    protocol: Any = type("Protocol", (TimeoutProtocol,), times)
     config = uvicorn.Config(
         create(service),
         host=host,

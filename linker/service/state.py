@@ -240,7 +240,7 @@ async def _corrected(
 
 
 def _restricted(request: Request) -> Request:
-    """The request, whose item holds what it may be answered with, as decisions ask for."""
+    """The request with its selection moved into the item, where decisions look for it."""
     item, within = request.item, request.within
     if within is None:
         return request

@@ -142,9 +142,9 @@ def _answers(vocabulary: Vocabulary, query: Query, linked: Linked) -> Iterable[_
 def _weighed(vocabulary: Vocabulary, query: Query, scored: Sequence[_Scored]) -> list[_Scored]:
     """Candidates with scores that their properties change, the best first.
 
-    What a person decided keeps its score. Confidences stay probabilities: what candidates with
-    properties that do not fit lose, goes to the others. The share of all concepts that are no
-    candidates counts as fitting best.
+    Each score is multiplied by the weight of its properties, 1 for a decision. Confidences are
+    then divided by their sum, in which the probability of concepts outside the list counts with
+    the largest weight.
     """
     wanted = [w for w in query.properties if w.pid in PROPERTIES and w.texts]
     wanted = [w for w in wanted if w.pid not in IDENTIFYING]
