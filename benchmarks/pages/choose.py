@@ -22,7 +22,7 @@ class Choice:
 
 CHOICES = (
     Choice("tfidf", "an answer at once, without torch", "seconds"),
-    Choice("static", "the default: no torch, no download", "seconds", "", "default"),
+    Choice("static", "the default of the command: no torch, no download", "seconds", "", "default"),
     Choice("static", "the same with `--lend`", "seconds", "DOID, HPO", "default"),
     Choice("dan", "word vectors of your own texts, no download", row="CCA + DAN"),
     Choice("bne", "more accurate than `dan`, no download", "half an hour", "BNE"),
