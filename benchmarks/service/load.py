@@ -36,7 +36,7 @@ from benchmarks.lib import results
 from linker import Linker
 
 CLIENTS = 64
-WARM_UP = 0.4  # share of the time before memory is measured first; caches are full then
+WARM_UP = 0.6  # share of the time before memory is measured first; caches are full then
 ALONE = 0.2  # share of the time for the run without batches
 KILLED = 0.1  # share of the time for the run in which the process is killed
 SEED = 7

@@ -30,7 +30,7 @@ from linker.types import (
 
 _Item = TypeVar("_Item", bound=Sized)
 
-_REMEMBERED = 100_000  # pairs of a concept and a name, whose texts are cached
+_REMEMBERED = 10_000  # pairs of a concept and a name, whose texts are cached
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from linker.candidates.base import Ranked
 from linker.dictionary import Dictionary, NameTable
 from linker.types import NAME_KINDS, Lookup, ReadingKind
 
-_REMEMBERED = 100_000  # texts, and pairs of a text and a name, of which it is known what they say
+_REMEMBERED = 10_000  # texts, and pairs of a text and a name, of which it is known what they say
 DEPTH = 5  # concepts that are compared, however few are returned
 NAMES = (
     "score",  # of the first concept

@@ -14,7 +14,7 @@ from linker.types import Lookup, Mention, ReadingKind
 
 _SHORTEST = 4  # characters of what is left of a shortened mention
 _MOST_DEFINITIONS = 3  # further ones of a short form that are tried
-_REMEMBERED = 100_000  # texts of which it is known whether they are names
+_REMEMBERED = 30_000  # texts of which it is known whether they are names
 _MOST_WORDS = 8  # of a mention that is shortened, or split between two words
 
 
