@@ -54,7 +54,7 @@ def record(name: str, figures: dict[str, Any], seed: int | None) -> dict[str, An
     place = script.relative_to(ROOT) if script.is_relative_to(ROOT) else script.name
     return {
         "benchmark": name,
-        "command": " ".join(["python", str(place), *sys.argv[1:]]),
+        "command": " ".join(["python", str(place), *map(_public, sys.argv[1:])]),
         "date": datetime.date.today().isoformat(),
         "commit": _commit(),
         "seed": seed,
@@ -62,6 +62,12 @@ def record(name: str, figures: dict[str, Any], seed: int | None) -> dict[str, An
         "versions": {"python": platform.python_version()} | {p: _version(p) for p in _PACKAGES},
         "figures": figures,
     }
+
+
+def _public(argument: str) -> str:
+    """An argument without the folders of this machine: of an absolute path its last part."""
+    name, equals, value = argument.rpartition("=")
+    return name + equals + (Path(value).name if Path(value).is_absolute() else value)
 
 
 def _path(name: str) -> Path:
