@@ -7,8 +7,8 @@ python benchmarks/speed/linking.py --again              trains the models again
 
 Writes results/linking.json. The MEDIC of 2017 with the training mentions of NCBI Disease; the
 development mentions of both corpora are linked as texts, the distinct ones and as they come. Models
-are kept in benchmarks/work/linking. Each measurement is a process of its own. dan is trained for one
-epoch, MiniLM not at all; with better vectors fewer names need scores of characters.
+are kept in benchmarks/work/linking. Each measurement is a process of its own. dan is trained for
+one epoch, MiniLM not at all; with better vectors fewer names need scores of characters.
 """
 
 from __future__ import annotations
