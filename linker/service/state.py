@@ -25,14 +25,13 @@ from linker.persistence import MANIFEST
 from linker.service.batching import Batcher
 from linker.service.metrics import Metrics
 from linker.service.reconciliation.vocabulary import vocabulary
-from linker.service.schemas import cost
+from linker.service.schemas import MOST_CANDIDATES, cost
 from linker.service.settings import Settings
 from linker.types import Document, Mention, Passage
 
 logger = logging.getLogger(__name__)
 
 _THREADS = 2  # for work that is not linked in batches: a long text does not hold up a short one
-
 _PATIENCE = 0.25  # share of the time for an answer that a write waits for other processes
 
 _Result = TypeVar("_Result")
@@ -196,8 +195,11 @@ class Service:
     async def _link(
         self, model: _Model, requests: Sequence[Request], decided: Decided | None
     ) -> list[Linked]:
-        """Link items, with as many more candidates as decisions may take away."""
-        more = decided.most_rejected if decided else 0
+        """Link items, with as many more candidates as decisions may take away.
+
+        There is a bound, for who rejects thousands of concepts for a mention slows all others down.
+        """
+        more = min(decided.most_rejected, MOST_CANDIDATES) if decided else 0
         costs = [cost(request.item) for request in requests]
         wider = [dataclasses.replace(request, k=request.k + more) for request in requests]
         return await self._batcher.call(model.linker.answer, wider, costs)
