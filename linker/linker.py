@@ -698,7 +698,7 @@ def _strict_ranks(dev: Iterable[Mention | Document], linker: Linker, k: int) -> 
     for prediction in linker.link(dev, k=k):
         if (gold := prediction.mention.gold) is not None:
             ids = [
-                [candidate.concept_id for candidate in part.candidates] for part in prediction.parts
+                [candidate.concept_id for candidate in part.returned] for part in prediction.parts
             ]
             ranks.append(matching.strict_rank(ids, gold, linker.dictionary.resolve) or 0)
     return ranks

@@ -13,6 +13,16 @@ from typing import Any, Literal, get_args
 NameKind = Literal["preferred", "exact", "narrow", "broad", "related", "abbreviation", "training"]
 Status = Literal["current", "obsolete", "merged"]
 Operator = Literal["one_of", "all_of"]
+State = Literal["model", "accepted", "rejected", "open", "no concept", "disputed"]
+"""What people said of a mention that was linked.
+
+- model: nothing; the model answers.
+- accepted: the concepts of the answer are right.
+- rejected: some concepts are wrong; the model answers with another, of which it is sure enough.
+- open: some concepts are wrong, and the model is sure of no other; there is no answer.
+- no concept: the dictionary has no concept for it.
+- disputed: reviewers disagree; the model answers.
+"""
 NAME_KINDS: tuple[NameKind, ...] = get_args(NameKind)
 GAP = 1_000_000
 """Characters of a document that may be missing between its passages.
@@ -284,14 +294,21 @@ class Part:
     text: str
     expanded: str | None = None  # text with its short forms expanded, where that changed it
     spans: tuple[Span, ...] = ()
-    candidates: tuple[Candidate, ...] = ()  # the best first
+    # the best first; of a `nil` part for which people decided, concepts that it might mean
+    candidates: tuple[Candidate, ...] = ()
     nil: bool = False  # whether no concept is returned
-    rejected: Candidate | None = None  # of a `nil` part: the best candidate, which was too unsure
+    # of a `nil` part: the best candidate, which was too unsure, or which a person rejected
+    rejected: Candidate | None = None
+
+    @property
+    def returned(self) -> tuple[Candidate, ...]:
+        """The candidates that are the answer, the best first; none for a part without a concept."""
+        return () if self.nil else self.candidates
 
     @property
     def best(self) -> Candidate | None:
         """The first candidate, or None for a part without a concept."""
-        return self.candidates[0] if self.candidates else None
+        return self.returned[0] if self.returned else None
 
     @property
     def confidence(self) -> float | None:
@@ -305,6 +322,23 @@ ReadingKind = Literal["whole", "expanded", "split", "shortened"]
 
 
 @dataclass(frozen=True, slots=True)
+class Decision:
+    """What one reviewer said of one mention."""
+
+    mention: str  # as written
+    # CURIE; those of several parts joined by "|", with -1 for a part without a concept, and those
+    # that are meant together by "+"; empty: no concept
+    concept_id: str
+    accepted: bool = True  # False: the concept was rejected for the mention
+    scope: str = ""  # the id of the document in which it holds; empty: it holds everywhere
+    reviewer: str = ""  # who decided
+    time: str = ""  # when, ISO 8601 in UTC; the store fills it where it is empty
+    model: str = ""  # fingerprint of the model whose answer was reviewed
+    release: str = ""  # release of the dictionary that the id is of, or its checksum
+    id: int | None = None  # given by the store; later decisions have larger ones
+
+
+@dataclass(frozen=True, slots=True)
 class Prediction:
     """The answer for a mention."""
 
@@ -312,7 +346,8 @@ class Prediction:
     parts: tuple[Part, ...]  # one, or several for a composite mention
     reading: ReadingKind = "whole"  # how the mention was read
     rivals: tuple[Reading, ...] = ()  # the next probable way to read the mention, if there is one
-    source: str = ""  # "decision" where a decision of a person changed it, or confirmed it
+    state: State = "model"  # what people said of it
+    decisions: tuple[Decision, ...] = ()  # of people, on this mention; in order of entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,9 @@ from benchmarks.lib.data import documents, medic
 from linker import Dictionary, Document, Linker, matching
 from linker.decisions import exchange
 from linker.decisions.applying import SOURCE, Decided
-from linker.decisions.records import Decision
 from linker.ids import format_gold
 from linker.readers import tsv
-from linker.types import Mention, Prediction
+from linker.types import Decision, Mention, Prediction
 
 K, EACH = 5, 100
 WAYS = {"no memory": (False, False), "memory": (True, False), "memory, retrained": (True, True)}

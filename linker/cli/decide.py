@@ -11,28 +11,34 @@ from linker.cli import common
 from linker.cli.reading import Reading
 
 if TYPE_CHECKING:
-    from linker.decisions.records import Decision
+    from linker.types import Decision
 
 
 @click.command()
-@click.argument("source", metavar="FILE.tsv")
+@click.argument("source", metavar="FILE")
 @common.decisions_option("SQLite file that remembers them; made if it is not there.", required=True)
 @common.model_option
 @click.option("--reviewer", default="", metavar="NAME", help="Reviewer of rows that name none.")
+@click.option("--column", metavar="NAME", help="Column of the mentions in a table. [mention]")
 @common.on_error_option
 @common.logs
-def decide(source: str, decisions: str, model: str, reviewer: str, on_error: str) -> None:
-    """Store the decisions of a table; linker link --decisions then applies them.
+def decide(
+    source: str, decisions: str, model: str, reviewer: str, column: str | None, on_error: str
+) -> None:
+    """Store the decisions of a file; linker link --decisions then applies them.
 
-    The columns are mention and concept id, "A|B" for the parts of a mention, -1 for no concept. A
-    header may name further columns: accepted (false: the concept is wrong), scope (the only
-    document in which it holds), reviewer, time. A file of mappings (SSSOM), as --format sssom
-    writes it, is taken, too: those that a person curated.
+    A table (tsv, csv, xlsx) has the columns mention and concept_id, "A|B" for the parts of a
+    mention, -1 for no concept. It may have further columns: accepted (false: the concept is wrong),
+    scope (the only document in which it holds), reviewer, time.
+
+    What linker link wrote is taken, too, as a table, SSSOM, PubTator, BioC or JSON lines: the
+    decisions that stand in it, and in a table those of rows whose state a person set to accepted,
+    rejected or "no concept". Of mappings (SSSOM), those that a person curated are taken.
     """
     from linker.cluster.linking import model_hash
     from linker.decisions import exchange
     from linker.decisions.check import check_ids, current, releases
-    from linker.decisions.records import conflicts, in_force
+    from linker.decisions.records import conflicts, in_force, replaced
     from linker.decisions.store import DecisionStore
 
     handle = common.handler(on_error)
@@ -41,19 +47,31 @@ def decide(source: str, decisions: str, model: str, reviewer: str, on_error: str
 
     def completed(decision: Decision) -> Decision:
         return dataclasses.replace(
-            decision,
-            reviewer=decision.reviewer or reviewer,
-            model=decision.model or fingerprint,
-            release=decision.release or release,
+            decision, model=decision.model or fingerprint, release=decision.release or release
         )
 
-    rows = exchange.read(source, on_error=handle, check=lambda d: check_ids(d, dictionary))
-    completed_rows = list(map(completed, rows))
+    rows = list(
+        exchange.read(
+            source,
+            on_error=handle,
+            check=lambda d: check_ids(d, dictionary),
+            column=column,
+            reviewer=reviewer,
+        )
+    )
     with DecisionStore(decisions) as store:
-        count = len(store.add(completed_rows))
+        before = store.list()
+        count = len(exchange.add_new(store, map(completed, rows)))
+        contrary = replaced(before, store.list())
         disputed = conflicts(in_force(current(store.standing(), dictionary)[0]))
     common.say_skipped(handle)
-    common.say(f"{count:,} decisions were taken")
+    known = f", {len(rows) - count:,} were there already" if count < len(rows) else ""
+    common.say(f"{count:,} decisions were taken{known}")
+    if contrary:
+        common.say(
+            f"{len(contrary):,} earlier decisions of the same reviewers say the contrary, and hold "
+            "no more; see linker decisions list --history"
+        )
     if disputed:
         common.say(
             f"reviewers disagree on {len(disputed):,} mentions, which the model answers; "

@@ -108,6 +108,7 @@ def export(decisions: str, form: str, path: str | None, output: str) -> None:
     """Write the decisions that are in force to a file."""
     from linker.decisions import exchange
     from linker.decisions.store import DecisionStore
+    from linker.outputs import sssom
 
     dictionary = Reading().read([path], common.handler("stop")) if path else None
 
@@ -125,7 +126,7 @@ def export(decisions: str, form: str, path: str | None, output: str) -> None:
         elif form == "mentions":
             left_out = exchange.write_mentions(rows, file)
         else:
-            left_out = exchange.write_sssom(rows, file, name)
+            sssom.write_curated(rows, file, name=name)
     if left_out:
         common.say(f"{left_out:,} decisions were left out: {form} cannot express them")
 

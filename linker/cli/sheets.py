@@ -47,9 +47,9 @@ def link(source: str, output: str, settings: LinkSettings, on_error: str, places
         handle,
         settings.batch_size,
     )
-    width = len(linked.COLUMNS) - (not linking.lends(linker, decisions))
-    added = ((row, linked.cells(prediction)[:width]) for row, prediction in rows)
-    write(table, output, linked.COLUMNS[:width], added)
+    names = linked.columns(linking.lends(linker, decisions), decisions is not None)
+    added = ((row, linked.cells(prediction)[: len(names)]) for row, prediction in rows)
+    write(table, output, names, added)
     common.say_skipped(handle)
 
 

@@ -222,8 +222,14 @@ def _write(
 ) -> None:
     """Write predictions with what a format says of the linker."""
     vocabulary = linker.dictionary.vocabulary if form == "sssom" else None
-    sources = lends(linker, decisions)
-    outputs.writer(form)(linked, file, documents=documents, sources=sources, vocabulary=vocabulary)
+    outputs.writer(form)(
+        linked,
+        file,
+        documents=documents,
+        sources=lends(linker, decisions),
+        decisions=decisions is not None,
+        vocabulary=vocabulary,
+    )
 
 
 def lends(linker: Linker, decisions: Decided | None = None) -> bool:

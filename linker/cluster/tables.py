@@ -9,11 +9,25 @@ from linker.errors import InputError, OnError
 from linker.files import Pathlike
 from linker.files.rows import Row
 from linker.linker import Linked
-from linker.outputs import best, decimals, rejected_id
+from linker.outputs import decimals, decision_cells, rejected_id, source_of
 from linker.readers.checks import check_mention
 from linker.types import Candidate, Mention, Prediction
 
-COLUMNS = ("concept_id", "name", "matched_name", "confidence", "rejected", "source")
+COLUMNS = (
+    *("concept_id", "name", "matched_name", "confidence", "rejected"),
+    *("state", "source", "reviewer", "time", "decisions"),
+)
+
+
+def columns(lends: bool, decides: bool) -> Sequence[str]:
+    """The columns that are added to a table.
+
+    Args:
+        lends: whether other vocabularies lent names, or people decided, which `source` says.
+        decides: whether decisions of people were applied.
+    """
+    return COLUMNS if decides else COLUMNS[: 6 + lends]
+
 
 Link = Callable[[Iterable[Mention]], Iterable[Linked]]
 
@@ -62,7 +76,9 @@ def cells(prediction: Prediction | None) -> Sequence[str]:
     if prediction is None:
         return [""] * len(COLUMNS)
     parts = prediction.parts
-    answers = [best(part) for part in parts]
+    answers = [part.best for part in parts]
+
+    state, *said = decision_cells(prediction)
 
     def of(value: Callable[[Candidate], str]) -> str:
         return _joined([value(answer) if answer else "" for answer in answers])
@@ -73,7 +89,9 @@ def cells(prediction: Prediction | None) -> Sequence[str]:
         of(lambda answer: answer.matched_name),
         _joined([decimals(part.confidence) for part in parts]),
         _joined([rejected_id(part) for part in parts]),
-        _joined([answer.source if answer else prediction.source for answer in answers]),
+        state,
+        _joined([source_of(prediction, part) for part in parts]),
+        *said,
     )
 
 

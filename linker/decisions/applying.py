@@ -9,7 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from linker.decisions.check import current
-from linker.decisions.records import Decision, Place, conflicts, disagree, form_of, in_force
+from linker.decisions.records import (
+    Place,
+    concepts_of,
+    conflicts,
+    disagree,
+    form_of,
+    in_force,
+    parts_of,
+)
 from linker.errors import LinkerError, shown
 from linker.explanation import (
     ByDecision,
@@ -21,12 +29,24 @@ from linker.explanation import Place as ConceptPlace
 from linker.files import Pathlike
 from linker.ids import counted, namespace
 from linker.linker import Linked, Linker
-from linker.types import Candidate, Document, Mention, Part, Prediction, ReadingKind
+from linker.outputs import DECISION
+from linker.text.mentions import Definitions, definitions_of, expanded
+from linker.types import (
+    Candidate,
+    Decision,
+    Document,
+    Mention,
+    Part,
+    Prediction,
+    ReadingKind,
+    State,
+)
 
 logger = logging.getLogger(__name__)
 
-SOURCE = "decision"
-"""The source of predictions and candidates that a decision gave."""
+SURE = 0.5
+"""The least confidence of an answer that stood behind a rejected one: it is right more often than
+not. One that is less sure was never the model's answer, and is not made one by a rejection."""
 _MOST_ORDERED = 5  # parts whose order is found by trying all
 
 
@@ -37,6 +57,7 @@ class Ruling:
     parts: tuple[str, ...] = ()  # the id of each part, empty for no concept; (): the model answers
     rejected: frozenset[str] = frozenset()  # ids
     by: tuple[Decision, ...] = field(default=(), compare=False)  # those that say so
+    is_disputed: bool = False  # whether reviewers disagree, so that the model answers
 
 
 class Decided:
@@ -59,6 +80,7 @@ class Decided:
         """The mentions on which reviewers disagree; the model answers them."""
         self.most_rejected = _most_rejected(self._places)
         """How many candidates a part may lose: link with so many more, and `apply` with `k`."""
+        self._defined: tuple[Document | None, Definitions] | None = None  # of the last document
 
     @classmethod
     def checked(cls, decisions: Iterable[Decision], linker: Linker, path: Pathlike) -> Decided:
@@ -69,9 +91,9 @@ class Decided:
         """
         decisions = list(decisions)
         decided = cls(decisions, linker)
-        named = [decision for decision in decisions if decision.concepts]
+        named = [decision for decision in decisions if concepts_of(decision)]
         if named and len(decided.unknown) == len(named):
-            prefixes = counted(namespace(i) for decision in named for i in decision.concepts)
+            prefixes = counted(namespace(i) for decision in named for i in concepts_of(decision))
             raise LinkerError(
                 f"{shown(path)}: is of another dictionary: the model has none of the ids of its "
                 f"{len(named):,} decisions ({prefixes}); name the model that they were made with, "
@@ -101,33 +123,52 @@ class Decided:
     def _form(self, mention: str) -> str:
         return self._linker.normalize(mention) or form_of(mention)
 
-    def ruling(self, mention: str, scope: str) -> Ruling:
+    def on(self, mention: str, scope: str) -> Sequence[Decision]:
+        """The decisions in force on a mention in a document; with an empty scope, everywhere."""
+        return self._places.get((self._form(mention), scope), [])
+
+    def ruling(self, mention: str, scope: str, long_form: str | None = None) -> Ruling:
         """What the decisions say of a mention in a document.
 
-        Those of the document win over those that hold everywhere. Where reviewers disagree about
-        the mention in the document, nothing is said; where they disagree about it everywhere, only
-        the decisions of the document count.
+        Those of the document win over those that hold everywhere, and those on a short form over
+        those on its long form. Where a document defines a short form, what was decided everywhere
+        about these letters does not count, since they may mean something else elsewhere.
+        Where the nearest decisions disagree, nothing is said; where others do, they do not count.
 
         Args:
             mention: its text.
             scope: the id of the document; empty for none.
+            long_form: the mention with the short forms of the document expanded, if it has some.
         """
-        form = self._form(mention)
-        near, far = (self._places.get(place, []) for place in _places(form, scope))
-        if disagree(near):
-            return Ruling()
-        if disagree(far):
-            far = []
-        rejected_near = {d.concept_id for d in near if not d.accepted}
-        rejected_far = {d.concept_id for d in far if not d.accepted}
-        if accepted := tuple(d for d in near if d.accepted):
-            parts = accepted[0].parts  # the others agree with it
-            return Ruling(parts, frozenset(rejected_near | rejected_far - {*parts}), accepted)
-        rejected = frozenset(rejected_near | rejected_far)
-        accepted = tuple(d for d in far if d.accepted)
-        if accepted and rejected_near.isdisjoint(accepted[0].parts):
-            return Ruling(accepted[0].parts, rejected, accepted)
-        return Ruling((), rejected, tuple(d for d in (*near, *far) if not d.accepted))
+        rejected: set[str] = set()
+        accepted: tuple[Decision, ...] = ()
+        by: list[Decision] = []
+        for place in self._where(mention, scope, long_form):
+            decisions = self._places.get(place, [])
+            if disagree(decisions):
+                if not by:
+                    return Ruling(by=tuple(decisions), is_disputed=True)
+                break
+            of_place = tuple(d for d in decisions if d.accepted)
+            if not accepted and of_place and rejected.isdisjoint(parts_of(of_place[0])):
+                accepted = of_place  # those of one place agree
+                by += of_place
+            rejections = [d for d in decisions if not d.accepted]
+            if accepted:
+                taken = {*parts_of(accepted[0])}
+                rejections = [d for d in rejections if d.concept_id not in taken]
+            rejected |= {d.concept_id for d in rejections}
+            by += rejections
+        parts = parts_of(accepted[0]) if accepted else ()
+        return Ruling(parts, frozenset(rejected), tuple(sorted(by, key=lambda d: d.id or 0)))
+
+    def _where(self, mention: str, scope: str, long_form: str | None) -> Iterator[Place]:
+        """Where decisions on a mention stand, the nearest first."""
+        forms = [self._form(text) for text in (mention, long_form) if text is not None]
+        for form in dict.fromkeys(forms):
+            if scope:
+                yield form, scope
+        yield forms[-1], ""
 
     def apply(
         self,
@@ -147,21 +188,35 @@ class Decided:
             document: of the mention; None for a loose one.
             k: how many candidates to keep; None: as many as there are.
             threshold: the confidence that a later candidate needs where those before it were
-                rejected; None: the default of the model.
+                rejected, at least `SURE`; None: the default of the model.
         """
         mention = prediction.mention
-        scope = document.id if document else mention.document_id or ""
-        ruling = self.ruling(mention.text, scope)
+        ruling = self._ruling(mention, document)
         if ruling.parts and self._can_answer(ruling.parts, mention, document):
             prediction = self._accepted(prediction, ruling)
         elif ruling.rejected:
-            prediction = self._without_rejected(prediction, ruling.rejected, threshold)
+            prediction = self._without_rejected(prediction, ruling, threshold)
+        elif ruling.is_disputed:
+            prediction = replace(prediction, state="disputed", decisions=ruling.by)
         if k is None:
             return prediction
         return replace(
             prediction,
             parts=tuple(replace(part, candidates=part.candidates[:k]) for part in prediction.parts),
         )
+
+    def _ruling(self, mention: Mention, document: Document | None) -> Ruling:
+        """What the decisions say of a mention, whose document may define its short forms."""
+        scope = document.id if document else mention.document_id or ""
+        expanded = self._expanded(mention, document) if self._places else mention.text
+        return self.ruling(mention.text, scope, None if expanded == mention.text else expanded)
+
+    def _expanded(self, mention: Mention, document: Document | None) -> str:
+        """The text of a mention with the short forms of its document expanded."""
+        options = self._linker.options.text
+        if self._defined is None or self._defined[0] is not document:
+            self._defined = document, definitions_of(document, options)  # mentions come in order
+        return expanded(mention, self._defined[1], options)
 
     def applied(
         self, linked: Iterable[Linked], k: int, threshold: float | None = None
@@ -188,13 +243,13 @@ class Decided:
         explained = self._linker.explain(
             mention, concept=concept, document=document, k=k + self.most_rejected
         )
-        ruling = self.ruling(mention, document.id if document else "")
+        ruling = self._ruling(Mention(mention), document)
         answer: tuple[ConceptPlace | None, ...] | None = None
         if ruling.parts and self._can_answer(ruling.parts, Mention(mention), document):
             answer = tuple(self._place(i) if i else None for i in ruling.parts)
         elif any(c.concept_id in ruling.rejected for p in explained.parts for c in p.candidates):
-            threshold = explained.threshold or 0.0
-            answer = tuple(_next(part, ruling.rejected, threshold) for part in explained.parts)
+            needed = self._needed(explained.threshold)
+            answer = tuple(_next(part, ruling.rejected, needed) for part in explained.parts)
         parts = tuple(replace(p, candidates=p.candidates[:k]) for p in explained.parts)
         decisions = tuple(
             ExplainedDecision(d.concept_id or "-1", d.accepted, d.scope, d.reviewer, d.time)
@@ -224,27 +279,27 @@ class Decided:
             ),
             reading=kind,
             rivals=prediction.rivals if parts is prediction.parts else (),
-            source=SOURCE,
+            state="accepted" if any(ruling.parts) else "no concept",
+            decisions=ruling.by,
         )
 
     def _with_first(self, part: Part, identifier: str, rejected: frozenset[str]) -> Part:
         """The part with an accepted concept first; with none where the id is empty."""
-        if not identifier:
-            return _nil(part, part.best or part.rejected)
-        candidates = part.candidates
-        scores = [candidate.score for candidate in candidates]
-        same = (c for c in (*candidates, part.rejected) if c and c.concept_id == identifier)
-        first = replace(
-            next(same, None) or self._candidate(identifier),
-            score=max(scores, default=1.0),
-            source=SOURCE,
-            confidence=1.0,
-        )
-        others = [
+        candidates = part.candidates or tuple(filter(None, [part.rejected]))
+        same = (c for c in candidates if c.concept_id == identifier)
+        others = tuple(
             replace(c, confidence=None if c.confidence is None else 0.0)
             for c in candidates
             if c.concept_id not in rejected | {identifier}
-        ]
+        )
+        if not identifier:
+            return replace(part, candidates=others, nil=True, rejected=None)
+        first = replace(
+            next(same, None) or self._candidate(identifier),
+            score=max((candidate.score for candidate in candidates), default=1.0),
+            source=DECISION,
+            confidence=1.0,
+        )
         kept = (first, *others)[: max(1, len(candidates))]
         return replace(part, candidates=kept, nil=False, rejected=None)
 
@@ -255,36 +310,37 @@ class Decided:
         return Candidate(identifier, name, name, 1.0)
 
     def _without_rejected(
-        self, prediction: Prediction, rejected: frozenset[str], threshold: float | None
+        self, prediction: Prediction, ruling: Ruling, threshold: float | None
     ) -> Prediction:
-        """The prediction without candidates that were rejected."""
+        """The prediction without the candidates that were rejected."""
         if threshold is None:
             calibration = self._linker.calibration
-            threshold = calibration.threshold if calibration else 0.0
-        parts = tuple(_reduced(part, rejected, threshold) for part in prediction.parts)
+            threshold = calibration.threshold if calibration else None
+        needed = self._needed(threshold)
+        parts = tuple(_reduced(part, ruling.rejected, needed) for part in prediction.parts)
         rivals = tuple(
             rival
             for rival in prediction.rivals
-            if not any(part.best and part.best.concept_id in rejected for part in rival.parts)
+            if not any(
+                part.best and part.best.concept_id in ruling.rejected for part in rival.parts
+            )
         )
-        source = prediction.source if parts == prediction.parts else SOURCE
-        return replace(prediction, parts=parts, rivals=rivals, source=source)
+        state: State = "rejected" if all(part.best for part in parts) else "open"
+        return replace(prediction, parts=parts, rivals=rivals, state=state, decisions=ruling.by)
+
+    def _needed(self, threshold: float | None) -> float:
+        """The confidence that a candidate behind a rejected one needs to be the answer."""
+        return max(SURE, threshold or 0.0)
 
 
-def _next(part: ExplainedPart, ids: frozenset[str], threshold: float) -> ConceptPlace | None:
+def _next(part: ExplainedPart, ids: frozenset[str], needed: float) -> ConceptPlace | None:
     """The concept that answers a part of which some concepts were rejected, as in `_reduced`."""
     first, kept = part.candidates[:1], [c for c in part.candidates if c.concept_id not in ids]
     if not kept or (part.rejected and kept[0] in first):
         return None
-    confidence = kept[0].confidence
-    if kept[0] not in first and confidence is not None and confidence < threshold:
+    if kept[0] not in first and (kept[0].confidence or 0.0) < needed:
         return None
     return ConceptPlace(kept[0].concept_id, kept[0].name)
-
-
-def _places(form: str, scope: str) -> tuple[Place, Place]:
-    """Where decisions of the document stand, and those that hold everywhere."""
-    return (form, scope or "\0"), (form, "")  # no scope holds a NUL
 
 
 def _reading(prediction: Prediction, count: int) -> tuple[ReadingKind, tuple[Part, ...]]:
@@ -323,18 +379,14 @@ def _most_rejected(places: Mapping[Place, Sequence[Decision]]) -> int:
     return max((everywhere[form] + in_document[form] for form in forms), default=0)
 
 
-def _nil(part: Part, rejected: Candidate | None) -> Part:
-    return replace(part, candidates=(), nil=True, rejected=rejected)
-
-
-def _reduced(part: Part, ids: frozenset[str], threshold: float) -> Part:
-    """The part without some candidates; nil where none is left that is sure enough."""
-    kept = tuple(c for c in part.candidates if c.concept_id not in ids)
-    if len(kept) == len(part.candidates):
-        return part
-    if not kept:
-        return _nil(part, part.best)
-    confidence = kept[0].confidence
-    if kept[0] != part.best and confidence is not None and confidence < threshold:
-        return _nil(part, kept[0])
-    return replace(part, candidates=kept)
+def _reduced(part: Part, ids: frozenset[str], needed: float) -> Part:
+    """The part without some candidates; nil where the first one of those left is too unsure."""
+    candidates = part.candidates or tuple(filter(None, [part.rejected]))
+    kept = tuple(c for c in candidates if c.concept_id not in ids)
+    if kept == candidates or kept[:1] == candidates[:1]:  # the model's own answer, or none, stands
+        return replace(part, candidates=kept, rejected=None)
+    if kept and (kept[0].confidence or 0.0) >= needed:
+        return replace(part, candidates=kept)
+    first = candidates[0]
+    rejected = replace(first, source=DECISION, confidence=None if first.confidence is None else 0.0)
+    return replace(part, candidates=kept, nil=True, rejected=rejected)

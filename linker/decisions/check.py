@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from linker.decisions.records import Decision, form_of
+from linker.decisions.records import concepts_of, form_of, parts_of, renamed
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError
+from linker.types import Decision
 
 State = Literal["current", "merged", "ambiguous", "obsolete", "unknown"]
 
@@ -28,7 +29,7 @@ def check_ids(decision: Decision, dictionary: Dictionary) -> None:
     Raises:
         LinkerError: one stands for no concept, or for several.
     """
-    for identifier in decision.concepts:
+    for identifier in concepts_of(decision):
         if not (rows := dictionary.rows(identifier)):
             raise LinkerError(f"the dictionary has no concept {identifier}")
         if len(rows) > 1:
@@ -47,8 +48,8 @@ def current(
     """The decisions with the ids that a dictionary has now, and those that it cannot follow."""
     known, unknown = list[Decision](), list[Decision]()
     for decision in decisions:
-        if all(len(dictionary.rows(i)) == 1 for i in decision.concepts):
-            known.append(decision.renamed(lambda i: next(iter(dictionary.resolve(i)))))
+        if all(len(dictionary.rows(i)) == 1 for i in concepts_of(decision)):
+            known.append(renamed(decision, lambda i: next(iter(dictionary.resolve(i)))))
         else:
             unknown.append(decision)
     return known, unknown
@@ -70,7 +71,7 @@ def check(decisions: Iterable[Decision], dictionary: Dictionary) -> Iterator[Che
 
 def _checked(decision: Decision, dictionary: Dictionary, named: frozenset[str]) -> Checked:
     """One decision; `named`: the ids of the concepts that have its mention as a name."""
-    ids = decision.concepts
+    ids = concepts_of(decision)
     stand_for = [tuple(dictionary.ids[row] for row in dictionary.rows(i)) for i in ids]
     if any(not c and i not in dictionary.old_ids for i, c in zip(ids, stand_for, strict=True)):
         return Checked(decision, "unknown")
@@ -79,7 +80,7 @@ def _checked(decision: Decision, dictionary: Dictionary, named: frozenset[str]) 
         return Checked(decision, "obsolete", now)
     if any(len(concepts) > 1 for concepts in stand_for):
         return Checked(decision, "ambiguous", now)
-    if decision.accepted and len(decision.parts) == 1 and named and named.isdisjoint(now):
+    if decision.accepted and len(parts_of(decision)) == 1 and named and named.isdisjoint(now):
         return Checked(decision, "ambiguous", tuple(sorted(named)))
     return Checked(decision, "current" if now == ids else "merged", now)
 

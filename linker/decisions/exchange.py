@@ -6,18 +6,22 @@ The table has a header and a row for each decision, quoted as all our tables are
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import TextIO
 
-from linker.decisions import mappings
-from linker.decisions.records import Decision, checked, disagree, in_force
+from linker.decisions import mappings, reviewed
+from linker.decisions.records import checked, concepts_of, disagree, in_force, parts_of
+from linker.decisions.reviewed import Row
 from linker.decisions.store import DecisionStore, Past
 from linker.errors import InputError, LinkerError, OnError, stop
-from linker.files import Pathlike, read_lines
-from linker.outputs import sssom
+from linker.files import Pathlike, read_lines, tables
+from linker.files.rows import Row as FileRow
 from linker.outputs.tsv import row_writer
-from linker.readers.tsv import unquoted
+from linker.readers import mentions
+from linker.types import Decision
 
 COLUMNS = (
     "decision",
@@ -33,8 +37,12 @@ COLUMNS = (
 HISTORY_COLUMNS = ("state", *COLUMNS[:2], "concept", *COLUMNS[3:], "withdrawn", "withdrawn_by")
 """No column is named concept_id, so that no reader takes decisions that hold no more."""
 _OTHER_NAMES = {"id": "concept_id", "gold": "concept_id", "document_id": "scope"}
+_ADDED = re.compile(
+    r"linker_(concept_id|matched_name|confidence|rejected|state|reviewer|decisions)(?:_\d+)?"
+)
+"""A column that `linker link --column` added to a table that has one of this name."""
 _YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
-_EXPECTED = "mention<TAB>concept id, or a header that names these columns"
+_EXPECTED = "mention<TAB>concept id, or a header that names the columns mention and concept_id"
 
 
 def write(decisions: Iterable[Decision], file: TextIO) -> None:
@@ -67,25 +75,27 @@ def read(
     *,
     on_error: OnError = stop,
     check: Callable[[Decision], None] | None = None,
+    column: str | None = None,
+    reviewer: str = "",
 ) -> Iterator[Decision]:
-    """Yield the decisions of a table, or of mappings in SSSOM, without their numbers.
+    """Yield the decisions of a file, without their numbers.
+
+    It is a table (tsv, csv, xlsx) of decisions or of answers that linker wrote, mappings in SSSOM,
+    or answers as PubTator, BioC or JSON lines. Of answers, see `linker.decisions.reviewed`.
 
     Args:
         path: the file.
         on_error: what to do with a bad row; returns to skip it.
         check: raises LinkerError for a decision that is not to be taken; None: all are taken.
+        column: of a table, the one that holds the mentions; None: `mention`.
+        reviewer: who decided what names nobody.
 
     Raises:
         InputError: the header is not known, or a row is no decision and `on_error` raises.
     """
-    lines = read_lines(path, on_error=on_error)
-    if (first := next(lines, None)) is None:
-        return
-    is_mappings = mappings.recognises(path, first[1])
-    rows = (mappings.read if is_mappings else _table)(path, chain([first], lines), on_error)
-    for number, line, decision in rows:
+    for number, line, decision in _rows(path, on_error, column, reviewer):
         try:
-            decision = checked(decision)
+            decision = checked(replace(decision, reviewer=decision.reviewer or reviewer))
             if check:
                 check(decision)
         except LinkerError as error:
@@ -94,37 +104,69 @@ def read(
             yield decision
 
 
-def _table(
-    path: Pathlike, lines: Iterable[tuple[int, str]], on_error: OnError
-) -> Iterator[mappings.Row]:
+def _rows(path: Pathlike, on_error: OnError, column: str | None, reviewer: str) -> Iterator[Row]:
+    """The decisions of a file, which are not yet checked."""
+    if tables.is_workbook(path):
+        yield from _table(path, on_error, column, reviewer)
+        return
+    lines = read_lines(path, limit=None, on_error=on_error)
+    if (first := next(lines, None)) is None:
+        return
+    if column is None and mappings.recognises(path, first[1]):
+        yield from mappings.read(path, chain([first], lines), on_error)
+    elif column is None and (kind := mentions.detect(path)) in reviewed.FORMATS:
+        yield from reviewed.of_answers(path, kind, on_error)
+    else:
+        yield from _table(path, on_error, column, reviewer)
+
+
+def _table(path: Pathlike, on_error: OnError, column: str | None, reviewer: str) -> Iterator[Row]:
     """Yield the decisions of a table, which are not yet checked."""
-    header: Mapping[str, int] = {"mention": 0, "concept_id": 1}
-    for number, line in lines:
-        cells = [cell.strip() for cell in unquoted(line.split("\t"))]
-        if number == 1 and (names := _header(path, line, cells)):
-            header = names
-            continue
+    table = tables.read(path, [column or "mention"], on_error=on_error)
+    header = _header(table, column)
+    if header is None:
+        header = {"mention": 0, "concept_id": 1}
+        first = [FileRow(1, table.header, "\t".join(table.header))]
+    else:
+        first = []
+    if "state" in header:
+        yield from reviewed.of_table(path, table.rows(), header, reviewer, on_error)
+        return
+    for row in chain(first, table.rows()):
+        cells = [cell.strip() for cell in row.cells]
         if not any(cells):
             continue
+        line = row.raw.rstrip("\r\n") or "\t".join(cells)
         try:
             decision = _decision(cells, header)
         except LinkerError as error:
-            on_error(InputError(path, str(error), line=number, value=line))
+            on_error(InputError(path, str(error), line=row.number, value=line))
         else:
-            yield number, line, decision
+            yield row.number, line, decision
 
 
-def _header(path: Pathlike, line: str, cells: list[str]) -> Mapping[str, int] | None:
-    """The places of the columns; None for a line that is no header."""
-    lower = [cell.lower() for cell in cells]
-    if "mention" not in lower:
+def _header(table: tables.Table, column: str | None) -> Mapping[str, int] | None:
+    """The places of the columns; None for a first row that is no header.
+
+    Raises:
+        InputError: the column of the mentions, or that of their concepts, is missing.
+    """
+    lower = [cell.strip().lower() for cell in table.header]
+    if column is None and "mention" not in lower:
         return None
-    names = {_OTHER_NAMES.get(name, name): place for place, name in enumerate(lower)}
-    if "concept_id" not in names or "rank" in names:
+    names = {}
+    for place, name in enumerate(lower):
+        added = _ADDED.fullmatch(name)  # beside a column of that name; the last one counts
+        names[added[1] if added else _OTHER_NAMES.get(name, name)] = place
+    names["mention"] = tables.place_of(table, column) if column else names["mention"]
+    problem = ""
+    if "concept_id" not in names:
         problem = "the header has no column concept_id"
-        if "rank" in names:
-            problem = "the rows are candidates that linker link wrote, not decisions"
-        raise InputError(path, problem, line=1, value=line, expected=_EXPECTED)
+    elif "state" not in names and {"rank", "matched_name", "confidence"} & {*names}:
+        problem = "the rows are answers that linker wrote, without a column state"
+    if problem:
+        line = ", ".join(table.header)
+        raise InputError(table.path, problem, line=1, value=line, expected=_EXPECTED)
     return names
 
 
@@ -163,8 +205,12 @@ def add_new(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decisio
         Those that were added.
     """
     known = {_key(past.decision) for past in store.history()}
-    new = {_key(d): d for d in decisions if _key(d) not in known}
-    return store.add(new.values())
+    new = []
+    for decision in decisions:
+        if not decision.time or _key(decision) not in known:
+            new.append(decision)
+            known.add(_key(decision))
+    return store.add(new)
 
 
 def _key(d: Decision) -> tuple[str | bool, ...]:
@@ -194,19 +240,6 @@ def write_mentions(decisions: Iterable[Decision], file: TextIO) -> int:
     return left_out
 
 
-def write_sssom(
-    decisions: Iterable[Decision], file: TextIO, name: Callable[[str], str] | None = None
-) -> int:
-    """Write decisions as mappings, see `linker.outputs.sssom.write_curated`.
-
-    Returns:
-        The number of decisions that were left out, which a mapping cannot say.
-    """
-    decisions = list(decisions)
-    whole = list(filter(_is_whole, decisions))
-    return sssom.write_curated(whole, file, name=name) + len(decisions) - len(whole)
-
-
 def _is_whole(decision: Decision) -> bool:
     """Whether all parts have a concept, or none has one."""
-    return len(decision.parts) in (1, len(decision.concepts))
+    return len(parts_of(decision)) in (1, len(concepts_of(decision)))

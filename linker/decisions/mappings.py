@@ -13,16 +13,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from linker.decisions.records import Decision
+from linker.decisions.reviewed import Row
 from linker.errors import InputError, OnError, shown
 from linker.files import Pathlike
 from linker.readers import sssom
 from linker.readers.tsv import unquoted
+from linker.types import Decision
 
 logger = logging.getLogger(__name__)
-
-Row = tuple[int, str, Decision]
-"""A decision, with the number and the text of its (first) line before it."""
 
 _NEEDED = ("subject_label", "predicate_id", "object_id", "mapping_justification")
 _BY_PEOPLE = ("semapv:ManualMappingCuration", "semapv:MappingReview")

@@ -11,43 +11,29 @@ from linker.errors import LinkerError, shorten
 from linker.ids import NO_CONCEPT, curie
 from linker.readers.checks import MENTION_LIMIT
 from linker.text.normalize import normalize
+from linker.types import Decision
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What one reviewer said of one mention."""
+def parts_of(decision: Decision) -> tuple[str, ...]:
+    """The id of each part of the mention, empty for a part without a concept."""
+    return tuple(i for part in _parsed(decision.concept_id) for i in part or ("",))
 
-    mention: str  # as written
-    # CURIE; those of several parts joined by "|", with -1 for a part without a concept, and those
-    # that are meant together by "+"; empty: no concept
-    concept_id: str
-    accepted: bool = True  # False: the concept was rejected for the mention
-    scope: str = ""  # the id of the document in which it holds; empty: it holds everywhere
-    reviewer: str = ""  # who decided
-    time: str = ""  # when, ISO 8601 in UTC; the store fills it where it is empty
-    model: str = ""  # fingerprint of the model whose answer was reviewed
-    release: str = ""  # release of the dictionary that the id is of, or its checksum
-    id: int | None = None  # given by the store; later decisions have larger ones
 
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The id of each part, empty for a part without a concept."""
-        return tuple(i for part in _parsed(self.concept_id) for i in part or ("",))
+def concepts_of(decision: Decision) -> tuple[str, ...]:
+    """The ids of all parts of the mention; none where there is no concept."""
+    return tuple(filter(None, parts_of(decision)))
 
-    @property
-    def concepts(self) -> tuple[str, ...]:
-        """The ids of all parts; none where there is no concept."""
-        return tuple(filter(None, self.parts))
 
-    def renamed(self, name: Callable[[str], str]) -> Decision:
-        """The decision with other ids.
+def renamed(decision: Decision, name: Callable[[str], str]) -> Decision:
+    """The decision with other ids.
 
-        Args:
-            name: gives the new id for each.
-        """
-        parts = [[name(identifier) for identifier in part] for part in _parsed(self.concept_id)]
-        text = "|".join("+".join(part) or "-1" for part in parts)
-        return replace(self, concept_id=text if any(parts) else "")
+    Args:
+        decision: the decision.
+        name: gives the new id for each.
+    """
+    parts = [[name(identifier) for identifier in part] for part in _parsed(decision.concept_id)]
+    text = "|".join("+".join(part) or "-1" for part in parts)
+    return replace(decision, concept_id=text if any(parts) else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +70,8 @@ def checked(decision: Decision) -> Decision:
             f"the mention of a decision has {len(mention):,} characters; "
             f"expected 1 to {MENTION_LIMIT:,}"
         )
-    decision = replace(decision, mention=mention, reviewer=reviewer).renamed(str)
-    if not decision.accepted and not len(decision.concepts) == len(decision.parts) == 1:
+    decision = renamed(replace(decision, mention=mention, reviewer=reviewer), str)
+    if not decision.accepted and not len(concepts_of(decision)) == len(parts_of(decision)) == 1:
         raise LinkerError(
             f"the rejection of {decision.concept_id or 'no concept'} for {shorten(mention)!r}; "
             "expected one concept (accept another one, or no concept, instead)"
@@ -125,10 +111,10 @@ def in_force(
         kept, who = places[form(decision.mention), decision.scope], decision.reviewer
         said = {(who, "")} if decision.accepted else {(who, decision.concept_id)}
         if decision.accepted:
-            replaced = said | {(who, identifier) for identifier in decision.concepts}
+            replaced = said | {(who, identifier) for identifier in concepts_of(decision)}
         else:
             earlier = kept.get((who, ""))
-            is_taken_back = earlier is not None and decision.concept_id in earlier.concepts
+            is_taken_back = earlier is not None and decision.concept_id in concepts_of(earlier)
             replaced = said | ({(who, "")} if is_taken_back else set())
         for key in replaced:
             kept.pop(key, None)
@@ -142,7 +128,7 @@ def disagree(decisions: Sequence[Decision]) -> bool:
     They do where different concepts are accepted, in whatever order their parts are, or where one
     that is accepted is also rejected.
     """
-    accepted = {tuple(sorted(d.parts)) for d in decisions if d.accepted}
+    accepted = {tuple(sorted(parts_of(d))) for d in decisions if d.accepted}
     rejected = {d.concept_id for d in decisions if not d.accepted}
     return len(accepted) > 1 or any(not rejected.isdisjoint(parts) for parts in accepted)
 
@@ -153,4 +139,22 @@ def conflicts(places: dict[Place, list[Decision]]) -> list[Conflict]:
         Conflict(decisions[0].mention, scope, tuple(decisions))
         for (_, scope), decisions in places.items()
         if disagree(decisions)
+    ]
+
+
+def replaced(before: Iterable[Decision], after: Iterable[Decision]) -> list[Decision]:
+    """The decisions that hold no more since the same reviewer said the contrary.
+
+    Args:
+        before: the decisions that were in force, with their numbers.
+        after: those that are in force now.
+    """
+    after = list(after)
+    numbers = {decision.id for decision in after}
+    said = {(d.reviewer, d.scope, form_of(d.mention), d.accepted, *parts_of(d)) for d in after}
+    return [
+        d
+        for d in before
+        if d.id not in numbers
+        and (d.reviewer, d.scope, form_of(d.mention), d.accepted, *parts_of(d)) not in said
     ]

@@ -20,7 +20,6 @@ from typing import TypeVar
 
 from linker.decisions.records import (
     Conflict,
-    Decision,
     Place,
     checked,
     conflicts,
@@ -29,6 +28,7 @@ from linker.decisions.records import (
 )
 from linker.errors import LinkerError, shown
 from linker.files import Pathlike
+from linker.types import Decision
 
 APPLICATION = 0x4C4E4B44  # "LNKD", by which SQLite files of this program are known
 SCHEMA = 1

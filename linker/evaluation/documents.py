@@ -59,7 +59,7 @@ class DocumentOutcome:
             part.best.concept_id
             for prediction in predictions
             for part in prediction.parts
-            if part.best and not part.nil
+            if part.best
         }
         named = [concept for concept in needed if not concept.isdisjoint(answers)]
         counts = [
@@ -74,7 +74,7 @@ def _is_right(prediction: Prediction, mention: Mention, resolve: Resolve) -> boo
     """Whether a mention has the right concepts; one that is not annotated has none to be right."""
     if mention.gold is None:
         return False
-    ids = [[c.concept_id for c in part.candidates] for part in prediction.parts]
+    ids = [[c.concept_id for c in part.returned] for part in prediction.parts]
     return matching.strict_rank(ids, mention.gold, resolve) == 1
 
 

@@ -9,7 +9,7 @@ from linker import matching
 from linker.dictionary.columns import ALTERNATIVE
 from linker.ids import parse_gold
 from linker.linker import Linker
-from linker.outputs import best, decimals, joined_ids
+from linker.outputs import decimals, joined_ids
 from linker.types import Gold, Prediction
 
 Verdict = Literal["right", "obsolete", "mismatched", "unsure", "unknown", ""]
@@ -94,7 +94,7 @@ class PairChecker:
             return False
         if len(gold) == 1 and not self._named(label).isdisjoint(current):
             return True
-        answers = [best(part) for part in prediction.parts]
+        answers = [part.best for part in prediction.parts]
         ids = [[answer.concept_id] if answer else [] for answer in answers]
         return matching.strict_rank(ids, gold, self._dictionary.resolve) == 1
 
@@ -107,7 +107,7 @@ class PairChecker:
 
     def _means_another(self, label: str, prediction: Prediction) -> bool:
         """Whether a label is a name of a concept, or is linked to one with enough confidence."""
-        confidences = [part.confidence for part in prediction.parts if best(part)]
+        confidences = [part.confidence for part in prediction.parts if part.best]
         is_linked = len(confidences) == len(prediction.parts) and all(
             confidence is not None and confidence >= self._threshold for confidence in confidences
         )
@@ -118,7 +118,7 @@ def _checked(
     verdict: Verdict, current: Sequence[str], agrees: bool, prediction: Prediction | None
 ) -> Checked:
     """The record of a verdict."""
-    answers = [best(part) for part in prediction.parts] if prediction else []
+    answers = [part.best for part in prediction.parts] if prediction else []
     confidences = [part.confidence for part in prediction.parts] if prediction else []
     confidence = "|".join(map(decimals, confidences)) if any(confidences) else ""
     if agrees or prediction is None or not any(answers):

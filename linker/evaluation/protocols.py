@@ -166,7 +166,7 @@ def outcome_of(
     Raises:
         LinkerError: there is no such protocol.
     """
-    ranked = [[c.concept_id for c in part.candidates] for part in prediction.parts]
+    ranked = [[c.concept_id for c in part.returned] for part in prediction.parts]
     if protocol == "strict":
         rank = matching.strict_rank(ranked, mention.gold or (), resolve)
     elif protocol == "biosyn":

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from linker import files
-from linker.errors import InputError
+from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike
 from linker.files.rows import Row, TabbedRows
 
@@ -56,12 +56,13 @@ def is_workbook(path: Pathlike) -> bool:
         return file.read(len(_ZIP)) == _ZIP
 
 
-def read(path: Pathlike, wanted: Sequence[str] = ()) -> Table:
+def read(path: Pathlike, wanted: Sequence[str] = (), *, on_error: OnError = stop) -> Table:
     """Open a table, and read its header.
 
     Args:
         path: the file; of a workbook the first sheet that has one of the columns `wanted`.
         wanted: names of columns.
+        on_error: what to do with a bad row of a text; returns to leave it out.
 
     Raises:
         LinkerError: it cannot be read, or is none.
@@ -70,7 +71,7 @@ def read(path: Pathlike, wanted: Sequence[str] = ()) -> Table:
         from linker.files.workbooks import Workbook
 
         return Workbook(path, wanted)
-    return TextTable(path)
+    return TextTable(path, on_error)
 
 
 def place_of(table: Table, name: str) -> int:
@@ -138,11 +139,12 @@ class TextTable:
 
     Args:
         path: the file, or "-" for standard input.
+        on_error: what to do with a bad row; returns to leave it out.
     """
 
-    def __init__(self, path: Pathlike) -> None:
-        self.path, self.is_binary = path, False
-        lines = files.read_lines(path, limit=None, keep_ends=True)
+    def __init__(self, path: Pathlike, on_error: OnError = stop) -> None:
+        self.path, self.is_binary, self._on_error = path, False, on_error
+        lines = files.read_lines(path, limit=None, keep_ends=True, on_error=on_error)
         first = next(lines, None)
         if first is None or not first[1].strip():
             raise InputError(
@@ -156,16 +158,18 @@ class TextTable:
 
     def rows(self) -> Iterator[Row]:
         for row in self._rows:
-            if len(row.cells) > len(self.header):
-                raise InputError(
-                    self.path,
-                    f"the row has {len(row.cells)} cells",
-                    line=row.number,
-                    value=row.raw.rstrip("\r\n"),
-                    expected=f"at most {len(self.header)}, as in the header",
-                    remedy="name every column in the header, or put the cell into quotes",
-                )
-            yield row
+            if len(row.cells) <= len(self.header):
+                yield row
+                continue
+            error = InputError(
+                self.path,
+                f"the row has {len(row.cells)} cells",
+                line=row.number,
+                value=row.raw.rstrip("\r\n"),
+                expected=f"at most {len(self.header)}, as in the header",
+                remedy="name every column in the header, or put the cell into quotes",
+            )
+            self._on_error(error)
 
     def write(self, file: IO[Any], names: Sequence[str], added: Added) -> None:
         """Write the rows as they stand in the file, with more cells at their ends.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TextIO, cast
+from typing import Any, Protocol, TextIO, cast
 
 from linker.errors import LinkerError
-from linker.types import Candidate, Document, Mention, Part, Prediction
+from linker.types import Decision, Document, Mention, Part, Prediction
 
 Item = tuple[Document | None, Sequence[Prediction]]
 """A document with the predictions for its mentions; None with predictions for loose mentions."""
@@ -43,6 +44,7 @@ class Writer(Protocol):
             header; None to go by the first item. Formats without a header do not need it.
         sources: whether other vocabularies lent names to the dictionary, so that a table has a
             column for the file that lent the matched name.
+        decisions: whether decisions of people were applied, so that a table has columns for them.
         vocabulary: the dictionary, which files of mappings name; other formats do not need it.
     """
 
@@ -53,6 +55,7 @@ class Writer(Protocol):
         *,
         documents: bool | None = None,
         sources: bool = False,
+        decisions: bool = False,
         vocabulary: Vocabulary | None = None,
     ) -> None: ...
 
@@ -91,14 +94,70 @@ def joined(format: str, texts: Iterable[str]) -> Iterator[str]:
 BREAKS = str.maketrans("\t\r\n\0", "    ")  # what cannot stand inside a column
 
 
-def best(part: Part) -> Candidate | None:
-    """The candidate that a part is linked to; None for a part without a concept."""
-    return None if part.nil else part.best
+DECISION = "decision"
+"""The source of concepts that a person chose or rejected."""
+DECISION_COLUMNS = ("state", "reviewer", "time", "decisions")
+"""What tables say of a mention for which people decided; see `decision_cells`."""
 
 
 def rejected_id(part: Part) -> str:
     """The id of the candidate that was rejected for a part without a concept; empty for none."""
-    return part.rejected.concept_id if part.rejected and best(part) is None else ""
+    return part.rejected.concept_id if part.rejected and part.best is None else ""
+
+
+def source_of(prediction: Prediction, part: Part) -> str:
+    """Where the answer of a part is from: a file that lent its name, "decision", or empty."""
+    if part.best:
+        return part.best.source
+    is_rejected = part.rejected is not None and part.rejected.source == DECISION
+    return DECISION if is_rejected or prediction.state in ("accepted", "no concept") else ""
+
+
+def decision_cells(prediction: Prediction) -> tuple[str, ...]:
+    """The cells of `DECISION_COLUMNS`: the state, who decided, when last, and all that was decided.
+
+    All but the state are empty where nobody decided.
+    """
+    decisions = prediction.decisions
+    if not decisions:
+        return prediction.state, "", "", ""
+    reviewers = dict.fromkeys(filter(None, (decision.reviewer for decision in decisions)))
+    times = max(decision.time for decision in decisions)
+    return prediction.state, "; ".join(reviewers), times, decisions_text(decisions)
+
+
+def decisions_text(decisions: Sequence[Decision]) -> str:
+    """Decisions as JSON in one line."""
+    return json.dumps([decision_to_json(d) for d in decisions], ensure_ascii=False)
+
+
+def decision_to_json(decision: Decision) -> dict[str, Any]:
+    """What a person said of a mention, for JSON; `concept_id` is null for no concept."""
+    return {
+        "mention": decision.mention,
+        "concept_id": decision.concept_id or None,
+        "accepted": decision.accepted,
+        "scope": decision.scope,
+        "reviewer": decision.reviewer,
+        "time": decision.time,
+        "id": decision.id,
+    }
+
+
+def decision_from_json(record: Any) -> Decision:
+    """The decision that `decision_to_json` wrote; its number, which one store gave, is left out.
+
+    Raises:
+        ValueError: the object is none.
+    """
+    kinds = {"mention": str, "accepted": bool, "scope": str, "reviewer": str, "time": str}
+    if not isinstance(record, dict) or not all(
+        isinstance(record.get(key), kind) for key, kind in kinds.items()
+    ):
+        raise ValueError(f"a decision is no object with {', '.join(kinds)}")
+    if not isinstance(identifier := record.get("concept_id") or "", str):
+        raise ValueError("the concept_id of a decision is no text")
+    return Decision(record["mention"], identifier, **{key: record[key] for key in [*kinds][1:]})
 
 
 def decimals(value: float | None) -> str:
@@ -108,7 +167,7 @@ def decimals(value: float | None) -> str:
 
 def joined_ids(prediction: Prediction) -> str:
     """Join the ids of the parts with `|`; -1 is a part, or a whole mention, without a concept."""
-    ids = [candidate.concept_id if (candidate := best(part)) else "-1" for part in prediction.parts]
+    ids = [part.best.concept_id if part.best else "-1" for part in prediction.parts]
     return "|".join(ids) if set(ids) - {"-1"} else "-1"
 
 

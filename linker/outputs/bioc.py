@@ -17,19 +17,20 @@ from linker.ids import format_gold
 from linker.outputs import (
     Item,
     Vocabulary,
-    best,
     decimals,
+    decisions_text,
     joined_ids,
     paired,
     rejected_id,
+    source_of,
     with_text,
 )
-from linker.types import Document, Mention, Part, Passage, Prediction, Relation
+from linker.types import Document, Mention, Passage, Prediction, Relation
 
 # characters that XML cannot hold
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _RESERVED = ("bioc:", "pubtator:", "concept:")  # metadata that are not infons
-_OF_ANSWERS = ("score", "confidence", "rejected")
+_OF_ANSWERS = ("score", "confidence", "rejected", "state", "decisions")
 
 
 def write(
@@ -38,6 +39,7 @@ def write(
     *,
     documents: bool | None = None,
     sources: bool = False,
+    decisions: bool = False,
     vocabulary: Vocabulary | None = None,
 ) -> None:
     """Write a BioC collection: each document as read, with infons on each predicted mention.
@@ -48,10 +50,10 @@ def write(
     (`-` for a name of the dictionary's own). `confidence` has the probability that each id is
     right, also with 4 decimals; for a part without a concept it is that of the best candidate,
     whose id is in `rejected` (`-` for a part with a concept). Each is absent if all of it would be
-    `-`.
+    `-`. For a mention on which people decided, `state` says what, and `decisions` has them as JSON.
     Sentences, relations and other infons stand as they were read. The collection's own fields are
     those of the first document. A character that XML cannot hold becomes a blank.
-    For `items`, `file`, `documents`, `sources` and `vocabulary` see `linker.outputs.Writer`.
+    For `items`, `file` and the other arguments see `linker.outputs.Writer`.
 
     Raises:
         LinkerError: an item has no document, or a document no text.
@@ -135,26 +137,30 @@ def _annotation(mention: Mention, prediction: Prediction | None, number: str) ->
     if prediction is not None:
         for key in _OF_ANSWERS:
             result.infons.pop(key, None)  # of an earlier answer
-        result.infons |= {"identifier": joined_ids(prediction), **_answer(prediction.parts)}
+        result.infons |= {"identifier": joined_ids(prediction), **_answer(prediction)}
     elif mention.gold is not None and "bioc:in" not in mention.metadata:
         result.infons["identifier"] = format_gold(mention.gold)
     return result
 
 
-def _answer(parts: Sequence[Part]) -> dict[str, str]:
-    """The infons of an answer beside its ids: a value for each part, joined by `|`."""
-    answers = [best(part) for part in parts]
+def _answer(prediction: Prediction) -> dict[str, str]:
+    """The infons of an answer beside its ids: mostly a value for each part, joined by `|`."""
+    parts = prediction.parts
     values = {
-        "score": [decimals(answer.score) if answer else "" for answer in answers],
-        "source": [answer.source if answer else "" for answer in answers],
+        "score": [decimals(part.best.score) if part.best else "" for part in parts],
+        "source": [source_of(prediction, part) for part in parts],
         "confidence": [decimals(part.confidence) for part in parts],
         "rejected": [rejected_id(part) for part in parts],
     }
-    return {
+    infons = {
         key: _clean("|".join(value or "-" for value in of_parts))
         for key, of_parts in values.items()
         if any(of_parts)
     }
+    if prediction.decisions:
+        said = decisions_text(prediction.decisions)
+        infons |= {"state": prediction.state, "decisions": _clean(said)}
+    return infons
 
 
 def _relation(relation: Relation, number: str) -> Any:

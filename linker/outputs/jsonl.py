@@ -9,7 +9,7 @@ from typing import Any, TextIO, get_args
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, parse_json, read_lines
-from linker.outputs import Item, Vocabulary
+from linker.outputs import Item, Vocabulary, decision_from_json, decision_to_json
 from linker.types import (
     Candidate,
     Mention,
@@ -18,6 +18,7 @@ from linker.types import (
     Reading,
     ReadingKind,
     Span,
+    State,
     parse_spans,
 )
 
@@ -30,14 +31,16 @@ def write(
     *,
     documents: bool | None = None,
     sources: bool = False,
+    decisions: bool = False,
     vocabulary: Vocabulary | None = None,
 ) -> None:
     """Write one object a line, in the order of the mentions.
 
     A candidate has the key `source` where another vocabulary lent the matched name, or where a
-    person chose the concept ("decision"); so has a prediction that a decision changed. The
-    `confidence` of a part is that of its first candidate, or of the `rejected` one.
-    For `items`, `file`, `documents`, `sources` and `vocabulary` see `linker.outputs.Writer`.
+    person chose or rejected the concept ("decision"). The `confidence` of a part is that of its
+    first candidate, or of the `rejected` one. `state` is what people said of the mention, and
+    `decisions` are theirs.
+    For `items`, `file` and the other arguments see `linker.outputs.Writer`.
     """
     for _, predictions in items:
         for prediction in predictions:
@@ -73,7 +76,6 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Prediction]:
 def to_json(prediction: Prediction) -> dict[str, Any]:
     """Turn a prediction into an object that `json` can write; gold ids and types are left out."""
     mention = prediction.mention
-    source = {"source": prediction.source} if prediction.source else {}
     return {
         "schema": SCHEMA,
         "mention": mention.text,
@@ -82,7 +84,9 @@ def to_json(prediction: Prediction) -> dict[str, Any]:
         "parts": [_part_to_json(part) for part in prediction.parts],
         "reading": prediction.reading,
         "rivals": [_rival_to_json(rival) for rival in prediction.rivals],
-    } | source
+        "state": prediction.state,
+        "decisions": [decision_to_json(decision) for decision in prediction.decisions],
+    }
 
 
 def _rival_to_json(rival: Reading) -> dict[str, Any]:
@@ -129,7 +133,7 @@ def _number(value: float | None) -> float | None:
 def from_json(record: Any) -> Prediction:
     """Turn an object of schema 1 into the prediction that it was made of; its mention has no gold.
 
-    Lines of earlier versions have no readings, rejected candidates and confidences.
+    Lines of earlier versions have no readings, rejected candidates, confidences and states.
 
     Raises:
         ValueError: the object is not of that schema; the text says why.
@@ -145,9 +149,10 @@ def from_json(record: Any) -> Prediction:
         return Prediction(
             mention,
             tuple(map(_part_from_json, record["parts"])),
-            _kind(record.get("reading", "whole")),
+            _of(get_args(ReadingKind), record.get("reading", "whole"), "a reading"),
             tuple(map(_rival_from_json, record.get("rivals", ()))),
-            _text(record, "source") if "source" in record else "",
+            _of(get_args(State), record.get("state", "model"), "the state"),
+            tuple(map(decision_from_json, record.get("decisions", ()))),
         )
     except KeyError as error:
         raise ValueError(f"the key {error} is missing") from None
@@ -157,14 +162,14 @@ def from_json(record: Any) -> Prediction:
 
 def _rival_from_json(record: Mapping[str, Any]) -> Reading:
     parts = tuple(map(_part_from_json, record["parts"]))
-    return Reading(_kind(record["kind"]), parts, _confidence(record))
+    kind = _of(get_args(ReadingKind), record["kind"], "a reading")
+    return Reading(kind, parts, _confidence(record))
 
 
-def _kind(value: Any) -> ReadingKind:
-    kinds: tuple[ReadingKind, ...] = get_args(ReadingKind)
-    if value not in kinds:
-        raise ValueError(f"a reading is none of {', '.join(kinds)}")
-    return kinds[kinds.index(value)]
+def _of(choices: tuple[Any, ...], value: Any, what: str) -> Any:
+    if value not in choices:
+        raise ValueError(f"{what} is none of {', '.join(choices)}")
+    return value
 
 
 def _part_from_json(record: Mapping[str, Any]) -> Part:

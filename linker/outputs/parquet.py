@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import Any, BinaryIO
 
 from linker.files.arrow import libraries
-from linker.outputs import Item, best, rejected_id
+from linker.outputs import DECISION_COLUMNS, Item, decision_cells, rejected_id, source_of
 from linker.types import Document, Mention, Part, Prediction
 
 COLUMNS = (  # with their types in Arrow
@@ -28,6 +28,8 @@ COLUMNS = (  # with their types in Arrow
     ("spans", "string"),
     ("source", "string"),
     ("rejected", "string"),
+    ("expanded", "string"),
+    *((name, "string") for name in DECISION_COLUMNS),
 )
 _ROWS = 50_000  # of a group
 
@@ -55,8 +57,9 @@ def write(items: Iterable[Item], file: BinaryIO) -> int:
         nonlocal count
         for count, (document, prediction) in enumerate(predictions, 1):
             where = _where(document, prediction.mention)
+            said = [cell or None for cell in decision_cells(prediction)]
             for row in chain.from_iterable(_rows(prediction, p) for p in prediction.parts):
-                yield (count, prediction.mention.text, *row[:7], *where, *row[7:])
+                yield (count, prediction.mention.text, *row[:7], *where, *row[7:], *said)
 
     every = rows()
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
@@ -73,13 +76,13 @@ def _where(document: Document | None, mention: Mention) -> tuple[str | None, str
 
 
 def _rows(prediction: Prediction, part: Part) -> Iterator[tuple[Any, ...]]:
-    """The values of `part` to `confidence`, `source` and `rejected` for each candidate."""
-    rejected = rejected_id(part) or None
-    if best(part) is None:
-        source = prediction.source or None
-        yield part.text, None, None, None, None, None, part.confidence, source, rejected
+    """The values of `part` to `confidence`, `source` to `expanded` for each candidate."""
+    rejected, expanded = rejected_id(part) or None, part.expanded
+    if part.best is None:
+        source = source_of(prediction, part) or None
+        yield part.text, None, None, None, None, None, part.confidence, source, rejected, expanded
         return
-    for rank, candidate in enumerate(part.candidates, 1):
+    for rank, candidate in enumerate(part.returned, 1):
         yield (
             part.text,
             candidate.concept_id,
@@ -90,4 +93,5 @@ def _rows(prediction: Prediction, part: Part) -> Iterator[tuple[Any, ...]]:
             candidate.confidence,
             candidate.source or None,
             rejected,
+            expanded,
         )

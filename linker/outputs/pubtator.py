@@ -7,7 +7,16 @@ from typing import TextIO
 
 from linker.errors import LinkerError
 from linker.ids import format_gold
-from linker.outputs import BREAKS, Item, Vocabulary, decimals, joined_ids, paired, with_text
+from linker.outputs import (
+    BREAKS,
+    Item,
+    Vocabulary,
+    decimals,
+    decisions_text,
+    joined_ids,
+    paired,
+    with_text,
+)
 from linker.types import Document, Mention, Part, Prediction, Relation
 
 _LINE_BREAKS = str.maketrans("\r\n\0", "   ")  # what cannot stand in a text
@@ -19,6 +28,7 @@ def write(
     *,
     documents: bool | None = None,
     sources: bool = False,
+    decisions: bool = False,
     vocabulary: Vocabulary | None = None,
 ) -> None:
     """Write each document, each mention with the best id of each part, joined by `|`.
@@ -27,11 +37,13 @@ def write(
     of several parts their texts with the confidence of each, joined by `|`: "breast cancer
     (0.9312)|ovarian cancer (0.8807)". An eighth column would be plainer, but other readers of the
     format refuse it. Without confidences, only mentions of several parts have a seventh column.
+    For a mention on which people decided, the seventh column ends with its state and the decisions
+    as JSON: "open [{"mention": ...}]".
     Mentions without a prediction, relations and lines that were not understood stand as they
     were read. Line breaks and NUL in a text, and bars in an id, become blanks; a discontinuous
     mention is written as the stretch of text that covers it.
 
-    For `items`, `file`, `documents`, `sources` and `vocabulary` see `linker.outputs.Writer`.
+    For `items`, `file` and the other arguments see `linker.outputs.Writer`.
 
     Raises:
         LinkerError: an item has no document, or a document no text, or a mention no span.
@@ -81,7 +93,10 @@ def _annotation(
     name = mention.text if len(mention.spans) == 1 else text[start:end]
     columns = [owner, str(start), str(end), name.translate(BREAKS), mention.type.translate(BREAKS)]
     if prediction is not None:
-        seventh = _confidences(prediction.parts)
+        texts = [_confidences(prediction.parts)]
+        if prediction.decisions:
+            texts += [prediction.state, decisions_text(prediction.decisions).translate(BREAKS)]
+        seventh = " ".join(filter(None, texts))
         return [*columns, joined_ids(prediction), *([seventh] if seventh else [])]
     read = [
         mention.metadata[key]

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Callable, Iterable
-from typing import Protocol, TextIO
+from collections.abc import Callable, Iterable, Iterator
+from typing import TextIO
 from urllib.parse import quote
 
 from linker.ids import namespace, parse_gold
-from linker.outputs import BREAKS, Item, Vocabulary, best
+from linker.outputs import BREAKS, Item, Vocabulary
 from linker.outputs.tsv import row_writer
-from linker.types import Candidate, Document, Mention, Part, Prediction
+from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
 from linker.version import NAME, VERSION
 
 COLUMNS = (
@@ -44,13 +44,14 @@ CURATED_COLUMNS = (
     "mapping_date",
     "comment",
 )
+MIXED_COLUMNS = (*CURATED_COLUMNS[:-1], *COLUMNS[-4:])
+"""Of a file in which people decided about some mentions, and the model about others."""
 _LITERAL = "rdfs literal"
 _NOTHING = "sssom:NoTermFound"
 _ONE, _ONE_OF_SEVERAL = "skos:exactMatch", "skos:relatedMatch"
 _BY_HAND = "semapv:ManualMappingCuration"
 _LICENSE = "https://w3id.org/sssom/license/unspecified"
 _SETS = "https://w3id.org/sssom/mappings/"
-_DECISION = "decision"  # the source of a candidate that a curator chose
 _LOCAL = "local"  # the prefix of ids that have none, or one that is no name
 _OBO = "http://purl.obolibrary.org/obo/"
 _IRIS = {
@@ -70,44 +71,13 @@ _PLAIN = re.compile(  # what YAML reads as this very text without quotes
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?=T|\Z| )", re.ASCII)
 
 
-class Curated(Protocol):
-    """What a curator decided for a mention, as `linker.decisions.records.Decision` has it."""
-
-    @property
-    def mention(self) -> str:
-        """Its text."""
-
-    @property
-    def concept_id(self) -> str:
-        """Its concept; the parts of a composite are joined by `|`; empty for no concept."""
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the concept is right; False: it is wrong."""
-
-    @property
-    def scope(self) -> str:
-        """The id of the document that the decision is for; empty for all."""
-
-    @property
-    def reviewer(self) -> str:
-        """The curator."""
-
-    @property
-    def time(self) -> str:
-        """When it was decided, in ISO 8601."""
-
-    @property
-    def release(self) -> str:
-        """The release of the dictionary."""
-
-
 def write(
     items: Iterable[Item],
     file: TextIO,
     *,
     documents: bool | None = None,
     sources: bool = False,
+    decisions: bool = False,
     vocabulary: Vocabulary | None = None,
 ) -> None:
     """Write a mapping for each part of each mention: to its best concept, or to none.
@@ -116,83 +86,88 @@ def write(
     means more than one concept, it is `skos:relatedMatch`, and the comment has the text of the
     part. A part without a concept is mapped to `sssom:NoTermFound`; its confidence is the
     probability that the rejected candidate is wrong, which is the most that the probability of no
-    concept can be. Where a person decided, there is none. The comment also says where the mention
-    stands.
+    concept can be. The comment also says where the mention stands.
 
-    For `items`, `file`, `documents`, `sources` and `vocabulary` see `linker.outputs.Writer`.
+    What people decided is written as `write_curated` does it, in place of the model's answer where
+    they accepted a concept or none. A mention that is open has the mappings of its rejected
+    concepts alone, since nobody found that it has none.
+
+    For `items`, `file` and the other arguments see `linker.outputs.Writer`.
     """
     vocabulary = vocabulary or Vocabulary(prefixes=tuple(_IRIS))
+    columns = MIXED_COLUMNS if decisions else COLUMNS
     _write_head(file, vocabulary)
     write_row = row_writer(file)
-    write_row(COLUMNS)
+    write_row(columns)
     prefixes = frozenset(vocabulary.prefixes)
     for document, predictions in items:
         for prediction in predictions:
-            for part in prediction.parts:
-                write_row(_row(document, prediction, part, prefixes))
+            for row in _rows(document, prediction, prefixes):
+                write_row(row.get(column, "") for column in columns)
 
 
 def write_curated(
-    rows: Iterable[Curated],
+    rows: Iterable[Decision],
     file: TextIO,
     *,
     name: Callable[[str], str] | None = None,
     vocabulary: Vocabulary | None = None,
-) -> int:
-    """Write a mapping for each concept that curators accepted or rejected.
+) -> None:
+    """Write a mapping for each concept that people accepted or rejected.
 
-    A rejected concept has the predicate modifier `Not`. SSSOM cannot say that a mention does have
-    some concept, nor that several concepts are not meant together: such rows are left out.
+    A rejected concept has the predicate modifier `Not`; a mention, or a part of one, that has no
+    concept is mapped to `sssom:NoTermFound`.
 
     Args:
         rows: what was decided.
         file: where to write.
         name: gives the name of a concept id; empty for an unknown one. None: no names.
         vocabulary: the dictionary.
-
-    Returns:
-        The number of rows that were left out.
     """
-    decided = [(row, _ids(row)) for row in rows]
-    kept = [(row, ids) for row, ids in decided if row.accepted or len(ids) == 1]
-    prefixes = frozenset(namespace(identifier) for _, ids in kept for identifier in ids)
+    rows = list(rows)
+    prefixes = frozenset(namespace(identifier) for row in rows for identifier in _ids(row))
     _write_head(file, Vocabulary(vocabulary.name if vocabulary else "", "", tuple(prefixes)))
     write_row = row_writer(file)
     write_row(CURATED_COLUMNS)
-    for row, ids in kept:
-        for identifier in ids or [""]:
-            label = name(identifier) if name and identifier else ""
-            write_row(_curated_row(row, len(ids), _curie(identifier, prefixes), label))
-    return len(decided) - len(kept)
+    for row in rows:
+        for cells in _curated_rows(row, prefixes, name or (lambda _: "")):
+            write_row(cells[column] for column in CURATED_COLUMNS)
 
 
-def _ids(row: Curated) -> list[str]:
-    """The concepts of a decision."""
-    return [identifier for group in parse_gold(row.concept_id) for identifier in group.ids]
+def _ids(row: Decision) -> list[str]:
+    """The concept of each part that a decision names, empty for none."""
+    parts = [parse_gold(part) for part in row.concept_id.split("|")]
+    return [i for groups in parts for i in ([j for g in groups for j in g.ids] or [""])]
 
 
-def _curated_row(row: Curated, count: int, identifier: str, label: str) -> tuple[str, ...]:
-    """The cells of `CURATED_COLUMNS`.
+def _curated_rows(
+    row: Decision, prefixes: frozenset[str], name: Callable[[str], str], where: str = ""
+) -> Iterator[dict[str, str]]:
+    """The mappings of a decision: one for each concept that it names.
 
     Args:
         row: the decision.
-        count: how many concepts it names.
-        identifier: one of them, as it is written; `sssom:NoTermFound` for no concept.
-        label: its name.
+        prefixes: those that are declared.
+        name: gives the name of a concept id; empty for an unknown one.
+        where: where the mention stands to which the decision was applied, for the comment.
     """
-    return (
-        row.mention,
-        _ONE_OF_SEVERAL if count > 1 else _ONE,
-        "" if row.accepted else "Not",
-        identifier,
-        label,
-        _BY_HAND,
-        _escaped(row.reviewer),
-        _LITERAL,
-        row.release,
-        match[0] if (match := _DATE.match(row.time)) else "",
-        f"document {row.scope}" if row.scope else "",
-    )
+    ids = _ids(row)
+    match = _DATE.match(row.time)
+    scope = f"document {row.scope}" if row.scope else ""
+    for identifier in ids:
+        yield {
+            "subject_label": row.mention,
+            "predicate_id": _ONE_OF_SEVERAL if len(ids) > 1 else _ONE,
+            "predicate_modifier": "" if row.accepted else "Not",
+            "object_id": _curie(identifier, prefixes),
+            "object_label": name(identifier) if identifier else "",
+            "mapping_justification": _BY_HAND,
+            "author_label": _escaped(row.reviewer),
+            "subject_type": _LITERAL,
+            "object_source_version": row.release,
+            "mapping_date": match[0] if match else "",
+            "comment": "; ".join(filter(None, (where, scope))),
+        }
 
 
 def _write_head(file: TextIO, vocabulary: Vocabulary) -> None:
@@ -212,24 +187,31 @@ def _write_head(file: TextIO, vocabulary: Vocabulary) -> None:
     file.writelines(f"#{line}\n" for line in lines)
 
 
-def _row(
-    document: Document | None, prediction: Prediction, part: Part, prefixes: frozenset[str]
-) -> tuple[str, ...]:
-    """The cells of `COLUMNS` for a part."""
-    mention, chosen = prediction.mention, best(part)
-    is_manual = (chosen or prediction).source == _DECISION
-    return (
-        mention.text,
-        _ONE_OF_SEVERAL if len(prediction.parts) > 1 else _ONE,
-        _curie(chosen.concept_id if chosen else "", prefixes),
-        chosen.name if chosen else "",
-        _BY_HAND if is_manual else _justification(part),
-        _LITERAL,
-        "" if is_manual else NAME,
-        "" if is_manual else VERSION,
-        "" if is_manual and not chosen else _confidence(part),
-        _comment(document, mention, part),
-    )
+def _rows(
+    document: Document | None, prediction: Prediction, prefixes: frozenset[str]
+) -> Iterator[dict[str, str]]:
+    """The mappings of a mention, by the names of the columns."""
+    candidates = [c for part in prediction.parts for c in (*part.candidates, part.rejected) if c]
+    names = {candidate.concept_id: candidate.name for candidate in candidates}
+    for decision in prediction.decisions:
+        where = _where(document, prediction, decision)
+        yield from _curated_rows(decision, prefixes, lambda i: names.get(i, ""), where)
+    if prediction.state in ("accepted", "no concept", "open"):
+        return
+    for part in prediction.parts:
+        chosen = part.best
+        yield {
+            "subject_label": prediction.mention.text,
+            "predicate_id": _ONE_OF_SEVERAL if len(prediction.parts) > 1 else _ONE,
+            "object_id": _curie(chosen.concept_id if chosen else "", prefixes),
+            "object_label": chosen.name if chosen else "",
+            "mapping_justification": _justification(part),
+            "subject_type": _LITERAL,
+            "mapping_tool": NAME,
+            "mapping_tool_version": VERSION,
+            "confidence": _confidence(part),
+            "comment": _comment(document, prediction.mention, part),
+        }
 
 
 def _justification(part: Part) -> str:
@@ -247,8 +229,18 @@ def _confidence(part: Part) -> str:
     """The confidence of the mapping with three decimals; empty where the model has none."""
     if part.confidence is None:
         return ""
-    value = part.confidence if best(part) else 1 - part.confidence
+    value = part.confidence if part.best else 1 - part.confidence
     return f"{value:.3f}".rstrip("0").rstrip(".")
+
+
+def _where(document: Document | None, prediction: Prediction, decision: Decision) -> str:
+    """What a decision was applied to: the state of the mention, and where it stands."""
+    mention, texts = prediction.mention, [f"state {prediction.state}"]
+    if mention.text != decision.mention:
+        texts.append(f"written {mention.text}")
+    if owner := document.id if document is not None else mention.document_id:
+        texts.append(f"in {owner}" + (f" at {_spans(mention)}" if mention.spans else ""))
+    return _listed(texts)
 
 
 def _comment(document: Document | None, mention: Mention, part: Part) -> str:
@@ -257,10 +249,17 @@ def _comment(document: Document | None, mention: Mention, part: Part) -> str:
     if read != mention.text:
         texts.append(f"read as {read}")
     owner = document.id if document is not None else mention.document_id
-    if owner is not None:
-        spans = ";".join(f"{start}-{end}" for start, end in mention.spans)
-        texts.append(f"document {owner}" + (f", characters {spans}" if spans else ""))
-    return "; ".join(texts)
+    where = f"document {owner}" + (f", characters {_spans(mention)}" if mention.spans else "")
+    return "; ".join(filter(None, (_listed(texts), "" if owner is None else where)))
+
+
+def _spans(mention: Mention) -> str:
+    return ";".join(f"{start}-{end}" for start, end in mention.spans)
+
+
+def _listed(texts: Iterable[str]) -> str:
+    """Texts of a comment, in which a semicolon stands between them alone."""
+    return "; ".join(text.replace(";", ",") for text in texts)
 
 
 def _curie(identifier: str, prefixes: frozenset[str]) -> str:

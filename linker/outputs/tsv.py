@@ -12,7 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TextIO
 
-from linker.outputs import BREAKS, Item, Vocabulary, best, decimals, rejected_id
+from linker.outputs import (
+    BREAKS,
+    DECISION_COLUMNS,
+    Item,
+    Vocabulary,
+    decimals,
+    decision_cells,
+    rejected_id,
+    source_of,
+)
 from linker.types import Document, Part, Prediction
 
 COLUMNS = ("mention", "part", "concept_id", "name", "score", "matched_name", "rank", "confidence")
@@ -37,14 +46,15 @@ def write(
     *,
     documents: bool | None = None,
     sources: bool = False,
+    decisions: bool = False,
     vocabulary: Vocabulary | None = None,
 ) -> None:
     """Write a header, and a row for each candidate of each part of each mention, best first.
 
     A part without a concept has one row, of which the columns from `concept_id` to `rank` are
-    empty; its confidence is that of the best candidate, which was rejected, and the column
-    `rejected` has the id of that candidate. Scores and confidences have 4 decimals; a confidence is
-    empty where the model has none.
+    empty. Where the best candidate was too unsure, its id is in the column `rejected`, and its
+    confidence in `confidence`; so is one that a person rejected, which `source` says. Scores and
+    confidences have 4 decimals; a confidence is empty where the model has none.
 
     Args:
         items: documents with their predictions.
@@ -52,8 +62,10 @@ def write(
         documents: whether there are the columns `document_id` and `spans` (`0-5;9-12`); None for
             such columns if the first item is a document, or a mention with a document id.
         sources: whether there is a column `source`: the file that lent the matched name, or
-            "decision" where a person chose the concept, or none; empty for the dictionary's own
-            names.
+            "decision" where a person chose the concept, or rejected it; empty for the dictionary's
+            own names.
+        decisions: whether there are the columns `expanded`, the mention with the short forms of its
+            document expanded, and `DECISION_COLUMNS`.
         vocabulary: not needed, see `linker.outputs.Writer`.
     """
     items = iter(items)
@@ -61,13 +73,16 @@ def write(
     if documents is None:
         documents = first is not None and _has_documents(*first)
     write_row = row_writer(file)
-    write_row(COLUMNS + DOCUMENT_COLUMNS * documents + SOURCE_COLUMNS * sources + REJECTED_COLUMNS)
+    header = COLUMNS + DOCUMENT_COLUMNS * documents + SOURCE_COLUMNS * sources + REJECTED_COLUMNS
+    write_row(header + (("expanded", *DECISION_COLUMNS) if decisions else ()))
     for document, predictions in chain([] if first is None else [first], items):
         for prediction in predictions:
             where = _where(document, prediction) if documents else ()
+            decided = decision_cells(prediction) if decisions else ()
             for part in prediction.parts:
+                said = (part.expanded or "", *decided) if decisions else ()
                 for *row, source in _rows(prediction, part):
-                    write_row((*row, *where, *([source] * sources), rejected_id(part)))
+                    write_row((*row, *where, *([source] * sources), rejected_id(part), *said))
 
 
 def _has_documents(document: Document | None, predictions: Sequence[Prediction]) -> bool:
@@ -85,11 +100,11 @@ def _where(document: Document | None, prediction: Prediction) -> tuple[str, str]
 def _rows(prediction: Prediction, part: Part) -> Iterator[tuple[str, ...]]:
     """The cells of `COLUMNS` for each candidate of a part, and its source."""
     mention = prediction.mention.text
-    if best(part) is None:
-        empty = ("",) * 5
-        yield mention, part.text, *empty, decimals(part.confidence), prediction.source
+    if part.best is None:
+        empty, source = ("",) * 5, source_of(prediction, part)
+        yield mention, part.text, *empty, decimals(part.confidence), source
         return
-    for rank, candidate in enumerate(part.candidates, 1):
+    for rank, candidate in enumerate(part.returned, 1):
         yield (
             mention,
             part.text,

@@ -80,9 +80,9 @@ def test_link_keeps_the_table(run: Run, trained: Path, tmp_path: Path) -> None:
     result = run("link", path, "--model", trained, "--column", "disease", "-o", out)
     assert (result.code, result.err) == (0, "")
     lines = out.read_text().splitlines()
-    assert lines[0] == "name,disease,concept_id,linker_name,matched_name,confidence,rejected"
+    assert lines[0] == "name,disease,concept_id,linker_name,matched_name,confidence,rejected,state"
     assert lines[1].startswith('=1,"breast, and ovarian cancer",MESH:D001943|MESH:D010051,')
-    assert lines[2] == "2,,,,,,"
+    assert lines[2] == "2,,,,,,,"
     assert lines[3].startswith("3,Louis-Bar syndrome,MESH:D001260,Ataxia Telangiectasia,")
     assert run("link", path, "--model", trained, "--column", "disease", "-o", path).code == 1
     wrong = run("link", path, "--model", trained, "--column", "disease", "--format", "jsonl")

@@ -10,9 +10,8 @@ import pytest
 
 from linker import Document, Linker, Mention, Selection
 from linker.decisions.applying import Decided, Ruling
-from linker.decisions.records import Decision
 from linker.errors import LinkerError
-from linker.types import Part, Passage, Prediction
+from linker.types import Decision, Part, Passage, Prediction
 
 BREAST, OVARIAN, ATAXIA = "MESH:D001943", "MESH:D010051", "MESH:D001260"
 
@@ -38,7 +37,7 @@ def test_an_accepted_concept_comes_first(linker: Linker) -> None:
     assert ids(prediction) == [[OVARIAN, *others][:3]]
     first, *rest = part.candidates
     assert (first.confidence, first.source, first.name) == (1.0, "decision", "Ovarian Neoplasms")
-    assert prediction.source == "decision"
+    assert prediction.state == "accepted"
     assert all(c.confidence in (None, 0.0) and not c.source for c in rest)
     assert first.score >= max(c.score for c in rest)
 
@@ -52,38 +51,69 @@ def test_a_concept_that_the_model_does_not_find(linker: Linker) -> None:
 
 def test_no_concept(linker: Linker) -> None:
     (part,) = (prediction := answer(linker, "breast cancer", Decision("breast cancer", ""))).parts
-    assert part.nil
-    assert (part.candidates, prediction.source) == ((), "decision")
-    assert part.rejected is not None
-    assert part.rejected.concept_id == BREAST
+    assert (part.nil, part.best, part.rejected) == (True, None, None)
+    assert {candidate.confidence for candidate in part.candidates} == {0.0}
+    assert prediction.state == "no concept"
 
 
-def test_a_rejected_concept_leaves_the_candidates(linker: Linker) -> None:
-    (before,) = linker.link(["breast cancer"], k=4, threshold=0)
-    rejection = Decision("breast cancer", BREAST, accepted=False)
-    prediction = answer(linker, "breast cancer", rejection)
-    assert ids(prediction) == [[c.concept_id for c in before.parts[0].candidates[1:4]]]
-    assert prediction.source == "decision"
-    assert ids(answer(linker, "ovarian cancer", rejection))[0][0] == OVARIAN
+def confident(prediction: Prediction, *confidences: float | None) -> Prediction:
+    """The prediction of one part with other confidences, the first ones of its candidates."""
+    (part,) = prediction.parts
+    candidates = tuple(
+        replace(candidate, confidence=confidence)
+        for candidate, confidence in zip(part.candidates, confidences, strict=True)
+    )
+    return replace(prediction, parts=(replace(part, candidates=candidates),))
+
+
+@pytest.mark.parametrize(
+    ("second", "threshold", "state"),
+    [
+        (0.0012, None, "open"),  # sure of nothing: the model's second choice is no answer
+        (0.49, 0.0, "open"),
+        (0.5, 0.0, "rejected"),
+        (0.5, 0.6, "open"),
+        (0.6, 0.6, "rejected"),
+        (None, None, "open"),  # nobody knows how sure it is
+    ],
+)
+def test_behind_a_rejected_concept_only_a_sure_one_answers(
+    linker: Linker, second: float | None, threshold: float | None, state: str
+) -> None:
+    (prediction,) = linker.link(["breast cancer"], k=2, threshold=0)
+    prediction = confident(prediction, None if second is None else 0.4, second)
+    first, other = prediction.parts[0].candidates
+    decided = Decided([Decision("breast cancer", BREAST, accepted=False)], linker)
+    corrected = decided.apply(prediction, None, threshold=threshold)
+    (part,) = corrected.parts
+    assert (corrected.state, corrected.decisions[0].concept_id) == (state, BREAST)
+    assert part.candidates == (other,)
+    assert part.best == (other if state == "rejected" else None)
+    if state == "open":  # what is rejected is what a person rejected, not the runner-up
+        confidence = None if second is None else 0.0
+        assert part.rejected == replace(first, source="decision", confidence=confidence)
+        assert part.returned == ()
+
+
+def test_a_rejection_behind_the_answer_leaves_the_answer(linker: Linker) -> None:
+    (before,) = linker.link(["breast cancer"], k=3, threshold=0)
+    second = before.parts[0].candidates[1].concept_id
+    decided = Decided([Decision("breast cancer", second, accepted=False)], linker)
+    after = decided.apply(before, None)
+    assert after.state == "rejected"
+    assert ids(after) == [[i for i in ids(before)[0] if i != second]]
+    unsure = Part("breast cancer", nil=True, rejected=before.parts[0].best)
+    after = decided.apply(replace(before, parts=(unsure,)), None)
+    assert (after.state, after.parts[0].rejected) == ("open", None)
 
 
 def test_a_part_that_keeps_no_candidate_is_nil(linker: Linker) -> None:
-    (prediction,) = linker.link(["breast cancer"], k=1)
+    (prediction,) = linker.link(["breast cancer"], k=1, threshold=0)
     decided = Decided([Decision("breast cancer", BREAST, accepted=False)], linker)
     (part,) = decided.apply(prediction, None).parts
-    assert part.nil
-    assert part.rejected == prediction.parts[0].best
-
-
-def test_later_candidates_need_the_threshold(linker: Linker) -> None:
-    (prediction,) = linker.link(["breast cancer"], k=2)
-    decided = Decided([Decision("breast cancer", BREAST, accepted=False)], linker)
-    second = prediction.parts[0].candidates[1]
-    if second.confidence is not None:
-        (part,) = decided.apply(prediction, None, threshold=second.confidence + 0.01).parts
-        assert (part.nil, part.rejected) == (True, second)
-    (part,) = decided.apply(prediction, None, threshold=0.0).parts
-    assert part.candidates == (second,)
+    assert (part.nil, part.candidates) == (True, ())
+    assert part.rejected is not None
+    assert part.rejected.concept_id == BREAST
 
 
 def test_composites(linker: Linker) -> None:
@@ -125,9 +155,13 @@ def test_as_many_candidates_more_as_a_mention_may_lose(linker: Linker) -> None:
         ([("B", True, "")], [("C", False, "")], Ruling(("B",), frozenset("C"))),
         ([("A", False, "")], [("A", True, "")], Ruling((), frozenset("A"))),
         ([("B", False, "")], [("A", True, "")], Ruling(("A",), frozenset("B"))),
-        ([("A", True, "ann"), ("B", True, "bob")], [("A", True, "")], Ruling()),
+        (
+            [("A", True, "ann"), ("B", True, "bob")],
+            [("A", True, "")],
+            Ruling(is_disputed=True),
+        ),
         ([("A", True, "ann"), ("A", True, "bob")], [], Ruling(("A",))),
-        ([], [("A", True, "ann"), ("", True, "bob")], Ruling()),
+        ([], [("A", True, "ann"), ("", True, "bob")], Ruling(is_disputed=True)),
         ([("C", True, "")], [("A", True, "ann"), ("", True, "bob")], Ruling(("C",))),
         ([], [("", True, "")], Ruling(("",))),
     ],
@@ -156,7 +190,7 @@ def test_scopes_are_documents(linker: Linker) -> None:
         document = Document(identifier, (Passage("ataxia"),), (mention,))
         for item in (mention, document):
             prediction = answer(linker, item, decision)
-            assert (prediction.source == "decision") == (first is not None)
+            assert (prediction.state == "accepted") == (first is not None)
             assert first is None or ids(prediction)[0][0] == first
 
 
@@ -175,7 +209,7 @@ def test_conflicts_are_answered_by_the_model(linker: Linker) -> None:
     text = "breast cancer"
     two = [Decision(text, OVARIAN, reviewer="ann"), Decision(text, "", reviewer="bob")]
     (before,) = linker.link([text], k=3)
-    assert answer(linker, text, *two) == before
+    assert answer(linker, text, *two) == replace(before, state="disputed", decisions=tuple(two))
     assert [len(c.decisions) for c in Decided(two, linker).conflicts] == [2]
 
 
@@ -202,7 +236,10 @@ def test_predictions_without_decisions_are_only_cut(linker: Linker) -> None:
     assert decided.apply(prediction, None) == prediction
     assert ids(decided.apply(prediction, None, k=1)) == [[BREAST]]
     empty = Prediction(Mention("m"), (Part("m", nil=True),))
-    assert Decided([Decision("m", ATAXIA, accepted=False)], linker).apply(empty, None) == empty
+    decided = Decided([Decision("m", ATAXIA, accepted=False)], linker)
+    assert decided.apply(empty, None) == replace(
+        empty, state="open", decisions=(Decision("m", ATAXIA, accepted=False),)
+    )
 
 
 @pytest.mark.parametrize(
@@ -237,3 +274,39 @@ def test_explanations_say_what_links(
         assert answer == [part.best and part.best.concept_id for part in prediction.parts]
         assert explained.by_decision.decisions
     assert all(len(part.candidates) <= 2 for part in explained.parts)
+
+
+MDS = "Patients with {} (MDS) were seen. MDS is rare."
+
+
+def in_text(linker: Linker, long_form: str, *decisions: Decision) -> Prediction:
+    """The answer for MDS in a text that defines it."""
+    text = MDS.format(long_form)
+    at = text.rindex("MDS")
+    mention = Mention("MDS", ((at, at + 3),), document_id="7")
+    return answer(linker, Document("7", (Passage(text),), (mention,)), *decisions)
+
+
+def test_the_definition_in_a_document_wins_over_a_decision_on_these_letters(
+    linker: Linker,
+) -> None:
+    """MDS of "Miller-Dieker syndrome (MDS)" is not what somebody accepted for another MDS."""
+    everywhere = Decision("MDS", BREAST)
+    assert ids(answer(linker, "MDS", everywhere))[0][0] == BREAST  # no text says otherwise
+    assert in_text(linker, "myelodysplastic syndrome", everywhere).state == "model"
+    here = in_text(linker, "myelodysplastic syndrome", replace(everywhere, scope="7"))
+    assert (here.state, ids(here)[0][0]) == ("accepted", BREAST)
+
+
+def test_a_decision_on_a_long_form_reaches_its_short_form(linker: Linker) -> None:
+    long_form = Decision("Myelodysplastic syndrome", OVARIAN)
+    reached = in_text(linker, "myelodysplastic syndrome", long_form)
+    assert (reached.state, ids(reached)[0][0]) == ("accepted", OVARIAN)
+    assert in_text(linker, "Miller-Dieker syndrome", long_form).state == "model"
+    short = Decision("MDS", ATAXIA, scope="7")
+    nearer = in_text(linker, "myelodysplastic syndrome", long_form, short)
+    assert ids(nearer)[0][0] == ATAXIA
+    explained = Decided([long_form], linker).explain(
+        "MDS", None, Document("7", (Passage(MDS.format("myelodysplastic syndrome")),)), 2
+    )
+    assert explained.by_decision is not None

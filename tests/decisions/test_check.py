@@ -8,7 +8,7 @@ import pytest
 
 from linker import Dictionary
 from linker.decisions.check import State, check
-from linker.decisions.records import Decision
+from linker.types import Decision
 
 OBO = """format-version: 1.2
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import string
 from pathlib import Path
@@ -12,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linker.decisions import exchange
-from linker.decisions.records import Decision
 from linker.decisions.store import DecisionStore
 from linker.errors import InputError, Skip
 from linker.ids import parse_gold
 from linker.readers import mentions, tsv
+from linker.types import Decision
 
 TEXT = st.text(string.ascii_letters + "\"' é,;|", max_size=8).map(str.strip)
 ONE = st.builds(
@@ -74,7 +73,10 @@ def test_bad_rows(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     ("header", "message"),
     [
         ("mention\tname", "line 1: the header has no column concept_id"),
-        ("mention\tpart\tconcept_id\trank", "are candidates that linker link wrote"),
+        (
+            "mention\tpart\tconcept_id\trank",
+            "are answers that linker wrote, without a column state",
+        ),
     ],
 )
 def test_headers_that_are_not_known(tmp_path: Path, header: str, message: str) -> None:
@@ -126,15 +128,3 @@ def test_readers_of_mentions_pass_over_what_is_no_name(tmp_path: Path) -> None:
     exchange.write([*decisions, Decision("b", "C", scope="7", id=3)], file)
     path = table(tmp_path, file.getvalue())
     assert [(m.text, m.gold) for m in tsv.read(path)] == [("b", parse_gold("B"))]
-
-
-def test_mappings() -> None:
-    file = io.StringIO()
-    decisions = [Decision("a", "MESH:D1"), Decision("b", ""), Decision("c", "MESH:D1|-1")]
-    assert exchange.write_sssom(decisions, file, {"MESH:D1": "One", "": ""}.__getitem__) == 1
-    lines = [line for line in file.getvalue().splitlines() if not line.startswith("#")]
-    rows = [
-        (row["subject_label"], row["object_id"], row["object_label"])
-        for row in csv.DictReader(lines, delimiter="\t")
-    ]
-    assert rows == [("a", "MESH:D1", "One"), ("b", "sssom:NoTermFound", "")]

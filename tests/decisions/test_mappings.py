@@ -12,17 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linker.decisions import exchange
-from linker.decisions.records import Decision, checked
+from linker.decisions.records import checked
 from linker.errors import InputError, Skip
 from linker.outputs import sssom
 from linker.readers import mentions
-from linker.types import Candidate, Mention, Part, Prediction
+from linker.types import Candidate, Decision, Mention, Part, Prediction
 
 TEXT = st.text("ab\"' é,;|\\\\#", max_size=8).map(str.strip)
 DECISIONS = st.builds(
     Decision,
     TEXT.filter(bool),
-    st.sampled_from(["MESH:D1", "", "A b:1|MESH:D1", "x y"]),
+    st.sampled_from(["MESH:D1", "", "A b:1|MESH:D1", "x y", "MESH:D1|-1"]),
     st.just(True),
     TEXT,
     TEXT,
@@ -46,34 +46,36 @@ def test_an_export_comes_back(tmp_path: Path, decisions: list[Decision]) -> None
     decisions.append(Decision("m", "MESH:D1", accepted=False, scope="7, 8"))
     decisions = [*map(checked, dict.fromkeys(decisions))]
     file = io.StringIO()
-    assert exchange.write_sssom(decisions, file) == 0
+    sssom.write_curated(decisions, file)
     assert list(read(tmp_path, file.getvalue())) == decisions
 
 
 def test_what_link_writes_comes_back_where_people_decided(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    gout = Candidate("MESH:D006073", "Gout", "gout", 1.0, source="decision", confidence=1.0)
-    one, other = (Part(text, candidates=(gout,)) for text in ("gout", "x"))
-    by_tool = replace(one, candidates=(replace(gout, source=""),))
-    both = Prediction(Mention("gout and x"), (one, replace(other, candidates=(), nil=True)))
+    gout = Candidate("MESH:D006073", "Gout", "gout", 1.0, confidence=0.9)
+    sure, unsure = Part("gout", candidates=(gout,)), Part("gout", nil=True, rejected=gout)
+    composite = Decision("gout and x", "MESH:D006073|-1", reviewer="ann")
+    said = {
+        "accepted": (Decision("gout", "MESH:D006073", scope="7"),),
+        "no concept": (Decision("tea", ""),),
+        "open": (Decision("Gicht", "MESH:D006073", accepted=False, reviewer="bob"),),
+        "rejected": (Decision("Podagra", "MESH:D1", accepted=False),),
+        "disputed": (Decision("x", "MESH:D1", reviewer="a"), Decision("x", "", reviewer="b")),
+    }
     predictions = [
-        Prediction(Mention("gout", ((3, 7), (9, 10)), document_id="7"), (one,)),
-        Prediction(Mention("Gicht"), (by_tool,)),
-        *[replace(both, source="decision")] * 2,
-        Prediction(Mention("tea"), (Part("tea", nil=True),), source="decision"),
+        Prediction(Mention(d[0].mention, document_id="7"), (sure,), state=state, decisions=d)
+        for state, d in said.items()
     ]
+    predictions += [Prediction(Mention("gout and x"), (sure, unsure))]
+    predictions += [replace(predictions[-1], state="accepted", decisions=(composite,))] * 2
     file = io.StringIO()
-    sssom.write([(None, predictions)], file)
+    sssom.write([(None, predictions)], file, decisions=True)
     read_decisions = list(read(tmp_path, file.getvalue()))
-    composite = Decision("gout and x", "MESH:D006073|-1")
-    assert read_decisions == [
-        Decision("gout", "MESH:D006073", scope="7"),
-        composite,
-        composite,
-        Decision("tea", ""),
-    ]
-    assert "1 mappings were passed over, which no person curated" in caplog.text
+    expected = [d for decisions in said.values() for d in decisions]
+    assert read_decisions == [*expected, composite, composite]
+    # the answers of the model: rejected, disputed, and the two parts that nobody saw
+    assert "4 mappings were passed over, which no person curated" in caplog.text
 
 
 def test_columns_by_name_and_no_metadata(tmp_path: Path) -> None:
@@ -112,7 +114,7 @@ def test_mappings_between_concepts_have_no_mentions(tmp_path: Path) -> None:
 
 def test_readers_of_mentions_say_what_to_do_with_mappings(tmp_path: Path) -> None:
     file = io.StringIO()
-    exchange.write_sssom([Decision("a", "A")], file)
+    sssom.write_curated([Decision("a", "A")], file)
     path = tmp_path / "m.tsv"
     path.write_text(file.getvalue())
     with pytest.raises(InputError, match=r"holds mappings .* with linker decide, and write"):

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.decisions.records import Decision, checked, conflicts, disagree, in_force
+from linker.decisions.records import checked, concepts_of, conflicts, disagree, in_force, parts_of
 from linker.errors import LinkerError
+from linker.types import Decision
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ from linker.errors import LinkerError
     ],
 )
 def test_parts(text: str, concept_id: str, parts: tuple[str, ...]) -> None:
-    assert Decision("m", text).parts == parts
+    assert parts_of(Decision("m", text)) == parts
     assert checked(Decision(" m ", text)) == Decision("m", concept_id)
 
 
@@ -118,9 +119,9 @@ REJECTIONS = st.builds(
 
 def contradict(one: Decision, other: Decision) -> bool:
     if one.accepted and other.accepted:
-        return sorted(one.parts) != sorted(other.parts)
+        return sorted(parts_of(one)) != sorted(parts_of(other))
     accepted, rejected = (one, other) if one.accepted else (other, one)
-    return accepted.accepted and rejected.concept_id in accepted.concepts
+    return accepted.accepted and rejected.concept_id in concepts_of(accepted)
 
 
 @given(st.lists(DECISIONS.filter(lambda d: (d.mention, d.scope) == ("m", "")) | REJECTIONS))
@@ -131,7 +132,8 @@ def test_rejections_and_acceptances_pair_by_pair(decisions: list[Decision]) -> N
         replaced = [
             e
             for e in same
-            if contradict(d, e) or (d.accepted == e.accepted and sorted(d.parts) == sorted(e.parts))
+            if contradict(d, e)
+            or (d.accepted == e.accepted and sorted(parts_of(d)) == sorted(parts_of(e)))
         ]
         kept = [*(e for e in kept if not any(e is gone for gone in replaced)), d]
     places = in_force(decisions)

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from linker.decisions.records import Decision
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
+from linker.types import Decision
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -15,7 +15,16 @@ from hypothesis import strategies as st
 
 from linker.errors import InputError, Skip
 from linker.outputs import jsonl
-from linker.types import Candidate, GoldGroup, Mention, Part, Prediction, Reading, ReadingKind
+from linker.types import (
+    Candidate,
+    Decision,
+    GoldGroup,
+    Mention,
+    Part,
+    Prediction,
+    Reading,
+    ReadingKind,
+)
 
 BREAST = Candidate(
     "MESH:D001943", "Breast Neoplasms", "breast cancer", 0.93, 0.41, 0.88, confidence=0.97
@@ -90,6 +99,8 @@ RECORD: dict[str, Any] = {
             ],
         }
     ],
+    "state": "model",
+    "decisions": [],
 }
 
 
@@ -122,7 +133,9 @@ def without(record: Any, *keys: str) -> Any:
 
 
 def test_lines_of_earlier_versions_are_read() -> None:
-    old = jsonl.from_json(without(RECORD, "confidence", "rejected", "reading", "rivals"))
+    old = jsonl.from_json(
+        without(RECORD, "confidence", "rejected", "reading", "rivals", "state", "decisions")
+    )
     first, second = old.parts
     assert (old.reading, old.rivals) == ("whole", ())
     assert (first.best, second.rejected) == (dataclasses.replace(BREAST, confidence=None), None)
@@ -134,7 +147,7 @@ def test_one_line_a_mention_in_plain_unicode() -> None:
     lines = file.getvalue().splitlines()
     assert (
         lines[0]
-        == '{"schema": 1, "mention": "β\\n", "document_id": null, "spans": null, "parts": [], "reading": "whole", "rivals": []}'
+        == '{"schema": 1, "mention": "β\\n", "document_id": null, "spans": null, "parts": [], "reading": "whole", "rivals": [], "state": "model", "decisions": []}'
     )
     assert [json.loads(line) for line in lines[1:]] == [RECORD]
 
@@ -240,6 +253,8 @@ def test_lines_that_are_no_text_or_no_json(tmp_path: Path, line: bytes, message:
         ({"reading": "guess"}, "a reading is none of whole, expanded, split, shortened"),
         ({"rivals": [{"kind": [], "parts": []}]}, "a reading is none of whole"),
         ({"rivals": [{"kind": "whole"}]}, "the key 'parts' is missing"),
+        ({"state": "guess"}, "the state is none of model, accepted"),
+        ({"decisions": [{"mention": "m"}]}, "a decision is no object with mention, accepted"),
     ],
 )
 def test_other_objects_are_refused(change: dict[str, Any], message: str) -> None:
@@ -248,8 +263,8 @@ def test_other_objects_are_refused(change: dict[str, Any], message: str) -> None
 
 
 def test_a_decided_answer_says_so_there_and_back() -> None:
-    prediction = Prediction(Mention("m"), (Part("m", nil=True),), source="decision")
+    said = (Decision("m", ""), Decision("m", "A:1", False, "7", "ann", "2026-01-01"))
+    prediction = Prediction(Mention("m"), (Part("m", nil=True),), state="open", decisions=said)
     record = jsonl.to_json(prediction)
-    assert record["source"] == "decision"
+    assert (record["state"], record["decisions"][0]["concept_id"]) == ("open", None)
     assert jsonl.from_json(record) == prediction
-    assert "source" not in jsonl.to_json(Prediction(Mention("m"), (Part("m", nil=True),)))

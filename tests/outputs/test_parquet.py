@@ -42,12 +42,12 @@ def test_rows() -> None:
     ]
     first = ("MESH:D006073", "Gout", 0.875, "gout", 1, 0.5)
     second = ("MESH:D1", "Aged", 0.25, "old", 2, None)
-    place = ("7", "0-1;6-7")
+    place, said = ("7", "0-1;6-7"), (None, "model", None, None, None)
     assert [tuple(row.values()) for row in table.to_pylist()] == [
-        (1, "gout or so", "gout", *first, None, None, "do.obo", None),
-        (1, "gout or so", "gout", *second, None, None, None, None),
-        (2, "x and y", "x", None, None, None, None, None, 0.5, *place, None, "MESH:D006073"),
-        (2, "x and y", "y", None, None, None, None, None, None, *place, None, None),
+        (1, "gout or so", "gout", *first, None, None, "do.obo", None, *said),
+        (1, "gout or so", "gout", *second, None, None, None, None, *said),
+        (2, "x and y", "x", None, None, None, None, None, 0.5, *place, None, "MESH:D006073", *said),
+        (2, "x and y", "y", None, None, None, None, None, None, *place, None, None, *said),
     ]
 
 

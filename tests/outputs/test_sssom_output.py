@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker.outputs import Vocabulary, joined, sssom
-from linker.types import Candidate, Document, Mention, Part, Prediction
+from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
 from linker.version import VERSION
 
 SPECIFICATION = Path(__file__).parents[3] / "shared" / "specs" / "sssom"
@@ -31,26 +31,14 @@ GOUT = Candidate("MESH:D006073", "Gout", "gout", 0.98, dense_score=0.9, confiden
 BREAST = Candidate("MESH:D001943", "Breast Neoplasms", "breast cancer", 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """A decision, as `linker.decisions.records.Decision` has it."""
-
-    mention: str
-    concept_id: str
-    accepted: bool = True
-    scope: str = ""
-    reviewer: str = ""
-    time: str = ""
-    release: str = ""
-
-
 def written(*predictions: Prediction, vocabulary: Vocabulary | None = MEDIC) -> str:
     file = io.StringIO()
-    sssom.write([(None, predictions)], file, vocabulary=vocabulary)
+    decisions = any(prediction.decisions for prediction in predictions)
+    sssom.write([(None, predictions)], file, decisions=decisions, vocabulary=vocabulary)
     return file.getvalue()
 
 
-def curated(*rows: Decided) -> str:
+def curated(*rows: Decision) -> str:
     file = io.StringIO()
     names = defaultdict(str, {"MESH:D006073": "Gout"})
     sssom.write_curated(rows, file, name=names.__getitem__, vocabulary=MEDIC)
@@ -85,10 +73,10 @@ EVERYTHING = (
     ),
 )
 CURATED = (
-    Decided("gout", "MESH:D006073", reviewer="Ann|B\\C", time="2026-11-23T10:00:00Z"),
-    Decided("tea", "MESH:D006073", accepted=False, scope="7", release="2017"),
-    Decided("a and b", "MESH:D1|OMIM:1"),
-    Decided("nothing", ""),
+    Decision("gout", "MESH:D006073", reviewer="Ann|B\\C", time="2026-11-23T10:00:00Z"),
+    Decision("tea", "MESH:D006073", accepted=False, scope="7", release="2017"),
+    Decision("a and b", "MESH:D1|OMIM:1"),
+    Decision("nothing", ""),
 )
 
 
@@ -136,24 +124,41 @@ def test_how_a_concept_was_found() -> None:
     ]
 
 
-def test_a_decision_is_manual_and_not_of_the_tool() -> None:
-    (row,) = table(written(EVERYTHING[3]))
-    assert row["mapping_justification"] == "semapv:ManualMappingCuration"
-    assert row["mapping_tool"] == row["mapping_tool_version"] == ""
-    assert row["object_id"] == "local:x%20y%7Cz"
-    assert row["comment"] == "read as gout; document 7, characters 0-5;8-9"
-
-
-def test_no_concept_by_a_decision_is_manual_without_a_confidence() -> None:
-    rejected = Candidate("MESH:D006073", "Gout", "gout", 0.98, confidence=0.98)
-    nil = Part("gout", nil=True, rejected=rejected)
-    by_tool, by_hand = table(
-        written(one(nil), Prediction(Mention("gout"), (nil,), source="decision"))
-    )
-    assert (by_tool["object_id"], by_hand["object_id"]) == ("sssom:NoTermFound",) * 2
-    assert (by_tool["confidence"], by_hand["confidence"]) == ("0.02", "")
-    assert by_hand["mapping_justification"] == "semapv:ManualMappingCuration"
-    assert by_hand["mapping_tool"] == ""
+def test_only_what_people_decided_is_manual() -> None:
+    """A rejection is `Not` on its concept; who is not sure of another claims no missing term."""
+    nil = Part("gout", nil=True, rejected=GOUT)
+    wrong = Decision("Gout", "MESH:D006073", accepted=False, reviewer="ann", time="2026-11-23T10")
+    document = Mention("gout", ((3, 7),), document_id="7")
+    cases = [
+        Prediction(document, (nil,), state="open", decisions=(wrong,)),
+        replace(
+            one(Part("tea", nil=True), mention="tea"),
+            state="no concept",
+            decisions=(Decision("tea", "", scope="9"),),
+        ),
+        replace(one(Part("gout", candidates=(BREAST,))), state="rejected", decisions=(wrong,)),
+        one(nil),
+    ]
+    rows = table(written(*cases))
+    columns = ("object_id", "predicate_modifier", "mapping_justification", "author_label")
+    by_hand, similar = "semapv:ManualMappingCuration", "semapv:LexicalSimilarityThresholdMatching"
+    equal = "semapv:LexicalMatching"
+    assert [tuple(row[column] for column in columns) for row in rows] == [
+        ("MESH:D006073", "Not", by_hand, "ann"),
+        ("sssom:NoTermFound", "", by_hand, ""),
+        ("MESH:D006073", "Not", by_hand, "ann"),
+        ("MESH:D001943", "", similar, ""),
+        ("sssom:NoTermFound", "", equal, ""),
+    ]
+    assert [row["comment"] for row in rows] == [
+        "state open; written gout; in 7 at 3-7",
+        "state no concept; document 9",
+        "state rejected; written gout",
+        "",
+        "",
+    ]
+    assert [bool(row["mapping_tool"]) for row in rows] == [False, False, False, True, True]
+    assert [row["confidence"] for row in rows] == ["", "", "", "", "0.012"]
 
 
 def test_a_document_is_named() -> None:
@@ -186,8 +191,7 @@ def test_ids_are_curies_with_declared_prefixes(
 
 def test_rejected_and_accepted_decisions() -> None:
     file = io.StringIO()
-    left_out = (Decided("x", "", accepted=False), Decided("x", "A:1|B:2", accepted=False))
-    assert sssom.write_curated([*CURATED, *left_out], file, vocabulary=MEDIC) == 2
+    sssom.write_curated(CURATED, file, vocabulary=MEDIC)
     rows = table(file.getvalue())
     assert [(row["subject_label"], row["object_id"]) for row in rows] == [
         ("gout", "MESH:D006073"),
@@ -202,7 +206,6 @@ def test_rejected_and_accepted_decisions() -> None:
     assert [rows[0]["mapping_date"], rows[1]["mapping_date"]] == ["2026-11-23", ""]
     assert [rows[1]["comment"], rows[1]["object_source_version"]] == ["document 7", "2017"]
     assert "local:CTD_diseases.tsv.gz" in file.getvalue()
-    assert "B:" not in file.getvalue()
 
 
 def test_names_of_curated_concepts() -> None:

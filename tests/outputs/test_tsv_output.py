@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,9 +14,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from linker.ids import parse_gold
-from linker.outputs import tsv
+from linker.outputs import decision_from_json, tsv
 from linker.readers import tsv as reader
-from linker.types import Candidate, Document, Mention, Part, Prediction
+from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
 
 GOUT = Candidate("MESH:D006073", "Gout", "gouts", 0.98765)
 TWO = (
@@ -207,15 +208,30 @@ def test_linker_reads_what_was_written(tmp_path: Path, texts: list[tuple[str, st
     ]
 
 
-def test_answers_of_decisions_have_a_source() -> None:
+def test_answers_of_decisions_have_a_source_and_a_state() -> None:
     chosen = dataclasses.replace(GOUT, source="decision")
-    nil = Part("m", nil=True, rejected=GOUT)
+    unsure, rejected = (Part("m", nil=True, rejected=candidate) for candidate in (GOUT, chosen))
+    said = (
+        Decision("m", GOUT.concept_id, accepted=False, reviewer="ann", time="2026-01-02"),
+        Decision("m", "A:1", accepted=False, reviewer="bob", time="2026-01-01", id=3),
+    )
     predictions = [
-        Prediction(Mention("gout"), (Part("gout", candidates=(chosen,)),), source="decision"),
-        Prediction(Mention("m"), (nil,), source="decision"),
-        Prediction(Mention("m"), (nil,)),
+        Prediction(Mention("gout"), (Part("gout", candidates=(chosen,)),), state="accepted"),
+        Prediction(Mention("m"), (Part("m", nil=True, candidates=(GOUT,)),), state="no concept"),
+        Prediction(Mention("m"), (rejected,), state="open", decisions=said),
+        Prediction(Mention("m"), (unsure,)),
     ]
     file = io.StringIO()
-    tsv.write([(None, predictions)], file, sources=True)
+    tsv.write([(None, predictions)], file, sources=True, decisions=True)
     rows = list(csv.DictReader(file.getvalue().splitlines(), delimiter="\t"))
-    assert [row["source"] for row in rows] == ["decision", "decision", ""]
+    columns = ("concept_id", "source", "rejected", "state", "reviewer", "time")
+    assert [tuple(row[column] for column in columns) for row in rows] == [
+        ("MESH:D006073", "decision", "", "accepted", "", ""),
+        ("", "decision", "", "no concept", "", ""),
+        ("", "decision", "MESH:D006073", "open", "ann; bob", "2026-01-02"),
+        ("", "", "MESH:D006073", "model", "", ""),
+    ]
+    assert list(map(decision_from_json, json.loads(rows[2]["decisions"]))) == [
+        said[0],
+        dataclasses.replace(said[1], id=None),
+    ]

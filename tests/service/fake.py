@@ -10,10 +10,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from linker import Linker
-from linker.decisions.records import Decision
 from linker.service.app import create
 from linker.service.settings import Settings
 from linker.service.state import Service
+from linker.types import Decision
 
 _LEFT_OUT = ("model", "release")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from linker.decisions.records import Decision
 from linker.decisions.store import DecisionStore
+from linker.types import Decision
 
 from .conftest import Start
 

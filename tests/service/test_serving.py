@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from linker.decisions.records import Decision
 from linker.decisions.store import DecisionStore
+from linker.types import Decision
 
 httpx = pytest.importorskip("httpx")
 

@@ -65,7 +65,8 @@ def result(vocabulary: Vocabulary, query: Query, linked: Sequence[Linked]) -> li
     """
     types = _types(vocabulary, query)
     scored = [entry for item in linked for entry in _answers(vocabulary, query, item)]
-    is_decided = any(p.source == "decision" for _, predictions in linked for p in predictions)
+    states = {p.state for _, predictions in linked for p in predictions}
+    is_decided = not states <= {"model", "disputed"}
     of_row = {entry.row: entry for entry in _weighed(vocabulary, query, scored)[::-1]}
     if named := _named(vocabulary, query, is_decided):
         of_row = {row: replace(e, score=min(e.score, _UNNAMED)) for row, e in of_row.items()}
@@ -124,8 +125,9 @@ def _answers(vocabulary: Vocabulary, query: Query, linked: Linked) -> Iterable[_
     (prediction,) = linked[1]
     normalize = vocabulary.linker.normalize
     for part in prediction.parts:
-        scores = [candidate.score for candidate in part.candidates]
-        for candidate in part.candidates:
+        candidates = part.returned if prediction.state == "no concept" else part.candidates
+        scores = [candidate.score for candidate in candidates]
+        for candidate in candidates:
             score = candidate.confidence
             if score is None:
                 score = max(0.0, candidate.score) / max(1.0, *scores)

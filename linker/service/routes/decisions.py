@@ -7,13 +7,14 @@ import dataclasses
 import io
 import json
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import Field
 
 from linker.decisions.check import check_ids, releases
-from linker.decisions.records import Decision, checked
+from linker.decisions.records import checked, in_force, replaced
 from linker.decisions.store import DecisionStore
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError
@@ -21,6 +22,7 @@ from linker.service import examples
 from linker.service.limits import Failure
 from linker.service.schemas import Body as Strict
 from linker.service.state import Service
+from linker.types import Decision
 
 _Result = TypeVar("_Result")
 _Text = Annotated[str, Field(max_length=1_000)]
@@ -67,7 +69,10 @@ def router(service: Service) -> APIRouter:
 
     @routes.post("", status_code=201)
     async def add(body: Annotated[NewDecisions, Body(openapi_examples=_EXAMPLES)]) -> Response:
-        """Store decisions; they are on the disk when this answers, and hold from now on."""
+        """Store decisions; they are on the disk when this answers, and hold from now on.
+
+        `replaced` are earlier decisions of the same reviewer that said the contrary.
+        """
         store, dictionary = _store(service), service.linker.dictionary
         release = releases(dictionary)
         decisions = [
@@ -87,8 +92,12 @@ def router(service: Service) -> APIRouter:
                 check_ids(checked(decision), dictionary)
             except LinkerError as error:
                 raise Failure(422, str(error), f"decisions.{number}") from None
+        decided = await service.decided()
         stored = await _written(service, store.add, decisions)
-        text = json.dumps({"decisions": _json(stored)})
+        before = [d for n in stored for d in (decided.on(n.mention, n.scope) if decided else ())]
+        places = in_force([*before, *stored])
+        contrary = replaced({d.id: d for d in before}.values(), chain(*places.values()))
+        text = json.dumps({"decisions": _json(stored), "replaced": _json(contrary)})
         return Response(text, 201, media_type="application/json")
 
     @routes.delete("/{number}")
@@ -128,10 +137,11 @@ async def _written(service: Service, function: Callable[..., _Result], *args: An
 def _exported(store: DecisionStore, form: str, dictionary: Dictionary) -> str:
     """The decisions in force in a format."""
     from linker.decisions import exchange
+    from linker.outputs import sssom
 
     file, decisions = io.StringIO(), store.list()
     if form == "sssom":
-        exchange.write_sssom(decisions, file, lambda i: _name(dictionary, i))
+        sssom.write_curated(decisions, file, name=lambda i: _name(dictionary, i))
     else:
         {"tsv": exchange.write, "mentions": exchange.write_mentions}[form](decisions, file)
     return file.getvalue()

@@ -104,6 +104,7 @@ def _text(linked: list[Linked], form: Format, dictionary: Dictionary, has_decisi
             file,
             documents=documents,
             sources=has_decisions or len(dictionary.lent_rows) > 0,
+            decisions=has_decisions,
             vocabulary=dictionary.vocabulary,
         )
     except ValueError as error:
