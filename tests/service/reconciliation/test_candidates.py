@@ -16,7 +16,7 @@ from linker.confidence.answers import Request
 from linker.service.reconciliation import candidates
 from linker.service.reconciliation.queries import BATCH, Query
 from linker.service.reconciliation.vocabulary import Vocabulary
-from linker.types import Candidate, Mention, Part, Prediction
+from linker.types import Candidate, Mention, Part, Prediction, State
 
 from .conftest import SPECS, answers
 
@@ -227,7 +227,8 @@ def test_a_decision_wins_over_an_id_that_is_the_text(toy: Linker) -> None:
     query = Query.model_validate({"query": "TOY:21"})
     best = Candidate("TOY:12", "n", "n", 0.9, source="decision", confidence=1.0)
     for part, ids_ in ((Part("a", candidates=(best,)), ["TOY:12"]), (Part("a", nil=True), [])):
-        linked = (None, [Prediction(Mention("TOY:21"), (part,), source="decision")])
+        state: State = "accepted" if part.best else "no concept"
+        linked = (None, [Prediction(Mention("TOY:21"), (part,), state=state)])
         result = candidates.result(Vocabulary(toy), query, [linked])
         assert [c["id"] for c in result] == ids_
 
@@ -235,7 +236,7 @@ def test_a_decision_wins_over_an_id_that_is_the_text(toy: Linker) -> None:
 def test_a_decision_on_one_of_two_parts_is_no_match(toy: Linker) -> None:
     decided = Candidate("TOY:21", "n", "n", 0.9, source="decision", confidence=1.0)
     parts = Part("a", candidates=(decided,)), Part("b", nil=True)
-    linked = (None, [Prediction(Mention("a and b"), parts, source="decision")])
+    linked = (None, [Prediction(Mention("a and b"), parts, state="accepted")])
     query = Query.model_validate({"query": "a and b"})
     (entry,) = candidates.result(Vocabulary(toy), query, [linked])
     assert (entry["id"], entry["match"]) == ("TOY:21", False)
