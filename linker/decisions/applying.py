@@ -213,10 +213,11 @@ class Decided:
 
     def _expanded(self, mention: Mention, document: Document | None) -> str:
         """The text of a mention with the short forms of its document expanded."""
-        options = self._linker.options.text
-        if self._defined is None or self._defined[0] is not document:
-            self._defined = document, definitions_of(document, options)  # mentions come in order
-        return expanded(mention, self._defined[1], options)
+        options, defined = self._linker.options.text, self._defined
+        if defined is None or defined[0] is not document:  # mentions come in order
+            defined = document, definitions_of(document, options)
+            self._defined = defined  # which threads may overwrite, and do not read here
+        return expanded(mention, defined[1], options)
 
     def applied(
         self, linked: Iterable[Linked], k: int, threshold: float | None = None
