@@ -183,7 +183,8 @@ class Marked:
 
         Args:
             predictions: of the mentions of `to_link`.
-            threshold: mentions found with a lower confidence are left out.
+            threshold: mentions found with a lower confidence are left out, unless people decided
+                on them.
             correct: changes predictions before that.
         """
         kept, dropped = [], set()
@@ -193,7 +194,8 @@ class Marked:
                 prediction = _of_span(prediction, *found)
             if correct:
                 prediction = correct(prediction, self.document)
-            if found and _confidence(prediction) < threshold:
+            is_decided = prediction.state not in ("model", "disputed")  # by people, who saw it
+            if found and not is_decided and _confidence(prediction) < threshold:
                 dropped.add(prediction.mention.spans)
             else:
                 kept.append(prediction)

@@ -90,6 +90,16 @@ def test_annotate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
         ("breast cancer", OVARIAN, "decision"),
         ("ovarian cancer", OVARIAN, ""),
     ]
+    wrong = tmp_path / "wrong.tsv"
+    wrong.write_text(f"mention\tconcept_id\taccepted\novarian cancer\t{OVARIAN}\tno\n", "utf-8")
+    run("decide", wrong, "--model", trained, "--decisions", file)
+    open_ = rows(
+        run("annotate", text, "--model", trained, "--decisions", file, "--threshold", 0.3).out
+    )
+    assert [(r["mention"], r["state"]) for r in open_] == [  # it is open, and not left out
+        ("breast cancer", "accepted"),
+        ("ovarian cancer", "open"),
+    ]
 
 
 def test_explain(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
