@@ -31,7 +31,7 @@ def decide(source: str, decisions: str, model: str, reviewer: str, on_error: str
     """
     from linker.cluster.linking import model_hash
     from linker.decisions import exchange
-    from linker.decisions.check import check_ids, current, releases
+    from linker.decisions.check import current, identified, releases
     from linker.decisions.records import conflicts, in_force
     from linker.decisions.store import DecisionStore
 
@@ -47,7 +47,7 @@ def decide(source: str, decisions: str, model: str, reviewer: str, on_error: str
             release=decision.release or release,
         )
 
-    rows = exchange.read(source, on_error=handle, check=lambda d: check_ids(d, dictionary))
+    rows = exchange.read(source, on_error=handle, check=lambda d: identified(d, dictionary))
     completed_rows = list(map(completed, rows))
     with DecisionStore(decisions) as store:
         count = len(store.add(completed_rows))

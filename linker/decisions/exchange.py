@@ -66,14 +66,14 @@ def read(
     path: Pathlike,
     *,
     on_error: OnError = stop,
-    check: Callable[[Decision], None] | None = None,
+    check: Callable[[Decision], Decision] = checked,
 ) -> Iterator[Decision]:
     """Yield the decisions of a table, or of mappings in SSSOM, without their numbers.
 
     Args:
         path: the file.
         on_error: what to do with a bad row; returns to skip it.
-        check: raises LinkerError for a decision that is not to be taken; None: all are taken.
+        check: gives a decision as it is stored, and raises LinkerError for one that cannot be.
 
     Raises:
         InputError: the header is not known, or a row is no decision and `on_error` raises.
@@ -85,9 +85,7 @@ def read(
     rows = (mappings.read if is_mappings else _table)(path, chain([first], lines), on_error)
     for number, line, decision in rows:
         try:
-            decision = checked(decision)
-            if check:
-                check(decision)
+            decision = check(decision)
         except LinkerError as error:
             on_error(InputError(path, str(error), line=number, value=line))
         else:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from linker.errors import LinkerError, shorten
-from linker.ids import NO_CONCEPT, curie
+from linker.ids import Identify, join_ids, not_known, split_ids
 from linker.readers.checks import MENTION_LIMIT
 from linker.text.normalize import normalize
 
@@ -18,8 +17,8 @@ class Decision:
     """What one reviewer said of one mention."""
 
     mention: str  # as written
-    # CURIE; those of several parts joined by "|", with -1 for a part without a concept, and those
-    # that are meant together by "+"; empty: no concept
+    # an id; those of several parts joined by "|", with -1 for a part without a concept, and those
+    # that are meant together by "+", as `linker.ids.join_ids` writes them; empty: no concept
     concept_id: str
     accepted: bool = True  # False: the concept was rejected for the mention
     scope: str = ""  # the id of the document in which it holds; empty: it holds everywhere
@@ -32,7 +31,7 @@ class Decision:
     @property
     def parts(self) -> tuple[str, ...]:
         """The id of each part, empty for a part without a concept."""
-        return tuple(i for part in _parsed(self.concept_id) for i in part or ("",))
+        return tuple(i for part in split_ids(self.concept_id) for i in part or ("",))
 
     @property
     def concepts(self) -> tuple[str, ...]:
@@ -45,9 +44,8 @@ class Decision:
         Args:
             name: gives the new id for each.
         """
-        parts = [[name(identifier) for identifier in part] for part in _parsed(self.concept_id)]
-        text = "|".join("+".join(part) or "-1" for part in parts)
-        return replace(self, concept_id=text if any(parts) else "")
+        parts = [[name(identifier) for identifier in part] for part in split_ids(self.concept_id)]
+        return replace(self, concept_id=_joined(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +61,17 @@ Place = tuple[str, str]
 """A normal form of mentions, and a scope."""
 
 
-def _parsed(text: str) -> list[list[str]]:
-    """The ids of each part, as CURIEs; none for a part without a concept."""
-    return [
-        [curie(i) for i in part.split("+") if i.strip().lower() not in NO_CONCEPT]
-        for part in re.split(r"[|,;]", text)
-    ]
+def _joined(parts: list[list[str]]) -> str:
+    """The text of ids; empty for no concept."""
+    return join_ids(parts) if any(parts) else ""
 
 
-def checked(decision: Decision) -> Decision:
-    """The decision with ids as CURIEs, and without white space around its mention and reviewer.
+def checked(decision: Decision, identify: Identify = not_known) -> Decision:
+    """The decision as it is stored: its ids split and joined, its mention and reviewer stripped.
+
+    Args:
+        decision: as it was given.
+        identify: see `linker.ids.split_ids`.
 
     Raises:
         LinkerError: the mention is blank or too long, a text cannot be written as UTF-8, or a
@@ -84,7 +83,8 @@ def checked(decision: Decision) -> Decision:
             f"the mention of a decision has {len(mention):,} characters; "
             f"expected 1 to {MENTION_LIMIT:,}"
         )
-    decision = replace(decision, mention=mention, reviewer=reviewer).renamed(str)
+    ids = _joined(split_ids(decision.concept_id, identify))
+    decision = replace(decision, mention=mention, reviewer=reviewer, concept_id=ids)
     if not decision.accepted and not len(decision.concepts) == len(decision.parts) == 1:
         raise LinkerError(
             f"the rejection of {decision.concept_id or 'no concept'} for {shorten(mention)!r}; "
@@ -123,12 +123,13 @@ def in_force(
     places: dict[Place, dict[tuple[str, str], Decision]] = defaultdict(dict)
     for decision in decisions:
         kept, who = places[form(decision.mention), decision.scope], decision.reviewer
-        said = {(who, "")} if decision.accepted else {(who, decision.concept_id)}
+        of_concepts = {(who, identifier) for identifier in decision.concepts}
+        said = {(who, "")} if decision.accepted else of_concepts
         if decision.accepted:
-            replaced = said | {(who, identifier) for identifier in decision.concepts}
+            replaced = said | of_concepts
         else:
             earlier = kept.get((who, ""))
-            is_taken_back = earlier is not None and decision.concept_id in earlier.concepts
+            is_taken_back = earlier and not {*decision.concepts}.isdisjoint(earlier.concepts)
             replaced = said | ({(who, "")} if is_taken_back else set())
         for key in replaced:
             kept.pop(key, None)
@@ -143,7 +144,7 @@ def disagree(decisions: Sequence[Decision]) -> bool:
     that is accepted is also rejected.
     """
     accepted = {tuple(sorted(d.parts)) for d in decisions if d.accepted}
-    rejected = {d.concept_id for d in decisions if not d.accepted}
+    rejected = {i for d in decisions if not d.accepted for i in d.concepts}
     return len(accepted) > 1 or any(not rejected.isdisjoint(parts) for parts in accepted)
 
 

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import Field
 
-from linker.decisions.check import check_ids, releases
-from linker.decisions.records import Decision, checked
+from linker.decisions.check import identified, releases
+from linker.decisions.records import Decision
 from linker.decisions.store import DecisionStore
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError
@@ -84,7 +84,7 @@ def router(service: Service) -> APIRouter:
         ]
         for number, decision in enumerate(decisions):
             try:
-                check_ids(checked(decision), dictionary)
+                decisions[number] = identified(decision, dictionary)
             except LinkerError as error:
                 raise Failure(422, str(error), f"decisions.{number}") from None
         stored = await _written(service, store.add, decisions)
