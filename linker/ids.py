@@ -39,7 +39,7 @@ _BARS, _COMMAS, _PLUSES = (  # between ids; an escaped sign is matched with its 
     re.compile(rf"(?s)\\.|{sign}") for sign in (r"\|", "[,;]", r"(?!\A)\+(?=\s*[^+\s])")
 )
 _SIGN = re.compile(r"[\\|,;+]")  # any of them
-_JOINING = re.compile(r"[\\|,;]|\+(?!\Z)")  # a plus at the end of an id stands between no ids
+_JOINING = re.compile(r"[\\|,;]|\A\+|\+(?!\Z)")  # a plus that ends an id stands between no ids
 _ESCAPED = re.compile(r"\\([\\|,;+])")
 
 Identify = Callable[[str], str | None]

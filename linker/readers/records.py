@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from linker.errors import InputError
 from linker.files import Pathlike
+from linker.ids import NO_CONCEPT
 from linker.types import Name, NameKind
 
 NAME_LIMIT = 5_000  # characters; the longest name of the UMLS has about 3,000
@@ -50,13 +51,14 @@ def fault(path: Pathlike, line: int, identifier: str, names: Iterable[str]) -> I
         identifier: the id.
         names: the names, the preferred one first.
     """
-    if not identifier or identifier.endswith(":"):
-        expected = "an identifier such as MESH:D001260"
+    if identifier.lower() in NO_CONCEPT or identifier.endswith(":"):
+        is_word = identifier and not identifier.endswith(":")
         return InputError(
             path,
-            "the concept id is empty",
+            "the concept id says that there is no concept" if is_word else "the concept id is empty",
             line=line,
-            expected=expected,
+            value=identifier if is_word else None,
+            expected="an identifier such as MESH:D001260",
             remedy="give one or remove the line",
         )
     for position, name in enumerate(names):

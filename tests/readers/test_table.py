@@ -50,7 +50,7 @@ def written(*concepts: Concept) -> str:
 
 
 def test_a_table_of_others(tmp_path: Path) -> None:
-    text = "Name,ID,colour,Synonyms,Parents\nSheep fever,D900001,red,ovine fever | SF||,D900002\n\nGoat fever,D900003,,,\n"
+    text = "Name,ID,colour,Synonyms,Parents\nSheep fever,MESH:D900001,red,ovine fever | SF||,MeSH:D900002\n\nGoat fever,MESH:D900003,,,\n"
     assert list(table.read(saved(tmp_path / "t.csv", text))) == [
         Concept(
             "MESH:D900001",
@@ -290,7 +290,7 @@ def test_the_preferred_row(tmp_path: Path, yes: str, no: str) -> None:
 
 def test_without_a_preferred_row_the_first_has_the_name(tmp_path: Path) -> None:
     (concept,) = table.read(
-        saved(tmp_path / "t.tsv", "id\tname\tkind\nD900001\ta\tnarrow\nMESH:D900001\tb\tbroad\n")
+        saved(tmp_path / "t.tsv", "id\tname\tkind\nMeSH:D900001\ta\tnarrow\nMESH:D900001\tb\tbroad\n")
     )
     assert [(n.text, n.kind) for n in concept.names] == [("a", "preferred"), ("b", "broad")]
 
