@@ -107,9 +107,9 @@ class Builder:
         )
         if joining := sorted(filter(_JOINING.search, seen)):
             text = (
-                "%s: %s ids hold a blank, or a sign that joins ids (| + , ;) or a backslash, such "
-                "as %r: other programs may take them for several ids in PubTator, BioC and tables; "
-                "where it is one of several ids, write a backslash before each such sign"
+                "%s: %s ids hold white space, a backslash or a sign that joins ids (| + , ;), such "
+                "as %s; write a backslash before the sign where such an id is one of several, and "
+                "note that other programs may split it in PubTator, BioC and tables"
             )
             logger.warning(text, path, f"{len(joining):,}", joining[0])
         if not seen and not self._untyped:

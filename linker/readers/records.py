@@ -51,14 +51,16 @@ def fault(path: Pathlike, line: int, identifier: str, names: Iterable[str]) -> I
         identifier: the id.
         names: the names, the preferred one first.
     """
-    if identifier.lower() in NO_CONCEPT or identifier.endswith(":"):
-        is_word = identifier and not identifier.endswith(":")
+    problem = "" if identifier and not identifier.endswith(":") else "is empty"
+    if identifier.lower() in NO_CONCEPT - {""}:
+        problem = f"{identifier!r} says that there is no concept"
+    if problem:
+        expected = "an identifier such as MESH:D001260"
         return InputError(
             path,
-            "the concept id says that there is no concept" if is_word else "the concept id is empty",
+            f"the concept id {problem}",
             line=line,
-            value=identifier if is_word else None,
-            expected="an identifier such as MESH:D001260",
+            expected=expected,
             remedy="give one or remove the line",
         )
     for position, name in enumerate(names):
