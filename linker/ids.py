@@ -1,11 +1,16 @@
-"""Identifiers: ids of any spelling become CURIEs, and `A|B` and `A+B` become gold groups."""
+r"""Identifiers: how they are spelled, and how several are joined in one text.
+
+`A|B`, also with `,` or `;`, are the ids of two parts of a mention; `A+B` are ids that are all
+meant. A backslash before one of these signs, or before a backslash, says that it is part of an id.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from linker.types import Gold, GoldGroup
 
@@ -30,21 +35,45 @@ _BARE = (  # order matters: MeSH supplements have 6 or 9 digits behind the C, UM
     (re.compile(r"\d{6}"), "OMIM"),
     (re.compile(r"PS\d{6}"), "OMIM"),
 )
+_BARS, _COMMAS, _PLUSES = (  # between ids; an escaped sign is matched with its backslash
+    re.compile(rf"(?s)\\.|{sign}") for sign in (r"\|", "[,;]", r"(?!\A)\+(?=\s*[^+\s])")
+)
+_SIGN = re.compile(r"[\\|,;+]")  # any of them
+_JOINING = re.compile(r"[\\|,;]|\A\+|\+(?!\Z)")  # a plus that ends an id stands between no ids
+_ESCAPED = re.compile(r"\\([\\|,;+])")
+
+Identify = Callable[[str], str | None]
+"""Gives the id that a text stands for in a dictionary; None where the dictionary has none."""
+
+
+def not_known(text: str) -> None:
+    """Identify nothing, where no dictionary is known."""
+
+
+@lru_cache(maxsize=1 << 16)
+def normalized(text: str) -> str:
+    """Write the prefix of an identifier in one way; an id without a prefix is kept as it is.
+
+    >>> normalized("MeSH: D001260"), normalized("DO:DOID:1"), normalized("D001260")
+    ('MESH:D001260', 'DOID:1', 'D001260')
+    """
+    text = _REPEATED.sub("", text.strip()).strip()
+    prefix, colon, local = text.partition(":")
+    return f"{_PREFIXES.get(prefix.lower(), prefix)}:{local.strip()}" if colon else text
 
 
 @lru_cache(maxsize=1 << 16)
 def curie(text: str) -> str:
-    """Write an identifier as a CURIE.
+    """Write an identifier as a CURIE, guessing a prefix that is not there.
 
     Bare ids of MeSH, UMLS and OMIM are recognised by their form; any other id is kept as it is.
+    Other vocabularies have ids of these forms, too: guess in files of known vocabularies only, or
+    where a dictionary does not have the bare id.
 
-    >>> curie("D001260"), curie("MeSH:D001260"), curie("DO:DOID:1")
-    ('MESH:D001260', 'MESH:D001260', 'DOID:1')
+    >>> curie("D001260"), curie("208900"), curie("MeSH:D001260")
+    ('MESH:D001260', 'OMIM:208900', 'MESH:D001260')
     """
-    text = _REPEATED.sub("", text.strip()).strip()
-    prefix, colon, local = text.partition(":")
-    if colon:
-        return f"{_PREFIXES.get(prefix.lower(), prefix)}:{local.strip()}"
+    text = normalized(text)
     return next((f"{name}:{text}" for form, name in _BARE if form.fullmatch(text)), text)
 
 
@@ -66,25 +95,77 @@ def counted(prefixes: Iterable[str] | Mapping[str, int]) -> str:
     )
 
 
-def parse_gold(text: str) -> Gold:
-    """Read annotated ids.
+def split_ids(
+    text: str, identify: Identify = not_known, spell: Callable[[str], str] = normalized
+) -> list[list[str]]:
+    r"""Split a text of ids into those of each part; a part without a concept has none.
 
-    `A|B`, also with `,` or `;`, is a group for each of two parts of the mention; `A+B` is one group
-    of which all ids are needed; `-1` or nothing says that there is no concept.
+    What the dictionary has as an id is one, whatever signs it holds.
 
-    >>> parse_gold("D001260")
+    >>> split_ids("A+B|-1|C"), split_ids(r"A\+B"), split_ids("A17.0+|G01*")
+    ([['A', 'B'], [], ['C']], [['A+B']], [['A17.0+'], ['G01*']])
+
+    Args:
+        text: the ids.
+        identify: of the dictionary, where one is known.
+        spell: writes an id that the dictionary does not have.
+    """
+    return [
+        [identify(i) or spell(i) for i in part if i.lower() not in NO_CONCEPT]
+        for part in _written(text, identify)
+    ]
+
+
+def _written(text: str, identify: Identify) -> list[list[str]]:
+    """The ids of each part as they are written."""
+    if not _SIGN.search(text):  # as nearly all texts
+        return [[text.strip()]]
+    parts = [text]
+    for signs in (_BARS, _COMMAS):
+        parts = [piece for part in parts for piece in _split(part, signs, identify)]
+    return [
+        [_ESCAPED.sub(r"\1", piece) for piece in _split(part, _PLUSES, identify)] for part in parts
+    ]
+
+
+def _split(text: str, signs: re.Pattern[str], identify: Identify) -> list[str]:
+    """The pieces of a text between signs, without blanks around them.
+
+    An id that the dictionary has is not split, and is escaped so that it never will be.
+    """
+    text = text.strip()
+    if identify(text) is not None:
+        return [escaped(text)]
+    cuts = (match.start() for match in signs.finditer(text) if not match[0].startswith("\\"))
+    return [text[start + 1 : end].strip() for start, end in pairwise((-1, *cuts, len(text)))]
+
+
+def escaped(identifier: str) -> str:
+    r"""Write an id so that `split_ids` does not split it.
+
+    >>> escaped("C81,3"), escaped("A+B"), escaped("A17.0+")
+    ('C81\\,3', 'A\\+B', 'A17.0+')
+    """
+    return _JOINING.sub(r"\\\g<0>", identifier)
+
+
+def join_ids(parts: Iterable[Sequence[str]]) -> str:
+    """Write the ids of each part as `split_ids` reads them; -1 for a part without a concept."""
+    return "|".join("+".join(map(escaped, part)) or "-1" for part in parts) or "-1"
+
+
+def parse_gold(
+    text: str, identify: Identify = not_known, spell: Callable[[str], str] = normalized
+) -> Gold:
+    """Read annotated ids, see `split_ids`; -1 or nothing says that there is no concept.
+
+    >>> parse_gold("MeSH:D001260")
     (GoldGroup(ids=('MESH:D001260',), operator='one_of'),)
     """
-    groups = []
-    for part in re.split(r"[|,;]", text):
-        ids = tuple(
-            dict.fromkeys(curie(i) for i in part.split("+") if i.strip().lower() not in NO_CONCEPT)
-        )
-        if ids:
-            groups.append(GoldGroup(ids, "all_of" if len(ids) > 1 else "one_of"))
-    return tuple(groups)
+    parts = (tuple(dict.fromkeys(part)) for part in split_ids(text, identify, spell))
+    return tuple(GoldGroup(ids, "all_of" if len(ids) > 1 else "one_of") for ids in parts if ids)
 
 
 def format_gold(gold: Gold) -> str:
     """Write gold groups as `parse_gold` reads them; of a `one_of` group the first id is written."""
-    return "|".join("+".join(g.ids) if g.operator == "all_of" else g.ids[0] for g in gold) or "-1"
+    return join_ids(group.ids if group.operator == "all_of" else group.ids[:1] for group in gold)

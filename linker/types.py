@@ -326,8 +326,8 @@ class Decision:
     """What one reviewer said of one mention."""
 
     mention: str  # as written
-    # CURIE; those of several parts joined by "|", with -1 for a part without a concept, and those
-    # that are meant together by "+"; empty: no concept
+    # an id; those of several parts joined by "|", with -1 for a part without a concept, and those
+    # that are meant together by "+", as `linker.ids.join_ids` writes them; empty: no concept
     concept_id: str
     accepted: bool = True  # False: the concept was rejected for the mention
     scope: str = ""  # the id of the document in which it holds; empty: it holds everywhere

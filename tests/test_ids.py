@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.ids import curie, format_gold, namespace, parse_gold
+from linker.ids import (
+    curie,
+    format_gold,
+    join_ids,
+    namespace,
+    normalized,
+    parse_gold,
+    split_ids,
+)
 from linker.types import Gold, GoldGroup
 
 
@@ -67,24 +75,54 @@ def both(*ids: str) -> GoldGroup:
 @pytest.mark.parametrize(
     ("text", "gold"),
     [
-        ("D001260", (one("MESH:D001260"),)),
-        ("D001260|208900", (one("MESH:D001260"), one("OMIM:208900"))),
+        ("D001260", (one("D001260"),)),
+        ("MeSH:D001260|208900", (one("MESH:D001260"), one("208900"))),
         (
             "D001260,D001261;D001262",
-            (one("MESH:D001260"), one("MESH:D001261"), one("MESH:D001262")),
+            (one("D001260"), one("D001261"), one("D001262")),
         ),
-        ("D001260+OMIM:208900", (both("MESH:D001260", "OMIM:208900"),)),
-        ("D001260+D001260", (one("MESH:D001260"),)),
-        ("D001260+D001261|D001262", (both("MESH:D001260", "MESH:D001261"), one("MESH:D001262"))),
-        ("D001260|-1|", (one("MESH:D001260"),)),
+        ("D001260 + MIM:208900", (both("D001260", "OMIM:208900"),)),
+        ("D001260+D001260", (one("D001260"),)),
+        ("D001260+D001261|D001262", (both("D001260", "D001261"), one("D001262"))),
+        ("D001260|-1|", (one("D001260"),)),
         ("-1", ()),
         ("", ()),
         ("CUI-less", ()),
         ("None", ()),
+        ("A17.0+|G01*", (one("A17.0+"), one("G01*"))),  # a plus that stands between no ids
+        ("A17.0++G01*", (both("A17.0+", "G01*"),)),
+        (r"C81\,3|a\\|\x", (one("C81,3"), one("a\\"), one(r"\x"))),
     ],
 )
 def test_parse_gold(text: str, gold: Gold) -> None:
     assert parse_gold(text) == gold
+
+
+def test_prefixes_are_guessed_where_a_caller_says_so() -> None:
+    assert parse_gold("D001260+x", spell=curie) == (both("MESH:D001260", "x"),)
+    assert [normalized(text) for text in (" MeSH: D1\n", "DO:DOID:1", "127009", "D001260")] == [
+        "MESH:D1",
+        "DOID:1",
+        "127009",
+        "D001260",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("C81,3", [["C81,3"]]),
+        ("C81,3 | A+B", [["C81,3"], ["A+B"]]),
+        ("A+B+C", [["A", "B", "C"]]),
+        ("A|1", [["A|1"]]),
+        (r"A\|1|B", [["A|1"], ["B"]]),
+        ("1|none|-1", [["MESH:1"], [], []]),
+    ],
+)
+def test_an_id_of_the_dictionary_is_not_split(text: str, parts: list[list[str]]) -> None:
+    known = {"C81,3": "C81,3", "A+B": "A+B", "A|1": "A|1", "none": "none", "1": "MESH:1"}
+    assert split_ids(text, known.get) == parts
+    assert split_ids(join_ids(parts)) == parts  # without the dictionary
 
 
 def test_format_gold() -> None:
@@ -92,7 +130,9 @@ def test_format_gold() -> None:
     assert format_gold(()) == "-1"
 
 
-ids = st.from_regex(r"[A-Z]{1,4}:[0-9]{1,7}", fullmatch=True).map(curie)
+ids = st.from_regex(r"[A-Z]{1,4}:[0-9]{1,7}", fullmatch=True) | st.text(
+    r"aB1 \|,;+", min_size=1
+).map(str.strip).filter(bool)
 groups = ids.map(one) | st.lists(ids, min_size=2, max_size=3, unique=True).map(
     lambda texts: both(*texts)
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,8 +60,8 @@ def compare(
     from linker.evaluation import compare as comparing
     from linker.readers import mentions as readers
 
-    items = list(readers.read(mentions, mentions_format, type=mention_type)) if mentions else None
-    comparison = comparing.compare(_side(a, items), _side(b, items))
+    read = partial(readers.read, mentions, mentions_format, type=mention_type) if mentions else None
+    comparison = comparing.compare(_side(a, read), _side(b, read))
     if output:
         with common.writing(output, [mentions] if mentions else []) as file:
             comparing.write_changed(comparison, file)
@@ -69,16 +70,18 @@ def compare(
         file.write(show(comparison.record) + "\n")
 
 
-def _side(path: str, items: Sequence[Mention | Document] | None) -> Evaluated:
-    """Read an evaluation, or evaluate a model."""
+def _side(path: str, read: Callable[..., Iterator[Document | Mention]] | None) -> Evaluated:
+    """Read an evaluation, or evaluate a model on the mentions that `read` reads."""
     from linker.evaluation import compare as comparing
     from linker.linker import Linker
 
     if comparing.is_evaluation(Path(path)):
         return comparing.read(Path(path))
-    if items is None:
+    if read is None:
         raise LinkerError(
             f"{path}: is no folder that linker evaluate -o wrote (it has no outcomes.tsv and "
             "metrics.json); to compare models, give --mentions"
         )
-    return comparing.evaluate(path, Linker.load(path), items, _KS)
+    linker = Linker.load(path)
+    items = list(read(identify=linker.dictionary.identify))
+    return comparing.evaluate(path, linker, items, _KS)

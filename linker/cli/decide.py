@@ -37,7 +37,7 @@ def decide(
     """
     from linker.cluster.linking import model_hash
     from linker.decisions import exchange
-    from linker.decisions.check import check_ids, current, releases
+    from linker.decisions.check import current, identified, releases
     from linker.decisions.records import conflicts, in_force, replaced
     from linker.decisions.store import DecisionStore
 
@@ -54,7 +54,7 @@ def decide(
         exchange.read(
             source,
             on_error=handle,
-            check=lambda d: check_ids(d, dictionary),
+            check=lambda d: identified(d, dictionary),
             column=column,
             reviewer=reviewer,
         )

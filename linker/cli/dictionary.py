@@ -20,6 +20,7 @@ from linker.cli.reading import (
     lend_kinds_option,
     lend_names,
     lending_options,
+    prefix_option,
     reading_options,
     sources_option,
 )
@@ -89,6 +90,7 @@ def _shown(value: Any) -> str:
 @dict_format_option
 @languages_option
 @sources_option
+@prefix_option
 @output_option
 @common.on_error_option
 @common.logs
@@ -97,6 +99,7 @@ def convert(
     dict_format: str | None,
     languages: tuple[str, ...],
     sources: tuple[str, ...],
+    prefix: str,
     output: str,
     on_error: str,
 ) -> None:
@@ -105,7 +108,9 @@ def convert(
 
     handle = common.handler(on_error)
     filters: dict[str, Any] = {
-        name: value for name, value in (("languages", languages), ("sources", sources)) if value
+        name: value
+        for name, value in (("languages", languages), ("sources", sources), ("prefix", prefix))
+        if value
     }
 
     def read(path: str) -> Iterator[Concept]:

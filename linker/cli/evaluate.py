@@ -107,9 +107,14 @@ def evaluate(
     handle = common.handler(on_error)
     if output:  # before the work, not after it
         _make_folder(output)
-    items = list(readers.read(mentions, mentions_format, type=mention_type, on_error=handle))
     named = context.get_parameter_source("model") != click.core.ParameterSource.DEFAULT
     linker = Linker.load(model).restricted(within) if named or not predictions else None
+    identify = linker.dictionary.identify if linker else None
+    items = list(
+        readers.read(
+            mentions, mentions_format, type=mention_type, on_error=handle, identify=identify
+        )
+    )
     if linker and not predictions:
         items = list(linking.selectable(items, linker, mentions, on_error=handle))
     if linker and protocol == "document":

@@ -88,14 +88,15 @@ def index(
     linker = Linker.load(model)
     options = _index_options(linker.options, changes)
     dictionary = reading.read_and_say(dicts, handle) if dicts else None
-    items = [
-        item
-        for path in mentions
-        for item in read_annotated(path, mentions_format, mention_type, handle)
-    ]
+    known = dictionary or linker.dictionary
+
+    def annotated(path: str) -> list[Document | Mention]:
+        return read_annotated(path, mentions_format, mention_type, handle, known)
+
+    items = [item for path in mentions for item in annotated(path)]
     linker, what_changed = linker.renewed(dictionary, items, index=options)
     if int8_dev:
-        _prepare_int8(linker, read_annotated(int8_dev, mentions_format, mention_type, handle))
+        _prepare_int8(linker, annotated(int8_dev))
     linker.save(output)
     common.say_skipped(handle)
     if dicts or mentions:

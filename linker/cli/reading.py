@@ -32,6 +32,7 @@ class Reading:
     namespaces: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    prefix: str = ""
     lend: tuple[str, ...] = ()
     lend_kinds: tuple[str, ...] = ()
 
@@ -137,6 +138,9 @@ languages_option = common.list_option(
 sources_option = common.list_option(
     "--sources", "UMLS only: keep names of these vocabularies, e.g. SNOMEDCT_US,MSH."
 )
+prefix_option = click.option(
+    "--prefix", default="", metavar="NAME", help="Tables only: of ids that have none, e.g. SCTID."
+)
 lend_kinds_option = common.list_option(
     "--lend-kinds", "Lend names of these kinds, e.g. exact,narrow. [default: preferred,exact]"
 )
@@ -151,6 +155,7 @@ reading_options = group(
     common.list_option("--namespaces", "Keep concepts with these id prefixes, e.g. MESH,OMIM."),
     languages_option,
     sources_option,
+    prefix_option,
     click.option(
         "--lend",
         multiple=True,

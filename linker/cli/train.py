@@ -95,7 +95,9 @@ def train(
         _check_trained(checkpoints, resume)
     dictionary = reading.read_and_say(dicts, handle)
     _say_encoder(plan)
-    mentions, dev = annotations.training(handle), annotations.development(handle, dictionary)
+    mentions, dev = (
+        read(handle, dictionary) for read in (annotations.training, annotations.development)
+    )
     plan = _with_words(plan, encoder, dictionary, checkpoints, handle)
     with progress.shown(checkpoints) as shown:
         settings = _settings(checkpoints, resume, annotations.dev, dev, shown)

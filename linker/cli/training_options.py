@@ -28,24 +28,30 @@ class Annotations:
     refit: bool
     no_extend: bool
 
-    def training(self, on_error: OnError) -> list[Document | Mention]:
-        """Read the mentions to train on."""
-        return [item for path in self.mentions for item in self._read(path, on_error)]
+    def training(self, on_error: OnError, dictionary: Dictionary) -> list[Document | Mention]:
+        """Read the mentions to train on, whose ids are of the dictionary."""
+        return [item for path in self.mentions for item in self._read(path, on_error, dictionary)]
 
     def development(self, on_error: OnError, dictionary: Dictionary) -> list[Document | Mention]:
         """Read the mentions to validate on, of which the dictionary must know some."""
         from linker.training.supervision import check_known
 
-        items = self._read(self.dev, on_error) if self.dev else []
+        items = self._read(self.dev, on_error, dictionary) if self.dev else []
         check_known(dictionary, items, self.dev or "")
         return items
 
-    def _read(self, path: str, on_error: OnError) -> list[Document | Mention]:
-        return read_annotated(path, self.mentions_format, self.mention_type, on_error)
+    def _read(
+        self, path: str, on_error: OnError, dictionary: Dictionary
+    ) -> list[Document | Mention]:
+        return read_annotated(path, self.mentions_format, self.mention_type, on_error, dictionary)
 
 
 def read_annotated(
-    path: str, form: str | None, mention_type: str | None, on_error: OnError
+    path: str,
+    form: str | None,
+    mention_type: str | None,
+    on_error: OnError,
+    dictionary: Dictionary,
 ) -> list[Document | Mention]:
     """Read a file, which must hold annotated mentions.
 
@@ -54,10 +60,13 @@ def read_annotated(
         form: its format; None: it is recognised.
         mention_type: keep mentions of this type; None: all.
         on_error: what to do with a bad record.
+        dictionary: which the ids are of.
     """
     from linker.readers import mentions as readers
 
-    items = list(readers.read(path, form, type=mention_type, on_error=on_error))
+    items = list(
+        readers.read(path, form, type=mention_type, on_error=on_error, identify=dictionary.identify)
+    )
     if all(mention.gold is None for mention, _ in readers.flatten(items)):
         raise LinkerError(
             f"{path}: holds no annotated mentions; "

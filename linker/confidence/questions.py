@@ -13,7 +13,6 @@ from linker.dictionary import Dictionary, selection
 from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
 from linker.errors import LinkerError, shorten
 from linker.explanation import ExplainedConcept, ExplainedPart, Question, Share
-from linker.ids import curie
 from linker.types import SELECTION, Selection
 
 _SHARES = 8  # n-grams or words that are missing
@@ -46,15 +45,14 @@ def answered(
     Raises:
         LinkerError: the dictionary does not have the id.
     """
-    dictionary, identifier = readings[best].dictionary, curie(text)
-    rows, linkable = dictionary.rows(identifier), readings[best].ranker.table.concepts
-    if not rows and identifier not in dictionary.old_ids:
+    dictionary, linkable = readings[best].dictionary, readings[best].ranker.table.concepts
+    if (identifier := dictionary.identify(text)) is None:
         raise LinkerError(
-            f"{shorten(identifier)} is not in the dictionary of the model; "
+            f"{shorten(text)} is not in the dictionary of the model; "
             "ask for the id of a concept (linker dictionary search finds it by name)"
         )
     comparison, concepts = _Comparison(readings, best, parts), []
-    for row in rows:
+    for row in dictionary.rows(identifier):
         excluded = tuple(_excluded(dictionary, row, restrictions))
         if not excluded and row not in linkable:
             excluded = ("nothing is left of its names in normal form",)

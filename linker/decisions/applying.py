@@ -156,8 +156,8 @@ class Decided:
             rejections = [d for d in decisions if not d.accepted]
             if accepted:
                 taken = {*parts_of(accepted[0])}
-                rejections = [d for d in rejections if d.concept_id not in taken]
-            rejected |= {d.concept_id for d in rejections}
+                rejections = [d for d in rejections if taken.isdisjoint(concepts_of(d))]
+            rejected |= {i for d in rejections for i in concepts_of(d)}
             by += rejections
         parts = parts_of(accepted[0]) if accepted else ()
         return Ruling(parts, frozenset(rejected), tuple(sorted(by, key=lambda d: d.id or 0)))

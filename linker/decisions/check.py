@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from linker.decisions.records import concepts_of, form_of, parts_of, renamed
+from linker.decisions.records import checked, concepts_of, form_of, parts_of, renamed
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError
 from linker.types import Decision
@@ -23,18 +23,20 @@ class Checked:
     now: tuple[str, ...] = ()  # ids that replace those of the decision, or that contradict it
 
 
-def check_ids(decision: Decision, dictionary: Dictionary) -> None:
-    """Check that the dictionary knows the ids of a decision.
+def identified(decision: Decision, dictionary: Dictionary) -> Decision:
+    """The decision as it is stored, with ids as the dictionary has them.
 
     Raises:
-        LinkerError: one stands for no concept, or for several.
+        LinkerError: an id stands for no concept, or for several, or see `records.checked`.
     """
+    decision = checked(decision, dictionary.identify)
     for identifier in concepts_of(decision):
         if not (rows := dictionary.rows(identifier)):
             raise LinkerError(f"the dictionary has no concept {identifier}")
         if len(rows) > 1:
             ids = ", ".join(dictionary.ids[row] for row in rows)
             raise LinkerError(f"{identifier} stands for several concepts ({ids}); name one")
+    return decision
 
 
 def releases(dictionary: Dictionary) -> str:
@@ -71,10 +73,10 @@ def check(decisions: Iterable[Decision], dictionary: Dictionary) -> Iterator[Che
 
 def _checked(decision: Decision, dictionary: Dictionary, named: frozenset[str]) -> Checked:
     """One decision; `named`: the ids of the concepts that have its mention as a name."""
-    ids = concepts_of(decision)
-    stand_for = [tuple(dictionary.ids[row] for row in dictionary.rows(i)) for i in ids]
-    if any(not c and i not in dictionary.old_ids for i, c in zip(ids, stand_for, strict=True)):
+    ids = tuple(map(dictionary.identify, concepts_of(decision)))
+    if None in ids:
         return Checked(decision, "unknown")
+    stand_for = [tuple(dictionary.ids[row] for row in dictionary.rows(i)) for i in ids if i]
     now = tuple(identifier for concepts in stand_for for identifier in concepts)
     if not all(stand_for):
         return Checked(decision, "obsolete", now)

@@ -74,7 +74,7 @@ def read(
     path: Pathlike,
     *,
     on_error: OnError = stop,
-    check: Callable[[Decision], None] | None = None,
+    check: Callable[[Decision], Decision] = checked,
     column: str | None = None,
     reviewer: str = "",
 ) -> Iterator[Decision]:
@@ -86,7 +86,7 @@ def read(
     Args:
         path: the file.
         on_error: what to do with a bad row; returns to skip it.
-        check: raises LinkerError for a decision that is not to be taken; None: all are taken.
+        check: gives a decision as it is stored, and raises LinkerError for one that cannot be.
         column: of a table, the one that holds the mentions; None: `mention`.
         reviewer: who decided what names nobody.
 
@@ -95,9 +95,7 @@ def read(
     """
     for number, line, decision in _rows(path, on_error, column, reviewer):
         try:
-            decision = checked(replace(decision, reviewer=decision.reviewer or reviewer))
-            if check:
-                check(decision)
+            decision = check(replace(decision, reviewer=decision.reviewer or reviewer))
         except LinkerError as error:
             on_error(InputError(path, str(error), line=number, value=line))
         else:

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from linker.decisions.reviewed import Row
 from linker.errors import InputError, OnError, shown
 from linker.files import Pathlike
+from linker.ids import escaped
 from linker.readers import sssom
 from linker.readers.tsv import unquoted
 from linker.types import Decision
@@ -59,11 +60,12 @@ class _Curated:
 
     @property
     def concept(self) -> str:
-        """The id of its object; -1 for no concept."""
+        """The id of its object, as decisions have it; -1 for no concept."""
         curie = self.row["object_id"]
         if curie == _NOTHING:
             return "-1"
-        return unquote(curie.removeprefix("local:"))  # which stands before ids without a prefix
+        # local: stands before ids without a prefix
+        return escaped(unquote(curie.removeprefix("local:")))
 
     def decision(self, concepts: str) -> Decision:
         """The decision, on these concepts."""

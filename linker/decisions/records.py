@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from linker.errors import LinkerError, shorten
-from linker.ids import NO_CONCEPT, curie
+from linker.ids import Identify, join_ids, not_known, split_ids
 from linker.readers.checks import MENTION_LIMIT
 from linker.text.normalize import normalize
 from linker.types import Decision
@@ -16,7 +15,7 @@ from linker.types import Decision
 
 def parts_of(decision: Decision) -> tuple[str, ...]:
     """The id of each part of the mention, empty for a part without a concept."""
-    return tuple(i for part in _parsed(decision.concept_id) for i in part or ("",))
+    return tuple(i for part in split_ids(decision.concept_id) for i in part or ("",))
 
 
 def concepts_of(decision: Decision) -> tuple[str, ...]:
@@ -31,9 +30,8 @@ def renamed(decision: Decision, name: Callable[[str], str]) -> Decision:
         decision: the decision.
         name: gives the new id for each.
     """
-    parts = [[name(identifier) for identifier in part] for part in _parsed(decision.concept_id)]
-    text = "|".join("+".join(part) or "-1" for part in parts)
-    return replace(decision, concept_id=text if any(parts) else "")
+    parts = [[name(identifier) for identifier in part] for part in split_ids(decision.concept_id)]
+    return replace(decision, concept_id=_joined(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +47,17 @@ Place = tuple[str, str]
 """A normal form of mentions, and a scope."""
 
 
-def _parsed(text: str) -> list[list[str]]:
-    """The ids of each part, as CURIEs; none for a part without a concept."""
-    return [
-        [curie(i) for i in part.split("+") if i.strip().lower() not in NO_CONCEPT]
-        for part in re.split(r"[|,;]", text)
-    ]
+def _joined(parts: list[list[str]]) -> str:
+    """The text of ids; empty for no concept."""
+    return join_ids(parts) if any(parts) else ""
 
 
-def checked(decision: Decision) -> Decision:
-    """The decision with ids as CURIEs, and without white space around its mention and reviewer.
+def checked(decision: Decision, identify: Identify = not_known) -> Decision:
+    """The decision as it is stored: its ids split and joined, its mention and reviewer stripped.
+
+    Args:
+        decision: as it was given.
+        identify: see `linker.ids.split_ids`.
 
     Raises:
         LinkerError: the mention is blank or too long, a text cannot be written as UTF-8, or a
@@ -70,7 +69,8 @@ def checked(decision: Decision) -> Decision:
             f"the mention of a decision has {len(mention):,} characters; "
             f"expected 1 to {MENTION_LIMIT:,}"
         )
-    decision = renamed(replace(decision, mention=mention, reviewer=reviewer), str)
+    ids = _joined(split_ids(decision.concept_id, identify))
+    decision = replace(decision, mention=mention, reviewer=reviewer, concept_id=ids)
     if not decision.accepted and not len(concepts_of(decision)) == len(parts_of(decision)) == 1:
         raise LinkerError(
             f"the rejection of {decision.concept_id or 'no concept'} for {shorten(mention)!r}; "
@@ -109,12 +109,15 @@ def in_force(
     places: dict[Place, dict[tuple[str, str], Decision]] = defaultdict(dict)
     for decision in decisions:
         kept, who = places[form(decision.mention), decision.scope], decision.reviewer
-        said = {(who, "")} if decision.accepted else {(who, decision.concept_id)}
+        of_concepts = {(who, identifier) for identifier in concepts_of(decision)}
+        said = {(who, "")} if decision.accepted else of_concepts
         if decision.accepted:
-            replaced = said | {(who, identifier) for identifier in concepts_of(decision)}
+            replaced = said | of_concepts
         else:
             earlier = kept.get((who, ""))
-            is_taken_back = earlier is not None and decision.concept_id in concepts_of(earlier)
+            is_taken_back = earlier and not of_concepts.isdisjoint(
+                {(who, identifier) for identifier in concepts_of(earlier)}
+            )
             replaced = said | ({(who, "")} if is_taken_back else set())
         for key in replaced:
             kept.pop(key, None)
@@ -129,7 +132,7 @@ def disagree(decisions: Sequence[Decision]) -> bool:
     that is accepted is also rejected.
     """
     accepted = {tuple(sorted(parts_of(d))) for d in decisions if d.accepted}
-    rejected = {d.concept_id for d in decisions if not d.accepted}
+    rejected = {i for d in decisions if not d.accepted for i in concepts_of(d)}
     return len(accepted) > 1 or any(not rejected.isdisjoint(parts) for parts in accepted)
 
 

@@ -148,8 +148,11 @@ def _said(parts: list[_Cell], scope: str, reviewer: str) -> Iterator[Decision]:
         raise LinkerError("the state is accepted, and there is no concept_id; expected one")
     decision = Decision(mention, concepts, True, scope, by)
     ids = sorted(parts_of(decision))
-    if not any(d.accepted and sorted(parts_of(d)) == ids for d in before):
-        yield decision
+    for earlier in filter(lambda d: d.accepted, before):
+        known = parts_of(earlier)
+        if sorted(known) == ids or "|".join(i or "-1" for i in known) == concepts:
+            return  # ids that hold signs are not split there
+    yield decision
 
 
 def _parsed(text: str) -> list[Decision]:

@@ -7,6 +7,7 @@ holds.
 from __future__ import annotations
 
 import logging
+import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,6 +35,7 @@ from linker.types import NAME_KINDS, Concept, Name, NameKind, Source
 logger = logging.getLogger(__name__)
 
 _KIND = {kind: number for number, kind in enumerate(NAME_KINDS)}
+_JOINING = re.compile(r"[|+,;\\\s]")  # in an id: what stands between ids in files
 _STATUS = {"obsolete": OBSOLETE, "merged": MERGED}
 
 
@@ -103,6 +105,13 @@ class Builder:
         self._sources.append(
             Source(shown(Path(path).name), kind, common, release, checksum(path), len(seen))
         )
+        if joining := sorted(filter(_JOINING.search, seen)):
+            text = (
+                "%s: %s ids hold white space, a backslash or a sign that joins ids (| + , ;), such "
+                "as %s; write a backslash before the sign where such an id is one of several, and "
+                "note that other programs may split it in PubTator, BioC and tables"
+            )
+            logger.warning(text, path, f"{len(joining):,}", joining[0])
         if not seen and not self._untyped:
             logger.warning("%s: holds no concept that the filters keep", path)
 

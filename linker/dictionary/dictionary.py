@@ -23,7 +23,7 @@ from linker.dictionary.lending import lend_parents
 from linker.dictionary.lent_names import RULE, LendingOptions
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError, OnError, stop
-from linker.ids import namespace
+from linker.ids import curie, namespace, normalized
 from linker.outputs import Vocabulary
 from linker.readers import dictionaries
 from linker.text.normalize import normalize
@@ -72,6 +72,7 @@ class Dictionary:
         types: Sequence[str] = (),
         languages: Sequence[str] = ("ENG",),
         sources: Sequence[str] = (),
+        prefix: str = "",
         on_error: OnError = stop,
     ) -> Dictionary:
         """Read one or more dictionary files into one dictionary.
@@ -86,6 +87,7 @@ class Dictionary:
             types: keep only concepts with one of these semantic types (all where empty).
             languages: keep only names in these languages, of UMLS.
             sources: keep only names of these vocabularies, of UMLS (all where empty).
+            prefix: of the ids that have none, of tables; also those of `hierarchy`, if it is one.
             on_error: what to do with a bad record; returns to skip it.
 
         Raises:
@@ -98,12 +100,14 @@ class Dictionary:
         umls: dict[str, Any] = {"languages": languages, "sources": sources}
         for path, name in zip(paths, formats, strict=True):
             filters = umls if name == "rrf" or "rrf" not in formats else {}
-            concepts = dictionaries.read(path, name, on_error=on_error, **filters)
+            given = prefix if name == "table" or "table" not in formats else ""
+            concepts = dictionaries.read(path, name, on_error=on_error, prefix=given, **filters)
             builder.add(concepts, path, name, dictionaries.release(path, name))
         dictionary = cls(*builder.build())
         if hierarchy is None:
             return dictionary
-        return dictionary.with_parents(cls.read(hierarchy, on_error=on_error))
+        given = prefix if dictionaries.detect(hierarchy) == "table" else ""
+        return dictionary.with_parents(cls.read(hierarchy, prefix=given, on_error=on_error))
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -135,20 +139,33 @@ class Dictionary:
             for identifier, (start, end) in zip(old.ids, itertools.pairwise(indptr), strict=True)
         }
 
+    def identify(self, text: str) -> str | None:
+        """The id that a text stands for, which may be an old one; None for an unknown one.
+
+        An id is looked up as it is written. Only where that is no id of the dictionary, a bare id
+        stands for the one with the prefix that its form suggests, as "D001260" for "MESH:D001260".
+        """
+        for spell in (normalized, curie):
+            if (identifier := spell(text)) in self._row or identifier in self.old_ids:
+                return identifier
+        return None
+
     def rows(self, identifier: str) -> tuple[int, ...]:
-        """The rows of the concepts that a CURIE stands for; none for an unknown one.
+        """The rows of the concepts that an id stands for (see `identify`); none for an unknown one.
 
         The id of a concept stands for it alone, an old or alternative id for one or more.
         """
-        row = self._row.get(identifier)
-        return self.old_ids.get(identifier, ()) if row is None else (row,)
+        if (known := self.identify(identifier)) is None:
+            return ()
+        row = self._row.get(known)
+        return self.old_ids[known] if row is None else (row,)
 
     def resolve(self, identifier: str) -> frozenset[str]:
-        """The current ids that a CURIE stands for, as `matching` asks for them.
+        """The current ids that an id stands for, as `matching` asks for them.
 
         An id that the dictionary does not know stands for itself.
         """
-        if identifier not in self._row and identifier not in self.old_ids:
+        if self.identify(identifier) is None:
             return frozenset((identifier,))
         return frozenset(self.ids[row] for row in self.rows(identifier))
 

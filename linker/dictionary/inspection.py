@@ -53,7 +53,7 @@ def search(dictionary: Dictionary, text: str) -> Iterator[int]:
         The rows of concepts: those with the id, those that have the text as a name, and those that
         have it as part of a name.
     """
-    yielded = set(dictionary.rows(ids.curie(text)))
+    yielded = set(dictionary.rows(text))
     yield from sorted(yielded)
     wanted = normalize(text)
     names = [normalize(name) for name in dictionary.names]

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from linker.dictionary.columns import XREF_SEPARATOR
-from linker.ids import curie, namespace
+from linker.ids import namespace, normalized
 from linker.types import Concept, IdMapping
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PREDICATES = frozenset(("skos:exactMatch", "owl:equivalentClass"))
 """The predicates whose two ids mean the same."""
 
-# Prefixes of one vocabulary that `curie` leaves apart, since users see them on output.
+# Prefixes of one vocabulary that `normalized` leaves apart, since users see them on output.
 _SAME = {
     "ORDO": "ORPHANET",
     "ORPHA": "ORPHANET",
@@ -41,7 +41,7 @@ def key(identifier: str) -> str:
     >>> key("ORDO:558"), key("Orphanet:558"), key("SNOMEDCT_US_2023_03_01:19346006")
     ('ORPHANET:558', 'ORPHANET:558', 'SNOMEDCT_US:19346006')
     """
-    prefix, colon, local = curie(identifier).partition(":")
+    prefix, colon, local = normalized(identifier).partition(":")
     prefix = _RELEASE.sub("", prefix.upper())
     return f"{_SAME.get(prefix, prefix)}:{local}" if colon else identifier
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linker.dictionary.dictionary import Dictionary
 from linker.errors import LinkerError, shorten
-from linker.ids import counted, curie, namespace, prefixes
+from linker.ids import counted, namespace, prefixes
 from linker.types import Selection
 
 logger = logging.getLogger(__name__)
@@ -81,13 +81,14 @@ def _words(what: str, texts: Sequence[str]) -> str:
 
 def _under(dictionary: Dictionary, identifiers: Sequence[str]) -> Mask:
     """The concepts that ids stand for, and those below them."""
-    rows = sorted({row for text in identifiers for row in _rows(dictionary, curie(text))})
+    rows = sorted({row for text in identifiers for row in _rows(dictionary, text)})
     under: Mask = np.diff(dictionary.hierarchy.under(rows).indptr) > 0
     return under
 
 
-def _rows(dictionary: Dictionary, identifier: str) -> tuple[int, ...]:
+def _rows(dictionary: Dictionary, text: str) -> tuple[int, ...]:
     """The rows of the current concepts that an id stands for."""
+    identifier = dictionary.identify(text) or text
     rows = dictionary.rows(identifier)
     ids = ", ".join(dictionary.ids[row] for row in rows)
     if not rows:

@@ -61,7 +61,7 @@ class PairChecker:
             label: the label.
             prediction: what the label is linked to; None for a blank one.
         """
-        gold = parse_gold(ids)
+        gold = parse_gold(ids, self._dictionary.identify)
         if not gold and prediction is None:
             return Checked()
         listed = [identifier for group in gold for identifier in group.ids]

@@ -10,10 +10,10 @@ from typing import Any
 from linker import files, matching
 from linker.errors import InputError, LinkerError
 from linker.evaluation.protocols import Outcome, outcome_of
-from linker.ids import namespace, parse_gold
+from linker.ids import curie, namespace, not_known, parse_gold
 from linker.matching import Resolve
 from linker.outputs import jsonl
-from linker.types import Candidate, Mention
+from linker.types import Candidate, Gold, Mention
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +122,7 @@ def _biosyn(
 
 def _gold_key(mention: Mention) -> str:
     """The gold ids of a mention, as in BioSyn's file: those of OMIM only if there are no others."""
-    ids = [i for group in mention.gold or () for i in group.ids]
+    ids = [curie(i) for group in mention.gold or () for i in group.ids]
     return "|".join([i for i in ids if namespace(i) != "OMIM"] or ids)
 
 
@@ -130,12 +130,17 @@ def _query(
     mentions: list[dict[str, Any]],
 ) -> tuple[Mention, list[list[tuple[str, frozenset[str]]]]]:
     """Read a mention with its gold ids, and for each part the ranked names with their ids."""
-    gold = parse_gold(mentions[0]["golden_cui"])
+    gold = _gold(mentions[0]["golden_cui"])
     parts = [
         [(_name(candidate), _concept_ids(candidate["cui"])) for candidate in m["candidates"]]
         for m in mentions
     ]
     return Mention("|".join(m["mention"] for m in mentions), gold=gold), parts
+
+
+def _gold(joined: str) -> Gold:
+    """The ids of BioSyn's files, which are of MeSH or OMIM."""
+    return parse_gold(joined, not_known, curie)
 
 
 def _name(candidate: dict[str, Any]) -> str:
@@ -145,4 +150,4 @@ def _name(candidate: dict[str, Any]) -> str:
 
 
 def _concept_ids(joined: str) -> frozenset[str]:
-    return frozenset(i for group in parse_gold(joined) for i in group.ids)
+    return frozenset(i for group in _gold(joined) for i in group.ids)

@@ -12,7 +12,7 @@ from linker import files
 from linker.errors import LinkerError
 from linker.evaluation import breakdown, confidences, predictions, protocols, report
 from linker.evaluation.protocols import Outcome
-from linker.ids import format_gold
+from linker.ids import curie, format_gold
 from linker.linker import Linker
 from linker.outputs import decimals
 from linker.outputs.tsv import row_writer
@@ -72,7 +72,7 @@ def evaluate(
     """
     mentions = [mention for mention, _ in flatten(items)]
     if path is not None:
-        resolve = linker.dictionary.resolve if linker else lambda i: frozenset((i,))
+        resolve = linker.dictionary.resolve if linker else lambda i: frozenset((i, curie(i)))
         outcomes = predictions.outcomes(path, mentions, protocol, resolve, max(ks))
         return _evaluation(list(outcomes), linker, protocol, ks, len(mentions))
     if linker is None:

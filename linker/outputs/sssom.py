@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TextIO
 from urllib.parse import quote
 
-from linker.ids import namespace, parse_gold
+from linker.ids import namespace, split_ids
 from linker.outputs import BREAKS, Item, Vocabulary
 from linker.outputs.tsv import row_writer
 from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
@@ -136,8 +136,7 @@ def write_curated(
 
 def _ids(row: Decision) -> list[str]:
     """The concept of each part that a decision names, empty for none."""
-    parts = [parse_gold(part) for part in row.concept_id.split("|")]
-    return [i for groups in parts for i in ([j for g in groups for j in g.ids] or [""])]
+    return [i for part in split_ids(row.concept_id) for i in part or [""]]
 
 
 def _curated_rows(

@@ -33,7 +33,7 @@ from linker.files import (
     reading,
     too_large,
 )
-from linker.ids import parse_gold
+from linker.ids import Identify, not_known, parse_gold
 from linker.readers.checks import check_spans, parse_selection
 from linker.types import (
     SELECTION,
@@ -61,7 +61,9 @@ _Raw = tuple[str, int | None, dict[str, str], Callable[[], Any]]
 """A document: its name for messages, line, fields of its collection, and what parses it."""
 
 
-def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
+def read(
+    path: Pathlike, *, on_error: OnError = stop, identify: Identify = not_known
+) -> Iterator[Document]:
     """Yield the documents of a BioC collection; XML is read document by document, JSON at once.
 
     Gold ids come from the infon `identifier`, `MESH`, `concept_id` or `Identifier`; without any, a
@@ -78,7 +80,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
     is_json = first.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
     for name, line, collection, parse in (_json if is_json else _xml)(path, chain([first], blocks)):
         try:
-            document = _document(path, line, parse(), collection, on_error)
+            document = _document(path, line, parse(), collection, on_error, identify)
         except (
             AttributeError,
             KeyError,
@@ -218,7 +220,12 @@ def _from_json(document: Any) -> Any:
 
 
 def _document(
-    path: Pathlike, line: int | None, raw: Any, collection: dict[str, str], on_error: OnError
+    path: Pathlike,
+    line: int | None,
+    raw: Any,
+    collection: dict[str, str],
+    on_error: OnError,
+    identify: Identify,
 ) -> Document:
     if not raw.id:
         raise ValueError("it has no id")
@@ -231,7 +238,7 @@ def _document(
     for place, holder in _holders(raw):
         relations += [_relation(relation, place) for relation in holder.relations]
         for annotation in holder.annotations:
-            mention = _mention(annotation, place, owner.id, text)
+            mention = _mention(annotation, place, owner.id, text, identify)
             try:
                 if mention.spans:
                     check_spans(path, line, mention.text, mention.spans, text, owner=owner.id)
@@ -292,7 +299,7 @@ def _whole(value: Any) -> int:
     return int(value)
 
 
-def _mention(raw: Any, place: str, owner: str, text: str) -> Mention:
+def _mention(raw: Any, place: str, owner: str, text: str, identify: Identify) -> Mention:
     infons = _infons(raw.infons)
     places = [(_whole(location.offset), _whole(location.length)) for location in raw.locations]
     spans = tuple((start, start + length) for start, length in places)
@@ -304,7 +311,7 @@ def _mention(raw: Any, place: str, owner: str, text: str) -> Mention:
     if not isinstance(name, str):
         raise ValueError(f"the text of annotation {raw.id} is {name!r}")
     key = next((key for key in _IDENTIFIERS if key in infons), None)
-    gold = None if key is None else parse_gold(infons[key])
+    gold = None if key is None else parse_gold(infons[key], identify)
     return Mention(
         name,
         spans,

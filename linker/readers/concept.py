@@ -13,25 +13,28 @@ from pathlib import Path
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, is_folder, read_lines
-from linker.ids import parse_gold
+from linker.ids import Identify, curie, not_known, parse_gold
 from linker.types import Document, Mention
 
 _OFFSETS = re.compile(r"(\d{1,9})\|(\d{1,9})")
 
 
-def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
+def read(
+    path: Pathlike, *, on_error: OnError = stop, identify: Identify = not_known
+) -> Iterator[Document]:
     """Yield a document, without text, for each run of lines of one document id.
 
     Args:
         path: a `.concept` file, or a folder with such files, read by name.
         on_error: what to do with a bad line.
+        identify: see `linker.ids.split_ids`.
 
     Raises:
         InputError: the folder holds no such file.
     """
     for file in concept_files(path) if is_folder(path) else [path]:
         for identifier, mentions in groupby(
-            _mentions(file, on_error), key=lambda mention: mention.document_id
+            _mentions(file, on_error, identify), key=lambda mention: mention.document_id
         ):
             yield Document(str(identifier), mentions=tuple(mentions))
 
@@ -53,7 +56,7 @@ def concept_files(folder: Pathlike) -> list[Path]:
     return files
 
 
-def _mentions(path: Pathlike, on_error: OnError) -> Iterator[Mention]:
+def _mentions(path: Pathlike, on_error: OnError, identify: Identify) -> Iterator[Mention]:
     for number, line in read_lines(path, on_error=on_error):
         columns = line.split("||")
         offsets = _OFFSETS.fullmatch(columns[1]) if len(columns) == 5 else None
@@ -75,7 +78,7 @@ def _mentions(path: Pathlike, on_error: OnError) -> Iterator[Mention]:
         yield Mention(
             text,
             ((int(offsets[1]), int(offsets[2])),),
-            parse_gold(ids),
+            parse_gold(ids, identify, curie),
             kind,
             document,
             metadata={"concept:ids": ids},

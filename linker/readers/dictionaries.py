@@ -81,6 +81,7 @@ def read(
     on_error: OnError = stop,
     languages: Sequence[str] = _LANGUAGES,
     sources: Sequence[str] = (),
+    prefix: str = "",
 ) -> Iterator[Concept]:
     """Read the concepts of a dictionary.
 
@@ -91,12 +92,19 @@ def read(
         on_error: what to do with a bad record.
         languages: languages of UMLS names to keep.
         sources: vocabularies of UMLS names to keep; all if empty.
+        prefix: of the ids that have none, of tables; empty to leave them without.
 
     Raises:
-        LinkerError: the format is not known, or has no languages and sources to filter by.
+        LinkerError: the format is not known, has no languages and sources to filter by, or is none
+            of tables and a prefix is given.
         InputError: the file holds no concept, or what `on_error` raises.
     """
     path, form = as_path(path), _form(format)
+    if prefix and form is not table:
+        raise LinkerError(
+            f"{path}: a prefix can be given to the ids of tables only, and this is {format}; "
+            "leave it out"
+        )
     if form is rrf:
         concepts = rrf.read(path, on_error=on_error, languages=languages, sources=sources)
     elif tuple(languages) != _LANGUAGES or sources:
@@ -104,6 +112,8 @@ def read(
             f"{path}: languages and sources can be chosen of UMLS files only, "
             f"and this is {format}; leave them out"
         )
+    elif form is table:
+        concepts = table.read(path, on_error=on_error, prefix=prefix)
     else:
         concepts = form.read(path, on_error=on_error)
     empty = True

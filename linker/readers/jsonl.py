@@ -8,7 +8,7 @@ from typing import Any
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, parse_json, read_lines
-from linker.ids import parse_gold
+from linker.ids import Identify, not_known, parse_gold
 from linker.readers.checks import check_mention, parse_selection
 from linker.types import Gold, Mention, Span, parse_spans
 
@@ -17,24 +17,28 @@ _GOLD_KEYS = ("gold", "id", "ids", "concept_id")  # the first that is there coun
 _EXPECTED = '{"mention": "...", "gold": "A|B"}'
 
 
-def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
+def read(
+    path: Pathlike, *, on_error: OnError = stop, identify: Identify = not_known
+) -> Iterator[Mention]:
     """Yield the mention of each line.
 
     Keys: `mention`; `gold`, `id`, `ids` or `concept_id` (a string such as `A|B`, or a list with a
     string for each part; absent or null: not annotated); `document_id`; `spans` ([[start, end],
     ...]); `type`; `under`, `not_under`, `types` and `namespaces` (a text or a list of texts: the
     `Selection` that the mention is linked within). Other keys are ignored.
+
+    For `identify` see `linker.ids.split_ids`.
     """
     for number, line in read_lines(path, limit=None, on_error=on_error):
         try:
-            mention = _mention(path, number, line)
+            mention = _mention(path, number, line, identify)
         except InputError as error:
             on_error(error)
         else:
             yield mention
 
 
-def _mention(path: Pathlike, number: int, line: str) -> Mention:
+def _mention(path: Pathlike, number: int, line: str, identify: Identify) -> Mention:
     try:
         record = parse_json(line)
     except ValueError as error:
@@ -47,25 +51,29 @@ def _mention(path: Pathlike, number: int, line: str) -> Mention:
             remedy=_REMEDY,
         ) from None
     try:
-        return from_record(record, partial(check_mention, path, number))
+        return from_record(record, partial(check_mention, path, number), identify)
     except ValueError as error:
         raise InputError(
             path, str(error), line=number, value=line, expected=_EXPECTED, remedy=_REMEDY
         ) from None
 
 
-def from_record(record: Any, check: Callable[[str], str]) -> Mention:
+def from_record(
+    record: Any, check: Callable[[str], str], identify: Identify = not_known
+) -> Mention:
     """Make a mention of an object with the keys that `read` describes.
 
     Args:
         record: the object.
         check: is given the text of the mention, and returns it stripped.
+        identify: see `linker.ids.split_ids`.
 
     Raises:
         ValueError: a value is not of its type; the text says which one.
         InputError: as `check` raises it.
     """
-    text, gold, spans, kind, document = _fields(record)
+    text, spans, kind, document = _fields(record)
+    gold = _gold(record, identify)
     within = parse_selection(record)
     return Mention(check(text), spans, gold, kind, document, within=within)
 
@@ -73,7 +81,7 @@ def from_record(record: Any, check: Callable[[str], str]) -> Mention:
 _REMEDY = "write one object a line"
 
 
-def _fields(record: Any) -> tuple[str, Gold | None, tuple[Span, ...], str, str | None]:
+def _fields(record: Any) -> tuple[str, tuple[Span, ...], str, str | None]:
     """Check and take apart one object; a ValueError says what is wrong with it."""
     if not isinstance(record, dict):
         raise ValueError("the line is not a JSON object")
@@ -88,21 +96,20 @@ def _fields(record: Any) -> tuple[str, Gold | None, tuple[Span, ...], str, str |
         raise ValueError("'type' and 'document_id' must be texts")
     return (
         text,
-        _gold(record),
         _spans(record.get("spans")),
         kind or "",
         None if document is None else str(document),
     )
 
 
-def _gold(record: Mapping[str, Any]) -> Gold | None:
+def _gold(record: Mapping[str, Any], identify: Identify) -> Gold | None:
     ids = next((record[key] for key in _GOLD_KEYS if key in record), None)
     if ids is None:
         return None
     ids = [ids] if isinstance(ids, str) else ids
     if not isinstance(ids, list) or not all(isinstance(i, str) for i in ids):
         raise ValueError("the ids are neither a text nor a list of texts")
-    return parse_gold("|".join(ids))
+    return tuple(group for part in ids for group in parse_gold(part, identify))
 
 
 def _spans(pairs: Any) -> tuple[Span, ...]:

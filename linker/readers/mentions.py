@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from linker.errors import InputError, LinkerError, OnError, stop
 from linker.files import (
@@ -19,6 +20,7 @@ from linker.files import (
     peeking,
     reading,
 )
+from linker.ids import Identify
 from linker.readers.concept import concept_files
 from linker.types import Document, Mention
 
@@ -95,6 +97,7 @@ def read(
     type: str | None = None,
     on_error: OnError = stop,
     column: str | None = None,
+    identify: Identify | None = None,
 ) -> Iterator[Document | Mention]:
     """Yield the documents or loose mentions of a file, streaming.
 
@@ -106,6 +109,8 @@ def read(
             includes the types of the NCBI Disease corpus.
         on_error: what to do with a bad record.
         column: of a Parquet file, the one that holds the mentions; None: `mention` or `text`.
+        identify: of the dictionary that annotated ids are of, `Dictionary.identify`: what it has as
+            an id is one, whatever signs it holds; None: no dictionary is known.
 
     Raises:
         NoMentions: the file holds nothing.
@@ -123,7 +128,9 @@ def read(
         raise LinkerError(
             f"{path}: is {format}; a column can be named in Parquet files and tables only"
         )
-    named = {"column": column} if column else {}
+    named: dict[str, Any] = {"column": column} if column else {}
+    if identify and format != "txt":  # which has no ids
+        named["identify"] = identify
     items: Iterator[Document | Mention] = importlib.import_module(module).read(
         path, on_error=on_error, **named
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from linker.errors import InputError, OnError, ignore, stop
 from linker.files import Pathlike, read_lines
-from linker.ids import curie, namespace
+from linker.ids import namespace, normalized
 from linker.readers.records import fault, make_names
 from linker.types import Concept, NameKind
 
@@ -137,7 +137,7 @@ def _tags(stanza: Stanza) -> dict[str, Any]:
 def _concept(
     path: Pathlike, number: int, tags: dict[str, Any], abbreviations: frozenset[str]
 ) -> Concept:
-    identifier, name = curie(tags.get("id", "")), _plain(tags.get("name", ""))
+    identifier, name = normalized(tags.get("id", "")), _plain(tags.get("name", ""))
     obsolete = tags.get("is_obsolete") == "true"
     if obsolete and not name:
         name = identifier  # only its id will be used
@@ -153,14 +153,14 @@ def _concept(
         identifier,
         name,
         make_names(identifier, name, synonyms),
-        parents=_curies(tags.get("is_a", ())),
-        alt_ids=_curies(tags.get("alt_id", ())),
+        parents=_identifiers(tags.get("is_a", ())),
+        alt_ids=_identifiers(tags.get("alt_id", ())),
         definition=_plain(_quoted(path, number, tags["def"][0])[1]) if "def" in tags else "",
         types=tuple(tags.get("subset", ())),
         namespace=namespace(identifier),
         status="obsolete" if obsolete else "current",
-        replaced_by=_curies(tags.get("replaced_by", ())),
-        xrefs=_curies(tags.get("xref", ())),
+        replaced_by=_identifiers(tags.get("replaced_by", ())),
+        xrefs=_identifiers(tags.get("xref", ())),
         line=number,
     )
 
@@ -191,6 +191,6 @@ def _plain(text: str) -> str:
     return re.sub(r"\\(.)", lambda escape: _BLANKS.get(escape[1], escape[1]), text).strip()
 
 
-def _curies(values: Iterable[str]) -> tuple[str, ...]:
+def _identifiers(values: Iterable[str]) -> tuple[str, ...]:
     """Identifiers out of values that may go on with a description, without repeats."""
-    return tuple(dict.fromkeys(curie(_plain(value.split()[0])) for value in values if value))
+    return tuple(dict.fromkeys(normalized(_plain(value.split()[0])) for value in values if value))

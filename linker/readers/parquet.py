@@ -9,6 +9,7 @@ from typing import Any
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, open_binary, reading
 from linker.files.arrow import libraries
+from linker.ids import Identify, not_known
 from linker.readers.checks import check_mention
 from linker.readers.jsonl import from_record
 from linker.types import SELECTION, Mention
@@ -19,7 +20,11 @@ _ROWS = 10_000  # that are in memory at once
 
 
 def read(
-    path: Pathlike, *, on_error: OnError = stop, column: str | None = None
+    path: Pathlike,
+    *,
+    on_error: OnError = stop,
+    identify: Identify = not_known,
+    column: str | None = None,
 ) -> Iterator[Mention]:
     """Yield the mention of each row.
 
@@ -30,6 +35,7 @@ def read(
     Args:
         path: the file.
         on_error: what to do with a bad row.
+        identify: see `linker.ids.split_ids`.
         column: the name of the column of mentions; None for `mention`, else `text`.
 
     Raises:
@@ -50,8 +56,9 @@ def read(
             for batch in table.iter_batches(_ROWS, columns=list(names), use_threads=False):
                 for row in batch.to_pylist():
                     number += 1
+                    record = {names[key]: row[key] for key in names}
                     try:
-                        mention = _mention(path, number, {names[key]: row[key] for key in names})
+                        mention = _mention(path, number, record, identify)
                     except InputError as error:
                         on_error(error)
                     else:
@@ -82,10 +89,10 @@ def _read_too(schema: Any) -> list[str]:
     return [n for n in _OTHERS if n in schema.names and (n != "spans" or has_lists)]
 
 
-def _mention(path: Pathlike, number: int, record: Mapping[str, Any]) -> Mention:
+def _mention(path: Pathlike, number: int, record: Mapping[str, Any], identify: Identify) -> Mention:
     place = f"{path}, row {number}"
     try:
-        return from_record(record, partial(check_mention, place, None))
+        return from_record(record, partial(check_mention, place, None), identify)
     except ValueError as error:
         remedy = "mend or remove the row"
         raise InputError(place, str(error), expected="a mention", remedy=remedy) from None

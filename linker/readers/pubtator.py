@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
-from linker.ids import parse_gold
+from linker.ids import Identify, curie, not_known, parse_gold
 from linker.readers.checks import check_spans
 from linker.types import Document, Mention, Passage, Relation
 
@@ -25,7 +25,9 @@ _KINDS = {"t": "title", "a": "abstract"}
 _Line = tuple[int, str]
 
 
-def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
+def read(
+    path: Pathlike, *, on_error: OnError = stop, identify: Identify = not_known
+) -> Iterator[Document]:
     """Yield the documents of a PubTator file, in its order and as often as it holds them.
 
     Offsets are characters over title, one break and abstract. A document ends at a blank line, or
@@ -33,7 +35,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
     of ids is not annotated; an empty one, `-` or `-1` says that it has no concept.
     """
     for block in _blocks(path, on_error):
-        document = _document(path, block, on_error)
+        document = _document(path, block, on_error, identify)
         if document is not None:
             yield document
 
@@ -56,7 +58,9 @@ def _blocks(path: Pathlike, on_error: OnError) -> Iterator[list[_Line]]:
         yield block
 
 
-def _document(path: Pathlike, block: list[_Line], on_error: OnError) -> Document | None:
+def _document(
+    path: Pathlike, block: list[_Line], on_error: OnError, identify: Identify
+) -> Document | None:
     number, line = block[0]
     first = _TEXT.fullmatch(line)
     if first is None:
@@ -72,7 +76,7 @@ def _document(path: Pathlike, block: list[_Line], on_error: OnError) -> Document
         try:
             _check_line(path, number, line, owner.id)
             if len(columns) > 1 and _OFFSET.fullmatch(columns[1]):
-                mentions.append(_mention(path, number, columns, text))
+                mentions.append(_mention(path, number, columns, text, identify))
             elif len(columns) > 3:
                 relations.append(_relation(columns))
             else:
@@ -134,7 +138,9 @@ def _foreign(path: Pathlike, number: int, line: str, owner: str) -> InputError:
     )
 
 
-def _mention(path: Pathlike, number: int, columns: list[str], text: str) -> Mention:
+def _mention(
+    path: Pathlike, number: int, columns: list[str], text: str, identify: Identify
+) -> Mention:
     if len(columns) < 5 or not _OFFSET.fullmatch(columns[2]):
         raise InputError(
             path,
@@ -152,7 +158,7 @@ def _mention(path: Pathlike, number: int, columns: list[str], text: str) -> Ment
     metadata = dict(
         zip(("pubtator:id", "pubtator:parts"), (*columns[5:6], *_joined(columns[6:])), strict=False)
     )
-    gold = parse_gold(columns[5]) if len(columns) > 5 else None
+    gold = parse_gold(columns[5], identify, curie) if len(columns) > 5 else None
     return Mention(name, spans, gold, kind, owner, metadata=metadata)
 
 

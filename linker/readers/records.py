@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from linker.errors import InputError
 from linker.files import Pathlike
+from linker.ids import NO_CONCEPT
 from linker.types import Name, NameKind
 
 NAME_LIMIT = 5_000  # characters; the longest name of the UMLS has about 3,000
@@ -50,11 +51,14 @@ def fault(path: Pathlike, line: int, identifier: str, names: Iterable[str]) -> I
         identifier: the id.
         names: the names, the preferred one first.
     """
-    if not identifier or identifier.endswith(":"):
+    problem = "" if identifier and not identifier.endswith(":") else "is empty"
+    if identifier.lower() in NO_CONCEPT - {""}:
+        problem = f"{identifier!r} says that there is no concept"
+    if problem:
         expected = "an identifier such as MESH:D001260"
         return InputError(
             path,
-            "the concept id is empty",
+            f"the concept id {problem}",
             line=line,
             expected=expected,
             remedy="give one or remove the line",

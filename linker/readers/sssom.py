@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from linker.errors import InputError, OnError, ignore, stop
 from linker.files import Pathlike, read_lines
-from linker.ids import curie
+from linker.ids import normalized
 from linker.readers.records import split_csv
 from linker.types import IdMapping
 
@@ -125,10 +125,10 @@ def _mapping(path: Pathlike, number: int, line: str, columns: Sequence[str]) -> 
     if _NOTHING in (row["subject_id"].lower(), row["object_id"].lower()):
         return None
     return IdMapping(
-        curie(row["subject_id"]),
+        normalized(row["subject_id"]),
         row["subject_label"],
         row["predicate_id"],
-        curie(row["object_id"]),
+        normalized(row["object_id"]),
         row["object_label"],
         number,
     )

@@ -18,13 +18,13 @@ import itertools
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TextIO, get_args
 
 from linker.errors import InputError, OnError, ignore, stop
 from linker.files import Pathlike, head, read_lines
-from linker.ids import curie, namespace
+from linker.ids import NO_CONCEPT, curie, namespace, normalized
 from linker.readers.records import fault, make_names, split_csv
 from linker.types import NAME_KINDS, Concept, NameKind, Status
 
@@ -91,14 +91,19 @@ def release(path: Pathlike) -> str:
     return ""
 
 
-def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
+def read(path: Pathlike, *, on_error: OnError = stop, prefix: str = "") -> Iterator[Concept]:
     """Read a table of concepts; columns of other names are passed over.
 
     The file is read twice, so that concepts of one row are yielded at their place. Those of several
     rows follow at the end, and a warning says how many rows were merged. Their preferred name is
     that of the first row that calls its name preferred, else that of their first row; their
     definition is the first that there is. Rows of one id and different status are different
-    concepts.
+    concepts. Ids are kept as they are written, but for the spelling of known prefixes.
+
+    Args:
+        path: the file.
+        on_error: what to do with a bad row; returns to skip it.
+        prefix: of the ids that have none, but for cross-references; empty to leave them without.
 
     Raises:
         InputError: the header has no column `id` or `name`, or what `on_error` raises.
@@ -108,13 +113,14 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
         return
     columns, delimiter = _header(header[0])
     _check_header(path, header[0], columns)
-    repeated = _repeated(
-        curie(_unescape(row["id"])) for _, row in _rows(path, columns, delimiter, ignore)
-    )
+    spell = _spelling(prefix)
+    ids = [normalized(_unescape(row["id"])) for _, row in _rows(path, columns, delimiter, ignore)]
+    _say_bare(path, ids, spell)
+    repeated = _repeated(map(spell, ids))
     records_of: dict[tuple[str, Status], list[Record]] = {}
     for number, row in _rows(path, columns, delimiter, on_error):
         try:
-            kind, concept = _record(path, number, row)
+            kind, concept = _record(path, number, row, spell)
         except InputError as error:
             on_error(error)
             continue
@@ -127,6 +133,33 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
         concepts = sum(len(records) > 1 for records in records_of.values())
         text = "%s: %s of the rows repeat an id, and were merged (concepts with several rows: %s)"
         logger.warning(text, path, f"{more:,}", f"{concepts:,}")
+
+
+def _spelling(prefix: str) -> Callable[[str], str]:
+    """How ids are written: those without a prefix with this one, unless it is empty."""
+    prefix = prefix.strip().rstrip(":")
+
+    def spell(text: str) -> str:
+        identifier = normalized(text)
+        if not prefix or ":" in identifier or identifier.lower() in NO_CONCEPT:
+            return identifier
+        return normalized(f"{prefix}:{identifier}")
+
+    return spell
+
+
+def _say_bare(path: Pathlike, ids: Iterable[str], spell: Callable[[str], str]) -> None:
+    """Say what becomes of ids without a prefix that get one, or look as if one was left out."""
+    bare = [identifier for identifier in dict.fromkeys(ids) if ":" not in identifier]
+    if given := [identifier for identifier in bare if spell(identifier) != identifier]:
+        text = "%s: %s ids without a prefix get one: %s is %s"
+        logger.warning(text, path, f"{len(given):,}", given[0], spell(given[0]))
+    elif likely := [identifier for identifier in bare if curie(identifier) != identifier]:
+        text = (
+            "%s: %s ids without a prefix are kept as they are, such as %s; "
+            "if it stands for %s, write the prefix, or give it with --prefix"
+        )
+        logger.warning(text, path, f"{len(bare):,}", likely[0], curie(likely[0]))
 
 
 def _repeated(ids: Iterable[str]) -> set[str]:
@@ -236,9 +269,9 @@ def _rows(
             yield number, defaultdict(str, zip(columns, map(str.strip, cells), strict=True))
 
 
-def _record(path: Pathlike, number: int, row: Row) -> Record:
+def _record(path: Pathlike, number: int, row: Row, spell: Callable[[str], str]) -> Record:
     identifier, name, language = (
-        curie(_unescape(row["id"])),
+        spell(_unescape(row["id"])),
         _unescape(row["name"]),
         _unescape(row["language"]),
     )
@@ -252,14 +285,14 @@ def _record(path: Pathlike, number: int, row: Row) -> Record:
         identifier,
         name,
         make_names(identifier, name, synonyms, language),
-        parents=tuple(map(curie, _list(row["parents"]))),
-        alt_ids=tuple(map(curie, _list(row["alt_ids"]))),
+        parents=tuple(map(spell, _list(row["parents"]))),
+        alt_ids=tuple(map(spell, _list(row["alt_ids"]))),
         definition=_unescape(row["definition"]),
         types=tuple(_list(row["types"])),
         namespace=namespace(identifier),
         status=_status(path, number, row["status"].lower()),
-        replaced_by=tuple(map(curie, _list(row["replaced_by"]))),
-        xrefs=tuple(map(curie, _list(row["xrefs"]))),
+        replaced_by=tuple(map(spell, _list(row["replaced_by"]))),
+        xrefs=tuple(map(normalized, _list(row["xrefs"]))),
         line=number,
     )
     return _kind(path, number, row), concept

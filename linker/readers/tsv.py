@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
-from linker.ids import parse_gold
+from linker.ids import Identify, not_known, parse_gold
 from linker.readers import sssom
 from linker.readers.checks import check_mention
 from linker.readers.records import split_csv
@@ -33,13 +33,17 @@ class _Columns:
     scope: int | None = None  # the only document in which they are; empty: in all
 
 
-def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
+def read(
+    path: Pathlike, *, on_error: OnError = stop, identify: Identify = not_known
+) -> Iterator[Mention]:
     """Yield the mention of each line with its gold ids; other columns are passed over.
 
     Ids are `A|B` for parts, `A+B` for ids that are all meant, and -1 or empty for no concept. In
     tables of decisions, rows that say nothing of the mention as a name are passed over: those with
     "false" in a column `accepted`, whose ids are wrong, and those with a document in a column
     `scope`, whose ids are right there only.
+
+    For `identify` see `linker.ids.split_ids`.
     """
     where = None
 
@@ -50,7 +54,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
         try:
             if number == 1 and (where := _header(path, line)):
                 continue
-            mention = _mention(path, number, line, where)
+            mention = _mention(path, number, line, where, identify)
         except InputError as error:
             on_error(error)
         else:
@@ -90,7 +94,9 @@ def _header(path: Pathlike, line: str) -> _Columns | None:
     return _Columns(names.index("mention"), ids, delimiter, accepted, scope)
 
 
-def _mention(path: Pathlike, number: int, line: str, where: _Columns | None) -> Mention | None:
+def _mention(
+    path: Pathlike, number: int, line: str, where: _Columns | None, identify: Identify
+) -> Mention | None:
     """The mention of a row; None for one whose ids are wrong, or right in one document only."""
     named, where = where is not None, where or _Columns()
     cells = (
@@ -118,9 +124,8 @@ def _mention(path: Pathlike, number: int, line: str, where: _Columns | None) -> 
         return None
     if where.scope is not None and any(map(str.strip, cells[where.scope :][:1])):
         return None
-    return Mention(
-        check_mention(path, number, cells[where.mention]), gold=parse_gold(cells[where.ids])
-    )
+    text = check_mention(path, number, cells[where.mention])
+    return Mention(text, gold=parse_gold(cells[where.ids], identify))
 
 
 def unquoted(cells: list[str]) -> list[str]:

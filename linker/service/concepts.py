@@ -50,7 +50,8 @@ def described(dictionary: Dictionary, asked: str) -> dict[str, Any] | None:
     Raises:
         LinkerError: the id stands for several concepts.
     """
-    identifier = ids.curie(asked)
+    if (identifier := dictionary.identify(asked)) is None:
+        return None
     rows = dictionary.rows(identifier)
     if not rows:
         return _without_successor(dictionary, identifier, asked)
@@ -92,12 +93,8 @@ def _status(dictionary: Dictionary, identifier: str) -> str:
     return _STATUS[int(dictionary.columns.old.status[number])]
 
 
-def _without_successor(
-    dictionary: Dictionary, identifier: str, asked: str
-) -> dict[str, Any] | None:
+def _without_successor(dictionary: Dictionary, identifier: str, asked: str) -> dict[str, Any]:
     """An obsolete id that no concept has taken the place of."""
-    if identifier not in dictionary.old_ids:
-        return None
     lists = ("names", "parents", "children", "path", "types", "xrefs", "alt_ids")
     return {
         "id": identifier,
@@ -119,7 +116,7 @@ def search(linker: Linker, text: str, limit: int) -> list[dict[str, Any]]:
         limit: how many, at most.
     """
     dictionary, results = linker.dictionary, dict[int, dict[str, Any]]()
-    for row in dictionary.rows(ids.curie(text)):
+    for row in dictionary.rows(text):
         results[row] = place(dictionary, row) | {"matched_name": text.strip(), "score": 1.0}
     table, wanted = linker.generator.table, linker.normalize(text)
     for name in _holding(linker, wanted) if wanted else ():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,28 @@ def test_verdicts(run: Run, model: Path, tmp_path: Path) -> None:
     assert [tuple(row[1:6]) for row in rows] == pairs
     assert rows[5][6] == "measles"
     assert result.err == "4 right, 2 obsolete, 1 mismatched, 0 unsure, 2 unknown\n"
+
+
+def test_ids_that_look_like_others(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "d.tsv").write_text(
+        "id\tname\n127009\tmeasles\nA17.0\tgout\nA17.0+\tpodagra\nC81,3\tfever\n"
+    )
+    pairs = [
+        ("127009", "measles", "right", "127009", ""),
+        ("OMIM:127009", "measles", "unknown", "", "127009"),
+        ("A17.0+", "podagra", "right", "A17.0+", ""),
+        ("C81,3", "fever", "right", "C81,3", ""),
+    ]
+    path, model, gold = tmp_path / "p.tsv", tmp_path / "model", tmp_path / "gold.tsv"
+    path.write_text("id\tlabel\n" + "".join(f"{p[0]}\t{p[1]}\n" for p in pairs))
+    run("train", "--dict", tmp_path / "d.tsv", "--encoder", "tfidf", "-o", model)
+    result = run("check", path, "--model", model)
+    _, *rows = csv.reader(result.out.splitlines(), delimiter="\t")
+    assert [tuple(row[:5]) for row in rows] == pairs
+    gold.write_text("".join(f"{p[1]}\t{p[0]}\n" for p in pairs if p[2] == "right"))
+    run("evaluate", gold, "--model", model, "-o", tmp_path / "evaluation")
+    metrics = json.loads((tmp_path / "evaluation" / "metrics.json").read_text())
+    assert (metrics["n"], metrics["acc"]["1"]) == (3, 1.0)
 
 
 def test_a_label_that_is_no_name(run: Run, model: Path, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_a_table_is_read_as_it_was_written(tmp_path: Path, decisions: list[Decis
 
 
 def test_tables_of_curators(tmp_path: Path) -> None:
-    plain = table(tmp_path, "Ataxia\tD001260\ngout\t-1\n\n")
+    plain = table(tmp_path, "Ataxia\tMeSH:D001260\ngout\t-1\n\n")
     assert list(exchange.read(plain)) == [Decision("Ataxia", "MESH:D001260"), Decision("gout", "")]
     named = table(tmp_path, "Document_ID\tid\tmention\tACCEPTED\n7\tD1\tm\tNo\n7\tD1\tm\n")
     assert list(exchange.read(named)) == [

@@ -16,13 +16,16 @@ from linker.types import Decision
 @pytest.mark.parametrize(
     ("text", "concept_id", "parts"),
     [
-        ("D001260", "MESH:D001260", ("MESH:D001260",)),
+        ("MeSH:D001260", "MESH:D001260", ("MESH:D001260",)),
         ("", "", ("",)),
         ("-1", "", ("",)),
         ("-1|-1", "", ("", "")),
-        ("D001260|-1", "MESH:D001260|-1", ("MESH:D001260", "")),
+        ("MeSH:D001260|-1", "MESH:D001260|-1", ("MESH:D001260", "")),
         ("-1 | MIM:100100", "-1|OMIM:100100", ("", "OMIM:100100")),
         ("D1+D2|D3", "D1+D2|D3", ("D1", "D2", "D3")),
+        ("A17.0+|G01*", "A17.0+|G01*", ("A17.0+", "G01*")),
+        (r"C81\,3", r"C81\,3", ("C81,3",)),
+        ("127009", "127009", ("127009",)),
     ],
 )
 def test_parts(text: str, concept_id: str, parts: tuple[str, ...]) -> None:

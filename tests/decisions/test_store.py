@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_decisions_come_back(path: Path) -> None:
-    one = Decision("Ataxia", "D001260", False, "12", "ann", "2020-01-01", "model", "2017")
+    one = Decision("Ataxia", "MeSH:D001260", False, "12", "ann", "2020-01-01", "model", "2017")
     with DecisionStore(path) as store:
         (added,) = store.add([one])
         assert added == replace(one, concept_id="MESH:D001260", id=1)

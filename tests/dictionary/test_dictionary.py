@@ -99,6 +99,39 @@ def test_rows_and_what_ids_stand_for(tmp_path: Path) -> None:
     assert dictionary.resolve("Z:1") == {"Z:1"}
 
 
+def test_an_id_is_looked_up_as_it_is_written_before_a_prefix_is_guessed(tmp_path: Path) -> None:
+    bare = read(tmp_path, "127009\tfever\nMESH:D001260\tataxia\t\t\tD001261\n")
+    assert [bare.identify(text) for text in ("127009", "D001260", "MeSH:D001260", "D001261")] == [
+        "127009",
+        "MESH:D001260",
+        "MESH:D001260",
+        "D001261",
+    ]
+    assert [bare.identify(text) for text in ("OMIM:127009", "MESH:D001261", "x")] == [None] * 3
+    assert (bare.rows("127009"), bare.rows("OMIM:127009"), bare.rows("D001260")) == ((0,), (), (1,))
+    assert bare.resolve("D001260") == {"MESH:D001260"}
+    with_prefix = read(tmp_path, "127009\tfever\n", prefix="MIM")
+    assert with_prefix.rows("127009") == with_prefix.rows("OMIM:127009") == (0,)
+
+
+def test_a_prefix_is_for_tables_only(tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("127009||flu\n")
+    with pytest.raises(LinkerError, match="a prefix can be given to the ids of tables only"):
+        Dictionary.read(tmp_path / "names.txt", prefix="SCTID")
+    table = write(tmp_path / "small.tsv", "127009\tfever\t\t127010\n127010\tcough\n")
+    both = Dictionary.read(tmp_path / "names.txt", table, prefix="SCTID", hierarchy=table)
+    assert list(both.ids) == ["OMIM:127009", "SCTID:127009", "SCTID:127010"]
+    assert parents(both)["SCTID:127009"] == ["SCTID:127010"]
+
+
+def test_ids_that_join_in_files_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    read(tmp_path, "A17.0+\ta\nC81,3\tb\nA 1\tc\nG01*\td\n")
+    assert "3 ids hold white space, a backslash or a sign that joins ids" in caplog.text
+    assert "such as A 1; write a backslash" in caplog.text
+
+
 def test_several_files_and_filters(tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text("A:2||flue\nC:1||cough\n")

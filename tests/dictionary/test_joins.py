@@ -20,8 +20,8 @@ def ours(tmp_path: Path) -> Dictionary:
     """Row 0: MESH:D900001, row 1: MESH:D900002, row 2: OMIM:900003."""
     (tmp_path / "ours.tsv").write_text(
         "id\tname\talt_ids\txrefs\n"
-        "D900001\tfever\tDOID:11|DOID:12\tUMLS_CUI:C0000001\n"
-        "D900002\tcough\tDOID:12\t\n"
+        "MESH:D900001\tfever\tDOID:11|DOID:12\tUMLS_CUI:C0000001\n"
+        "MESH:D900002\tcough\tDOID:12\t\n"
         "MIM:900003\tflu\t\tORPHA:3\n"
     )
     return Dictionary.read(tmp_path / "ours.tsv")
@@ -66,7 +66,7 @@ def test_concepts_join_by_ids_and_references(
 
 def test_steps_are_counted(ours: Dictionary) -> None:
     mappings = [maps("MONDO:1", "DOID:1"), maps("MONDO:1", "mesh:D900001"), maps("N:1", "DOID:1")]
-    expected = {"MONDO:1": 1, "DOID:1": 2, "N:1": 3, "D900001": 0, "DOID:11": 0}
+    expected = {"MONDO:1": 1, "DOID:1": 2, "N:1": 3, "MESH:D900001": 0, "DOID:11": 0}
     for identifier, needed in expected.items():
         for steps in range(4):
             rows = Joins(ours, mappings, steps).rows(Concept(identifier, "x"))
@@ -74,7 +74,7 @@ def test_steps_are_counted(ours: Dictionary) -> None:
 
 
 def test_the_fewest_steps_decide_and_equal_ones_are_ambiguous(ours: Dictionary) -> None:
-    near, far = maps("X:1", "D900001"), [maps("X:1", "Y:1"), maps("Y:1", "D900002")]
+    near, far = maps("X:1", "MESH:D900001"), [maps("X:1", "Y:1"), maps("Y:1", "MESH:D900002")]
     assert Joins(ours, [*far, near], 2).rows(Concept("X:1", "x")) == (0,)
     assert Joins(ours, far, 2).rows(Concept("X:1", "x")) == (1,)
     assert Joins(ours, [near, maps("MIM:900003", "X:1")], 2).rows(Concept("X:1", "x")) == (0, 2)
@@ -82,14 +82,16 @@ def test_the_fewest_steps_decide_and_equal_ones_are_ambiguous(ours: Dictionary) 
 
 def test_other_predicates_do_not_join_and_cycles_end(ours: Dictionary) -> None:
     mappings = [
-        maps("X:1", "D900001", "skos:broadMatch"),
+        maps("X:1", "MESH:D900001", "skos:broadMatch"),
         maps("X:1", "X:2", "owl:equivalentClass"),
         maps("X:2", "X:3"),
         maps("X:3", "X:1"),
         maps("X:3", "X:3"),
     ]
     assert Joins(ours, mappings, 9).rows(Concept("X:1", "x")) == ()
-    assert Joins(ours, [*mappings, maps("X:3", "D900002")], 9).rows(Concept("X:1", "x")) == (1,)
+    assert Joins(ours, [*mappings, maps("X:3", "MESH:D900002")], 9).rows(Concept("X:1", "x")) == (
+        1,
+    )
 
 
 def test_prefixes_are_those_that_lead_to_the_dictionary(ours: Dictionary) -> None:

@@ -65,8 +65,8 @@ def test_structure_and_offsets() -> None:
 def test_gold_from_the_infons_in_order() -> None:
     first, _ = bioc.read(DATA / "mini.bioc.xml")
     assert [m.gold for m in first.mentions] == [
-        (GoldGroup(("MESH:D006073",)),),  # concept_id
-        (GoldGroup(("MESH:D001943",)),),  # MESH
+        (GoldGroup(("D006073",)),),  # concept_id
+        (GoldGroup(("D001943",)),),  # MESH
         (GoldGroup(("MESH:D010051",)),),  # identifier
         (),  # -1
         None,
@@ -103,7 +103,7 @@ def test_json() -> None:
     }
     (mention,) = document.mentions
     assert (mention.text, mention.annotation_id) == ("Gout", "7")
-    assert mention.gold == (GoldGroup(("MESH:D006073",)), GoldGroup(("MESH:D015210",)))
+    assert mention.gold == (GoldGroup(("D006073",)), GoldGroup(("D015210",)))
 
 
 @pytest.mark.parametrize("name", ["mini.bioc.xml", "mini.bioc.json"])

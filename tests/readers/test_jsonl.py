@@ -22,7 +22,7 @@ def read(folder: Path, text: str, **options: OnError) -> list[Mention]:
     return list(jsonl.read(path, **options))
 
 
-TWO = (GoldGroup(("MESH:D001943",)), GoldGroup(("MESH:D010051",)))
+TWO = (GoldGroup(("D001943",)), GoldGroup(("D010051",)))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ TWO = (GoldGroup(("MESH:D001943",)), GoldGroup(("MESH:D010051",)))
         ({"mention": "gout", "gold": "-1"}, Mention("gout", gold=())),
         ({"mention": "gout", "ids": []}, Mention("gout", gold=())),
         ({"mention": "x", "gold": "D001943|D010051"}, Mention("x", gold=TWO)),
-        ({"mention": "x", "id": "D001943,MESH:D010051"}, Mention("x", gold=TWO)),
+        ({"mention": "x", "id": "D001943,D010051"}, Mention("x", gold=TWO)),
         ({"mention": "x", "ids": ["D001943", "D010051"]}, Mention("x", gold=TWO)),
         (
             {"mention": "x", "ids": ["OMIM:1+OMIM:2"]},

@@ -42,7 +42,7 @@ def test_columns(tmp_path: Path) -> None:
         ((0, 4),),
     )
     assert first.gold is not None
-    assert first.gold[0].ids == ("MESH:D006073",)
+    assert first.gold[0].ids == ("D006073",)
     assert second == Mention("AT", within=Selection(under=("D001",)))
 
 

@@ -50,7 +50,7 @@ def written(*concepts: Concept) -> str:
 
 
 def test_a_table_of_others(tmp_path: Path) -> None:
-    text = "Name,ID,colour,Synonyms,Parents\nSheep fever,D900001,red,ovine fever | SF||,D900002\n\nGoat fever,D900003,,,\n"
+    text = "Name,ID,colour,Synonyms,Parents\nSheep fever,MESH:D900001,red,ovine fever | SF||,MeSH:D900002\n\nGoat fever,MESH:D900003,,,\n"
     assert list(table.read(saved(tmp_path / "t.csv", text))) == [
         Concept(
             "MESH:D900001",
@@ -178,6 +178,7 @@ def test_whatever_is_written_is_read_back(tmp_path: Path, some: list[Concept]) -
         ),
         ("X:1\ta", "line 2: 2 columns"),
         ("\ta\t\t", "line 2: the concept id is empty; expected an identifier such as MESH:D001260"),
+        ("None\ta\t\t", "line 2: the concept id 'None' says that there is no concept; expected an"),
         ("X:1\t \tb\t", "line 2: the concept name is empty: 'X:1'; expected a name"),
         ("X:1\t" + "a" * 5_001 + "\t\t", "line 2: the name is too long: 'aaa"),
         ("X:1\ta\t" + "b" * 5_001 + "\t", "line 2: the name is too long: 'bbb"),
@@ -290,7 +291,9 @@ def test_the_preferred_row(tmp_path: Path, yes: str, no: str) -> None:
 
 def test_without_a_preferred_row_the_first_has_the_name(tmp_path: Path) -> None:
     (concept,) = table.read(
-        saved(tmp_path / "t.tsv", "id\tname\tkind\nD900001\ta\tnarrow\nMESH:D900001\tb\tbroad\n")
+        saved(
+            tmp_path / "t.tsv", "id\tname\tkind\nMeSH:D900001\ta\tnarrow\nMESH:D900001\tb\tbroad\n"
+        )
     )
     assert [(n.text, n.kind) for n in concept.names] == [("a", "preferred"), ("b", "broad")]
 
@@ -362,3 +365,28 @@ def test_a_header_that_is_no_text_is_not_passed_over(tmp_path: Path) -> None:
     path.write_bytes(b"id,name,gr\xf6sse\nX:1,a,b\n")
     with pytest.raises(InputError, match="line 1: byte 0xf6 is not UTF-8"):
         list(table.read(path, on_error=Skip()))
+
+
+def test_bare_ids_stay_as_they_are_or_get_a_prefix(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = (
+        "id,name,parents,alt_ids,xrefs\n127009,fever,A17.0+,,208900\nA17.0+,cough,,D001260,\n"
+        "MeSH:D1,flu,,,\n"
+    )
+    path = saved(tmp_path / "t.csv", text)
+    fever, cough, flu = table.read(path)
+    assert (fever.id, fever.namespace, fever.parents) == ("127009", "", ("A17.0+",))
+    assert (cough.id, cough.alt_ids, flu.id) == ("A17.0+", ("D001260",), "MESH:D1")
+    assert "2 ids without a prefix are kept as they are, such as 127009; if it" in caplog.text
+    fever, cough, flu = table.read(path, prefix="SCTID:")
+    assert (fever.id, fever.namespace, fever.parents) == (
+        "SCTID:127009",
+        "SCTID",
+        ("SCTID:A17.0+",),
+    )
+    assert fever.xrefs == ("208900",)  # of another vocabulary
+    assert (cough.id, cough.alt_ids, flu.id) == ("SCTID:A17.0+", ("SCTID:D001260",), "MESH:D1")
+    assert "2 ids without a prefix get one: 127009 is SCTID:127009" in caplog.text
+    with pytest.raises(InputError, match="the concept id '-1' says that there is no concept"):
+        list(table.read(saved(tmp_path / "t.csv", "id,name\n-1,x\n"), prefix="SCTID"))

@@ -10,7 +10,7 @@ from linker.errors import InputError, Skip
 from linker.readers import tsv
 from linker.types import GoldGroup, Mention
 
-GOUT = Mention("gout", gold=(GoldGroup(("MESH:D006073",)),))
+GOUT = Mention("gout", gold=(GoldGroup(("D006073",)),))
 
 
 def read(folder: Path, text: str, **options: Skip) -> list[Mention]:
@@ -30,7 +30,7 @@ def test_ids_of_every_kind(tmp_path: Path) -> None:
     mentions = read(tmp_path, "a\tD1|MESH:D2\tignored\nb\tD000001+D000002\nc\t-1\nd\t\n")
     assert [m.gold for m in mentions] == [
         (GoldGroup(("D1",)), GoldGroup(("MESH:D2",))),
-        (GoldGroup(("MESH:D000001", "MESH:D000002"), "all_of"),),
+        (GoldGroup(("D000001", "D000002"), "all_of"),),
         (),
         (),
     ]
@@ -78,7 +78,7 @@ def test_long_line(tmp_path: Path) -> None:
         "mention\tpart\tconcept_id\ngout\tgo\tD006073\n",
         "id,mention\nD006073,gout\n",
         'doc,"Mention","Gold"\r\n1,"gout","D006073"\r\n',
-        "\ufeffmention,id\ngout,MESH:D006073\n",
+        "\ufeffmention,id\ngout,D006073\n",
     ],
 )
 def test_columns_are_found_by_their_names(tmp_path: Path, text: str) -> None:

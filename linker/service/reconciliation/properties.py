@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from linker.ids import curie
+from linker.ids import curie, normalized
 from linker.service.reconciliation.vocabulary import Vocabulary
 
 Value = int | str
@@ -101,11 +101,11 @@ def fit(vocabulary: Vocabulary, entry: Property, wanted: Sequence[str]) -> Calla
         rows = {row for text in wanted for row in vocabulary.meant(text)}
         return lambda row: float(not rows.isdisjoint(values(row)))
     normalize = vocabulary.linker.normalize
-    forms = {form for text in map(curie, wanted) for form in (text, normalize(text))}
+    forms = {spell(text) for text in wanted for spell in (normalized, curie, normalize)}
 
     def is_there(row: int) -> float:
         texts = map(str, values(row))
-        return float(any(curie(t) in forms or normalize(t) in forms for t in texts))
+        return float(any(normalized(t) in forms or normalize(t) in forms for t in texts))
 
     return is_there
 

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from linker.dictionary.columns import XREF_SEPARATOR
-from linker.ids import curie
+from linker.ids import curie, normalized
 from linker.linker import Linker
 from linker.types import NAME_KINDS
 
@@ -79,7 +79,7 @@ class Vocabulary:
         """The type with an id, which may be the id of any concept; None for an unknown one."""
         if identifier in self.types:
             return self.types[identifier]
-        rows = self.dictionary.rows(curie(identifier))
+        rows = self.dictionary.rows(identifier)
         return self.branch(rows[0]) if len(rows) == 1 else None
 
     def types_of(self, row: int) -> list[Type]:
@@ -101,8 +101,10 @@ class Vocabulary:
 
     def rows(self, identifier: str) -> tuple[int, ...]:
         """The rows of the concepts that an id, or else a cross-reference, stands for."""
-        identifier = curie(identifier)
-        return self.dictionary.rows(identifier) or self._by_xref.get(identifier, ())
+        if rows := self.dictionary.rows(identifier):
+            return rows
+        texts = (normalized(identifier), curie(identifier))
+        return next((self._by_xref[text] for text in texts if text in self._by_xref), ())
 
     def meant(self, text: str) -> list[int]:
         """The rows of the concepts that an id or a name stands for."""
@@ -117,7 +119,7 @@ class Vocabulary:
         rows: dict[str, list[int]] = defaultdict(list)
         for row, texts in enumerate(self.dictionary.columns.xrefs):
             for text in texts.split(XREF_SEPARATOR) if texts else ():
-                rows[curie(text)].append(row)
+                rows[normalized(text)].append(row)
         return {xref: tuple(dict.fromkeys(of_xref)) for xref, of_xref in rows.items()}
 
     def synonyms(self, row: int) -> list[str]:

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import Field
 
-from linker.decisions.check import check_ids, releases
-from linker.decisions.records import checked, in_force, replaced
+from linker.decisions.check import identified, releases
+from linker.decisions.records import in_force, replaced
 from linker.decisions.store import DecisionStore
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError
@@ -89,7 +89,7 @@ def router(service: Service) -> APIRouter:
         ]
         for number, decision in enumerate(decisions):
             try:
-                check_ids(checked(decision), dictionary)
+                decisions[number] = identified(decision, dictionary)
             except LinkerError as error:
                 raise Failure(422, str(error), f"decisions.{number}") from None
         decided = await service.decided()
