@@ -8,7 +8,7 @@ import pytest
 
 from linker import Dictionary
 from linker.decisions.check import State, check, current, identified
-from linker.decisions.records import conflicts, in_force
+from linker.decisions.records import conflicts, in_force, parts_of
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
 from linker.types import Decision
