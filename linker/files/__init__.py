@@ -28,8 +28,16 @@ _MB = 1_000_000
 _BLOCK = 1 << 16  # bytes read at a time where nothing is kept
 _GZIP = b"\x1f\x8b"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_BINARY = {b"%PDF": "PDF", b"PK\x03\x04": "zip archive (or a spreadsheet or document made of one)"}
+_BINARY = {
+    b"%PDF": "PDF",
+    b"PK\x03\x04": "zip archive (or a spreadsheet or document made of one)",
+    b"\xd0\xcf\x11\xe0": "workbook or document of the old Office (xls, doc)",
+}
 _BOM = b"\xef\xbb\xbf"
+_SAVE = (
+    "save it as UTF-8 (Excel: as CSV UTF-8; an editor: Save as), "
+    "or name its encoding, where the command has --encoding"
+)
 
 Pathlike = str | os.PathLike[str]
 Readable = Pathlike | IO[bytes] | IO[str]
@@ -190,6 +198,7 @@ def read_lines(
             try:
                 text = _text(path, number, raw, limit, is_cut)
             except InputError as error:
+                error.start = raw[:LINE_LIMIT].decode("utf-8", "replace")
                 on_error(error)
                 with reading(path, number):
                     while raw and not raw.endswith(b"\n"):
@@ -251,8 +260,7 @@ def _checked_start(path: Pathlike, raw: bytes) -> bytes:
             remedy="export it as text, or take the file out of it",
         )
     if raw.startswith(_UTF16):
-        remedy = "convert it: iconv -f UTF-16 -t UTF-8"
-        raise InputError(path, "the file is UTF-16", line=1, expected="UTF-8", remedy=remedy)
+        raise InputError(path, "the file is UTF-16", line=1, expected="UTF-8", remedy=_SAVE)
     return raw.removeprefix(_BOM)
 
 
@@ -276,7 +284,7 @@ def _decode(path: Pathlike, number: int, raw: bytes) -> str:
             line=number,
             value=around,
             expected="UTF-8",
-            remedy="convert it: iconv -f LATIN1 -t UTF-8",
+            remedy=_SAVE,
         ) from None
 
 
