@@ -139,10 +139,8 @@ def test_latin_1(path: Path, format: str) -> None:
 
 def test_utf_16(path: Path, format: str) -> None:
     path.write_bytes(GOOD[format].encode("utf-16"))
-    expected = (
-        f"{path}, line 1: the file is UTF-16; expected UTF-8; save it as UTF-8"
-    )
-    assert message(path, format) == expected
+    expected = f"{path}, line 1: the file is UTF-16; expected UTF-8; save it as UTF-8"
+    assert message(path, format).startswith(expected)
     with pytest.raises(InputError, match="the file is UTF-16"):
         dictionaries.detect(path)
 
