@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from linker.errors import InputError, OnError
 from linker.files import Pathlike
 from linker.files.rows import Row
+from linker.files.tables import Added
 from linker.linker import Linked
 from linker.outputs import best, decimals, rejected_id
 from linker.readers.checks import check_mention
@@ -38,14 +39,33 @@ def predicted(
     """
     rows = iter(rows)
     while chunk := list(itertools.islice(rows, size)):
-        mentions = [_mention(path, row, column, on_error) for row in chunk]
-        linked = link([mention for mention in mentions if mention])
-        predictions = itertools.chain.from_iterable(of_item for _, of_item in linked)
-        for row, mention in zip(chunk, mentions, strict=True):
-            yield row, next(predictions) if mention else None
+        mentions = [mention_of(path, row, column, on_error) for row in chunk]
+        yield from paired(chunk, mentions, link([mention for mention in mentions if mention]))
 
 
-def _mention(path: Pathlike, row: Row, column: int, on_error: OnError) -> Mention | None:
+def paired(
+    rows: Iterable[Row], mentions: Iterable[Mention | None], linked: Iterable[Linked]
+) -> Iterator[tuple[Row, Prediction | None]]:
+    """Yield each row with the prediction for its mention; None for a row without one."""
+    predictions = itertools.chain.from_iterable(of_item for _, of_item in linked)
+    for row, mention in zip(rows, mentions, strict=True):
+        yield row, next(predictions) if mention else None
+
+
+def written(
+    rows: Iterable[tuple[Row, Prediction | None]], sources: bool
+) -> tuple[Sequence[str], Added]:
+    """The columns that are added to a table, and the cells of each row.
+
+    Args:
+        rows: with their predictions.
+        sources: whether answers may have sources.
+    """
+    width = len(COLUMNS) - (not sources)
+    return COLUMNS[:width], ((row, cells(prediction)[:width]) for row, prediction in rows)
+
+
+def mention_of(path: Pathlike, row: Row, column: int, on_error: OnError) -> Mention | None:
     """The mention of a row; None where the cell is blank or cannot be linked."""
     text = row.cells[column] if column < len(row.cells) else ""
     if not text.strip():

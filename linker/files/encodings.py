@@ -9,10 +9,12 @@ with windows-1250 or mac-roman in every second table with so few words as tables
 from __future__ import annotations
 
 import codecs
+import contextlib
 import itertools
 import logging
 import re
 import tempfile
+import weakref
 from collections.abc import Iterator
 
 from linker.errors import InputError, LinkerError, shown
@@ -204,7 +206,22 @@ def _known(path: Pathlike, encoding: str) -> str:
 
 def _copy(path: Pathlike, encoding: str) -> OpenFile:
     """A copy of a text in UTF-8, with the byte order mark if there is one."""
-    copy = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed with its owner
+    with contextlib.ExitStack() as stack:
+        copy = stack.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))
+        for text in _decoded(path, encoding):
+            copy.write(text.encode(UTF8, "surrogatepass"))
+        copy.seek(0)
+        opened = OpenFile(copy, str(path))
+        weakref.finalize(opened, stack.pop_all().close)
+    return opened
+
+
+def _decoded(path: Pathlike, encoding: str) -> Iterator[str]:
+    """The pieces of a text.
+
+    Raises:
+        InputError: it is not in the encoding.
+    """
     decoder, line = codecs.getincrementaldecoder(encoding)(), 1
     with open_binary(path) as file, reading(path):
         is_last = False
@@ -215,14 +232,11 @@ def _copy(path: Pathlike, encoding: str) -> OpenFile:
                 text = decoder.decode(block, is_last)
             except UnicodeDecodeError as error:
                 line += error.object[: error.start].decode(encoding, "replace").count("\n")
-                byte = error.object[error.start]
                 raise InputError(
                     path,
-                    f"byte 0x{byte:02x} is not {encoding}",
+                    f"byte 0x{error.object[error.start]:02x} is not {encoding}",
                     line=line,
                     remedy="name another encoding with --encoding",
                 ) from None
             line += text.count("\n")
-            copy.write(text.encode(UTF8, "surrogatepass"))
-    copy.seek(0)
-    return OpenFile(copy, str(path))
+            yield text
