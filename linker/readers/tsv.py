@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
-from linker.files.tables import delimiter_of
 from linker.ids import parse_gold
 from linker.readers import sssom
 from linker.readers.checks import check_mention
@@ -70,7 +69,7 @@ def _header(path: Pathlike, line: str) -> _Columns | None:
             remedy="take those that people curated with linker decide, and write mentions to train "
             "on with linker decisions export --format mentions",
         )
-    delimiter = delimiter_of(path, line)
+    delimiter = next((sign for sign in "\t;," if sign in line), ",")
     names = [cell.strip().strip('"').lower() for cell in line.split(delimiter)]
     if "mention" not in names:
         return None
