@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 @common.decisions_option("SQLite file that remembers them; made if it is not there.", required=True)
 @common.model_option
 @click.option("--reviewer", default="", metavar="NAME", help="Reviewer of rows that name none.")
+@common.encoding_option
 @common.on_error_option
 @common.logs
-def decide(source: str, decisions: str, model: str, reviewer: str, on_error: str) -> None:
+def decide(
+    source: str, decisions: str, model: str, reviewer: str, encoding: str | None, on_error: str
+) -> None:
     """Store the decisions of a table; linker link --decisions then applies them.
 
     The columns are mention and concept id, "A|B" for the parts of a mention, -1 for no concept. A
@@ -34,6 +37,7 @@ def decide(source: str, decisions: str, model: str, reviewer: str, on_error: str
     from linker.decisions.check import check_ids, current, releases
     from linker.decisions.records import conflicts, in_force
     from linker.decisions.store import DecisionStore
+    from linker.files import encodings
 
     handle = common.handler(on_error)
     dictionary = Reading().read([model], handle)
@@ -47,7 +51,8 @@ def decide(source: str, decisions: str, model: str, reviewer: str, on_error: str
             release=decision.release or release,
         )
 
-    rows = exchange.read(source, on_error=handle, check=lambda d: check_ids(d, dictionary))
+    table, _ = encodings.as_utf8(source, encoding)
+    rows = exchange.read(table, on_error=handle, check=lambda d: check_ids(d, dictionary))
     completed_rows = list(map(completed, rows))
     with DecisionStore(decisions) as store:
         count = len(store.add(completed_rows))

@@ -16,6 +16,7 @@ import re
 import tempfile
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 
 from linker.errors import InputError, LinkerError, shown
 from linker.files import OpenFile, Pathlike, open_binary, reading
@@ -63,8 +64,8 @@ def as_utf8(path: Pathlike, encoding: str | None = None) -> tuple[Pathlike, str]
     """A text file as UTF-8, and the name of the encoding that it is in.
 
     Args:
-        path: the file, plain or gzip, or "-" for standard input, which is taken for UTF-8 where no
-            encoding is named.
+        path: the file, plain or gzip, or "-" for standard input; where no encoding is named, pipes
+            are taken for UTF-8.
         encoding: its encoding; None to recognise it, which a warning says if it is not UTF-8.
 
     Returns:
@@ -90,8 +91,8 @@ def detect(path: Pathlike) -> str:
     Raises:
         InputError: it is not UTF-8, and could be in several encodings, or in none that is tried.
     """
-    if not isinstance(path, OpenFile) and str(path) == "-":
-        return UTF8
+    if not (isinstance(path, OpenFile) or Path(path).is_file()):
+        return UTF8  # a pipe, which can be read only once, or what the reader will complain of
     is_utf8, decoder = True, codecs.getincrementaldecoder(UTF8)()
     with open_binary(path) as file, reading(path):
         start = file.peek(2)  # type: ignore[attr-defined]
@@ -166,9 +167,7 @@ def _has_capitals_inside(word: str) -> bool:
     return any(a.islower() and b.isupper() and not b.isascii() for a, b in pairs)
 
 
-def _unknown(
-    path: Pathlike, words: dict[bytes, int], readings: dict[str, list[str]]
-) -> InputError:
+def _unknown(path: Pathlike, words: dict[bytes, int], readings: dict[str, list[str]]) -> InputError:
     """The error for a text whose encoding is not clear: it shows what it would be in each."""
     remedy = "save it as UTF-8 (Excel: as CSV UTF-8), or name its encoding with --encoding"
     if not readings:

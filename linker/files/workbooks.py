@@ -54,9 +54,7 @@ class Workbook:
             that is no table.
     """
 
-    def __init__(
-        self, path: Pathlike, wanted: Sequence[str] = (), most: int | None = None
-    ) -> None:
+    def __init__(self, path: Pathlike, wanted: Sequence[str] = (), most: int | None = None) -> None:
         self.path, self.encoding, self.is_binary = path, "", True
         with self._reading(), zipfile.ZipFile(self._stored()) as archive:
             size = sum(entry.file_size for entry in archive.infolist())

@@ -6,7 +6,7 @@ import importlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TextIO, cast
+from typing import Literal, Protocol, TextIO, cast
 
 from linker.errors import LinkerError
 from linker.types import Candidate, Document, Mention, Part, Prediction
@@ -94,6 +94,13 @@ BREAKS = str.maketrans("\t\r\n\0", "    ")  # what cannot stand inside a column
 def best(part: Part) -> Candidate | None:
     """The candidate that a part is linked to; None for a part without a concept."""
     return None if part.nil else part.best
+
+
+def outcome(prediction: Prediction | None) -> Literal["linked", "unsure", "empty"]:
+    """Whether every part of a mention is linked to a concept; None for no mention."""
+    if prediction is None or not prediction.mention.text.strip():
+        return "empty"
+    return "linked" if all(best(part) for part in prediction.parts) else "unsure"
 
 
 def rejected_id(part: Part) -> str:

@@ -61,9 +61,7 @@ def _lines(path: Pathlike, on_error: OnError, unread: set[int]) -> Iterator[_Lin
             return
         problem = f"a text of document {start[1]}, which is left out, cannot be read"
         remedy = "mend the line"
-        on_error(
-            InputError(path, f"{problem}: {error.problem}", line=error.line, remedy=remedy)
-        )
+        on_error(InputError(path, f"{problem}: {error.problem}", line=error.line, remedy=remedy))
         starts.append((error.line, start[0]))
         unread.add(error.line)
 

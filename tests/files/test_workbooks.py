@@ -171,7 +171,9 @@ def test_styles_and_texts_by_the_million_are_refused(path: Path) -> None:
 def test_two_sheets_of_one_name_are_refused(path: Path) -> None:
     """Which of them is read, and which is written, would be chance."""
     bad = rewritten(
-        path, "xl/workbook.xml", lambda data: data.replace(b'name="Data"', b'name="Notes &amp; more"')
+        path,
+        "xl/workbook.xml",
+        lambda data: data.replace(b'name="Data"', b'name="Notes &amp; more"'),
     )
     with pytest.raises(LinkerError, match="it has two sheets of the name 'Notes & more'"):
         tables.read(bad, ["disease"])
@@ -181,7 +183,13 @@ def test_merged_and_hidden_cells(tmp_path: Path) -> None:
     """A title that is merged, a header below it, merged cells without cells, and what is hidden."""
     path, out = tmp_path / "t.xlsx", tmp_path / "o.xlsx"
     book = openpyxl.Workbook()
-    for row in (["Patients of ward 3"], [], ["nr", "disease", "since"], [1, "gout"], [2, "measles"]):
+    for row in (
+        ["Patients of ward 3"],
+        [],
+        ["nr", "disease", "since"],
+        [1, "gout"],
+        [2, "measles"],
+    ):
         book.active.append(row)
     book.active.append([None, "rubella", 2026])
     book.active.merge_cells("A1:C1")
@@ -212,7 +220,10 @@ def test_an_open_workbook(path: Path) -> None:
     table, file = tables.read(upload, ["disease"]), io.BytesIO()
     table.write(file, ["new"], ((row, ["x"]) for row in table.rows()))
     assert openpyxl.load_workbook(file)["Data"]["D2"].value == "x"
-    with pytest.raises(LinkerError, match="upload.xlsx: the workbook unpacks to .*; expected at most 1,000; take out"):
+    with pytest.raises(
+        LinkerError,
+        match=r"upload.xlsx: the workbook unpacks to .*; expected at most 1,000; take out",
+    ):
         tables.read(upload, most=1_000)
 
 
