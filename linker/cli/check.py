@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from linker.cli import common, sheets
+from linker.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -93,7 +94,8 @@ def check(
         checked = _checked(PairChecker(linker, threshold), pairs, counts, bar)
         sheets.write(table, output, COLUMNS, checked)
     verdicts = ", ".join(f"{counts[verdict]:,} {verdict or 'empty'}" for verdict in _VERDICTS)
-    common.say(f"{sum(counts.values()):,} rows: {verdicts}")
+    total = sum(counts.values())
+    common.say(f"{total:,} row{'s' * (total != 1)}: {verdicts}")
     common.say_skipped(handle)
 
 
@@ -106,6 +108,9 @@ def _side(
 
     Returns:
         The rows again, and the columns.
+
+    Raises:
+        InputError: this side has no labels.
     """
     from linker.ids import parse_gold
 
@@ -120,6 +125,13 @@ def _side(
         ids = [parse_gold(row.cells[place]) for row in first if place < len(row.cells)]
         known[side] = sum(any(map(linker.dictionary.rows, g.ids)) for gold in ids for g in gold)
     side = max(sides, key=lambda side: known[side])
+    if f"{side}_label" not in titles:
+        raise InputError(
+            table.path,
+            f"the dictionary has ids of {side}_id, and there is no column {side}_label",
+            line=table.header_line,
+            remedy="name the columns with --id-column and --label-column",
+        )
     return itertools.chain(first, rows), [f"{side}_id"], [f"{side}_label"]
 
 

@@ -35,6 +35,7 @@ class Table(Protocol):
 
     path: Pathlike
     header: list[str]
+    header_line: int  # its number in the file or sheet, from 1
     is_binary: bool  # whether it is written into a file of bytes
     encoding: str  # of a text
 
@@ -128,14 +129,17 @@ def place_of(table: Table, name: str) -> int:
         raise InputError(
             table.path,
             f"{len(places)} columns are named {name!r}: {numbers}",
-            line=1,
+            line=table.header_line,
             remedy=f"name the column by its number, such as {places[0] + 1}",
         )
     if name.isascii() and name.isdigit() and 1 <= int(name) <= len(table.header):
         return int(name) - 1
     titles = ", ".join(map(repr, table.header[:20]))
     raise InputError(
-        table.path, f"there is no column {name!r}", line=1, expected=f"one of {titles}"
+        table.path,
+        f"there is no column {name!r}",
+        line=table.header_line,
+        expected=f"one of {titles}",
     )
 
 
@@ -151,7 +155,7 @@ def first_of(table: Table, names: Sequence[str]) -> int:
         raise InputError(
             table.path,
             "no column has a name that is known",
-            line=1,
+            line=table.header_line,
             value=", ".join(table.header),
             expected=f"one of {', '.join(names)}",
             remedy="name the column with --id-column or --label-column",
@@ -200,7 +204,7 @@ class TextTable:
         self.delimiter = delimiter_of(path, first[1])
         self._rows = _read(path, self.delimiter, itertools.chain([first], lines))
         self._header = next(self._rows)
-        self.header = list(self._header.cells)
+        self.header, self.header_line = list(self._header.cells), self._header.number
 
     def rows(self) -> Iterator[Row]:
         for row in self._rows:

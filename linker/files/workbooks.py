@@ -75,7 +75,7 @@ class Workbook:
                 entry: _Shape(archive.read(entry)).columns for entry in sheets.values()
             }
         self.sheet, place = self._chosen(list(sheets), wanted)
-        self._entry, self._first = sheets[self.sheet], place + 1
+        self._entry, self.header_line = sheets[self.sheet], place + 1
         first = next(itertools.islice(self._values(), place, None), [])
         self.header = [*first, *[""] * (self._columns[self._entry] - len(first))]
 
@@ -93,7 +93,7 @@ class Workbook:
 
     def rows(self) -> Iterator[Row]:
         for number, cells in enumerate(self._values(), 1):
-            if number > self._first:
+            if number > self.header_line:
                 yield Row(number, cells)
 
     def _values(self) -> Iterator[list[str]]:
@@ -155,7 +155,9 @@ class Workbook:
                 expected=f"at most {_MOST_COLUMNS:,} together",
                 remedy="take out columns, or save it as csv",
             )
-        cells = {self._first: names} | {row.number: texts for row, texts in added if any(texts)}
+        cells = {self.header_line: names} | {
+            row.number: texts for row, texts in added if any(texts)
+        }
         with (
             self._reading(),
             zipfile.ZipFile(self._stored()) as archive,

@@ -97,6 +97,20 @@ def test_the_side_of_mappings_that_the_dictionary_has(
     ]
 
 
+def test_mappings_without_labels_of_the_side(run: Run, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "m.sssom.tsv"
+    columns = "subject_id\tsubject_label\tpredicate_id\tobject_id\n"
+    path.write_text(f"#mapping_set_id: x\n{columns}Y:7\tgout\tskos:exactMatch\tX:1\n")
+    refused = run("check", path, "--model", model)
+    assert (refused.code, refused.err) == (
+        1,
+        f"linker: {path}, line 2: the dictionary has ids of object_id, and there is no column "
+        "object_label; name the columns with --id-column and --label-column\n",
+    )
+    named = ("--id-column", "object_id", "--label-column", "subject_label")
+    assert "1 row: 1 right" in run("check", path, "--model", model, *named).err
+
+
 def test_mappings_of_ours_are_checked(run: Run, model: Path, tmp_path: Path) -> None:
     """The label of a literal subject is the mention, and each part of a mention has a row."""
     (tmp_path / "m.txt").write_text("rubeola\ngout and measles\nzzz qqq\n")
