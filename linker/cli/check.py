@@ -78,7 +78,8 @@ def check(
 
     handle = common.handler(on_error)
     linker = Linker.load(model)
-    ids, labels = [id_column] if id_column else _IDS, [label_column] if label_column else _LABELS
+    ids: Sequence[str] = [id_column] if id_column else _IDS
+    labels: Sequence[str] = [label_column] if label_column else _LABELS
     table = tables.read(source, (*ids, *labels), encoding=encoding)
     rows = table.rows()
     titles = [title.strip() for title in table.header]

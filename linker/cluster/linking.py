@@ -210,7 +210,7 @@ def written(
     file = io.StringIO()
     _write(linked, form, file, documents, linker, decisions)
     types = {m.type for document, _ in linked if document for m in document.mentions}
-    outcomes = Counter(outputs.outcome(p) for _, predictions in linked for p in predictions)
+    outcomes = Counter[str](outputs.outcome(p) for _, predictions in linked for p in predictions)
     count = sum(outcomes.values())
     return Written(file.getvalue(), len(linked), count, outcomes, frozenset(types))
 
