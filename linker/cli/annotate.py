@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -58,6 +57,7 @@ _DOCUMENTS = 100  # that are annotated together; abstracts have some ten mention
 )
 @common.selection_options
 @common.decisions_option("Decisions that win over the model; see linker decide.")
+@common.encoding_option
 @common.on_error_option
 @machines.workers_option
 @common.logs
@@ -75,6 +75,7 @@ def annotate(
     mention_type: str | None,
     within: Selection,
     decisions: str | None,
+    encoding: str | None,
     on_error: str,
     places: Machines,
 ) -> None:
@@ -87,6 +88,7 @@ def annotate(
 
     if labels and not mentions_by:
         raise click.UsageError("--labels is for --mentions-by; leave it out, or give that, too")
+    handle = common.handler(on_error)
     settings = AnnotateSettings(
         model=model,
         form=form,
@@ -99,12 +101,13 @@ def annotate(
         within=within,
         decisions=decisions,
     )
-    _annotate(source, input_format, output, settings, common.handler(on_error), places)
+    documents = _documents(source, input_format, encoding, handle)
+    _annotate(source, documents, output, settings, handle, places)
 
 
 def _annotate(
     source: str,
-    input_format: str,
+    documents: Iterable[Document],
     output: str,
     settings: AnnotateSettings,
     handle: OnError,
@@ -123,34 +126,37 @@ def _annotate(
             "the model has learnt from no annotated documents which names are mentions; "
             "rules choose, and the confidence is that of the concept alone"
         )
-    documents = _reader(source, input_format)(source, on_error=handle)
     documents = linking.selectable(documents, linker, source, on_error=handle)
-    is_shown = output == "-" and sys.stdout.isatty()
     chunks = linking.chunks(documents, _DOCUMENTS, lambda _: False)
     with common.writing(output, [source]) as file, places.run(make, chunks) as results:
-        written = _progress(results, hidden=is_shown or common.is_quiet())
+        written = _progress(results, output)
         for text in outputs.joined(settings.form, (chunk.text for chunk in written)):
             file.write(text)
     common.say_skipped(handle)
 
 
-def _reader(source: str, input_format: str) -> Callable[..., Iterator[Document]]:
-    """What reads the documents: PubTator and BioC are recognised, all else is text."""
+def _documents(
+    source: str, input_format: str, encoding: str | None, handle: OnError
+) -> Iterator[Document]:
+    """Read the documents: PubTator and BioC are recognised, all else is text."""
     from linker import files
+    from linker.files import encodings
     from linker.readers import bioc, mentions, pubtator, text
 
-    readers = {"text": text.read, "pubtator": pubtator.read, "bioc": bioc.read}
-    if input_format == "auto":
-        input_format = "text" if files.is_folder(source) else mentions.detect(source)
-    return readers.get(input_format, text.read)
+    if files.is_folder(source):
+        yield from text.read(source, on_error=handle, encoding=encoding)
+        return
+    content, _ = encodings.as_utf8(source, encoding)
+    readers = {"pubtator": pubtator.read, "bioc": bioc.read}
+    kind = mentions.detect(source if source == "-" else content)
+    read = readers.get(kind if input_format == "auto" else input_format, text.read)
+    yield from read(content, on_error=handle)
 
 
-def _progress(results: Iterable[Written], *, hidden: bool) -> Iterator[Written]:
-    """Count documents on a terminal; `hidden`: not, since the output itself is shown there."""
-    from tqdm import tqdm
-
+def _progress(results: Iterable[Written], output: str) -> Iterator[Written]:
+    """Count documents on a terminal."""
     count = 0
-    with tqdm(unit=" documents", disable=True if hidden else None, file=sys.stderr) as bar:
+    with common.progress("documents", output) as bar:
         for written in results:
             yield written
             bar.update(written.items)

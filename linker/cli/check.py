@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from linker.cli import common, sheets
+from linker.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from linker.evaluation.pairs import Checked, PairChecker
     from linker.files.rows import Row
+    from linker.files.tables import Table
+    from linker.linker import Linker
     from linker.types import Prediction
 
 _IDS = ("id", "concept_id", "subject_id", "object_id", "identifier", "curie", "code")
 _LABELS = ("label", "name", "mention", "subject_label", "object_label", "term", "title")
-_VERDICTS = ("right", "obsolete", "mismatched", "unsure", "unknown")
+_VERDICTS = ("right", "obsolete", "mismatched", "unsure", "unknown", "")
+_PREDICATE = "predicate_id"  # a column that mappings have
+_ONE_OF_SEVERAL = "skos:relatedMatch"  # of a part of a mention
+_FIRST = 1_000  # mappings by which their sides are told apart
 
 
 @click.command()
@@ -42,6 +51,7 @@ _VERDICTS = ("right", "obsolete", "mismatched", "unsure", "unknown")
     help="Call a pair mismatched where the label means another concept with this confidence.",
 )
 @common.output_option
+@common.encoding_option
 @common.on_error_option
 @common.logs
 def check(
@@ -51,9 +61,12 @@ def check(
     label_column: str | None,
     threshold: float,
     output: str,
+    encoding: str | None,
     on_error: str,
 ) -> None:
     """Check the ids and labels of FILE, a table (tsv, csv or xlsx), against a model.
+
+    Of mappings (SSSOM) the ids and labels of the side are checked that the model's dictionary has.
 
     The columns verdict, current_id, better_id, better_name and confidence are added to it. A pair
     is right, obsolete, mismatched, unsure or unknown.
@@ -65,30 +78,95 @@ def check(
 
     handle = common.handler(on_error)
     linker = Linker.load(model)
-    ids, labels = [id_column] if id_column else _IDS, [label_column] if label_column else _LABELS
-    table = tables.read(source, (*ids, *labels))
-    id_place, label_place = tables.first_of(table, ids), tables.first_of(table, labels)
-    rows = linking.predicted(source, table.rows(), label_place, linker.link_items, handle)
+    ids: Sequence[str] = [id_column] if id_column else _IDS
+    labels: Sequence[str] = [label_column] if label_column else _LABELS
+    table = tables.read(source, (*ids, *labels), encoding=encoding)
+    rows = table.rows()
+    titles = [title.strip() for title in table.header]
+    predicate = titles.index(_PREDICATE) if _PREDICATE in titles else None
+    if predicate is not None and not (id_column or label_column):
+        rows, ids, labels = _side(table, rows, linker)
+    places = tables.first_of(table, ids), tables.first_of(table, labels)
+    linked = linking.predicted(source, rows, places[1], linker.link_items, handle)
     counts = Counter[str]()
-    checked = _checked(PairChecker(linker, threshold), rows, (id_place, label_place), counts)
-    sheets.write(table, output, COLUMNS, checked)
-    common.say(", ".join(f"{counts[verdict]:,} {verdict}" for verdict in _VERDICTS))
+    read = _pair if predicate is None else partial(_mapping, predicate)
+    pairs = ((row, *read(places, row, prediction)) for row, prediction in linked)
+    with common.progress("rows", output) as bar:
+        checked = _checked(PairChecker(linker, threshold), pairs, counts, bar)
+        sheets.write(table, output, COLUMNS, checked)
+    verdicts = ", ".join(f"{counts[verdict]:,} {verdict or 'empty'}" for verdict in _VERDICTS)
+    total = sum(counts.values())
+    common.say(f"{total:,} row{'s' * (total != 1)}: {verdicts}")
     common.say_skipped(handle)
+
+
+def _side(
+    table: Table, rows: Iterator[Row], linker: Linker
+) -> tuple[Iterator[Row], Sequence[str], Sequence[str]]:
+    """The side of mappings of which the dictionary has more ids: its columns of ids and labels.
+
+    Of a subject without an id, as in what linker writes, the label is the mention.
+
+    Returns:
+        The rows again, and the columns.
+
+    Raises:
+        InputError: this side has no labels.
+    """
+    from linker.ids import parse_gold
+
+    titles = [title.strip() for title in table.header]
+    sides = [side for side in ("subject", "object") if f"{side}_id" in titles]
+    if sides == ["object"]:
+        return rows, ["object_id"], ["subject_label"]
+    first = list(itertools.islice(rows, _FIRST))
+    known = Counter[str]()
+    for side in sides:
+        place = titles.index(f"{side}_id")
+        ids = [parse_gold(row.cells[place]) for row in first if place < len(row.cells)]
+        known[side] = sum(any(map(linker.dictionary.rows, g.ids)) for gold in ids for g in gold)
+    side = max(sides, key=lambda side: known[side])
+    if f"{side}_label" not in titles:
+        raise InputError(
+            table.path,
+            f"the dictionary has ids of {side}_id, and there is no column {side}_label",
+            line=table.header_line,
+            remedy="name the columns with --id-column and --label-column",
+        )
+    return itertools.chain(first, rows), [f"{side}_id"], [f"{side}_label"]
+
+
+def _pair(
+    places: tuple[int, int], row: Row, prediction: Prediction | None
+) -> tuple[str, str, Prediction | None]:
+    """The id and the label of a row, and the prediction for the label."""
+    ids, label = (row.cells[place] if place < len(row.cells) else "" for place in places)
+    return ids, label, prediction
+
+
+def _mapping(
+    predicate: int, places: tuple[int, int], row: Row, prediction: Prediction | None
+) -> tuple[str, str, Prediction | None]:
+    """As `_pair`; of a mapping that is of one part of the label, the prediction for this part."""
+    from linker.readers import sssom
+
+    ids, label, prediction = _pair(places, row, prediction)
+    ids = sssom.concept_id(ids)
+    if prediction and row.cells[predicate : predicate + 1] == [_ONE_OF_SEVERAL]:
+        of_id = [p for p in prediction.parts if (answer := p.best) and answer.concept_id == ids]
+        prediction = dataclasses.replace(prediction, parts=tuple(of_id) or prediction.parts)
+    return ids, label, prediction
 
 
 def _checked(
     checker: PairChecker,
-    rows: Iterable[tuple[Row, Prediction | None]],
-    places: tuple[int, int],
+    pairs: Iterable[tuple[Row, str, str, Prediction | None]],
     counts: Counter[str],
+    bar: Any,
 ) -> Iterator[tuple[Row, Checked]]:
     """Yield each row with what is said of it, and count the verdicts."""
-
-    def cell(row: Row, place: int) -> Any:
-        return row.cells[place] if place < len(row.cells) else ""
-
-    for row, prediction in rows:
-        ids, label = (cell(row, place) for place in places)
+    for row, ids, label, prediction in pairs:
         checked = checker.check(ids, label, prediction)
         counts[checked.verdict] += 1
         yield row, checked
+        bar.update()

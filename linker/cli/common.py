@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import os
 import sys
@@ -17,6 +18,8 @@ from linker.errors import LinkerError, OnError, Skip, shown, stop
 from linker.types import Selection
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from linker.linker import Linker
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -132,6 +135,12 @@ def on_error_option(command: _Command) -> _Command:
     )
 
 
+def encoding_option(command: _Command) -> _Command:
+    """Add --encoding."""
+    text = "Of a text, e.g. windows-1252. [default: UTF-8, else recognised where only one fits]"
+    return click.option("--encoding", metavar="NAME", help=text)(command)
+
+
 def handler(on_error: str) -> OnError:
     """Return what readers call for a bad record."""
     return Skip() if on_error == "skip" else stop
@@ -141,6 +150,31 @@ def say_skipped(on_error: OnError) -> None:
     """Report how many records were skipped."""
     if isinstance(on_error, Skip) and on_error.count:
         say(f"{on_error.count:,} bad record{'s were' if on_error.count > 1 else ' was'} skipped")
+
+
+def say_outcomes(what: str, outcomes: Counter[str]) -> None:
+    """Report how many were linked; see `linker.outputs.outcome`.
+
+    Args:
+        what: that is counted, in the singular.
+        outcomes: how many have each outcome.
+    """
+    counts = ", ".join(f"{outcomes[name]:,} {name}" for name in ("linked", "unsure", "empty"))
+    total = sum(outcomes.values())
+    say(f"{total:,} {what}{'s' * (total != 1)}: {counts}")
+
+
+def progress(unit: str, output: str) -> Any:
+    """A bar of tqdm that counts on a terminal, where the output itself is not shown there.
+
+    Args:
+        unit: what is counted.
+        output: the path that is written to.
+    """
+    from tqdm import tqdm
+
+    is_hidden = is_quiet() or (output == "-" and sys.stdout.isatty())
+    return tqdm(unit=f" {unit}", disable=True if is_hidden else None, file=sys.stderr)
 
 
 def listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -222,22 +256,32 @@ def mentions_format_option(command: _Command) -> _Command:
 
 
 @contextlib.contextmanager
-def stdout() -> Iterator[TextIO]:
+def stdout(encoding: str = "utf-8") -> Iterator[TextIO]:
     """Standard output; a failed write becomes a message."""
     from linker import files
 
     with files.writing("standard output"):
-        yield sys.stdout
-        sys.stdout.flush()
+        if encoding == "utf-8":
+            yield sys.stdout
+            sys.stdout.flush()
+            return
+        text = io.TextIOWrapper(sys.stdout.buffer, **files.text_form(encoding))
+        try:
+            yield text
+        finally:
+            text.detach()
 
 
-def writing(output: str, inputs: Iterable[str]) -> contextlib.AbstractContextManager[TextIO]:
+def writing(
+    output: str, inputs: Iterable[str], encoding: str = "utf-8"
+) -> contextlib.AbstractContextManager[TextIO]:
     """Open the file to write to.
 
     Args:
         output: its path; "-" and /dev/stdout are standard output, which is never replaced by
             another file.
         inputs: paths that the command reads.
+        encoding: of the text.
 
     Raises:
         LinkerError: it is one of the inputs.
@@ -245,7 +289,9 @@ def writing(output: str, inputs: Iterable[str]) -> contextlib.AbstractContextMan
     from linker import files
 
     refuse_input(output, inputs)
-    return stdout() if output in ("-", "/dev/stdout") else files.write_aside(output)
+    if output in ("-", "/dev/stdout"):
+        return stdout(encoding)
+    return files.write_aside(output, encoding)
 
 
 def refuse_input(output: str, inputs: Iterable[str]) -> None:

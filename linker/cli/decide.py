@@ -20,10 +20,17 @@ if TYPE_CHECKING:
 @common.model_option
 @click.option("--reviewer", default="", metavar="NAME", help="Reviewer of rows that name none.")
 @click.option("--column", metavar="NAME", help="Column of the mentions in a table. [mention]")
+@common.encoding_option
 @common.on_error_option
 @common.logs
 def decide(
-    source: str, decisions: str, model: str, reviewer: str, column: str | None, on_error: str
+    source: str,
+    decisions: str,
+    model: str,
+    reviewer: str,
+    column: str | None,
+    encoding: str | None,
+    on_error: str,
 ) -> None:
     """Store the decisions of a file; linker link --decisions then applies them.
 
@@ -40,6 +47,7 @@ def decide(
     from linker.decisions.check import current, identified, releases
     from linker.decisions.records import conflicts, in_force, replaced
     from linker.decisions.store import DecisionStore
+    from linker.files import encodings
 
     handle = common.handler(on_error)
     dictionary = Reading().read([model], handle)
@@ -50,9 +58,10 @@ def decide(
             decision, model=decision.model or fingerprint, release=decision.release or release
         )
 
+    table, _ = encodings.as_utf8(source, encoding)
     rows = list(
         exchange.read(
-            source,
+            table,
             on_error=handle,
             check=lambda d: identified(d, dictionary),
             column=column,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 @common.threshold_options
 @common.precision_option
 @common.decisions_option("Decisions that win over the model; see linker decide.")
+@common.encoding_option
 @common.on_error_option
 @machines.options
 @common.logs
@@ -62,6 +64,7 @@ def link(
     within: Selection,
     precision: Precision,
     decisions: str | None,
+    encoding: str | None,
     on_error: str,
     places: Machines,
 ) -> None:
@@ -92,13 +95,15 @@ def link(
     if settings.batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
     if sheets.is_table(source, column, input_format):
-        sheets.link(source, output, settings, on_error, places)
+        sheets.link(source, output, settings, encoding, on_error, places)
     elif (
         places.engine == "ray" or form == "parquet" or machines.is_job(source, output, input_format)
     ):
+        if encoding is not None:
+            raise click.UsageError("--encoding is for a file; the files of a job must be UTF-8")
         _link_parts(source, output, settings, on_error, places)
     else:
-        _link_file(source, output, settings, on_error, places)
+        _link_file(source, output, settings, encoding, on_error, places)
 
 
 def _link_parts(
@@ -114,20 +119,26 @@ def _link_parts(
 
 
 def _link_file(
-    source: str, output: str, settings: LinkSettings, on_error: str, places: Machines
+    source: str,
+    output: str,
+    settings: LinkSettings,
+    encoding: str | None,
+    on_error: str,
+    places: Machines,
 ) -> None:
     """Link one file, or standard input."""
     from linker import outputs
     from linker.cluster import linking
+    from linker.files import encodings
     from linker.readers import mentions as readers
 
     handle = common.handler(on_error)
     linker = settings.load()
     kind = settings.input_format
-    kind = readers.detect(source) if kind == "auto" else kind
-    items = readers.read(source, kind, on_error=handle, column=settings.column)
+    content, _ = encodings.as_utf8(source, encoding)
+    kind = readers.detect(source if source == "-" else content) if kind == "auto" else kind
+    items = readers.read(content, kind, on_error=handle, column=settings.column)
     items = linking.selectable(items, linker, source, on_error=handle)
-    is_shown = output == "-" and sys.stdout.isatty()
     documents = linking.has_documents(kind)
     chunks = linking.chunks(items, settings.batch_size, settings.wanted)
     loaded = linker if places.is_this_process else None  # other processes load their own
@@ -136,7 +147,7 @@ def _link_file(
     make = partial(settings.chunk_linker, documents, loaded)
     with common.writing(output, [source]) as file, places.run(make, chunks) as results:
         written = _checked(results, source, settings.mention_type)
-        texts = (chunk.text for chunk in _progress(written, is_shown or common.is_quiet()))
+        texts = (chunk.text for chunk in _progress(written, output))
         for text in outputs.joined(settings.form, texts):
             file.write(text)
     common.say_skipped(handle)
@@ -157,17 +168,17 @@ def _checked(
         raise no_mentions(source, mention_type, types)
 
 
-def _progress(results: Iterable[Written], hidden: bool) -> Iterator[Written]:
-    """Count mentions on a terminal; `hidden`: not, since the output itself is shown there."""
-    from tqdm import tqdm
-
-    count = 0
-    with tqdm(unit=" mentions", disable=True if hidden else None, file=sys.stderr) as bar:
+def _progress(results: Iterable[Written], output: str) -> Iterator[Written]:
+    """Count mentions on a terminal; with an output that is named, say at the end what they are."""
+    outcomes = Counter[str]()
+    with common.progress("mentions", output) as bar:
         for written in results:
             yield written
             bar.update(written.mentions)
-            count += written.mentions
-    if not count:
+            outcomes += written.outcomes
+    if outcomes and output not in ("-", "/dev/stdout"):
+        common.say_outcomes("mention", outcomes)
+    if not outcomes:
         common.say(
             "the documents have no marked mentions, which link wants; linker annotate finds them"
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,9 @@ from linker.cli import common, machines
 if TYPE_CHECKING:
     from linker.cluster.linking import LinkSettings
     from linker.cluster.machines import Machines
+    from linker.files.rows import Row
     from linker.files.tables import Added, Table
+    from linker.types import Prediction
 
 
 def is_table(source: str, column: str | None, input_format: str) -> bool:
@@ -30,12 +33,20 @@ def is_table(source: str, column: str | None, input_format: str) -> bool:
     return readers.detect(source) in ("txt", "tsv")
 
 
-def link(source: str, output: str, settings: LinkSettings, on_error: str, places: Machines) -> None:
+def link(
+    source: str,
+    output: str,
+    settings: LinkSettings,
+    encoding: str | None,
+    on_error: str,
+    places: Machines,
+) -> None:
     """Link the mentions of a column, and write the answers beside them."""
+    from linker import outputs
     from linker.cluster import linking
     from linker.cluster import tables as linked
 
-    table, place = _opened(source, settings, places)
+    table, place = _opened(source, settings, encoding, places)
     handle = common.handler(on_error)
     linker = settings.load()
     decisions = linking.decided(settings.decisions, linker)
@@ -47,13 +58,26 @@ def link(source: str, output: str, settings: LinkSettings, on_error: str, places
         handle,
         settings.batch_size,
     )
-    names = linked.columns(linking.lends(linker, decisions), decisions is not None)
-    added = ((row, linked.cells(prediction)[: len(names)]) for row, prediction in rows)
+    outcomes = Counter[str]()
+
+    def counted() -> Iterator[tuple[Row, Prediction | None]]:
+        with common.progress("rows", output) as bar:
+            for row, prediction in rows:
+                outcomes[outputs.outcome(prediction)] += 1
+                yield row, prediction
+                bar.update()
+
+    names, added = linked.written(
+        counted(), linking.lends(linker, decisions), decisions is not None
+    )
     write(table, output, names, added)
+    common.say_outcomes("row", outcomes)
     common.say_skipped(handle)
 
 
-def _opened(source: str, settings: LinkSettings, places: Machines) -> tuple[Table, int]:
+def _opened(
+    source: str, settings: LinkSettings, encoding: str | None, places: Machines
+) -> tuple[Table, int]:
     """The table, and the place of the column of its mentions.
 
     Raises:
@@ -63,7 +87,7 @@ def _opened(source: str, settings: LinkSettings, places: Machines) -> tuple[Tabl
 
     if settings.column is None:
         raise click.UsageError("name the column of the mentions in the workbook with --column")
-    table = tables.read(source, [settings.column])
+    table = tables.read(source, [settings.column], encoding=encoding)
     is_tabbed = isinstance(table, tables.TextTable) and table.delimiter == "\t"
     keeps_format = settings.form != "tsv" or (_is_given("form") and not is_tabbed)
     for flag, is_refused, reason in (
@@ -72,6 +96,7 @@ def _opened(source: str, settings: LinkSettings, places: Machines) -> tuple[Tabl
         ("--type", settings.mention_type is not None, "has mentions without types"),
         ("--workers", (places.workers or 1) > 1, "is linked by one process"),
         ("--engine", places.engine != "local", "is linked by one process"),
+        ("--encoding", table.is_binary and encoding is not None, "is a workbook"),
         ("--input-format", table.is_binary and settings.input_format != "auto", "is a workbook"),
     ):
         if is_refused:
@@ -94,7 +119,7 @@ def write(table: Table, output: str, names: Sequence[str], added: Added) -> None
     if not table.is_binary:
         if Path(output).suffix.lower() == ".xlsx":
             raise click.UsageError(f"{output}: the table is a text; name a csv or tsv with -o")
-        with common.writing(output, [str(table.path)]) as file:
+        with common.writing(output, [str(table.path)], table.encoding) as file:
             table.write(file, names, added)
         return
     if Path(output).suffix.lower() != ".xlsx":

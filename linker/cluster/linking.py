@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -90,6 +91,7 @@ class Written:
     text: str  # a whole file of them
     items: int
     mentions: int  # that were linked
+    outcomes: Counter[str]  # of them, see `linker.outputs.outcome`
     types: frozenset[str]  # of all mentions of its documents, those that are not wanted, too
 
 
@@ -208,8 +210,9 @@ def written(
     file = io.StringIO()
     _write(linked, form, file, documents, linker, decisions)
     types = {m.type for document, _ in linked if document for m in document.mentions}
-    count = sum(len(predictions) for _, predictions in linked)
-    return Written(file.getvalue(), len(linked), count, frozenset(types))
+    outcomes = Counter[str](outputs.outcome(p) for _, predictions in linked for p in predictions)
+    count = sum(outcomes.values())
+    return Written(file.getvalue(), len(linked), count, outcomes, frozenset(types))
 
 
 def _write(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from linker.errors import InputError, OnError
 from linker.files import Pathlike
 from linker.files.rows import Row
+from linker.files.tables import Added
 from linker.linker import Linked
 from linker.outputs import decimals, decision_cells, rejected_id, source_of
 from linker.readers.checks import check_mention
@@ -17,16 +18,6 @@ COLUMNS = (
     *("concept_id", "name", "matched_name", "confidence", "rejected"),
     *("state", "source", "reviewer", "time", "decisions"),
 )
-
-
-def columns(lends: bool, decides: bool) -> Sequence[str]:
-    """The columns that are added to a table.
-
-    Args:
-        lends: whether other vocabularies lent names, or people decided, which `source` says.
-        decides: whether decisions of people were applied.
-    """
-    return COLUMNS if decides else COLUMNS[: 6 + lends]
 
 
 Link = Callable[[Iterable[Mention]], Iterable[Linked]]
@@ -52,14 +43,34 @@ def predicted(
     """
     rows = iter(rows)
     while chunk := list(itertools.islice(rows, size)):
-        mentions = [_mention(path, row, column, on_error) for row in chunk]
-        linked = link([mention for mention in mentions if mention])
-        predictions = itertools.chain.from_iterable(of_item for _, of_item in linked)
-        for row, mention in zip(chunk, mentions, strict=True):
-            yield row, next(predictions) if mention else None
+        mentions = [mention_of(path, row, column, on_error) for row in chunk]
+        yield from paired(chunk, mentions, link([mention for mention in mentions if mention]))
 
 
-def _mention(path: Pathlike, row: Row, column: int, on_error: OnError) -> Mention | None:
+def paired(
+    rows: Iterable[Row], mentions: Iterable[Mention | None], linked: Iterable[Linked]
+) -> Iterator[tuple[Row, Prediction | None]]:
+    """Yield each row with the prediction for its mention; None for a row without one."""
+    predictions = itertools.chain.from_iterable(of_item for _, of_item in linked)
+    for row, mention in zip(rows, mentions, strict=True):
+        yield row, next(predictions) if mention else None
+
+
+def written(
+    rows: Iterable[tuple[Row, Prediction | None]], sources: bool, decisions: bool
+) -> tuple[Sequence[str], Added]:
+    """The columns that are added to a table, and the cells of each row.
+
+    Args:
+        rows: with their predictions.
+        sources: whether other vocabularies lent names, or people decided.
+        decisions: whether decisions of people were applied.
+    """
+    width = len(COLUMNS) if decisions else COLUMNS.index("source") + sources
+    return COLUMNS[:width], ((row, cells(prediction)[:width]) for row, prediction in rows)
+
+
+def mention_of(path: Pathlike, row: Row, column: int, on_error: OnError) -> Mention | None:
     """The mention of a row; None where the cell is blank or cannot be linked."""
     text = row.cells[column] if column < len(row.cells) else ""
     if not text.strip():

@@ -28,8 +28,16 @@ _MB = 1_000_000
 _BLOCK = 1 << 16  # bytes read at a time where nothing is kept
 _GZIP = b"\x1f\x8b"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_BINARY = {b"%PDF": "PDF", b"PK\x03\x04": "zip archive (or a spreadsheet or document made of one)"}
+_BINARY = {
+    b"%PDF": "PDF",
+    b"PK\x03\x04": "zip archive (or a spreadsheet or document made of one)",
+    b"\xd0\xcf\x11\xe0": "workbook or document of the old Office (xls, doc)",
+}
 _BOM = b"\xef\xbb\xbf"
+_SAVE = (
+    "save it as UTF-8 (Excel: as CSV UTF-8; an editor: Save as), "
+    "or name its encoding, where the command has --encoding"
+)
 
 Pathlike = str | os.PathLike[str]
 Readable = Pathlike | IO[bytes] | IO[str]
@@ -58,8 +66,8 @@ def is_folder(path: Pathlike) -> bool:
     return not isinstance(path, OpenFile) and str(path) != "-" and Path(path).is_dir()
 
 
-def _open_stored(path: Pathlike) -> io.BufferedReader:
-    """Open the bytes of a file as stored."""
+def open_stored(path: Pathlike) -> io.BufferedReader:
+    """Open the bytes of a file as stored; see `open_binary`, which unpacks them."""
     if isinstance(path, OpenFile):
         return path.open()
     return os.fdopen(os.dup(0), "rb") if str(path) == "-" else open(path, "rb")
@@ -75,7 +83,7 @@ def open_binary(path: Pathlike) -> BinaryIO:
         LinkerError: the file is absent, a folder, or not readable.
     """
     try:
-        file = _open_stored(path)
+        file = open_stored(path)
     except FileNotFoundError:
         raise LinkerError(f"{path}: there is no such file; check the path") from None
     except OSError as error:
@@ -190,6 +198,7 @@ def read_lines(
             try:
                 text = _text(path, number, raw, limit, is_cut)
             except InputError as error:
+                error.start = raw[:LINE_LIMIT].decode("utf-8", "replace")
                 on_error(error)
                 with reading(path, number):
                     while raw and not raw.endswith(b"\n"):
@@ -251,8 +260,7 @@ def _checked_start(path: Pathlike, raw: bytes) -> bytes:
             remedy="export it as text, or take the file out of it",
         )
     if raw.startswith(_UTF16):
-        remedy = "convert it: iconv -f UTF-16 -t UTF-8"
-        raise InputError(path, "the file is UTF-16", line=1, expected="UTF-8", remedy=remedy)
+        raise InputError(path, "the file is UTF-16", line=1, expected="UTF-8", remedy=_SAVE)
     return raw.removeprefix(_BOM)
 
 
@@ -276,7 +284,7 @@ def _decode(path: Pathlike, number: int, raw: bytes) -> str:
             line=number,
             value=around,
             expected="UTF-8",
-            remedy="convert it: iconv -f LATIN1 -t UTF-8",
+            remedy=_SAVE,
         ) from None
 
 
@@ -326,7 +334,7 @@ def head(
 
 def sha256(path: Pathlike) -> str:
     """Hexadecimal SHA-256 of a file's bytes as stored."""
-    with _open_stored(path) as file:
+    with open_stored(path) as file:
         digest = hashlib.sha256()
         while block := file.read(1 << 20):
             digest.update(block)
@@ -365,17 +373,29 @@ def writing(path: Pathlike) -> Iterator[None]:
         ) from error
 
 
+def text_form(encoding: str) -> dict[str, Any]:
+    """The arguments of `open` for writing a text; see `write_aside`."""
+    errors = "strict" if encoding == "utf-8" else "namereplace"
+    return {"encoding": encoding, "errors": errors, "newline": "\n"}
+
+
 @contextlib.contextmanager
-def write_aside(path: Pathlike) -> Iterator[TextIO]:
-    """Write a UTF-8 text file so that it is complete or, after a failure, what it was before.
+def write_aside(path: Pathlike, encoding: str = "utf-8") -> Iterator[TextIO]:
+    """Write a text file so that it is complete or, after a failure, what it was before.
 
     The text is written to a file beside `path`, which is renamed at the end. A name that ends in
     `.gz` compresses.
+
+    Args:
+        path: the file.
+        encoding: of the text; what it cannot write it writes by name, such as
+            `\\N{GREEK SMALL LETTER ALPHA}`.
     """
+    form = text_form(encoding)
     named, path = path, Path(path)
     # a device or a pipe is written to: /dev/null must not be replaced, /dev/fd/63 cannot be
     if path.exists() and not (path.is_file() or path.is_dir()):
-        with writing(named), open(path, "w", encoding="utf-8", newline="\n") as text:
+        with writing(named), open(path, "w", **form) as text:
             yield text
         return
     with write_binary_aside(path) as raw:
@@ -383,7 +403,7 @@ def write_aside(path: Pathlike) -> Iterator[TextIO]:
             IO[bytes],
             gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw,
         )
-        with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
+        with io.TextIOWrapper(packed, **form) as text:
             yield text
             text.flush()
             if packed is not raw:

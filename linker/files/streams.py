@@ -68,11 +68,20 @@ class _View(io.RawIOBase):
     """The bytes of a file from a place on; several views of one file may be read by turns."""
 
     def __init__(self, file: IO[bytes], place: int, owner: OpenFile) -> None:
-        self._file, self._place = file, place
+        self._file, self._start, self._place = file, place, place
         self._owner = owner  # which would close its copy if nobody held it
 
     def readable(self) -> bool:
         return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        starts = {os.SEEK_SET: self._start, os.SEEK_CUR: self._place}
+        start = starts[whence] if whence in starts else self._file.seek(0, os.SEEK_END)
+        self._place = start + offset
+        return self._place - self._start
 
     def readinto(self, buffer: Any) -> int:
         self._file.seek(self._place)

@@ -16,11 +16,13 @@ from typing import IO, Any, Protocol
 
 from linker import files
 from linker.errors import InputError, OnError, stop
-from linker.files import Pathlike
-from linker.files.rows import Row, TabbedRows
+from linker.files import OpenFile, Pathlike, encodings
+from linker.files.rows import Line, Row, TabbedRows
 
 _ZIP = b"PK\x03\x04"  # how a workbook begins
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that spreadsheets may compute
+_MOST_ABOVE = 20  # rows above a header
+_MOST_COMMENTS = 1_000  # lines above a header that are comments
 _BREAKS = str.maketrans("\t\r\n\0", "    ")  # what is not written into a cell
 
 
@@ -33,7 +35,9 @@ class Table(Protocol):
 
     path: Pathlike
     header: list[str]
+    header_line: int  # its number in the file or sheet, from 1
     is_binary: bool  # whether it is written into a file of bytes
+    encoding: str  # of a text
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows below the header; cells are as many as in the header, or fewer."""
@@ -50,18 +54,30 @@ class Table(Protocol):
 
 def is_workbook(path: Pathlike) -> bool:
     """Whether a file is a workbook of xlsx; standard input and pipes never are."""
-    if not Path(path).is_file():
+    if not (isinstance(path, OpenFile) or Path(path).is_file()):
         return False
-    with files.reading(path), open(path, "rb") as file:
+    with files.reading(path), files.open_stored(path) as file:
         return file.read(len(_ZIP)) == _ZIP
 
 
-def read(path: Pathlike, wanted: Sequence[str] = (), *, on_error: OnError = stop) -> Table:
+def read(
+    path: Pathlike,
+    wanted: Sequence[str] = (),
+    *,
+    encoding: str | None = None,
+    most: int | None = None,
+    on_error: OnError = stop,
+) -> Table:
     """Open a table, and read its header.
+
+    The header is the first line, or one of the next lines that has one of the columns `wanted`,
+    below comments or a title.
 
     Args:
         path: the file; of a workbook the first sheet that has one of the columns `wanted`.
-        wanted: names of columns.
+        wanted: names of columns, in any case.
+        encoding: of a text; see `linker.files.encodings.as_utf8`.
+        most: bytes that a workbook may unpack to; None: as many as any file.
         on_error: what to do with a bad row of a text; returns to leave it out.
 
     Raises:
@@ -70,8 +86,35 @@ def read(path: Pathlike, wanted: Sequence[str] = (), *, on_error: OnError = stop
     if is_workbook(path):
         from linker.files.workbooks import Workbook
 
-        return Workbook(path, wanted)
-    return TextTable(path, on_error)
+        return Workbook(path, wanted, most)
+    return TextTable(*encodings.as_utf8(path, encoding), wanted, on_error)
+
+
+def delimiter_of(path: Pathlike, header: str) -> str:
+    """What stands between the cells of a text: tabs in a .tsv, else what the header has."""
+    if Path(path).name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
+        return "\t"
+    bare = re.sub(r'"[^"]*("|\Z)', "", header)
+    return "\t" if "\t" in bare else max(",;", key=bare.count)
+
+
+def header_place(rows: Iterable[Sequence[str]], wanted: Sequence[str]) -> int | None:
+    """The place of the first row with one of the columns that are wanted, among the first rows.
+
+    Rows above it have fewer cells, as titles and notes have, or are comments, which begin with #.
+    """
+    names = {name.strip().lower() for name in wanted}
+    widest = above = 0
+    for place, cells in enumerate(rows):
+        titles = [cell.strip().lower() for cell in cells]
+        width = sum(map(bool, titles))
+        if width > widest and not names.isdisjoint(titles):
+            return place
+        if not titles[:1] or not titles[0].startswith("#"):
+            widest, above = max(width, widest), above + 1
+        if above == _MOST_ABOVE or place == _MOST_COMMENTS:
+            return None
+    return None
 
 
 def place_of(table: Table, name: str) -> int:
@@ -88,14 +131,17 @@ def place_of(table: Table, name: str) -> int:
         raise InputError(
             table.path,
             f"{len(places)} columns are named {name!r}: {numbers}",
-            line=1,
+            line=table.header_line,
             remedy=f"name the column by its number, such as {places[0] + 1}",
         )
     if name.isascii() and name.isdigit() and 1 <= int(name) <= len(table.header):
         return int(name) - 1
     titles = ", ".join(map(repr, table.header[:20]))
     raise InputError(
-        table.path, f"there is no column {name!r}", line=1, expected=f"one of {titles}"
+        table.path,
+        f"there is no column {name!r}",
+        line=table.header_line,
+        expected=f"one of {titles}",
     )
 
 
@@ -111,7 +157,7 @@ def first_of(table: Table, names: Sequence[str]) -> int:
         raise InputError(
             table.path,
             "no column has a name that is known",
-            line=1,
+            line=table.header_line,
             value=", ".join(table.header),
             expected=f"one of {', '.join(names)}",
             remedy="name the column with --id-column or --label-column",
@@ -139,22 +185,34 @@ class TextTable:
 
     Args:
         path: the file, or "-" for standard input.
+        encoding: in which it is written back.
+        wanted: names of columns; see `read`.
         on_error: what to do with a bad row; returns to leave it out.
     """
 
-    def __init__(self, path: Pathlike, on_error: OnError = stop) -> None:
-        self.path, self.is_binary, self._on_error = path, False, on_error
+    def __init__(
+        self,
+        path: Pathlike,
+        encoding: str = encodings.UTF8,
+        wanted: Sequence[str] = (),
+        on_error: OnError = stop,
+    ) -> None:
+        self.path, self.encoding, self.is_binary = path, encoding, False
+        self._on_error = on_error
         lines = files.read_lines(path, limit=None, keep_ends=True, on_error=on_error)
+        head: list[Line] = []
+        place = header_place(_titles(path, lines, head), wanted) or 0
+        self._above = "".join(text for _, text in head[:place])
+        lines = itertools.chain(head[place:], lines)
         first = next(lines, None)
         if first is None or not first[1].strip():
             raise InputError(
                 path, "the first line is empty", line=1, expected="the names of the columns"
             )
-        bare = re.sub(r'"[^"]*("|\Z)', "", first[1])
-        self.delimiter = "\t" if "\t" in bare else max(",;", key=bare.count)
+        self.delimiter = delimiter_of(path, first[1])
         self._rows = _read(path, self.delimiter, itertools.chain([first], lines))
         self._header = next(self._rows)
-        self.header = list(self._header.cells)
+        self.header, self.header_line = list(self._header.cells), self._header.number
 
     def rows(self) -> Iterator[Row]:
         for row in self._rows:
@@ -167,7 +225,8 @@ class TextTable:
                 line=row.number,
                 value=row.raw.rstrip("\r\n"),
                 expected=f"at most {len(self.header)}, as in the header",
-                remedy="name every column in the header, or put the cell into quotes",
+                remedy="name every column in the header, put the cell into quotes, "
+                "or delete what stands above the header",
             )
             self._on_error(error)
 
@@ -176,13 +235,12 @@ class TextTable:
 
         What is added begins with no sign of a formula: a quote is put before it.
         """
-        if self._has_bom():
-            file.write("\ufeff")
+        file.write("\ufeff" * self._has_bom() + self._above)
         for row, cells in itertools.chain([(self._header, names)], added):
             file.write(self._extended(row, cells))
 
     def _has_bom(self) -> bool:
-        if not Path(self.path).is_file():
+        if not (isinstance(self.path, OpenFile) or Path(self.path).is_file()):
             return False
         with files.open_binary(self.path) as file:
             return file.read(3) == codecs.BOM_UTF8
@@ -199,28 +257,44 @@ class TextTable:
         return row.raw[: len(row.raw) - len(end)] + text.getvalue() + end
 
 
-def _read(path: Pathlike, delimiter: str, lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
+def _titles(path: Pathlike, lines: Iterable[Line], head: list[Line]) -> Iterator[list[str]]:
+    """Yield the cells of the first lines, up to one with a cell of several lines.
+
+    Args:
+        path: the file.
+        lines: those of the file.
+        head: is given the lines that were taken.
+    """
+    for line in lines:
+        head.append(line)
+        yield [cell.strip().strip('"') for cell in line[1].split(delimiter_of(path, line[1]))]
+        if line[1].count('"') % 2:
+            return
+
+
+def _read(path: Pathlike, delimiter: str, lines: Iterable[Line]) -> Iterator[Row]:
     """The rows of a text, with the header; it holds no table, so that an unread file is closed."""
     if delimiter == "\t":
         yield from TabbedRows(path, lines)
         return
-    start, raw = 1, list[str]()
+    numbers, raw = list[int](), list[str]()  # of the lines of a row
 
     def taken() -> Iterator[str]:
-        for _, line in lines:
+        for number, line in lines:
+            numbers.append(number)
             raw.append(line)
             yield line
 
     reader = csv.reader(taken(), delimiter=delimiter, strict=True)
     try:
         for cells in reader:
-            yield Row(start, cells, "".join(raw))
-            start += len(raw)
+            yield Row(numbers[0], cells, "".join(raw))
+            numbers.clear()
             raw.clear()
     except csv.Error as error:
         expected = 'inside quotes every quote doubled ("")'
         raise InputError(
-            path, f"the quotes are broken ({error})", line=start, expected=expected
+            path, f"the quotes are broken ({error})", line=numbers[0], expected=expected
         ) from None
 
 

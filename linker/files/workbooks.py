@@ -23,14 +23,17 @@ from xml.sax.saxutils import escape
 
 from linker import files
 from linker.errors import InputError, LinkerError
-from linker.files import Pathlike
+from linker.files import OpenFile, Pathlike
 from linker.files.rows import Row
-from linker.files.tables import Added
+from linker.files.tables import Added, header_place
 from linker.version import install_hint
 
 _MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14  # of a sheet
 _NUMBER = re.compile(r"[01]\.\d{4}")  # a confidence
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_HELD = ("xl/styles.xml", "xl/workbook.xml", "[content_types].xml")  # as objects of openpyxl
+_MOST_TAGS = 500_000  # of such a part
+_MOST_OTHER_TAGS = 20_000_000  # of another one, such as that of the texts of all cells
 _BLOCK = 1 << 20  # bytes that are copied together
 _ROWS = 1024  # that are read together
 
@@ -42,41 +45,55 @@ class Workbook:
 
     Args:
         path: the file.
-        wanted: the first sheet with one of these columns is read, or the first of all.
+        wanted: the first sheet with one of these columns is read, or the first of all; see
+            `linker.files.tables.read`.
+        most: bytes that it may unpack to; None: as many as any file.
 
     Raises:
         LinkerError: openpyxl is not installed, the file is damaged or too large, or it has a sheet
             that is no table.
     """
 
-    def __init__(self, path: Pathlike, wanted: Sequence[str] = ()) -> None:
-        self.path, self.is_binary = path, True
-        with self._reading(), zipfile.ZipFile(path) as archive:
-            files.check_whole(path, sum(entry.file_size for entry in archive.infolist()))
+    def __init__(self, path: Pathlike, wanted: Sequence[str] = (), most: int | None = None) -> None:
+        self.path, self.encoding, self.is_binary = path, "", True
+        with self._reading(), zipfile.ZipFile(self._stored()) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+            files.check_whole(path, size)
+            if most is not None and size > most:
+                remedy = "take out sheets, or save the one with the names as csv"
+                expected = f"at most {most:,}"
+                problem = f"the workbook unpacks to {size:,} bytes"
+                raise InputError(path, problem, expected=expected, remedy=remedy)
             _check_names(archive)
             sheets = _sheets(archive)
             for name in {entry.filename for entry in archive.infolist()} - {*sheets.values()}:
                 if name.endswith((".xml", ".rels")):
-                    _parser().Parse(archive.read(name), True)
+                    data = archive.read(name)
+                    _check_tags(name, data)
+                    _parser().Parse(data, True)
             self._columns = {
                 entry: _Shape(archive.read(entry)).columns for entry in sheets.values()
             }
-        self.sheet = self._chosen(list(sheets), wanted)
-        self._entry = sheets[self.sheet]
-        first = next(self._values(), [])
+        self.sheet, place = self._chosen(list(sheets), wanted)
+        self._entry, self.header_line = sheets[self.sheet], place + 1
+        first = next(itertools.islice(self._values(), place, None), [])
         self.header = [*first, *[""] * (self._columns[self._entry] - len(first))]
 
-    def _chosen(self, names: Sequence[str], wanted: Sequence[str]) -> str:
-        """The name of the sheet that is read."""
+    def _stored(self) -> Any:
+        """What stands for the file: its path, or its bytes."""
+        return self.path.open() if isinstance(self.path, OpenFile) else self.path
+
+    def _chosen(self, names: Sequence[str], wanted: Sequence[str]) -> tuple[str, int]:
+        """The name of the sheet that is read, and the place of its header."""
         for self.sheet in names:
-            titles = {title.strip() for title in next(self._values(), [])}
-            if titles & set(wanted):
-                return self.sheet
-        return names[0]
+            place = header_place(self._values(), wanted)
+            if place is not None:
+                return self.sheet, place
+        return names[0], 0
 
     def rows(self) -> Iterator[Row]:
         for number, cells in enumerate(self._values(), 1):
-            if number > 1:
+            if number > self.header_line:
                 yield Row(number, cells)
 
     def _values(self) -> Iterator[list[str]]:
@@ -103,7 +120,7 @@ class Workbook:
         with self._reading():
             return _quietly(
                 lambda: openpyxl.load_workbook(
-                    self.path, read_only=True, data_only=True, keep_links=False
+                    self._stored(), read_only=True, data_only=True, keep_links=False
                 )
             )
 
@@ -138,10 +155,12 @@ class Workbook:
                 expected=f"at most {_MOST_COLUMNS:,} together",
                 remedy="take out columns, or save it as csv",
             )
-        cells = {1: names} | {row.number: texts for row, texts in added if any(texts)}
+        cells = {self.header_line: names} | {
+            row.number: texts for row, texts in added if any(texts)
+        }
         with (
             self._reading(),
-            zipfile.ZipFile(self.path) as archive,
+            zipfile.ZipFile(self._stored()) as archive,
             zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as copy,
         ):
             for entry in archive.infolist():
@@ -180,6 +199,17 @@ def _check_names(archive: zipfile.ZipFile) -> None:
             raise ValueError(f"it has {count} parts of the name {name}")
 
 
+def _check_tags(name: str, data: bytes) -> None:
+    """Check that openpyxl, which holds more than 400 bytes for each style, can hold a part.
+
+    Raises:
+        ValueError: it has too many elements; Excel takes 65,490 formats of cells.
+    """
+    most = _MOST_TAGS if name.lower() in _HELD else _MOST_OTHER_TAGS
+    if (count := data.count(b"<")) > most:
+        raise ValueError(f"its part {name} has {count:,} tags, of at most {most:,}")
+
+
 class _Shape:
     """The rows and columns of a sheet, and where new cells are put.
 
@@ -205,6 +235,9 @@ class _Shape:
         kind, place = tag.rpartition(":")[2], attributes.get("r")
         if kind == "sheetData":
             self._is_inside = True
+        elif kind == "mergeCell":
+            last = attributes.get("ref", "").rpartition(":")[2]
+            self.columns = max(self.columns, _column(last))
         elif not self._is_inside:
             return
         elif kind == "row":
@@ -299,7 +332,9 @@ def _sheets(archive: zipfile.ZipFile) -> dict[str, str]:
         if tag.rpartition(":")[2] == "sheet":
             key = next((v for k, v in attributes.items() if k.endswith(":id")), "")
             if key in targets:  # not a sheet that is a chart
-                sheets[attributes["name"]] = targets[key]
+                if (name := attributes["name"]) in sheets:
+                    raise ValueError(f"it has two sheets of the name {name!r}")
+                sheets[name] = targets[key]
 
     for entry, handler in (
         ("xl/_rels/workbook.xml.rels", relation),

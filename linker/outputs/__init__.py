@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TextIO, cast
+from typing import Any, Literal, Protocol, TextIO, cast
 
 from linker.errors import LinkerError
 from linker.types import Decision, Document, Mention, Part, Prediction
@@ -98,6 +98,13 @@ DECISION = "decision"
 """The source of concepts that a person chose or rejected."""
 DECISION_COLUMNS = ("state", "reviewer", "time", "decisions")
 """What tables say of a mention for which people decided; see `decision_cells`."""
+
+
+def outcome(prediction: Prediction | None) -> Literal["linked", "unsure", "empty"]:
+    """Whether every part of a mention is linked to a concept; None for no mention."""
+    if prediction is None or not prediction.mention.text.strip():
+        return "empty"
+    return "linked" if all(part.best for part in prediction.parts) else "unsure"
 
 
 def rejected_id(part: Part) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -53,6 +53,7 @@ def read(
             table = parquet.ParquetFile(source)
             column = _column(path, table.schema_arrow, column)
             names = {name: name for name in _read_too(table.schema_arrow)} | {column: "mention"}
+            _check_names(path, table.schema_arrow, names)
             for batch in table.iter_batches(_ROWS, columns=list(names), use_threads=False):
                 for row in batch.to_pylist():
                     number += 1
@@ -63,7 +64,7 @@ def read(
                         on_error(error)
                     else:
                         yield mention
-        except arrow.ArrowException as error:
+        except (arrow.ArrowException, LookupError, ValueError, TypeError, AttributeError) as error:
             where = f" after row {number}" if number else ""
             problem = f"is no valid Parquet file{where} ({error})"
             raise InputError(path, problem, remedy="write the file again") from None
@@ -77,10 +78,19 @@ def _column(path: Pathlike, schema: Any, column: str | None) -> str:
         remedy = "name the column of mentions with --column"
         columns = f"one of its columns: {', '.join(schema.names) or 'none'}"
         raise InputError(path, problem, expected=columns, remedy=remedy)
+    _check_names(path, schema, names[:1])
     if (kind := str(schema.field(names[0]).type)) not in ("string", "large_string", "string_view"):
         problem = f"the column {names[0]} holds {kind}"
         raise InputError(path, problem, expected="texts", remedy="name another with --column")
     return names[0]
+
+
+def _check_names(path: Pathlike, schema: Any, names: Iterable[str]) -> None:
+    """Check that no two of the columns that are read have the same name."""
+    for name in names:
+        if (count := schema.names.count(name)) > 1:
+            problem = f"has {count} columns of the name {name}"
+            raise InputError(path, problem, expected="one", remedy="rename or remove the others")
 
 
 def _read_too(schema: Any) -> list[str]:

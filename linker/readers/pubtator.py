@@ -10,7 +10,7 @@ These metadata are reserved for writing the same lines again:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
@@ -23,6 +23,7 @@ _OFFSET = re.compile(r"-?\d{1,9}")
 _KINDS = {"t": "title", "a": "abstract"}
 
 _Line = tuple[int, str]
+_START = re.compile(r"([^|\t]+)\|([ta])\|")  # of a text line
 
 
 def read(
@@ -33,18 +34,51 @@ def read(
     Offsets are characters over title, one break and abstract. A document ends at a blank line, or
     where a text line of another document (or a second title) begins. A mention without the column
     of ids is not annotated; an empty one, `-` or `-1` says that it has no concept.
+
+    A document of which a line of text cannot be read is a bad record: without that text the offsets
+    of all that follows would be others.
     """
-    for block in _blocks(path, on_error):
-        document = _document(path, block, on_error, identify)
-        if document is not None:
-            yield document
+    unread: set[int] = set()  # lines of text
+    for block in _blocks(_lines(path, on_error, unread)):
+        if unread.isdisjoint(number for number, _ in block):
+            document = _document(path, block, on_error, identify)
+            if document is not None:
+                yield document
 
 
-def _blocks(path: Pathlike, on_error: OnError) -> Iterator[list[_Line]]:
+def _lines(path: Pathlike, on_error: OnError, unread: set[int]) -> Iterator[_Line]:
+    """Yield the lines of a file; of a line of text that cannot be read, only how it begins.
+
+    Args:
+        path: the file.
+        on_error: what to do with a line that cannot be read.
+        unread: is given the numbers of such lines of text.
+    """
+    starts: list[_Line] = []
+
+    def keep(error: InputError) -> None:
+        start = _START.match(error.start)
+        if start is None or error.line is None:
+            on_error(error)
+            return
+        problem = f"a text of document {start[1]}, which is left out, cannot be read"
+        remedy = "mend the line"
+        on_error(InputError(path, f"{problem}: {error.problem}", line=error.line, remedy=remedy))
+        starts.append((error.line, start[0]))
+        unread.add(error.line)
+
+    for line in read_lines(path, limit=None, on_error=keep):
+        yield from starts
+        starts.clear()
+        yield line
+    yield from starts
+
+
+def _blocks(lines: Iterable[_Line]) -> Iterator[list[_Line]]:
     """Group the numbered lines by document."""
     block: list[_Line] = []
     owner, kinds = "", ""  # of the text lines of this block
-    for number, line in read_lines(path, limit=None, on_error=on_error):
+    for number, line in lines:
         text = _TEXT.fullmatch(line)
         starts = text is not None and (text[1] != owner or text[2] in kinds)
         if block and (starts or not line.strip()):
@@ -69,7 +103,11 @@ def _document(
     owner = Document(first[1], _passages(block))
     text = owner.text
     mentions, relations, unknown = [], [], []
+    last = max(number for number, line in block if _TEXT.fullmatch(line))
     for number, line in block:
+        if number < last and not _is_of(line, owner.id):  # a text on several lines
+            on_error(_foreign(path, number, line, owner.id))
+            return None
         if _TEXT.fullmatch(line):
             continue
         columns = line.split("\t")
@@ -98,9 +136,14 @@ def _without_text(path: Pathlike, number: int, line: str) -> InputError:
     )
 
 
+def _is_of(line: str, owner: str) -> bool:
+    """Whether a line begins as those of a document do."""
+    return line.startswith((f"{owner}\t", f"{owner}|"))
+
+
 def _check_line(path: Pathlike, number: int, line: str, owner: str) -> None:
     """Check that a line is of a document, and no annotation with a damaged start."""
-    if not line.startswith((f"{owner}\t", f"{owner}|")):
+    if not _is_of(line, owner):
         raise _foreign(path, number, line, owner)
     columns = line.split("\t")
     if len(columns) < 5 or _OFFSET.fullmatch(columns[1]) or not _OFFSET.fullmatch(columns[2]):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from urllib.parse import unquote
 
 from linker.errors import InputError, OnError, ignore, stop
 from linker.files import Pathlike, read_lines
@@ -70,6 +71,13 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[IdMapping]:
                 yield mapping
     if not columns:
         raise _no_columns(path, None, None)
+
+
+def concept_id(cell: str) -> str:
+    """The id in a cell, without the prefix that we give to ids that have none; empty for none."""
+    identifier = cell.strip()
+    is_nothing = identifier.lower() == _NOTHING
+    return "" if is_nothing else unquote(identifier.removeprefix("local:"))
 
 
 def _columns(line: str) -> list[str]:

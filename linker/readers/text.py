@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from linker.errors import InputError, LinkerError, OnError, stop
-from linker.files import Pathlike, check_whole, is_folder, read_lines
+from linker.files import Pathlike, check_whole, encodings, is_folder, read_lines
 from linker.types import Document, Passage
 
 _ENDINGS = (".txt", ".txt.gz")
 
 
-def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
+def read(
+    path: Pathlike, *, on_error: OnError = stop, encoding: str | None = encodings.UTF8
+) -> Iterator[Document]:
     """Yield each text as one document, whose id is the name of its file without the ending.
 
     The text is as in the file, with its line ends, but without a byte order mark.
@@ -21,6 +23,8 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
         path: a file, plain or gzip; a folder, of whose files those that end in .txt or .txt.gz are
             read in the order of their names; or "-" for standard input, whose document is "stdin".
         on_error: what to do with a text that cannot be read; returns to skip it.
+        encoding: of the texts; None to recognise that of each, see
+            `linker.files.encodings.as_utf8`.
 
     Raises:
         LinkerError: a folder has no such file.
@@ -32,7 +36,8 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Document]:
             raise LinkerError(f"{path}: has no texts; expected: files that end in .txt")
     for file in paths:
         try:
-            yield Document(_id(file), (Passage(_text(file)),))
+            text, _ = encodings.as_utf8(file, encoding)
+            yield Document(_id(file), (Passage(_text(text)),))
         except InputError as error:
             on_error(error)
 

@@ -1,14 +1,17 @@
-"""Files that are uploaded: the mentions or documents in them, in the form that /link takes."""
+"""Files that are uploaded: the mentions, documents or columns in them, and tables to write back."""
 
 from __future__ import annotations
 
-import csv
 import io
+import re
 from collections.abc import Sequence
 from typing import Any
 
+from linker import files
 from linker.errors import LinkerError
-from linker.files import OpenFile
+from linker.files import OpenFile, encodings, tables
+from linker.files.rows import Row
+from linker.files.tables import Added, Table
 from linker.ids import NO_CONCEPT
 from linker.readers import mentions as readers
 from linker.service.limits import Limits
@@ -18,84 +21,157 @@ from linker.types import Document, Mention
 _GZIP = b"\x1f\x8b"
 _FORMATS = ("txt", "tsv", "jsonl", "pubtator", "bioc")
 _COLUMNS = ("mention", "text", "name", "disease", "label")  # that hold mentions, if there are
+_LIKELY = re.compile("(?i)mention|diagnos|disease|disorder|condition|indication|phenotyp|krankheit")
+_LETTER = re.compile(r"[^\W\d_]")
+_ID = re.compile(r"\S*\d\S*")  # also a number or a date
+_LOOKED_AT = 200  # cells of a column
+_SAMPLES, _SAMPLE = 5, 60  # cells of a column that are shown, and characters of each
+_UNPACKED = 8  # times the longest body that a workbook may unpack to
 
 
-def parse(content: bytes, name: str, column: str | None, limits: Limits) -> dict[str, Any]:
+def parse(
+    content: bytes, name: str, column: str | None, encoding: str | None, limits: Limits
+) -> dict[str, Any]:
     """The mentions or documents of a file, or the columns of a table that are to choose from.
 
     Args:
         content: of the file.
         name: of the file, whose ending tells tables.
         column: of a table, which holds the mentions.
+        encoding: of a text; None to recognise it.
         limits: of the service.
 
     Raises:
         LinkerError: the file is damaged, packed, of another format, or larger than the limits.
     """
-    file = OpenFile(io.BytesIO(content), name or "upload")
-    if content.startswith(_GZIP):
-        raise LinkerError(f"{file}: is compressed; unpack it first")
-    ending = name.lower().rpartition(".")[2]
-    kind = readers.detect(file)
-    if kind not in _FORMATS:
-        raise LinkerError(f"{file}: is {kind}; expected one of {', '.join(_FORMATS)}, or csv")
-    if column is not None or ending == "csv" or kind == "tsv":
-        table = _table(str(file), content)
-        if column is not None or ending == "csv" or not _has_ids(table):
-            return _of_table(table, column, "csv" if ending == "csv" else "tsv", limits)
+    file, encoding = _opened(content, name, encoding)
+    kind = _kind(file, name, column)
+    noted = {} if encoding == encodings.UTF8 else {"encoding": encoding}
+    if kind in ("csv", "tsv", "xlsx"):
+        table = _table(file, column, encoding, limits)
+        if kind != "tsv" or column is not None or not _has_ids(table):
+            return {"format": kind, **noted, **_of_table(table, column, limits)}
     items = []
     for item in readers.read(file, kind):
         items.append(item)
         check("mentions or documents in the file", len(items), limits.mentions, "body")
     if isinstance(items[0], Mention):
         mentions = [m for m in items if isinstance(m, Mention) and m.text.strip()]
-        return {"format": kind, "mentions": [_mention(m) for m in mentions]}
-    return {"format": kind, "documents": [_json(d) for d in items if isinstance(d, Document)]}
+        return {"format": kind, **noted, "mentions": [_mention(m) for m in mentions]}
+    documents = [_json(d) for d in items if isinstance(d, Document)]
+    return {"format": kind, **noted, "documents": documents}
 
 
-def _table(path: str, content: bytes) -> list[list[str]]:
-    """The rows of a table; the delimiter is the one that the first line has most."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise LinkerError(f"{path}: is not in UTF-8; save it as CSV UTF-8") from None
-    first = text.partition("\n")[0]
-    delimiter = max("\t;,", key=first.count)
-    try:
-        return [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row]
-    except csv.Error as error:
-        raise LinkerError(f"{path}: is no table ({error})") from None
+def open_table(
+    content: bytes, name: str, column: str, encoding: str | None, limits: Limits
+) -> tuple[Table, int, list[Row]]:
+    """The table in a file, the place of a column, and the rows.
+
+    Args: as for `parse`.
+
+    Raises:
+        LinkerError: as for `parse`, or the file is no table, or has no such column.
+    """
+    file, encoding = _opened(content, name, encoding)
+    _kind(file, name, column)
+    table = _table(file, column, encoding, limits)
+    place, rows = tables.place_of(table, column), list(table.rows())
+    check("mentions in the file", len(_filled(rows, place)), limits.mentions, "body")
+    return table, place, rows
 
 
-def _has_ids(table: Sequence[Sequence[str]]) -> bool:
+def written(table: Table, names: Sequence[str], added: Added) -> bytes:
+    """A table with more columns, in its encoding; see `Table.write`."""
+    names = tables.free_names(table.header, names)
+    if table.is_binary:
+        raw = io.BytesIO()
+        table.write(raw, names, added)
+        return raw.getvalue()
+    text = io.StringIO()
+    table.write(text, names, added)
+    return text.getvalue().encode(table.encoding, files.text_form(table.encoding)["errors"])
+
+
+def _opened(content: bytes, name: str, encoding: str | None) -> tuple[files.Pathlike, str]:
+    """The file, as UTF-8 where it is a text, and its encoding."""
+    file = OpenFile(io.BytesIO(content), name or "upload")
+    if content.startswith(_GZIP):
+        raise LinkerError(f"{file}: is compressed; unpack it first")
+    if tables.is_workbook(file):
+        return file, encodings.UTF8
+    return encodings.as_utf8(file, encoding or encodings.detect(file))
+
+
+def _kind(file: files.Pathlike, name: str, column: str | None) -> str:
+    """The format of a file; a text of which a column is named is a table."""
+    if tables.is_workbook(file):
+        return "xlsx"
+    if name.lower().endswith(".csv"):
+        return "csv"
+    kind = readers.detect(file)
+    if kind not in _FORMATS:
+        raise LinkerError(
+            f"{file}: is {kind}; expected one of {', '.join(_FORMATS)}, or csv or xlsx"
+        )
+    if column is None:
+        return kind
+    if kind not in ("txt", "tsv"):
+        raise LinkerError(f"{file}: is {kind}; a column can be named in tables only")
+    return "tsv"
+
+
+def _table(file: files.Pathlike, column: str | None, encoding: str, limits: Limits) -> Table:
+    wanted = _COLUMNS if column is None else [column]
+    if tables.is_workbook(file):
+        return tables.read(file, wanted, most=_UNPACKED * limits.body)
+    return tables.TextTable(file, encoding, wanted)
+
+
+def _has_ids(table: Table) -> bool:
     """Whether the first row is a mention with its ids, so that there is no header."""
-    cells = [*table[0], ""] if table else [""]
+    cells = [*table.header, ""]
     return len(cells) == 3 and (":" in cells[1] or cells[1].lower() in NO_CONCEPT)
 
 
-def _of_table(
-    table: Sequence[Sequence[str]], column: str | None, kind: str, limits: Limits
-) -> dict[str, Any]:
-    """The mentions of a column; the names of the columns where none is known to hold mentions.
+def _of_table(table: Table, column: str | None, limits: Limits) -> dict[str, Any]:
+    """The mentions of a column; all columns where none is known to hold mentions.
 
     Raises:
-        LinkerError: the table is empty, or has no such column.
+        LinkerError: the table has no such column.
     """
-    if not table:
-        raise LinkerError("the table is empty")
-    header = [cell.strip() for cell in table[0]]
+    rows = [row for row in table.rows() if any(map(str.strip, row.cells))]
     if column is None:
-        lower = [cell.lower() for cell in header]
-        column = next((header[lower.index(c)] for c in _COLUMNS if c in lower), None)
-        if column is None:
-            return {"format": kind, "columns": list(dict.fromkeys(header))}
-    if (count := header.count(column)) != 1:
-        raise LinkerError(f"the table has {count or 'no'} columns of this name; expected one")
-    place = header.index(column)
-    texts = [row[place].strip() for row in table[1:] if place < len(row)]
-    mentions = [{"text": text} for text in texts if text]
+        likely = [i for i in range(len(table.header)) if _are_names(_filled(rows, i))]
+        titles = [title.strip() for title in table.header]
+        by_name = {titles[i].lower(): i for i in reversed(likely)}
+        place = next((by_name[name] for name in _COLUMNS if name in by_name), None)
+        if place is None:
+            columns = [
+                {"name": title, "samples": [text[:_SAMPLE] for text, _ in cells[:_SAMPLES]]}
+                for i, title in enumerate(titles)
+                for cells in [_filled(rows, i)]
+            ]
+            hinted = [titles[i] for i in likely if _LIKELY.search(titles[i])]
+            suggested = hinted or [titles[i] for i in likely if len(likely) == 1]
+            return {"columns": columns, "suggested": next(iter(suggested), None), "rows": len(rows)}
+    else:
+        place = tables.place_of(table, column)
+    mentions = [{"text": text, "row": number} for text, number in _filled(rows, place)]
     check("mentions in the file", len(mentions), limits.mentions, "body")
-    return {"format": kind, "mentions": mentions}
+    return {"mentions": mentions, "column": table.header[place].strip(), "rows": len(rows)}
+
+
+def _filled(rows: Sequence[Row], place: int) -> list[tuple[str, int]]:
+    """The cells of a column that are not blank, each with the number of its row."""
+    cells = ((row.cells[place].strip(), row.number) for row in rows if place < len(row.cells))
+    return [(text, number) for text, number in cells if text]
+
+
+def _are_names(cells: Sequence[tuple[str, int]]) -> bool:
+    """Whether most cells of a column are words, not ids, numbers or dates."""
+    texts = [text for text, _ in cells[:_LOOKED_AT]]
+    names = [text for text in texts if _LETTER.search(text) and not _ID.fullmatch(text)]
+    return 2 * len(names) > len(texts)
 
 
 def _mention(mention: Mention) -> dict[str, Any]:

@@ -64,11 +64,11 @@ DICTIONARIES = {
     ),
     "latin-1": (
         HEADER + "Sjögren disease\tMESH:D012859\t\t\t\t\t\t\t\n".encode("latin-1"),
-        "line 2: byte 0xf6 is not UTF-8: 'Sjögren disease.*; expected UTF-8; convert it: iconv -f LATIN1 -t UTF-8",
+        "line 2: byte 0xf6 is not UTF-8: 'Sjögren disease.*; expected UTF-8; save it as UTF-8",
     ),
     "utf-16": (
         (HEADER + ASTHMA).decode().encode("utf-16"),
-        "line 1: the file is UTF-16; expected UTF-8; convert it: iconv -f UTF-16",
+        "line 1: the file is UTF-16; expected UTF-8; save it as UTF-8",
     ),
     "binary": (
         b"\x7fELF\x02\x01\x00\x00\n" + ASTHMA,
@@ -135,13 +135,13 @@ MENTIONS = {
         gzip.compress(b"asthma\n" * 3_000, mtime=0)[:-10],
         r"the gzip data is broken.*; fetch the file again",
     ),
-    "latin-1": (
-        "Sjögren\n".encode("latin-1"),
-        "line 1: byte 0xf6 is not UTF-8: 'Sjögren.*; expected UTF-8; convert it: iconv",
+    "latin-1 in UTF-8": (
+        "Röteln\n".encode() + "Sjögren\n".encode("latin-1"),
+        "line 2: byte 0xf6 is not UTF-8: 'Sjögren.*; expected UTF-8; save it as UTF-8",
     ),
-    "utf-16": (
-        "asthma\n".encode("utf-16"),
-        "line 1: the file is UTF-16; expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8",
+    "an encoding that is not clear": (
+        "fièvre\n".encode("latin-1"),
+        "line 1: the text is not UTF-8, and reads 'fièvre' in windows-1252, 'fičvre' in .*; save",
     ),
     "binary": (
         b"asthma\ncou\x00gh\n",

@@ -63,7 +63,9 @@ def test_verdicts(run: Run, model: Path, tmp_path: Path) -> None:
     assert head[3:] == ["verdict", "current_id", "better_id", "better_name", "confidence"]
     assert [tuple(row[1:6]) for row in rows] == pairs
     assert rows[5][6] == "measles"
-    assert result.err == "4 right, 2 obsolete, 1 mismatched, 0 unsure, 2 unknown\n"
+    assert result.err == (
+        "11 rows: 4 right, 2 obsolete, 1 mismatched, 0 unsure, 2 unknown, 2 empty\n"
+    )
 
 
 def test_ids_that_look_like_others(run: Run, tmp_path: Path) -> None:
@@ -97,11 +99,80 @@ def test_a_label_that_is_no_name(run: Run, model: Path, tmp_path: Path) -> None:
     assert (result.code, "--id-column" in result.err) == (1, True)
 
 
+def test_the_side_of_mappings_that_the_dictionary_has(
+    run: Run, model: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "m.sssom.tsv"
+    path.write_text(
+        "#mapping_set_id: http://x.org/y\n#curie_map:\n#  X: http://x.org/\n"
+        "subject_id\tsubject_label\tpredicate_id\tobject_id\tobject_label\n"
+        "Y:7\tpodagra\tskos:exactMatch\tX:1\tgout\n"
+        "X:1\tgout\tskos:exactMatch\tX:2\tgout\n"
+    )
+    lines = run("check", path, "--model", model).out.splitlines()
+    assert lines[:3] == path.read_text().splitlines()[:3]
+    assert lines[3].endswith(
+        "\tobject_label\tverdict\tcurrent_id\tbetter_id\tbetter_name\tconfidence"
+    )
+    assert [line.split("\t")[5:8] for line in lines[4:]] == [
+        ["right", "X:1", ""],
+        ["mismatched", "X:2", "X:1"],
+    ]
+
+
+def test_mappings_without_labels_of_the_side(run: Run, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "m.sssom.tsv"
+    columns = "subject_id\tsubject_label\tpredicate_id\tobject_id\n"
+    path.write_text(f"#mapping_set_id: x\n{columns}Y:7\tgout\tskos:exactMatch\tX:1\n")
+    refused = run("check", path, "--model", model)
+    assert (refused.code, refused.err) == (
+        1,
+        f"linker: {path}, line 2: the dictionary has ids of object_id, and there is no column "
+        "object_label; name the columns with --id-column and --label-column\n",
+    )
+    named = ("--id-column", "object_id", "--label-column", "subject_label")
+    assert "1 row: 1 right" in run("check", path, "--model", model, *named).err
+
+
+def test_mappings_of_ours_are_checked(run: Run, model: Path, tmp_path: Path) -> None:
+    """The label of a literal subject is the mention, and each part of a mention has a row."""
+    (tmp_path / "m.txt").write_text("rubeola\ngout and measles\nzzz qqq\n")
+    path = tmp_path / "m.sssom.tsv"
+    run("link", tmp_path / "m.txt", "--model", model, "--format", "sssom", "-o", path)
+    result = run("check", path, "--model", model)
+    rows = [line.split("\t") for line in result.out.splitlines() if not line.startswith("#")]
+    assert [(row[0], row[2], row[10]) for row in rows[1:]] == [
+        ("rubeola", "X:2", "right"),
+        ("gout and measles", "X:1", "right"),
+        ("gout and measles", "X:2", "right"),
+        ("zzz qqq", "sssom:NoTermFound", "unknown"),
+    ]
+    assert result.err == "4 rows: 3 right, 0 obsolete, 0 mismatched, 0 unsure, 1 unknown, 0 empty\n"
+
+
+def test_a_table_is_written_in_its_encoding(run: Run, trained: Path, tmp_path: Path) -> None:
+    path, out = tmp_path / "t.csv", tmp_path / "o.csv"
+    link = ("link", path, "--model", trained, "--column", "Krankheit", "-o", out)
+    path.write_bytes("Krankheit;Ort\r\nA-T;Köln\r\n".encode("windows-1252"))
+    result = run(*link)
+    assert result.err.splitlines() == [
+        f"linker: {path}: is not UTF-8, and was read as windows-1252; "
+        "name another encoding with --encoding",
+        "1 row: 1 linked, 0 unsure, 0 empty",
+    ]
+    assert out.read_bytes().startswith(b"Krankheit;Ort;concept_id")
+    assert b"A-T;K\xf6ln;MESH:D001260;" in out.read_bytes()
+    path.write_bytes("Krankheit;Ort\r\nA-T;Ростов\r\n".encode("windows-1251"))
+    assert (run(*link).code, "--encoding" in run(*link).err) == (1, True)
+    assert run(*link, "--encoding", "windows-1251").err == "1 row: 1 linked, 0 unsure, 0 empty\n"
+    assert "A-T;Ростов;MESH:D001260" in out.read_text("windows-1251")
+
+
 def test_link_keeps_the_table(run: Run, trained: Path, tmp_path: Path) -> None:
     path, out = tmp_path / "t.csv", tmp_path / "o.csv"
     path.write_text('name,disease\n=1,"breast, and ovarian cancer"\n2,\n3,Louis-Bar syndrome\n')
     result = run("link", path, "--model", trained, "--column", "disease", "-o", out)
-    assert (result.code, result.err) == (0, "")
+    assert (result.code, result.err) == (0, "3 rows: 2 linked, 0 unsure, 1 empty\n")
     lines = out.read_text().splitlines()
     assert lines[0] == "name,disease,concept_id,linker_name,matched_name,confidence,rejected,state"
     assert lines[1].startswith('=1,"breast, and ovarian cancer",MESH:D001943|MESH:D010051,')
@@ -163,7 +234,7 @@ def test_link_keeps_the_workbook(run: Run, trained: Path, tmp_path: Path) -> Non
         book.active.append(row)
     book.save(path)
     result = run("link", path, "--model", trained, "--column", "disease", "-o", out)
-    assert (result.code, result.err) == (0, "")
+    assert (result.code, result.err) == (0, "2 rows: 1 linked, 0 unsure, 1 empty\n")
     rows = list(openpyxl.load_workbook(out).active.iter_rows(values_only=True))
     assert rows[0][:4] == ("n", "disease", "concept_id", "name")
     assert rows[1][:4] == (1, "Louis-Bar syndrome", "MESH:D001260", "Ataxia Telangiectasia")

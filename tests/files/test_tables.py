@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linker import files
 from linker.errors import InputError
 from linker.files import tables
 
@@ -108,8 +109,7 @@ def test_formulas_are_inert(sign: str) -> None:
     ("text", "message"),
     [
         (b"", "line 1: the first line is empty"),
-        ("a,b\n1,2".encode("utf-16"), "line 1: the file is UTF-16"),
-        (b"a,b\n1,Sj\xf6gren\n", "line 2: byte 0xf6 is not UTF-8"),
+        ("ä,b\n".encode() + b"1,Sj\xf6gren\n", "line 2: byte 0xf6 is not UTF-8"),
         (b"a,b\n1,2\n1,2,3\n", "line 3: the row has 3 cells"),
         (b'a,b\n1,2\n1,"x\n', "line 3: the quotes are broken"),
         (b'a,b\n1,"x"y\n', "line 2: the quotes are broken"),
@@ -119,6 +119,50 @@ def test_bad_tables(path: Path, text: bytes, message: str) -> None:
     path.write_bytes(text)
     with pytest.raises(InputError, match=message):
         extended(path, "")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "bom"), [("windows-1252", ""), ("utf-16-le", "\ufeff"), ("utf-16-be", "\ufeff")]
+)
+def test_a_table_keeps_its_encoding(path: Path, encoding: str, bom: str) -> None:
+    path.write_bytes(f"{bom}nr;Käse\r\n1;Röteln\r\n".encode(encoding))
+    table, out = tables.read(path), path.with_name("out.csv")
+    assert (table.header, table.encoding) == (["nr", "Käse"], encoding)
+    with files.write_aside(out, table.encoding) as file:
+        table.write(file, ["new"], ((row, ["β-ü"]) for row in table.rows()))
+    beta = "β" if bom else "\\N{GREEK SMALL LETTER BETA}"
+    assert out.read_bytes() == f"{bom}nr;Käse;new\r\n1;Röteln;{beta}-ü\r\n".encode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("above", "delimiter"),
+    [("Patients, ward 3;\n\n", ";"), ("Patients\n", ","), ('#a: "b, c"\n#x\ty\n', "\t"), ("", ",")],
+)
+def test_a_header_below_a_title_or_comments(path: Path, above: str, delimiter: str) -> None:
+    """What stands above the header stays."""
+    rows = ["nr,disease,ward", "1,disease,5", "2,gout,7"]
+    header, *body = [row.replace(",", delimiter) + "\n" for row in rows]
+    path.write_text(above + header + "".join(body))
+    table, file = tables.read(path, ["Disease"]), io.StringIO()
+    assert table.header == ["nr", "disease", "ward"]
+    table.write(file, ["new"], ((row, [str(row.number)]) for row in table.rows()))
+    first = 2 + above.count("\n")
+    numbered = [f"{row[:-1]}{delimiter}{first + i}\n" for i, row in enumerate(body)]
+    assert file.getvalue() == above + f"{header[:-1]}{delimiter}new\n" + "".join(numbered)
+
+
+def test_a_cell_of_the_name_is_no_header(path: Path) -> None:
+    path.write_text("a,b\n1,disease\n")
+    assert tables.read(path, ["disease"]).header == ["a", "b"]
+    path.write_text('"a\nx,disease,y",b\n1,2\n')
+    assert tables.read(path, ["disease"]).header == ["a\nx,disease,y", "b"]
+
+
+def test_a_tsv_of_one_column_has_no_commas(path: Path) -> None:
+    path = path.with_name("t.TSV")
+    path.write_text("diseases, of adults\ngout, acute\n")
+    assert tables.read(path).header == ["diseases, of adults"]
+    assert extended(path, "n").splitlines()[1] == "gout, acute\tn"
 
 
 def test_columns_by_name_and_number(path: Path) -> None:

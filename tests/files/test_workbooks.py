@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from linker.errors import LinkerError
-from linker.files import tables
+from linker.files import OpenFile, tables
 
 openpyxl: Any = pytest.importorskip("openpyxl")
 
@@ -157,6 +157,74 @@ def test_a_bomb_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert bomb.stat().st_size < 100_000
     with pytest.raises(LinkerError, match="has more than 8 MB"):
         tables.read(bomb)
+
+
+def test_styles_and_texts_by_the_million_are_refused(path: Path) -> None:
+    """openpyxl would hold each as an object."""
+    bomb = rewritten(
+        path, "xl/styles.xml", lambda data: data.replace(b"<cellXfs ", b"<xf/>" * 600_000, 1)
+    )
+    with pytest.raises(LinkerError, match=r"its part xl/styles.xml has 600,\d+ tags, of at most"):
+        tables.read(bomb)
+
+
+def test_two_sheets_of_one_name_are_refused(path: Path) -> None:
+    """Which of them is read, and which is written, would be chance."""
+    bad = rewritten(
+        path,
+        "xl/workbook.xml",
+        lambda data: data.replace(b'name="Data"', b'name="Notes &amp; more"'),
+    )
+    with pytest.raises(LinkerError, match="it has two sheets of the name 'Notes & more'"):
+        tables.read(bad, ["disease"])
+
+
+def test_merged_and_hidden_cells(tmp_path: Path) -> None:
+    """A title that is merged, a header below it, merged cells without cells, and what is hidden."""
+    path, out = tmp_path / "t.xlsx", tmp_path / "o.xlsx"
+    book = openpyxl.Workbook()
+    for row in (
+        ["Patients of ward 3"],
+        [],
+        ["nr", "disease", "since"],
+        [1, "gout"],
+        [2, "measles"],
+    ):
+        book.active.append(row)
+    book.active.append([None, "rubella", 2026])
+    book.active.merge_cells("A1:C1")
+    book.active.merge_cells("C3:D3")
+    book.active.merge_cells("A5:A6")
+    book.active.column_dimensions["B"].hidden = True
+    book.active.row_dimensions[5].hidden = True
+    book.save(path)
+    table = tables.read(path, ["disease"])
+    assert table.header[:3] == ["nr", "disease", "since"]
+    with out.open("wb") as file:
+        table.write(file, ["id"], ((row, [f"X:{row.number}"]) for row in table.rows()))
+    sheet = openpyxl.load_workbook(out).active
+    assert [tuple(cell.value for cell in row) for row in sheet] == [
+        ("Patients of ward 3", None, None, None, None),
+        (None, None, None, None, None),
+        ("nr", "disease", "since", None, "id"),
+        (1, "gout", None, None, "X:4"),
+        (2, "measles", None, None, "X:5"),
+        (None, "rubella", 2026, None, "X:6"),
+    ]
+    assert sheet.column_dimensions["B"].hidden
+    assert sheet.row_dimensions[5].hidden
+
+
+def test_an_open_workbook(path: Path) -> None:
+    upload = OpenFile(io.BytesIO(path.read_bytes()), "upload.xlsx")
+    table, file = tables.read(upload, ["disease"]), io.BytesIO()
+    table.write(file, ["new"], ((row, ["x"]) for row in table.rows()))
+    assert openpyxl.load_workbook(file)["Data"]["D2"].value == "x"
+    with pytest.raises(
+        LinkerError,
+        match=r"upload.xlsx: the workbook unpacks to .*; expected at most 1,000; take out",
+    ):
+        tables.read(upload, most=1_000)
 
 
 def test_columns_that_do_not_fit(path: Path) -> None:

@@ -134,15 +134,13 @@ def test_latin_1(path: Path, format: str) -> None:
     path.write_bytes(GOOD[format].replace("sheep", "fi\xe8vre").encode("latin-1"))
     number = GOOD[format][: GOOD[format].index("sheep")].count("\n") + 1
     assert f"{path}, line {number}: byte 0xe8 is not UTF-8" in message(path, format)
-    assert "expected UTF-8; convert it: iconv -f LATIN1 -t UTF-8" in message(path, format)
+    assert "expected UTF-8; save it as UTF-8" in message(path, format)
 
 
 def test_utf_16(path: Path, format: str) -> None:
     path.write_bytes(GOOD[format].encode("utf-16"))
-    expected = (
-        f"{path}, line 1: the file is UTF-16; expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8"
-    )
-    assert message(path, format) == expected
+    expected = f"{path}, line 1: the file is UTF-16; expected UTF-8; save it as UTF-8"
+    assert message(path, format).startswith(expected)
     with pytest.raises(InputError, match="the file is UTF-16"):
         dictionaries.detect(path)
 

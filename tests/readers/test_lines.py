@@ -45,7 +45,7 @@ def test_a_blank_line_is_an_empty_mention_so_that_output_keeps_step_with_input(
 BAD = {
     "not UTF-8": (
         b"na\xefve\n",
-        "line 2: byte 0xef is not UTF-8: 'naïve\\n'; expected UTF-8; convert it: iconv -f LATIN1",
+        "line 2: byte 0xef is not UTF-8: 'naïve\\n'; expected UTF-8; save it as UTF-8",
     ),
     "NUL": (b"\x00\n", "line 2: the file is binary (it holds a NUL byte)"),
     "far too long": (
@@ -78,7 +78,7 @@ def test_bad_records(tmp_path: Path, case: str) -> None:
     [
         (
             "gout\n".encode("utf-16"),
-            "line 1: the file is UTF-16; expected UTF-8; convert it: iconv -f UTF-16",
+            "line 1: the file is UTF-16; expected UTF-8; save it as UTF-8",
         ),
         (
             gzip.compress(b"gout\n" * 9999, mtime=0)[:-30],

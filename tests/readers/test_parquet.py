@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import sys
@@ -82,6 +83,20 @@ def test_damaged_files(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("gout\n")
     with pytest.raises(InputError, match="t: is no valid Parquet file"):
         list(mentions.read(tmp_path / "t", "parquet"))
+
+
+def test_columns_of_one_name_and_damaged_schemas(tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    texts = pa.array(["gout"])
+    pq.write_table(pa.Table.from_arrays([texts, texts], names=["mention", "mention"]), path)
+    with pytest.raises(InputError, match="has 2 columns of the name mention; expected one"):
+        list(mentions.read(path))
+    content = write(path, mention=["gout"], type=["x"]).read_bytes()
+    start = content.index(b"schema", len(content) // 3)
+    for place in range(start, start + 60):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 0x1F]) + content[place + 1 :])
+        with contextlib.suppress(LinkerError):
+            list(mentions.read(path, "parquet"))
 
 
 def test_open_and_packed_files(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_long_line_of_text_is_fine(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("1|t|naïve\n".encode("latin-1"), "line 1: byte 0xef is not UTF-8"),
+        ("1|t|naïve\n".encode("latin-1"), "line 1: .*: byte 0xef is not UTF-8"),
         ("1|t|A\n".encode("utf-16"), "line 1: the file is UTF-16; expected UTF-8"),
         (b"1|t|A\n\x00\x01", "line 2: the file is binary"),
         (gzip.compress(b"1|t|A\n" * 9999, mtime=0)[:-40], "the gzip data is broken after line"),
@@ -194,3 +194,37 @@ def test_an_annotation_whose_start_is_no_number_is_not_taken_for_a_relation(tmp_
     assert [(relation.type, relation.arguments) for relation in document.relations] == [
         ("Association", (("arg1", "6514"), ("arg2", "7124")))
     ]
+
+
+@pytest.mark.parametrize(
+    ("title", "line", "reason"),
+    [
+        (b"2|t|Go\0ut.", 3, "a text of document 2, .*: the file is binary"),
+        (b"2|t|G\xf6ut.", 3, "a text of document 2, .*: byte 0xf6 is not UTF-8"),
+        (b"2|t|Gout and\nscurvy.", 4, "the line stands in document 2, but is not of it"),
+    ],
+)
+@pytest.mark.parametrize("between", [b"", b"\n"])
+def test_a_document_whose_text_is_damaged_is_skipped_whole(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    title: bytes,
+    line: int,
+    reason: str,
+    between: bytes,
+) -> None:
+    """Without its title, an abstract would begin at 0."""
+    path = tmp_path / "x.txt"
+    texts = (
+        b"1|t|One.\n1|a|Two.\n",
+        title + b"\n2|a|Of gout.\n2\t3\t7\tgout\tDisease\n",
+        b"3|t|Gout.\n3\t0\t4\tGout\tDisease\n3\t0\t4\tGo\0t\tDisease\n",
+    )
+    path.write_bytes(between.join(texts))
+    skip = Skip()
+    documents = list(pubtator.read(path, on_error=skip))
+    assert [d.id for d in documents] == ["1", "3"]
+    assert [m.spans for m in documents[1].mentions] == [((0, 4),)]
+    assert skip.count == 2  # the document, and the annotation with a NUL
+    with pytest.raises(InputError, match=f"line {line + len(between)}: {reason}"):
+        list(pubtator.read(path))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import itertools
 import json
 import logging
 import shutil
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ import pytest
 from pydantic import ValidationError
 
 from linker import Linker
+from linker.cli import commands
 from linker.confidence.answers import Request
 from linker.outputs import jsonl
 from linker.service.schemas import LinkBody
@@ -157,15 +160,85 @@ def test_documents_of_a_file_can_be_linked(client: Any) -> None:
 def test_a_table_is_asked_for_its_column(client: Any) -> None:
     table = "a,b,c,c\n1,A-T,x,y\n"
     ask = {"name": "list.csv"}
-    assert client.post("/parse", params=ask, content=table).json()["columns"] == ["a", "b", "c"]
+    assert client.post("/parse", params=ask, content=table).json() == {
+        "format": "csv",
+        "columns": [
+            {"name": name, "samples": [sample]}
+            for name, sample in (("a", "1"), ("b", "A-T"), ("c", "x"), ("c", "y"))
+        ],
+        "suggested": None,
+        "rows": 1,
+    }
     chosen = client.post("/parse", params=ask | {"column": "b"}, content=table).json()
-    assert chosen["mentions"] == [{"text": "A-T"}]
-    for column, count in (("c", "2"), ("d", "no")):
+    assert chosen == {
+        "format": "csv", "column": "b", "mentions": [{"text": "A-T", "row": 2}], "rows": 1,
+    }  # fmt: skip
+    for column, reason in (("c", "2 columns are named 'c'"), ("d", "there is no column 'd'")):
         refused = client.post("/parse", params=ask | {"column": column}, content=table)
         assert refused.status_code == 422
-        assert f"has {count} columns of this name" in refused.json()["error"]
+        assert reason in refused.json()["error"]
     wide = ",".join(f"c{n}" for n in range(16_384)) + "\n"
     assert len(client.post("/parse", params=ask, content=wide).json()["columns"]) == 16_384
+
+
+def test_no_column_of_ids_or_numbers_is_suggested(client: Any) -> None:
+    table = (
+        "name;Diagnose Text;since;sex\nMESH:D001;Röteln;2026-11-23;f\nMESH:D002;;1;m\n"
+        f"MESH:D003;{'x' * 70};2;f\n"
+    )
+    answer = client.post("/parse?name=t.csv", content=table.encode("windows-1252")).json()
+    assert (answer["suggested"], answer["rows"]) == ("Diagnose Text", 3)
+    assert answer["encoding"] == "windows-1252"
+    assert answer["columns"][1]["samples"] == ["Röteln", "x" * 60]
+    assert client.post("/parse?name=t.csv", content="disease\n1\n").json()["suggested"] is None
+
+
+def test_a_workbook_is_parsed_and_written(client: Any) -> None:
+    openpyxl: Any = pytest.importorskip("openpyxl")
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    for row in (["Ward 3"], [], ["nr", "disease"], [1, "A-T"], [2, None], [3, "breast cancer"]):
+        book.active.append(row)
+    book.save(file)
+    content = file.getvalue()
+    assert client.post("/parse", content=content).json() == {
+        "format": "xlsx",
+        "column": "disease",
+        "mentions": [{"text": "A-T", "row": 4}, {"text": "breast cancer", "row": 6}],
+        "rows": 3,
+    }
+    answer = client.post("/table?column=disease", content=content)
+    assert answer.headers["content-type"].endswith("spreadsheetml.sheet")
+    sheet = openpyxl.load_workbook(io.BytesIO(answer.content)).active
+    assert [cell.value for cell in sheet["C"]] == [
+        *(None, None, "concept_id", "MESH:D001260", None, "MESH:D001943"),
+    ]
+    refused = client.post("/parse", content=content[:300])
+    assert (refused.status_code, "no workbook" in refused.json()["error"]) == (422, True)
+
+
+def test_a_table_is_what_linker_link_writes(
+    start: Start, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decisions, path, out = (tmp_path / name for name in ("decisions.sqlite", "t.csv", "o.csv"))
+    client = start(model=str(model))
+    decision = {"mention": "zzz", "concept_id": "MESH:D001943", "reviewer": "A"}
+    assert client.post("/decisions", json={"decisions": [decision]}).status_code == 201
+    content = 'name;"krank;heit"\r\n1;A-T\r\n;\r\n2;zzz;\r\n3;Röteln\r\n'.replace("zzz;", "zzz")
+    path.write_bytes(content.encode("windows-1252"))
+    options = ["--model", model, "--decisions", decisions, "--column", "krank;heit", "-o", out]
+    monkeypatch.setattr(sys, "argv", ["linker", "link", str(path), *map(str, options)])
+    assert commands.run() == 0
+    ask = {"name": "t.csv", "column": "krank;heit"}
+    answer = client.post("/table", params=ask, content=path.read_bytes())
+    assert answer.content == out.read_bytes()
+    assert answer.headers["content-type"] == "text/csv; charset=windows-1252"
+    assert b"2;zzz;MESH:D001943;" in answer.content
+    assert client.post("/table?column=x", content=b"a,b\n1,2\n").status_code == 422
+    long = client.post("/table?column=a", content="a,b\n" + "x" * 2_000 + ",\n")
+    assert (long.status_code, "line 2: the mention has 2,000" in long.json()["error"]) == (
+        422,
+        True,
+    )
 
 
 BAD: dict[str, tuple[int, str, Any]] = {  # status, path, body
@@ -204,7 +277,10 @@ BAD: dict[str, tuple[int, str, Any]] = {  # status, path, body
     "an unknown concept": (422, "/explain", {"mention": "A-T", "concept": "MESH:D999"}),
     "a compressed file": (422, "/parse", b"\x1f\x8b\x08"),
     "an empty file": (422, "/parse", b""),
-    "UTF-16": (422, "/parse", "A-T\n".encode("utf-16")),
+    "an encoding that is not clear": (422, "/parse", "fièvre".encode("latin-1")),
+    "an encoding that is not there": (422, "/parse?encoding=x", b"A-T"),
+    "a column of JSON lines": (422, "/parse?column=a", b'{"mention": "A-T"}'),
+    "no column": (422, "/table", b"a,b\n1,2\n"),
     "rejecting no concept": (
         422, "/decisions", {"decisions": [{"mention": "x", "accepted": False}]},
     ),

@@ -36,7 +36,7 @@ export async function parse(content, name, column) {
     return chosen && parse(content, name, chosen);
   }
   if (parsed.documents) return parsed.documents.map((document) => ({ document }));
-  return parsed.mentions.map(asSource);
+  return parsed.mentions.map(({ row, ...mention }) => asSource(mention));
 }
 
 /** A loose mention as a source of a session. */
@@ -46,7 +46,7 @@ export const asSource = (mention) => ({
 
 async function askColumn(file, columns) {
   fill(byId("column-title"), `Which column of ${file} has the names?`);
-  const names = columns.map((column) => make("option", { value: column }, column || "(no name)"));
+  const names = columns.map(({ name }) => make("option", { value: name }, name || "(no name)"));
   fill(byId("column"), names);
   return ask("which-column");
 }

@@ -1,41 +1,84 @@
-"""POST /parse: the mentions of a file, without linking them."""
+"""POST /parse and /table: the mentions of a file, and a table with answers beside its mentions."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
 
+from linker.cluster import linking, tables
+from linker.confidence import answers
+from linker.errors import stop
 from linker.service import examples, parsing
 from linker.service.state import Service
 
-_BODY = {
-    "requestBody": {
-        "required": True,
-        "description": "The file: txt, tsv, csv, jsonl, PubTator or BioC.",
-        "content": {
-            "application/octet-stream": {
-                "schema": {"type": "string", "format": "binary"},
-                "example": "mention,ward\nbreast cancer,3\n",
-            }
-        },
+_WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_MEDIA = {"\t": "text/tab-separated-values"}
+Name = Annotated[str, Query(max_length=1_000, examples=["list.csv"])]
+Column = Annotated[str, Query(max_length=1_000, examples=["mention"])]
+Encoding = Annotated[
+    str | None, Query(max_length=100, description="Of a text; null: recognised, if only one fits.")
+]
+
+
+def _body(formats: str) -> dict[str, Any]:
+    """The description of a body that is a file."""
+    content = {"schema": {"type": "string", "format": "binary"}}
+    example = {"example": "mention,ward\nbreast cancer,3\n"}
+    return {
+        "requestBody": {
+            "required": True,
+            "description": f"The file: {formats}.",
+            "content": {"application/octet-stream": content | example},
+        }
     }
-}
 
 
 def router(service: Service) -> APIRouter:
-    """The route of files."""
+    """The routes of files."""
     routes = APIRouter(tags=["files"], responses=examples.ERRORS)
 
-    @routes.post("/parse", openapi_extra=_BODY)
+    @routes.post("/parse", openapi_extra=_body("txt, tsv, csv, xlsx, jsonl, PubTator or BioC"))
     async def parse(
-        request: Request,
-        name: Annotated[str, Query(max_length=1_000, examples=["list.csv"])] = "",
-        column: Annotated[str | None, Query(max_length=1_000, examples=["mention"])] = None,
+        request: Request, name: Name = "", column: Column | None = None, encoding: Encoding = None
     ) -> dict[str, Any]:
         """The mentions or documents of a file, as /link takes them, or the columns of a table."""
         content = await request.body()
-        return await asyncio.to_thread(parsing.parse, content, name, column, service.limits)
+        return await asyncio.to_thread(
+            parsing.parse, content, name, column, encoding, service.limits
+        )
+
+    @routes.post(
+        "/table",
+        openapi_extra=_body("csv, tsv or xlsx"),
+        response_class=Response,
+        responses={200: {"content": {"text/csv": {}, _MEDIA["\t"]: {}, _WORKBOOK: {}}}},
+    )
+    async def table(
+        request: Request, column: Column, name: Name = "", encoding: Encoding = None
+    ) -> Response:
+        """The same table with the answers for the mentions of a column in further columns.
+
+        It is what `linker link --column` writes: every row, cell and encoding stays as it is.
+        """
+        content = await request.body()
+        opened, place, rows = await asyncio.to_thread(
+            parsing.open_table, content, name, column, encoding, service.limits
+        )
+        mentions = [tables.mention_of(opened.path, row, place, stop) for row in rows]
+        linker = service.linker
+        linked = await service.answer([answers.Request(m) for m in mentions if m])
+        decided = await service.decided()
+        names, added = tables.written(
+            tables.paired(rows, mentions, linked),
+            linking.lends(linker, decided),
+            decided is not None,
+        )
+        written = await asyncio.to_thread(parsing.written, opened, names, added)
+        if opened.is_binary:
+            return Response(written, media_type=_WORKBOOK)
+        media = _MEDIA.get(getattr(opened, "delimiter", ""), "text/csv")
+        return Response(written, headers={"Content-Type": f"{media}; charset={opened.encoding}"})
 
     return routes
