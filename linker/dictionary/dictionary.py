@@ -39,6 +39,7 @@ _KIND_ORDER = np.array(
     np.int32,
 )
 LENT_RANK = len(_FIRST_KINDS) + 1  # of the best lent name, behind all kinds of own names
+_SAMPLE = 2000  # names that tell whether a dictionary is in capitals
 
 
 class Dictionary:
@@ -183,6 +184,13 @@ class Dictionary:
         """The rows of all names of a concept."""
         order, starts = self._names_by_concept
         return order[starts[row] : starts[row + 1]]
+
+    @cached_property
+    def is_in_capitals(self) -> bool:
+        """Whether most names are in capitals, by a sample, so that case tells nothing of them."""
+        step = max(1, len(self.names) // _SAMPLE)
+        rows = range(0, len(self.names), step)
+        return 2 * sum(self.names[row].isupper() for row in rows) > len(rows)
 
     def preferred_name(self, row: int) -> str:
         """The preferred name of a concept."""
