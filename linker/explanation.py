@@ -7,9 +7,9 @@ from typing import Literal
 
 from linker.types import NameKind, ReadingKind, Span
 
-Doubt = Literal["other case", "short form", "annotated short form"]
-"""Why a text leaves open what it means: it is a short form; one that was annotated, in this case,
-with the concept; or a word that is a name of the concept in other case only ("all")."""
+Doubt = Literal["other case", "short form", "annotated short form", "unexplained short form"]
+"""Why it is open what a text means: it is a name of the concept in other case only ("all"); a short
+form without a document, annotated with the concept or not; or one that its document leaves open."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,10 +187,14 @@ class Dictionary:
 
     @cached_property
     def is_in_capitals(self) -> bool:
-        """Whether most names are in capitals, by a sample, so that case tells nothing of them."""
+        """Whether most names of several words are in capitals, so that case tells nothing.
+
+        A sample of the names is looked at.
+        """
         step = max(1, len(self.names) // _SAMPLE)
-        rows = range(0, len(self.names), step)
-        return 2 * sum(self.names[row].isupper() for row in rows) > len(rows)
+        names = (self.names[row] for row in range(0, len(self.names), step))
+        several = [name.isupper() for name in names if " " in name]
+        return 2 * sum(several) > len(several)
 
     def preferred_name(self, row: int) -> str:
         """The preferred name of a concept."""

@@ -12,24 +12,36 @@ from linker.explanation import Doubt
 from linker.text.find import LONGEST_SHORT, is_short_form
 
 _AROUND = string.punctuation + string.whitespace
+_BEGINNING = 4  # letters that a word and a short form do not share
 
 
 def is_short_name(dictionary: Dictionary, row: int) -> bool:
     """Whether a name is a short form, and no word in capitals.
 
-    "ANXIETY" is a word, as its concept is named "Anxiety Disorders" too. Where all names are in
-    capitals, case tells nothing, and no name is taken for a short form.
+    Where most names are in capitals, case tells nothing, and no name is taken for a short form.
 
     Args:
         dictionary: the dictionary.
         row: of the name.
     """
-    name = dictionary.names[row]
-    if not is_short_form(name) or dictionary.is_in_capitals:
+    name, concept = dictionary.names[row], int(dictionary.name_concept[row])
+    return _is_short(dictionary, name, concept) and not dictionary.is_in_capitals
+
+
+def _is_short(dictionary: Dictionary, text: str, concept: int) -> bool:
+    """Whether a text is a short form, and no word in capitals, if it means a concept.
+
+    "ANXIETY" is a word, as the names of its concept have a word that begins like it, in small
+    letters: "Anxiety Disorders".
+    """
+    if not is_short_form(text):
         return False
-    others = (dictionary.names[r] for r in dictionary.name_rows(dictionary.name_concept[row]))
-    words = {word.strip(_AROUND) for other in others for word in other.split()}
-    return words.isdisjoint((name.lower(), name.capitalize()))
+    if not text.isalpha() or len(text) < _BEGINNING:
+        return True
+    start = text[:_BEGINNING].lower()
+    names = (dictionary.names[row] for row in dictionary.name_rows(concept).tolist())
+    words = (word for name in names for word in name.split())
+    return not any(word.lower().startswith(start) and word[1:].islower() for word in words)
 
 
 def doubt(dictionary: Dictionary, text: str, concept: int) -> Doubt | None:
@@ -49,12 +61,16 @@ def doubt(dictionary: Dictionary, text: str, concept: int) -> Doubt | None:
         return None
     names = dictionary.names
     rows = [
-        row for row in dictionary.name_rows(concept).tolist() if _letters(names[row]) == letters
+        row
+        for row in dictionary.name_rows(concept).tolist()
+        if _letters(names[row]) == letters and len(names[row].split()) == 1
     ]
     if not all(is_short_name(dictionary, row) for row in rows):
         return None
     if not is_short_form(text):
         return "other case" if rows else None
+    if not rows and not _is_short(dictionary, text, concept):
+        return None
     annotated = dictionary.columns.names.annotated
     if annotated is not None and any(annotated[row] and names[row] == text for row in rows):
         return "annotated short form"

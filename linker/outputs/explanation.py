@@ -41,6 +41,7 @@ DOUBTS = {  # of a text
     "short form": "is a short form, and no text says what it stands for",
     "annotated short form": "is a short form, and no text says what it stands for, "
     "although it was annotated with the first candidate",
+    "unexplained short form": "is a short form, and its document does not say what it stands for",
 }
 FEATURES = {  # where the name of a feature does not say it
     "score": "score of the first concept",
