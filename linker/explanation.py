@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from linker.types import NameKind, ReadingKind, Span
+
+Doubt = Literal["other case", "short form", "annotated short form", "unexplained short form"]
+"""Why it is open what a text means: it is a name of the concept in other case only ("all"); a short
+form without a document, annotated with the concept or not; or one that its document leaves open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +132,8 @@ class ExplainedReading:
     expansions: tuple[ExpandedForm, ...]
     won: bool
     first: tuple[Place | None, ...]  # the first concept of each lookup; None: there is no candidate
-    confidence: float | None  # the probability that all first concepts are right
+    # the probability that all first concepts are right, before short forms limit it
+    confidence: float | None
     handicap: float = 0.0  # in log odds, of a reading that is not the most usual one
     # of the confidence, less the handicap: the largest wins; None: no candidate, or no confidence
     log_odds: float | None = None
@@ -143,6 +149,8 @@ class ExplainedPart:
     # the probability that the first concept is right before the reading counts; None: no model
     alone: float | None
     effects: tuple[FeatureEffect, ...]  # on `alone`, the largest first
+    doubt: Doubt | None = None  # why the confidence has a limit; None: it has none
+    limit: float | None = None  # the most that the confidence can be
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,33 @@ def _split(row: Row) -> list[str]:
     return cells
 
 
+def short_forms() -> str:
+    """How many short forms are surely answered as a list, and what limits cost in documents."""
+    head = (
+        "corpus | fitted to | short forms as a list | right | sure without limits, right of these "
+        "| sure with limits | annotated, right of these | ECE in documents without limits | with | "
+        "AUROC without | with"
+    )
+    return table(head, map(_of_short_forms, rows("short_forms")))
+
+
+def _of_short_forms(row: Row) -> list[str]:
+    before, after = row["without"], row["with"]
+    return [
+        TITLES[row["corpus"]],
+        FITTED[row["mentions"]],
+        *(str(after["list"][name]) for name in ("n", "right")),
+        f"{before['list']['sure']}, {before['list']['sure_right']}",
+        str(after["list"]["sure"]),
+        f"{after['annotated']['n']}, {after['annotated']['right']}",
+        *(
+            f"{figures['documents'][name]:.3f}"
+            for name in ("ece", "auroc")
+            for figures in (before, after)
+        ),
+    ]
+
+
 def confidence_cost() -> str:
     """Mentions a second with and without a confidence."""
     head = "linked by | mentions a second, without | with confidence | ratio"
@@ -109,4 +136,4 @@ def confidence_cost() -> str:
     )
 
 
-BLOCKS = (confidence, missing_concepts, composites, confidence_cost)
+BLOCKS = (confidence, missing_concepts, composites, short_forms, confidence_cost)

@@ -15,7 +15,9 @@ from linker.candidates.base import Ranked
 from linker.confidence.calibration import Calibration, ReadingScores
 from linker.confidence.features import DEPTH, Features
 from linker.dictionary import Dictionary
+from linker.dictionary.short_forms import doubt
 from linker.errors import LinkerError
+from linker.explanation import Doubt
 from linker.text.mentions import Item
 from linker.types import (
     Candidate,
@@ -28,6 +30,19 @@ from linker.types import (
     Selection,
 )
 
+LIMITS: Mapping[Doubt, float] = {
+    "other case": 0.4,
+    "short form": 0.4,
+    "annotated short form": 0.75,
+    "unexplained short form": 0.75,
+}
+"""The most that a confidence can be where a short form stands without a text that explains it.
+
+From 0.8 on answers are taken without a look, so that all are below. Short forms of a list that
+nobody annotated are below one half; of those that were annotated, or stand in a document, 9 of 10
+and more are right (benchmarks/accuracy/short_forms.py). The limits are applied to what the
+calibration gives, which is fitted without them.
+"""
 _Item = TypeVar("_Item", bound=Sized)
 
 _REMEMBERED = 10_000  # pairs of a concept and a name, whose texts are cached
@@ -100,6 +115,14 @@ class RankedReading:
     lookups: Sequence[Lookup]
     rankings: Sequence[Ranked]
     scores: ReadingScores
+    doubts: Sequence[Doubt | None]  # of each lookup: why its confidence has a limit, if it has one
+
+    def limited(self, parts: Sequence[float]) -> list[float]:
+        """The probabilities of its parts, none above its limit; none where it has no answer."""
+        if not parts:
+            return []
+        limits = (1.0 if doubt is None else LIMITS[doubt] for doubt in self.doubts)
+        return [min(pair) for pair in zip(parts, limits, strict=True)]
 
 
 def batches(items: Iterable[_Item], mentions: int) -> Iterator[list[_Item]]:
@@ -148,7 +171,7 @@ class Answers:
             rankings: of the lookups of `PreparedRequest.groups`, in order; only these are consumed.
         """
         usual = [list(islice(rankings, len(r[0].lookups))) for r in prepared.mentions]
-        agreement = _Agreement(prepared, usual)
+        agreement = _Agreement(prepared, usual, self._dictionary)
         result = []
         for readings, first in zip(prepared.mentions, usual, strict=True):
             others = [list(islice(rankings, len(r.lookups))) for r in readings[1:]]
@@ -161,11 +184,29 @@ class Answers:
                         self._scores(reading, ranked, reading is readings[0], agreement)
                         if prepared.is_compared
                         else ReadingScores([], reading.kind),
+                        [
+                            self._doubt(lookup, of_lookup, agreement)
+                            for lookup, of_lookup in zip(reading.lookups, ranked, strict=True)
+                        ],
                     )
                     for reading, ranked in zip(readings, [first, *others], strict=True)
                 ]
             )
         return result
+
+    def _doubt(self, lookup: Lookup, ranked: Ranked, others: _Agreement) -> Doubt | None:
+        """Why nobody can be sure of the first concept of a lookup; None where nothing is open.
+
+        A short form is explained where the document defines it, or another mention names the
+        concept in full.
+        """
+        if lookup.expanded is not None or not len(ranked):
+            return None
+        concept = int(ranked.concepts[0])
+        reason = doubt(self._dictionary, lookup.text, concept)
+        if reason is None or reason == "other case" or others.is_loose:
+            return reason
+        return None if concept in others.in_full else "unexplained short form"
 
     def _scores(
         self, reading: ReadingLookups, rankings: Sequence[Ranked], usual: bool, others: _Agreement
@@ -202,7 +243,8 @@ class Answers:
             for mention in mentions:
                 parts = list(islice(probabilities, len(mention)))
                 best = self.calibration.chosen([reading.scores for reading in mention], parts)
-                predictions.append(self._prediction(prepared, mention, best, parts))
+                limited = [r.limited(own) for r, own in zip(mention, parts, strict=True)]
+                predictions.append(self._prediction(prepared, mention, best, limited))
             yield predictions
 
     def _prediction(
@@ -316,17 +358,28 @@ class _Agreement:
     Args:
         prepared: a request.
         rankings: of the lookups of the usual reading of each of its mentions.
+        dictionary: whose concepts are ranked.
     """
 
-    def __init__(self, prepared: PreparedRequest, rankings: Iterable[Sequence[Ranked]]) -> None:
+    def __init__(
+        self,
+        prepared: PreparedRequest,
+        rankings: Iterable[Sequence[Ranked]],
+        dictionary: Dictionary,
+    ) -> None:
         self._forms: Mapping[int, set[str]] = {}
-        if prepared.document is None:
+        self.is_loose = prepared.document is None
+        self.in_full: set[int] = set()  # concepts that mentions name without a short form
+        if self.is_loose:
             return
         self._forms = defaultdict(set)
         lookups = chain.from_iterable(readings[0].lookups for readings in prepared.mentions)
         for lookup, ranked in zip(lookups, chain.from_iterable(rankings), strict=True):
             if len(ranked):
-                self._forms[int(ranked.concepts[0])].add(lookup.normalized)
+                concept = int(ranked.concepts[0])
+                self._forms[concept].add(lookup.normalized)
+                if doubt(dictionary, lookup.expanded or lookup.text, concept) is None:
+                    self.in_full.add(concept)
 
     def agrees(self, lookup: Lookup, ranked: Ranked) -> bool:
         """Whether another form than this one has the same first concept in the document."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from linker.candidates.base import Ranker
 from linker.confidence import questions
-from linker.confidence.answers import PreparedRequest, RankedReading
+from linker.confidence.answers import LIMITS, PreparedRequest, RankedReading
 from linker.confidence.calibration import Calibration, log_odds
 from linker.confidence.effects import effects
 from linker.confidence.model_card import described
@@ -265,7 +265,7 @@ def _parts(model: Model, answer: Answer, scored: ScoredReading) -> tuple[Explain
             values = np.asarray(reading.scores.values, np.float64)
             alone = round(float(calibration.single.probabilities(values)[place]), 6)
             of_features = effects(calibration.single, values[place], _EFFECTS)
-        confidence = part.confidence
+        confidence, doubt = part.confidence, reading.doubts[place] if calibration else None
         result.append(
             ExplainedPart(
                 _looked_up(model, reading.lookups[place]),
@@ -275,6 +275,8 @@ def _parts(model: Model, answer: Answer, scored: ScoredReading) -> tuple[Explain
                 and confidence < calibration.threshold,
                 alone,
                 tuple(of_features),
+                doubt,
+                None if doubt is None else LIMITS[doubt],
             )
         )
     return tuple(result)

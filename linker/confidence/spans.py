@@ -14,6 +14,7 @@ import numpy as np
 from linker.confidence.logistic import Logistic
 from linker.confidence.trees import Floats
 from linker.dictionary.finding import DictionaryNames, Facts, Findings
+from linker.text import find
 from linker.text.find import Match, is_short_form, running_text
 from linker.text.overlaps import longest
 from linker.types import Document, Mention, Span
@@ -176,7 +177,7 @@ def _features_of_name(findings: Findings, match: Match, facts: Facts) -> tuple[f
         bool(facts.written),
         is_short_form(written),
         written in facts.written,
-        facts.is_short and written not in facts.written,
+        facts.is_recased(written),
         match.kind == "short",
         written in findings.others,
         match.kind == "long",
@@ -259,8 +260,9 @@ def _examples(names: DictionaryNames, documents: Sequence[Document]) -> list[_Ex
         spans = {m.spans[0] for m in document.mentions if len(m.spans) == 1}
         labels = [(match.start, match.end) in spans for match in findings.matches]
         for match, is_annotated in zip(findings.matches, labels, strict=True):
-            if is_annotated:
-                annotators.setdefault(match.key, set()).add(number)
+            if is_annotated:  # a short form that the document defines is a name by itself, too
+                for form in {match.key, find.key(findings.written(match))}:
+                    annotators.setdefault(form, set()).add(number)
         examples.append(_Example(findings, labels, len(spans)))
     return [_without(example, n, annotators, names) for n, example in enumerate(examples)]
 

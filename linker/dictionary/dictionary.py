@@ -39,6 +39,7 @@ _KIND_ORDER = np.array(
     np.int32,
 )
 LENT_RANK = len(_FIRST_KINDS) + 1  # of the best lent name, behind all kinds of own names
+_SAMPLE = 2000  # names that tell whether a dictionary is in capitals
 
 
 class Dictionary:
@@ -200,6 +201,17 @@ class Dictionary:
         """The rows of all names of a concept."""
         order, starts = self._names_by_concept
         return order[starts[row] : starts[row + 1]]
+
+    @cached_property
+    def is_in_capitals(self) -> bool:
+        """Whether most names of several words are in capitals, so that case tells nothing.
+
+        A sample of the names is looked at.
+        """
+        step = max(1, len(self.names) // _SAMPLE)
+        names = (self.names[row] for row in range(0, len(self.names), step))
+        several = [name.isupper() for name in names if " " in name]
+        return 2 * sum(several) > len(several)
 
     def preferred_name(self, row: int) -> str:
         """The preferred name of a concept."""

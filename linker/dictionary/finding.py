@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker.dictionary.dictionary import Dictionary
+from linker.dictionary.short_forms import is_short_name
 from linker.text import abbreviations
 from linker.text.find import Finder, Match, Words, is_short_form
 from linker.text.mentions import TextOptions
@@ -26,14 +27,15 @@ class Facts:
     """What a dictionary says of a form."""
 
     normal: frozenset[str] = frozenset()  # the normal forms of its names
+    spellings: frozenset[str] = frozenset()  # its names, as written
+    is_short: bool = False  # whether there are names, and all are short forms
     # without annotated mentions that became names:
     written: frozenset[str] = frozenset()  # its names, as written
     concepts: frozenset[int] = frozenset()  # the rows of their concepts
 
-    @property
-    def is_short(self) -> bool:
-        """Whether there are names, and all are written like short forms."""
-        return bool(self.written) and all(map(is_short_form, self.written))
+    def is_recased(self, text: str) -> bool:
+        """Whether a text of this form is a name only in other case, as "all" is one by "ALL"."""
+        return self.is_short and text not in self.spellings
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,8 @@ class DictionaryNames:
             dictionary_rows = [row for row in rows if dictionary.name_kind[row] != training]
             self._facts[key] = Facts(
                 frozenset(normalize(dictionary.names[row]) for row in rows),
+                frozenset(dictionary.names[row] for row in rows),
+                bool(rows) and all(is_short_name(dictionary, row) for row in rows),
                 frozenset(dictionary.names[row] for row in dictionary_rows),
                 frozenset(int(dictionary.name_concept[row]) for row in dictionary_rows),
             )
@@ -134,7 +138,7 @@ class DictionaryNames:
         written, facts = findings.written(match), self.facts(match.key)
         if match.key in self._class_words or written in findings.others:
             return False
-        if facts.is_short and written not in facts.written:
+        if facts.is_recased(written):
             return False
         if not is_short_form(written):
             return True

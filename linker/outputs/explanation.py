@@ -36,6 +36,13 @@ TERMS = {
     "second_stage": "second stage",
     "agreement": "other mentions of the document",
 }
+DOUBTS = {  # of a text
+    "other case": "is a name of the first candidate only in other case: that name is a short form",
+    "short form": "is a short form, and no text says what it stands for",
+    "annotated short form": "is a short form, and no text says what it stands for, "
+    "although it was annotated with the first candidate",
+    "unexplained short form": "is a short form, and its document does not say what it stands for",
+}
 FEATURES = {  # where the name of a feature does not say it
     "score": "score of the first concept",
     "margin": "how far its score is ahead of the second concept's",
@@ -196,6 +203,8 @@ def _part(part: ExplainedPart, threshold: float | None) -> Iterator[str]:
     best, *others = part.candidates
     yield ""
     yield f"  {decision(part, threshold)}"
+    if line := limit(part):
+        yield f"  {line}"
     yield f"  score {sum_of(best.parts)}"
     yield from _carried(best)
     yield from (f"  in the hierarchy: {way}" for way in ways(best))
@@ -248,6 +257,16 @@ def decision(part: ExplainedPart, threshold: float | None) -> str:
     if threshold:
         return f"the confidence {best.confidence:.4f} reaches the threshold {threshold:.4f}"
     return "there is no threshold, so that the first candidate is the answer"
+
+
+def limit(part: ExplainedPart) -> str:
+    """Why the confidence of the first candidate has a limit; empty where it has none."""
+    if part.doubt is None:
+        return ""
+    return (
+        f"the confidence is {part.limit:g} at most, since {shown(part.lookup.text)} "
+        f"{DOUBTS[part.doubt]}"
+    )
 
 
 def sum_of(parts: ScoreParts) -> str:
@@ -303,10 +322,15 @@ def ways(candidate: ExplainedCandidate) -> list[str]:
 
 
 def grounds(part: ExplainedPart) -> str:
-    """What the effects of features are on: for a part of a split mention it is no whole answer."""
+    """What the effects of features are on.
+
+    It is no whole answer where the mention was split, or where the confidence has a limit.
+    """
     confidence = part.candidates[0].confidence
     if part.alone == confidence:
         return f"the confidence of {number(confidence)} rests on"
+    if part.doubt:
+        return f"the confidence without this limit, {number(part.alone)}, rests on"
     return f"the confidence of this part by itself, {number(part.alone)}, rests on"
 
 

@@ -60,6 +60,7 @@ _TEMPLATE = """\
 {% if part.candidates %}
 {{ table(candidate_columns, candidates(part)) }}
 <p>{{ decision(part, explanation.threshold) }}</p>
+{% if limit(part) %}<p>{{ limit(part) }}</p>{% endif %}
 {% set best = part.candidates[0] %}
 <p>Score {{ sum_of(best.parts) }}</p>
 {{ chips("Carried by n-grams", best.ngrams) }}
@@ -100,7 +101,16 @@ def to_html(explanation: Explanation) -> str:
     environment = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_visible
     )
-    names = ("expansions", "looked_up", "decision", "sum_of", "ways", "difference", "grounds")
+    names = (
+        "expansions",
+        "looked_up",
+        "decision",
+        "limit",
+        "sum_of",
+        "ways",
+        "difference",
+        "grounds",
+    )
     helpers = {
         name: getattr(words, name) for name in (*names, "piece", "answer", "answers", "decided")
     }

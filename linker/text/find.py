@@ -24,7 +24,7 @@ _JOINING = frozenset((" ", "-", "", ", ", "/", "'", "’", "\n"))  # the frequen
 _END = re.compile(r"[.!?;:]\s|[;:!?\t]|\n\s*\n|.{6}", re.DOTALL)  # signs that no name holds
 _SPELLING = (("ae", "e"), ("oe", "e"), ("our", "or"))  # British to American
 _BARRIER = "\n"  # a word that no name has
-_LONGEST_SHORT = 10  # characters of a short form
+LONGEST_SHORT = 10  # characters of a short form
 _CONJUNCTIONS = frozenset(("and", "or"))
 _WIDEST = 3  # words of its own that a coordinated name has
 _MEMBERS = 6  # coordinated names before the last one
@@ -78,7 +78,7 @@ def is_short_form(text: str) -> bool:
     >>> [is_short_form(text) for text in ("ALL", "HbS", "Cap", "BREAST CANCER", "p53")]
     [True, True, False, False, False]
     """
-    return len(text) <= _LONGEST_SHORT and _SHORT.fullmatch(text.replace("-", "")) is not None
+    return len(text) <= LONGEST_SHORT and _SHORT.fullmatch(text.replace("-", "")) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ class TrainingData:
             LinkerError: no name of the dictionary is left once normalised.
         """
         annotated = list(supervision.collect(mentions, plan.options))
-        names = [(mention.name, mention.ids) for mention in annotated if mention.name]
+        names = [name for mention in annotated for name in mention.names]
         extended = dictionary.add(names, plan.normalize) if plan.extend else dictionary
         table = _table(dictionary, plan.normalize)
         encoder = plan.sparse_encoder()

@@ -112,7 +112,7 @@ def renewed(
         LinkerError: no name is left once normalised, or the dictionary knows no annotated id.
     """
     annotated = list(supervision.collect(mentions, plan.options))
-    names = [(mention.name, mention.ids) for mention in annotated if mention.name]
+    names = [name for mention in annotated for name in mention.names]
     release, normalize = dictionary or before.dictionary, _remembering(before, plan.normalize)
     kept, gone = _carried(before.dictionary, release, normalize)
     extended = release.add(names if dictionary is None else [*kept, *names], normalize)

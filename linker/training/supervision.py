@@ -15,6 +15,7 @@ from linker.errors import LinkerError
 from linker.options import LinkerOptions
 from linker.ranker.lists import Query, name_of_each
 from linker.text.biosyn import biosyn_parts
+from linker.text.find import is_short_form
 from linker.text.mentions import TextOptions, contexts, expanded, grouped
 from linker.types import Document, Gold, Mention
 
@@ -31,6 +32,17 @@ class Annotated:
     name: str  # short forms expanded; empty for a mention that gives no name
     ids: tuple[str, ...]  # all its CURIEs
     context: str  # the words around it, for the second stage
+
+    @property
+    def names(self) -> list[tuple[str, tuple[str, ...]]]:
+        """What it adds to a dictionary, with its ids: its name, and the short form that it is.
+
+        Mentions that are joined from several parts are no short forms.
+        """
+        texts = [self.name] if self.name else []
+        if texts and self.is_single and is_short_form(self.mention.text):
+            texts.append(self.mention.text)
+        return [(text, self.ids) for text in dict.fromkeys(texts)]
 
     @property
     def is_single(self) -> bool:

@@ -89,6 +89,11 @@ def test_the_spelling_of_the_dictionary(names: DictionaryNames) -> None:
     assert spelled(names, "Crohn disease (CD)")[-1] == ""  # a short form of the document
 
 
+def test_an_annotated_short_form_is_a_name_by_case(dictionary: Dictionary) -> None:
+    names = DictionaryNames(dictionary.add([("SWLG", ["E:1"])]), TextOptions())
+    assert plausible(names, "SWLG and swlg") == ["SWLG"]
+
+
 def test_an_annotated_spelling_stays(dictionary: Dictionary) -> None:
     extended = dictionary.add([("oedemas", ["E:1"])])
     assert spelled(DictionaryNames(extended, TextOptions()), "oedemas") == [""]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from linker.confidence.answers import Request
+from linker.dictionary.short_forms import doubt
 from linker.errors import shorten
 from linker.linker import Linked
 from linker.readers.checks import MENTION_LIMIT
@@ -34,6 +35,7 @@ class _Scored:
     score: float  # 0 to 1
     is_equal: bool = False  # whether a name of it is what was asked for
     is_certain: bool = False  # whether an id, or a person's decision, names it
+    is_open: bool = False  # whether it was asked for by a short form, which may mean another one
     candidate: Candidate | None = None  # None where an id names it
     fits: tuple[tuple[str, float], ...] = ()  # how well it fits each property of the query
 
@@ -137,6 +139,7 @@ def _answers(vocabulary: Vocabulary, query: Query, linked: Linked) -> Iterable[_
                     score,
                     normalize(candidate.matched_name) == normalize(_text(query)),
                     candidate.source == "decision",
+                    doubt(vocabulary.dictionary, part.text, row) is not None,
                     candidate,
                 )
 
@@ -195,15 +198,16 @@ def _named(vocabulary: Vocabulary, query: Query, is_decided: bool) -> list[int]:
 def _is_match(vocabulary: Vocabulary, ranked: Sequence[_Scored], is_whole: bool) -> bool:
     """Whether the first candidate is taken without asking a person.
 
-    The cell names one thing only. An id or a decision names the concept and no other; or no other
-    has its score, and the model is sure. A model without confidence is sure where a name of the
-    first is what was asked for, and of no other.
+    The cell names one thing only. An id or a decision names the concept and no other; or the cell
+    is no short form, no other concept has the score, and the model is sure. A model without
+    confidence is sure where a name of the first is what was asked for, and of no other.
     """
     if not ranked:
         return False
     if ranked[0].is_certain:
         return is_whole and sum(entry.is_certain for entry in ranked) == 1
-    if len(ranked) > 1 and _points(ranked[0]) == _points(ranked[1]):
+    is_tied = len(ranked) > 1 and _points(ranked[0]) == _points(ranked[1])
+    if is_tied or ranked[0].is_open:
         return False
     calibration = vocabulary.linker.calibration
     if calibration is None:

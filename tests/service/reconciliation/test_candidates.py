@@ -18,7 +18,7 @@ from linker.service.reconciliation.queries import BATCH, Query
 from linker.service.reconciliation.vocabulary import Vocabulary
 from linker.types import Candidate, Mention, Part, Prediction, State
 
-from .conftest import SPECS, answers
+from .conftest import SPECS, answers, client_of
 
 
 def first(client: TestClient, **query: Any) -> dict[str, Any]:
@@ -193,6 +193,21 @@ def test_match_needs_the_threshold_and_certainty(
     (candidate,) = candidates.result(vocabulary, Query.model_validate({"query": "a"}), [linked])
     assert candidate["score"] == 100 * confidence
     assert candidate["match"] is matched
+
+
+@pytest.mark.parametrize(("text", "matched"), [("FAP", False), ("fap", False), ("polyp", True)])
+def test_a_short_form_is_never_matched(sampled: Linker, text: str, matched: bool) -> None:
+    query = Query.model_validate({"query": text})
+    linked = _linked((text, "MESH:D011125", 0.99))
+    (entry,) = candidates.result(Vocabulary(_confident(sampled, 0.0)), query, [linked])
+    assert entry["match"] is matched
+
+
+def test_a_short_form_is_never_matched_without_confidence(sampled: Linker) -> None:
+    client = client_of(sampled.calibrated(None))
+    assert first(client, query="APC")["id"] == "MESH:D011125"
+    assert not first(client, query="APC")["match"]
+    assert first(client, query="polyposis coli")["match"]
 
 
 def test_properties_move_confidence_between_candidates(sampled: Linker) -> None:
