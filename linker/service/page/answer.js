@@ -1,17 +1,19 @@
 /* The right side: the answer for the selected mention, part by part, with all candidates. */
 
 import { button, byId, count, fill, make, percent } from "./elements.js";
-import { MOST, NO_CONCEPT, READ, answersOf, stateOf } from "./session.js";
+import { LOOKS, MOST, NO_CONCEPT, READ, answersOf, isSame, lookOf } from "./session.js";
 
 export class AnswerView {
-  /** `actions` are {about, choose, reject}, each called with an id, and {more}. */
+  /** `actions` are {about, choose, reject}, each called with an id, {chooseReading}, called with
+   * several, and {more}.
+   */
   constructor(actions) {
-    Object.assign(this, { actions, part: 0, entry: null });
+    Object.assign(this, { actions, part: 0, entry: null, asWritten: false });
   }
 
   /** Show an entry, the n-th of so many; `about` is the id of the concept shown below. */
   show(entry, number, total) {
-    if (entry?.prediction.mention !== this.entry?.prediction.mention) this.part = 0;
+    if (!isSame(entry, this.entry)) Object.assign(this, { part: 0, asWritten: false });
     this.entry = entry;
     fill(byId("answer"), entry ? `“${entry.prediction.mention}”` : "No mention is selected");
     fill(byId("place"), entry && placeOf(entry, number, total));
@@ -72,16 +74,26 @@ export class AnswerView {
       `section.part${place === this.part ? ".in-use" : ""}`,
       { ...attributes, "aria-label": several ? `Part ${place + 1}` : "Candidates" },
       several && make("h3", { tabindex: "-1" }, `Part ${place + 1}: ${part.text}`),
-      part.expanded && make("p.note", `read as “${part.expanded}”`),
+      part.expanded && this.expansionOf(part),
       !best && make("p.none", this.reasonOfNone(offers)),
       make("ol.candidates", list),
     );
   }
 
+  /** What a short form is read as, and which of the two a decision is kept for. */
+  expansionOf({ text, expanded }) {
+    const option = (selected, words) => make("option", { selected }, words);
+    const onchange = ({ target }) => (this.asWritten = target.selectedIndex === 1);
+    const here = `“${text}” in this document`; // these letters may mean something else elsewhere
+    const forms = [option(!this.asWritten, "the long form"), option(this.asWritten, here)];
+    const words = `“${text}” is read as “${expanded}”; the decision is kept for `;
+    return make("p.note", make("label", words, make("select", { onchange }, forms)));
+  }
+
   /** Why a part is answered with no concept. */
   reasonOfNone(offers) {
-    if (stateOf(this.entry) === "nothing") return "No concept: a reviewer decided so.";
-    if (stateOf(this.entry) === "rejected") return "No concept: a reviewer rejected the best one.";
+    if (this.entry.prediction.state === "no concept") return "No concept: a reviewer decided so.";
+    if (this.entry.prediction.state === "open") return REJECTED;
     return offers.length ? "No concept: none is sure enough." : NOTHING;
   }
 
@@ -89,7 +101,8 @@ export class AnswerView {
     const { concept_id: id, name, confidence, matched_name: matched, source } = candidate;
     const { about, choose, reject } = this.actions;
     const verb = isBest ? "Accept" : "Choose";
-    const origin = source === "decision" ? "decided" : `lent by ${source}`;
+    const verdict = isBest ? "decided" : "rejected";
+    const origin = source === "decision" ? verdict : `lent by ${source}`;
     const badge = source && make("span.badge", origin);
     return make(
       `li${isBest ? ".best" : ""}`,
@@ -114,7 +127,7 @@ export class AnswerView {
     const ids = [...new Set(answers.map((answer) => answer.concept_id))];
     const now = answersOf(this.entry.prediction).map((answer) => answer?.concept_id);
     if (ids.join() === now.join()) return null;
-    const rejected = this.entry.decisions.filter(({ accepted }) => !accepted);
+    const rejected = this.entry.prediction.decisions.filter(({ accepted }) => !accepted);
     if (rejected.some(({ concept_id: id }) => ids.includes(id))) return null;
     const names = [...new Set(answers.map((answer) => answer.name))].join(" and ");
     const share = confidence === null ? "" : ` (${percent(confidence)})`;
@@ -122,11 +135,12 @@ export class AnswerView {
     return make(
       "p.rival",
       make("span", `Or, read ${READ[kind]}: ${names}${share}`),
-      button("Choose", () => this.actions.choose(ids), label),
+      button("Choose", () => this.actions.chooseReading(ids), label),
     );
   }
 }
 
+const REJECTED = "No concept: a reviewer rejected the best one, and no other is sure enough.";
 const NOTHING = "No name of the dictionary is like it. Search for a concept below.";
 
 /** What may be chosen for a part: its candidates, or the one that was too unsure. */
@@ -134,6 +148,7 @@ const offersOf = (part) =>
   part.candidates.length ? part.candidates : [part.rejected].filter(Boolean);
 
 function placeOf({ item, prediction }, number, total) {
+  const look = lookOf(prediction);
   const places = (prediction.spans ?? []).map(([start, end]) => `${start}–${end}`);
   const facts = [
     `${count(number + 1)} of ${count(total)}`,
@@ -141,7 +156,8 @@ function placeOf({ item, prediction }, number, total) {
     places.length > 0 && `characters ${places.join(" and ")}`,
     prediction.reading !== "whole" && `read ${READ[prediction.reading]}`,
   ];
-  return facts.filter(Boolean).join(" · ");
+  const state = make("span.mention", { "data-state": look }, LOOKS[look]);
+  return [state, " ", facts.filter(Boolean).join(" · ")];
 }
 
 function certainty(confidence) {

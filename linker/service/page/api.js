@@ -1,5 +1,7 @@
 /* Requests to the service. What fails becomes an Error whose message says what to do. */
 
+import { tab } from "./keeping.js";
+
 const BUSY = new Set([429, 503]);
 const ATTEMPTS = 4;
 const LONGEST_WAIT = 30; // seconds
@@ -39,7 +41,7 @@ export const postJson = async (path, object, signal) => (await post(path, object
 
 async function fetchOnce(path, { method, body, type, signal }) {
   const headers = {};
-  const key = sessionStorage.getItem(KEY);
+  const key = tab.get(KEY);
   if (type) headers["Content-Type"] = type;
   if (key) headers.Authorization = `Bearer ${key}`;
   try {
@@ -54,8 +56,8 @@ async function fetchOnce(path, { method, body, type, signal }) {
 }
 
 async function renewKey() {
-  const key = await hooks.askKey(sessionStorage.getItem(KEY) !== null);
-  if (key) sessionStorage.setItem(KEY, key);
+  const key = await hooks.askKey(tab.get(KEY) !== null);
+  if (key) tab.set(KEY, key);
   return Boolean(key);
 }
 

@@ -1,9 +1,10 @@
-/* What reviewers decided: read from the service, shown for a mention and in lists of mentions;
-   and decisions that are made and withdrawn here. */
+/* What reviewers decided: shown for a mention and in lists of mentions; and decisions that are made
+   and withdrawn here. */
 
-import { getJson, postJson, send } from "./api.js";
+import { postJson, send } from "./api.js";
 import { nameOf } from "./concept.js";
 import { announce, ask, button, byId, fill, make, plural } from "./elements.js";
+import { browser } from "./keeping.js";
 import { NO_CONCEPT, scopeOf } from "./session.js";
 import { formOf } from "./text.js";
 
@@ -11,18 +12,19 @@ const REVIEWER = "linker.reviewer"; // where the name is kept
 const LISTED = 50; // mentions that a list shows
 
 export class Decisions {
-  /** `changed` is called with a mention that was decided, `select` with the number of an entry. */
-  constructor({ changed, select }) {
-    Object.assign(this, { changed, select });
-    this.known = new Map(); // {decisions, conflicts} of each form of a mention
+  /** `changed` is called with a mention that was decided, `select` with the number of an entry, and
+   * `attempt` with what a button does.
+   */
+  constructor({ changed, select, attempt }) {
+    Object.assign(this, { changed, select, attempt });
     this.names = new Map(); // of concepts, by id
     this.made = []; // {ids, mention, words} of what was decided here, which undo takes back
-    byId("reviewer").value = localStorage.getItem(REVIEWER) ?? "";
+    byId("reviewer").value = browser.get(REVIEWER) ?? "";
     byId("reviewer").addEventListener("change", (event) => this.rename(event.target.value));
   }
 
   rename(name) {
-    localStorage.setItem(REVIEWER, (byId("reviewer").value = name.trim()));
+    browser.set(REVIEWER, (byId("reviewer").value = name.trim()));
   }
 
   /** The name of who decides, asked for where it is not known; null where none was given. */
@@ -33,48 +35,43 @@ export class Decisions {
     return name;
   }
 
-  /** Read what is in force now, and the names of the concepts that entries were decided to be. */
-  async load(entries) {
-    const read = await getJson("decisions");
-    this.known = new Map();
-    for (const kind of ["decisions", "conflicts"])
-      for (const record of read[kind]) {
-        const form = formOf(record.mention);
-        if (!this.known.has(form)) this.known.set(form, { decisions: [], conflicts: [] });
-        this.known.get(form)[kind].push(record);
-      }
-    const forms = new Set(entries.map(({ prediction }) => formOf(prediction.mention)));
-    const shown = [...forms].flatMap((form) => this.known.get(form)?.decisions ?? []);
-    const ids = [...new Set(shown.flatMap(idsOf))].slice(0, LISTED);
-    await Promise.all(ids.map(async (id) => this.names.set(id, await nameOf(id))));
+  /** Read the names of the concepts that entries were decided to be. */
+  async readNames(entries) {
+    const ids = new Set(entries.flatMap(({ prediction }) => prediction.decisions.flatMap(idsOf)));
+    const unknown = [...ids].filter((id) => !this.names.has(id)).slice(0, LISTED);
+    await Promise.all(unknown.map(async (id) => this.names.set(id, await nameOf(id))));
   }
 
-  /** An entry, with the decisions that count where it stands, and whether reviewers disagree. */
-  added(entry) {
-    const { decisions, conflicts } = this.known.get(formOf(entry.prediction.mention)) ?? NONE;
-    const here = ({ scope }) => !scope || scope === scopeOf(entry);
-    const disagree = entry.prediction.source !== "decision" && conflicts.some(here);
-    const inForce = decisions.filter(here);
-    const said = inForce.map((decision) => `${this.verdict(decision)} by ${whoOf(decision)}`);
-    return { ...entry, decisions: inForce, disagree, said: said.join("; ") };
+  /** What was decided on an entry, in words. */
+  said({ prediction }) {
+    const verdicts = prediction.decisions.map((d) => `${this.verdict(d)} by ${whoOf(d)}`);
+    return verdicts.join("; ");
   }
 
-  /** Keep a decision on a mention, and say so in words. */
-  async make(mention, { ids = [], accepted = true, scope = "" }, words) {
+  /** Keep a decision on a mention, and say so in words, and which earlier ones it replaces. */
+  async make({ mention, ids, accepted, scope }, words) {
     const reviewer = await this.reviewer();
     if (!reviewer) return;
     const decision = { mention, concept_id: ids.join("|") || null, accepted, scope, reviewer };
-    const { decisions } = await postJson("decisions", { decisions: [decision] });
-    this.made.push({ ids: decisions.map(({ id }) => id), mention, words });
+    const { decisions, replaced } = await postJson("decisions", { decisions: [decision] });
+    const made = { ids: decisions.map(({ id }) => id), mention, words };
+    this.made.push(made);
     await this.changed(mention);
-    announce(words);
+    if (!replaced.length) return announce(words);
+    const said = replaced.map((d) => this.sentenceToItsReviewer(d)).join(" and ");
+    const undo = button("Undo", () => this.attempt(() => this.takeBack(made)));
+    return announce(make("span.notice", `${words} ${said}; this replaces it. `, undo));
   }
 
   /** Take back what was decided last on this page. */
   undo() {
     const last = this.made.at(-1);
     if (!last) return announce("There is nothing to undo.");
-    return this.withdraw(last.ids, last.mention, `Taken back: ${last.words}`);
+    return this.takeBack(last);
+  }
+
+  takeBack({ ids, mention, words }) {
+    return this.withdraw(ids, mention, `Taken back: ${words}`);
   }
 
   async withdraw(ids, mention, words) {
@@ -92,19 +89,19 @@ export class Decisions {
   }
 
   /** Show the decisions on an entry, each of which can be withdrawn. */
-  show(entry, attempt) {
+  show(entry) {
     const row = (decision) => {
       const { id, mention } = decision;
       const label = `Withdraw ${this.verdict(decision)} of ${whoOf(decision)} for ${mention}`;
       const withdraw = () => this.withdraw([id], mention, "The decision was withdrawn.");
       const attributes = { "aria-label": label };
-      const act = () => attempt(withdraw);
+      const act = () => this.attempt(withdraw);
       return [this.sentence(decision), " ", button("Withdraw", act, attributes)];
     };
-    const shown = entry?.decisions ?? [];
+    const { state, decisions: shown = [] } = entry?.prediction ?? {};
     fill(
       byId("decisions"),
-      entry?.disagree && make("p.conflict", DISAGREE),
+      state === "disputed" && make("p.conflict", DISAGREE),
       shown.length > 0 && make("h3", "Decisions"),
       shown.length > 0 && make("ul", shown.map((decision) => make("li", row(decision)))),
     );
@@ -113,10 +110,10 @@ export class Decisions {
   /** List the mentions on which reviewers disagree, and those that are decided. */
   list(entries) {
     const numbered = entries.map((entry, number) => ({ entry, number }));
-    const conflicts = distinct(numbered.filter(({ entry }) => entry.disagree));
-    const decided = distinct(
-      numbered.filter(({ entry }) => entry.decisions.length && !entry.disagree),
-    );
+    const reviewed = distinct(numbered.filter(({ entry }) => entry.prediction.decisions.length));
+    const isDisputed = ({ entry }) => entry.prediction.state === "disputed";
+    const conflicts = reviewed.filter(isDisputed);
+    const decided = reviewed.filter((item) => !isDisputed(item));
     const mentions = plural(conflicts.length, "mention");
     fill(byId("conflicts-title"), `Reviewers disagree on ${mentions}`);
     fill(byId("conflict-list"), this.rows(conflicts));
@@ -128,14 +125,15 @@ export class Decisions {
 
   rows(numbered) {
     const rest = numbered.length - LISTED;
+    const row = ({ entry: { prediction }, number }) =>
+      make(
+        "li",
+        button(prediction.mention, () => this.select(number), { class: "name" }),
+        make("span.note", ` ${prediction.state}`),
+        make("ul", prediction.decisions.map((decision) => make("li", this.sentence(decision)))),
+      );
     return [
-      numbered.slice(0, LISTED).map(({ entry, number }) =>
-        make(
-          "li",
-          button(entry.prediction.mention, () => this.select(number), { class: "name" }),
-          make("ul", entry.decisions.map((decision) => make("li", this.sentence(decision)))),
-        ),
-      ),
+      numbered.slice(0, LISTED).map(row),
       rest > 0 && make("li.note", `and ${plural(rest, "more mention")}`),
     ];
   }
@@ -149,16 +147,24 @@ export class Decisions {
     return [make("strong", this.verdict(decision)), make("span.note", facts)];
   }
 
+  /** What a reviewer said earlier, to the same one. */
+  sentenceToItsReviewer(decision) {
+    const when = decision.time ? ` on ${decision.time.slice(0, 10)}` : "";
+    return `You ${decision.accepted ? "accepted" : "rejected"} ${this.concepts(decision)}${when}`;
+  }
+
   verdict(decision) {
+    return (decision.accepted ? "" : "not ") + this.concepts(decision);
+  }
+
+  concepts(decision) {
     const named = (id) => `${this.names.get(id) ?? ""} ${id}`.trim();
     const inWords = (part) =>
       part && part !== NO_CONCEPT ? part.split("+").map(named).join(" with ") : "no concept";
-    const what = (decision.concept_id ?? "").split("|").map(inWords).join(" and ");
-    return decision.accepted ? what : `not ${what}`;
+    return (decision.concept_id ?? "").split("|").map(inWords).join(" and ");
   }
 }
 
-const NONE = { decisions: [], conflicts: [] };
 const idsOf = ({ concept_id: ids }) =>
   (ids ?? "").split(/[|+]/).filter((id) => id && id !== NO_CONCEPT);
 const whoOf = ({ reviewer }) => reviewer || "nobody named";

@@ -54,18 +54,18 @@ export function ask(id) {
     let value = null;
     form.onsubmit = (event) => {
       event.preventDefault();
-      value = form.elements.value.value.trim() || null;
+      value = new FormData(form).get("value").trim() || null;
       dialog.close();
     };
     form.querySelector(".cancel").onclick = () => dialog.close();
     dialog.onclose = () => resolve(value);
-    form.elements.value.value = form.elements.value.options?.[0]?.value ?? "";
+    form.reset();
     dialog.showModal();
   });
 }
 
 /** Say what happened, on the status line and to screen readers. */
-export const announce = (text) => fill(byId("status"), text);
+export const announce = (...words) => fill(byId("status"), words);
 
 let before = null; // what had the focus before the problem
 

@@ -1,4 +1,4 @@
-/* Files: dropped or chosen ones are parsed by the service; results are saved as files. */
+/* Files that are dropped or chosen: the service parses them. */
 
 import { getJson, send } from "./api.js";
 import { ask, byId, count, fill, make } from "./elements.js";
@@ -25,29 +25,33 @@ export function listen(take) {
 
 /** The documents or mentions of a file, as sources of a session; null where no column was chosen.
  *
- * `content` is a File or a text.
+ * `file` is {name, content, column}; a column that is chosen is put into it.
  */
-export async function parse(content, name, column) {
+export async function parse(file) {
+  const { name, content, column } = file;
   const query = new URLSearchParams(column ? { name, column } : { name });
   const request = { method: "POST", body: content, type: "application/octet-stream" };
   const parsed = await getJson(`parse?${query}`, request);
   if (parsed.columns) {
-    const chosen = await askColumn(name, parsed.columns);
-    return chosen && parse(content, name, chosen);
+    file.column = await askColumn(name, parsed);
+    return file.column && parse(file);
   }
   if (parsed.documents) return parsed.documents.map((document) => ({ document }));
-  return parsed.mentions.map(({ row, ...mention }) => asSource(mention));
+  const inTable = Boolean(column);
+  return parsed.mentions.map(({ row: _, ...mention }) => ({ mention, inTable }));
 }
 
-/** A loose mention as a source of a session. */
-export const asSource = (mention) => ({
-  mention: typeof mention === "string" ? { text: mention } : mention,
-});
-
-async function askColumn(file, columns) {
+/** Ask for a column of a table; `columns` are {name, samples}, or names. */
+async function askColumn(file, { columns, suggested }) {
   fill(byId("column-title"), `Which column of ${file} has the names?`);
-  const names = columns.map(({ name }) => make("option", { value: name }, name || "(no name)"));
-  fill(byId("column"), names);
+  const row = (column) => {
+    const { name, samples = [] } = column.name === undefined ? { name: column } : column;
+    const [checked, disabled] = [name === suggested, !name];
+    const choice = { type: "radio", name: "value", value: name, required: true, checked, disabled };
+    const shown = samples.length > 0 && make("span.facts", samples.join(" · "));
+    return make("label", make("input", choice), make("span", name || "(no name)", shown));
+  };
+  fill(byId("columns"), columns.map(row));
   return ask("which-column");
 }
 
@@ -60,12 +64,4 @@ export function checkSize(bytes, limits) {
     `That has ${megabytes(bytes)}; the service takes ${megabytes(most)} at once. ` +
       "Link a part of it here, or all of it with the command linker link.",
   );
-}
-
-/** Give a text to the browser as a file to be saved. */
-export function save(text, name) {
-  const address = URL.createObjectURL(new Blob([text], { type: "text/plain;charset=utf-8" }));
-  const link = make("a", { href: address, download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

@@ -1,6 +1,7 @@
 /* Keys: one table, which the help shows too. */
 
 import { byId, fill, make } from "./elements.js";
+import { browser } from "./keeping.js";
 
 const OFF = "linker.keys-off"; // set where single keys are not wanted
 const TYPING = "input, textarea, select, [contenteditable]";
@@ -12,9 +13,9 @@ export function listen(actions) {
     make("dd", words),
   ]);
   fill(byId("keys"), rows);
-  byId("keys-on").checked = !localStorage.getItem(OFF);
+  byId("keys-on").checked = !browser.get(OFF);
   byId("keys-on").addEventListener("change", (event) =>
-    event.target.checked ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, "1"),
+    browser.set(OFF, event.target.checked ? null : "1"),
   );
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
@@ -29,7 +30,7 @@ export function listen(actions) {
 
 function actionOf({ key, target }, typing) {
   if (key === "Escape") return "back";
-  if (typing || (localStorage.getItem(OFF) && key.length === 1)) return null;
+  if (typing || (browser.get(OFF) && key.length === 1)) return null;
   const inResults = target.closest("#results");
   const row = KEYS.find(({ keys }) => keys.includes(key));
   if (row?.action) return row.action;

@@ -2,11 +2,11 @@
    many mentions are in each state. */
 
 import { byId, count, fill, make, percent, plural, table } from "./elements.js";
-import { STATES, answersOf, confidenceOf, stateOf } from "./session.js";
+import { LOOKS, answersOf, confidenceOf, lookOf } from "./session.js";
 import { pageEnds, pieces } from "./text.js";
 
 const PAGE = { characters: 20_000, marks: 100 };
-const COLUMNS = ["Mention", "Concept", "Id", "Confidence"];
+const COLUMNS = ["Mention", "Concept", "Id", "State, confidence"];
 
 export class MentionsView {
   /** `select` is called with the number of an entry that was clicked. */
@@ -27,7 +27,7 @@ export class MentionsView {
   /** Show the entries of a session; the page that was open stays open. */
   show(session, entries, current) {
     Object.assign(this, { entries, current });
-    this.pages = pagesOf(session.items, entries);
+    this.pages = pagesOf(session?.items ?? [], entries);
     const page = this.pageOf(current);
     this.turn(page < 0 ? Math.min(this.page, this.pages.length - 1) : page);
     byId("summary").textContent = plural(entries.length, "mention");
@@ -89,7 +89,7 @@ export class MentionsView {
     if (!marks.length) return content;
     const attributes = {
       "data-entries": marks.map((mark) => mark.number).join(" "),
-      "data-state": stateOf(this.entries[marks[0].number]),
+      "data-state": lookOf(this.entries[marks[0].number].prediction),
       "data-depth": Math.min(marks.length, 3),
     };
     const shown = anchor
@@ -102,24 +102,25 @@ export class MentionsView {
   }
 
   link(number) {
-    const { prediction, disagree, said } = this.entries[number];
-    const decided = said && `; ${disagree ? "reviewers disagree" : "decided"}: ${said}`;
-    const label = `${prediction.mention}: ${answerInWords(prediction)}${decided}`;
+    const { prediction, said } = this.entries[number];
+    const state = LOOKS[lookOf(prediction)] + (said && `: ${said}`);
+    const label = `${prediction.mention}: ${answerInWords(prediction)}; ${state}`;
     return { href: "#answer", "data-anchor": number, "aria-label": label, title: label };
   }
 
   row(number) {
     const { prediction, said } = this.entries[number];
+    const look = lookOf(prediction);
     const [answers, confidence] = [answersOf(prediction), confidenceOf(prediction)];
     const names = answers.map((answer) => answer?.name ?? "no concept");
     const ids = answers.map((answer) => answer?.concept_id ?? "–");
-    const attributes = { "data-entries": number, "data-state": stateOf(this.entries[number]) };
+    const attributes = { "data-entries": number, "data-state": look };
     const link = make("a.mention", { ...attributes, ...this.link(number) }, prediction.mention);
     return [
       make("th", { scope: "row" }, link),
       make("td", names.join(" | "), said && make("span.facts", `Reviewed: ${said}`)),
       make("td", ids.flatMap((id, part) => [part > 0 && " | ", make("code", id)])),
-      make("td.number", confidence === null ? "" : percent(confidence)),
+      make("td.state", LOOKS[look], confidence !== null && make("span.facts", percent(confidence))),
     ];
   }
 }
@@ -175,14 +176,14 @@ function answerInWords(prediction) {
   return names.join(" and ") + (confidence === null ? "" : `, ${percent(confidence)}`);
 }
 
-/** How many entries are in each state, in the colours of the state. */
+/** How many mentions look alike, in the colours of each look. */
 function legendOf(entries) {
   const numbers = {};
-  for (const entry of entries) {
-    const state = stateOf(entry);
-    numbers[state] = (numbers[state] ?? 0) + 1;
+  for (const { prediction } of entries) {
+    const look = lookOf(prediction);
+    numbers[look] = (numbers[look] ?? 0) + 1;
   }
-  const states = Object.keys(STATES).filter((state) => numbers[state]);
-  const words = (state) => `${count(numbers[state])} ${STATES[state]}`;
-  return states.map((state) => make("span.mention", { "data-state": state }, words(state)));
+  const looks = Object.keys(LOOKS).filter((look) => numbers[look]);
+  const words = (look) => `${LOOKS[look]}: ${count(numbers[look])}`;
+  return looks.map((look) => make("span.mention", { "data-state": look }, words(look)));
 }

@@ -5,25 +5,33 @@ import { AnswerView, foundOf } from "./answer.js";
 import { getJson, hooks } from "./api.js";
 import { forgetConcepts, showConcept } from "./concept.js";
 import { Decisions } from "./decisions.js";
+import { download } from "./downloads.js";
 import * as elements from "./elements.js";
 import * as files from "./files.js";
+import * as keeping from "./keeping.js";
 import * as keyboard from "./keyboard.js";
 import { MentionsView } from "./mentions.js";
 import { showReasons } from "./reasons.js";
-import { Session, answersOf, scopeOf } from "./session.js";
+import { Session, answersOf, isSame, longForm, scopeOf } from "./session.js";
 import { idOf, kindOf, linesOf } from "./text.js";
 
 const { announce, byId, count, fill, make, plural } = elements;
 const REDRAW = 1000; // milliseconds between two looks at a list that is being linked
 
-const view = { model: null, session: null, entries: [], current: -1, running: null };
+const OPTIONS = ["read-as", "document-id", "scope", "format"]; // kept with what was entered
+
+// `files` are those that are linked, [] for what is in the box, null where nothing is
+const view = { model: null, session: null, entries: [], current: -1, running: null, files: null };
+let [typing, writing] = [null, null]; // timers of a search, and of keeping what is typed
+const idsOfTexts = new Map(); // the ids of the documents that were linked, by their texts
 const reject = (id) => decide({ ids: [id], accepted: false });
-const candidateActions = { about, choose, reject, more: () => attempt(more) };
+const chooseReading = (ids) => decide({ ids, asWritten: true });
+const candidateActions = { about, choose, chooseReading, reject, more: () => attempt(more) };
 const conceptActions = { about, choose, whyNot };
 const answerView = new AnswerView(candidateActions);
 const toAnswer = (number) => select(number, { toAnswer: true });
 const mentionsView = new MentionsView(toAnswer);
-const decisions = new Decisions({ changed, select: toAnswer });
+const decisions = new Decisions({ changed, select: toAnswer, attempt });
 
 /** Do something; where it fails, say so, with a button that does it again. */
 async function attempt(action) {
@@ -40,7 +48,8 @@ async function attempt(action) {
 
 // what is linked
 
-async function linkTyped() {
+/** Link what is in the box; `place` is the number of the entry to select. */
+async function linkTyped(place = 0) {
   const text = byId("input").value;
   if (!text.trim()) {
     byId("input").focus();
@@ -49,40 +58,61 @@ async function linkTyped() {
   files.checkSize(new Blob([text]).size, view.model?.limits);
   const chosen = byId("read-as").value;
   const kind = chosen === "auto" ? kindOf(text) : chosen;
-  if (kind === "pubtator") return linkParsed([{ content: text, name: "pasted.pubtator.txt" }]);
-  if (kind === "names") return link(linesOf(text).map(files.asSource), ", read as a list of names");
-  return link([{ document: { id: idOf(text), text }, pasted: true }], ", read as a text");
-}
-
-async function linkFiles(chosen) {
-  for (const file of chosen) files.checkSize(file.size, view.model?.limits);
-  return linkParsed(chosen.map((file) => ({ content: file, name: file.name })));
-}
-
-async function linkParsed(contents) {
-  const sources = [];
-  for (const { content, name } of contents) {
-    announce(`Reading ${name} …`);
-    const read = await files.parse(content, name);
-    if (!read) return announce("Nothing was linked: no column was chosen.");
-    sources.push(...read);
+  if (kind === "pubtator") {
+    const sources = await parsed([{ name: "pasted.pubtator.txt", content: text }]);
+    return sources && link(sources, { place });
   }
-  if (sources.length) return link(sources);
-  return announce(`No mention is in ${contents.map(({ name }) => name).join(", ")}.`);
+  if (kind === "names") {
+    const sources = linesOf(text).map((line) => ({ mention: { text: line } }));
+    return link(sources, { read: ", read as a list of names", place });
+  }
+  const id = (byId("document-id").value ||= idsOfTexts.get(text) ?? idOf(text));
+  idsOfTexts.set(text, id);
+  return link([{ document: { id, text }, pasted: true }], { read: ", read as a text", place });
 }
 
-/** Link sources; `read` says how a text in the box was read. */
-async function link(sources, read = "") {
+/** Take the contents of files that were chosen, so that the files may change or go. */
+async function takeFiles(chosen) {
+  for (const file of chosen) files.checkSize(file.size, view.model?.limits);
+  const read = async (file) => ({ name: file.name, content: await file.arrayBuffer() });
+  return linkFiles(await Promise.all(chosen.map(read)));
+}
+
+async function linkFiles(read, place = 0) {
+  const sources = await parsed(read);
+  return sources && link(sources, { files: read, place });
+}
+
+/** The sources in files; null where there are none. */
+async function parsed(read) {
+  const sources = [];
+  for (const file of read) {
+    announce(`Reading ${file.name} …`);
+    const inFile = await files.parse(file);
+    if (!inFile) return void announce("Nothing was linked: no column was chosen.");
+    sources.push(...inFile);
+  }
+  if (sources.length) return sources;
+  return void announce(`No mention is in ${read.map(({ name }) => name).join(", ")}.`);
+}
+
+/** Link sources; `read` says how a text in the box was read, `files` are those that were chosen. */
+async function link(sources, { read = "", files: chosen = [], place }) {
   view.running?.abort();
+  Object.assign(view, { files: chosen, running: null });
+  keepEntered(place);
   const run = (view.running = new AbortController());
-  const session = new Session(sources, view.model?.limits);
+  const session = new Session(sources, view.model?.limits, chosen);
   let seen = 0;
   const progress = (share) => {
     if (run.signal.aborted) return;
-    announce(`Linking … ${elements.percent(share)}`);
-    if (!seen) Object.assign(view, { session, current: -1 });
+    if (!seen) {
+      Object.assign(view, { session, current: -1 });
+      offerFormats(session);
+    }
     if (Date.now() - seen > REDRAW) redraw();
     seen ||= Date.now();
+    announce(`Linking … ${elements.percent(share)}`);
   };
   announce("Linking …");
   await session.link(session.items, { signal: run.signal, progress });
@@ -90,9 +120,11 @@ async function link(sources, read = "") {
   byId("source").open = false;
   redraw();
   await attempt(start);
-  await attempt(readDecisions);
+  await attempt(showDecisions);
   if (run.signal.aborted) return;
-  select(view.current, { toText: true });
+  view.running = null;
+  const kept = Math.max(0, Math.min(place, view.entries.length - 1));
+  select(view.current > 0 ? view.current : kept, { toText: true });
   announce(
     view.entries.length
       ? `${plural(view.entries.length, "mention")} linked${read}. Press ? for the keys.`
@@ -100,12 +132,49 @@ async function link(sources, read = "") {
   );
 }
 
+/** Offer the formats in which a session can be saved; a table keeps its own. */
+function offerFormats(session) {
+  const [table, rows] = [session.tables.length > 0, !session.isAllTables];
+  const offered = { table, tsv: rows, csv: rows, pubtator: session.hasDocuments };
+  const options = [...byId("format").options];
+  for (const option of options) option.disabled = offered[option.value] === false;
+  if (byId("format").selectedOptions[0]?.disabled !== false)
+    byId("format").value = options.find((option) => !option.disabled).value;
+}
+
+// what is kept
+
+/** Keep where the user is; not while linking, when the entry to select may not be there yet. */
+function keepPlace(current) {
+  if (view.running) return;
+  const options = Object.fromEntries(OPTIONS.map((id) => [id, byId(id).value]));
+  keeping.keepPlace({ current, options });
+}
+
+function keepEntered(current) {
+  clearTimeout(writing);
+  keeping.keepEntered({ text: byId("input").value, files: view.files });
+  keepPlace(current);
+}
+
+/** Take up what was kept: what is in the box, the options, and what was linked. */
+async function takeUp() {
+  const kept = await keeping.readKept();
+  if (!kept) return start();
+  byId("input").value = kept.text;
+  view.files = kept.files;
+  for (const [id, value] of Object.entries(kept.options)) byId(id).value = value;
+  await start();
+  if (!kept.files) return undefined;
+  return kept.files.length ? linkFiles(kept.files, kept.current) : linkTyped(kept.current);
+}
+
 // what is selected
 
 function redraw() {
-  view.entries = (view.session?.entries() ?? []).map((entry) => decisions.added(entry));
+  const entries = view.session?.entries() ?? [];
+  view.entries = entries.map((entry) => ({ ...entry, said: decisions.said(entry) }));
   byId("output").hidden = !view.session;
-  byId("pubtator").disabled = !view.session?.hasDocuments;
   decisions.list(view.entries);
   const focused = document.activeElement?.closest("#results");
   mentionsView.show(view.session, view.entries, view.current);
@@ -115,6 +184,7 @@ function redraw() {
 function select(number, { toText = false, toAnswer = false } = {}) {
   const entry = view.entries[number];
   view.current = entry ? number : -1;
+  if (!isSame(entry, answerView.entry)) leaveMention();
   const link = mentionsView.select(view.current);
   answerView.show(entry, number, view.entries.length);
   for (const id of ["accept", "reject", "none"])
@@ -122,13 +192,24 @@ function select(number, { toText = false, toAnswer = false } = {}) {
   const offer = answerView.offered(1);
   about(offer?.concept_id);
   if (byId("reasons").open && entry) showReasons(entry);
-  decisions.show(entry, attempt);
+  decisions.show(entry);
   byId("in-document").disabled = !entry || !scopeOf(entry);
   if (byId("in-document").disabled) byId("scope").value = "";
+  keepPlace(view.current);
   if (toText && link) link.focus();
   if (toAnswer) byId("answer").focus();
   if (toAnswer && byId("back").offsetParent) byId("answer").scrollIntoView(); // one column
   return link;
+}
+
+/** Empty what belongs to the mention that was selected, and drop the answers that are to come. */
+function leaveMention() {
+  clearTimeout(typing);
+  searching++;
+  byId("query").value = "";
+  for (const id of ["found", "concept"]) fill(byId(id));
+  showReasons(null);
+  announce("");
 }
 
 function move(step) {
@@ -142,7 +223,8 @@ function move(step) {
 }
 
 function nextConflict() {
-  const places = view.entries.flatMap(({ disagree }, number) => (disagree ? [number] : []));
+  const isDisputed = ({ prediction }) => prediction.state === "disputed";
+  const places = view.entries.flatMap((entry, number) => (isDisputed(entry) ? [number] : []));
   if (!places.length) return announce("No mention is in conflict.");
   const number = places.find((place) => place > view.current) ?? places[0];
   select(number, { toText: true })?.scrollIntoView({ block: "nearest" });
@@ -158,7 +240,8 @@ async function more() {
   const entry = view.entries[view.current];
   announce("Asking for more candidates …");
   const added = await view.session.more(entry);
-  if (entry === view.entries[view.current]) select(view.current);
+  if (entry.prediction !== view.entries[view.current]?.prediction) return;
+  select(view.current);
   announce(added ? `${plural(added, "more candidate")}.` : "There are no more candidates.");
 }
 
@@ -172,30 +255,34 @@ function whyNot(id) {
 
 // what is decided
 
-async function readDecisions() {
-  if (view.model?.decisions) await decisions.load(view.entries);
+async function showDecisions() {
+  await decisions.readNames(view.session?.entries() ?? []);
   redraw();
 }
 
 async function changed(mention) {
   await view.session?.refresh(mention);
-  await readDecisions();
+  await showDecisions();
 }
 
-function decide({ ids, accepted = true }) {
+function decide({ ids, accepted = true, asWritten = answerView.asWritten }) {
   const entry = view.entries[view.current];
   if (!entry) return announce("Select a mention first.");
   if (!view.model?.decisions) return announce("This service keeps no decisions.");
-  const scope = byId("scope").value === "document" ? scopeOf(entry) : "";
+  const long = longForm(entry.prediction);
+  const mention = (!asWritten && long) || entry.prediction.mention;
+  const isHere = byId("scope").value === "document" || (asWritten && long);
+  const scope = isHere ? scopeOf(entry) : "";
   const what = ids.length ? ids.join(" and ") : "no concept";
-  const words = `${entry.prediction.mention}: ${accepted ? "" : "not "}${what}.`;
-  return attempt(() => decisions.make(entry.prediction.mention, { ids, accepted, scope }, words));
+  const words = `${mention}: ${accepted ? "" : "not "}${what}.`;
+  const decision = { mention, ids, accepted, scope };
+  return attempt(() => decisions.make(decision, words));
 }
 
-/** Choose a concept for the part in use, or several for the whole mention. */
+/** Choose a concept for the part in use. */
 function choose(id) {
   if (!view.entries[view.current]) return announce("Select a mention first.");
-  return decide({ ids: Array.isArray(id) ? id : answerView.idsWith(id) });
+  return decide({ ids: answerView.idsWith(id) });
 }
 
 const actions = {
@@ -236,12 +323,31 @@ async function search() {
   if (query) announce(`${plural(concepts.length, "concept")} found.`);
 }
 
-async function download() {
-  const format = byId("format").value;
-  const ending = { sssom: "sssom.tsv", pubtator: "pubtator.txt" }[format] ?? format;
+async function save() {
   announce("Writing the file …");
-  files.save(await view.session.download(format), `linked.${ending}`);
-  announce(`Saved as linked.${ending}.`);
+  await view.session.link(view.session.items); // others may have decided
+  await showDecisions();
+  const names = await download(view.session, view.entries, byId("format").value);
+  announce(`Saved as ${names.join(" and ")}.`);
+}
+
+/** Empty the page, and forget what was entered. */
+function startAnew() {
+  view.running?.abort();
+  Object.assign(view, { session: null, files: null, running: null });
+  byId("source").open = true;
+  replaceText("");
+  redraw();
+  keeping.forget();
+  byId("input").focus();
+  announce("Emptied. Paste a text or names, and press Link (Ctrl+Enter).");
+}
+
+/** Put another text into the box. */
+function replaceText(text) {
+  byId("input").select();
+  document.execCommand("insertText", false, text); // which Ctrl+Z undoes
+  byId("document-id").value = "";
 }
 
 async function start() {
@@ -263,15 +369,20 @@ const on = (id, event, listener) => byId(id).addEventListener(event, listener);
 const texts = {
   "example-text": byId("input").value,
   "example-names": byId("names").content.textContent.trim(),
-  clear: "",
 };
-for (const [id, text] of Object.entries(texts))
-  on(id, "click", () => {
-    byId("input").select();
-    document.execCommand("insertText", false, text); // which Ctrl+Z undoes
-  });
-on("link", "click", () => attempt(linkTyped));
+for (const [id, text] of Object.entries(texts)) on(id, "click", () => replaceText(text));
+on("clear", "click", startAnew);
+on("link", "click", () => attempt(() => linkTyped()));
+on("input", "input", ({ target }) => {
+  if (!target.value) byId("document-id").value = ""; // what comes is another text
+  clearTimeout(writing);
+  writing = setTimeout(() => keepEntered(view.current), 200);
+});
+for (const id of OPTIONS) on(id, "change", () => keepPlace(view.current));
 on("input", "paste", (event) => {
+  const { value, selectionStart, selectionEnd } = event.target;
+  if (value && selectionStart === 0 && selectionEnd === value.length)
+    byId("document-id").value = "";
   try {
     files.checkSize(new Blob([event.clipboardData.getData("text")]).size, view.model?.limits);
   } catch (error) {
@@ -280,10 +391,10 @@ on("input", "paste", (event) => {
   }
 });
 on("input", "keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) attempt(linkTyped);
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) attempt(() => linkTyped());
 });
 for (const name of ["accept", "reject", "none", "undo"]) on(name, "click", actions[name]);
-on("download", "click", () => attempt(download));
+on("download", "click", () => attempt(save));
 on("next-conflict", "click", nextConflict);
 on("back", "click", actions.back);
 on("show-help", "click", actions.help);
@@ -291,7 +402,6 @@ on("reasons", "toggle", ({ target }) => {
   const entry = view.entries[view.current];
   if (target.open && entry && !byId("reasons-body").hasChildNodes()) showReasons(entry);
 });
-let typing;
 on("query", "input", () => {
   clearTimeout(typing);
   typing = setTimeout(() => attempt(search), 200);
@@ -307,6 +417,6 @@ on("search", "keydown", (event) => {
   places[places.indexOf(document.activeElement) + step]?.focus();
   event.preventDefault();
 });
-files.listen((chosen) => attempt(() => linkFiles(chosen)));
+files.listen((chosen) => attempt(() => takeFiles(chosen)));
 keyboard.listen(actions);
-attempt(start);
+attempt(takeUp);

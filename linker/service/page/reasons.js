@@ -14,11 +14,13 @@ const TERMS = {
 };
 
 const show = showingLatest("reasons-body", async (body) =>
-  reasonsOf(await postJson("explain", body)),
+  body && reasonsOf(await postJson("explain", body)),
 );
 
-/** Show the reasons for an entry's answer; `concept`: also why that one is not the first. */
-export function showReasons({ item, prediction }, concept) {
+/** Show the reasons for an entry's answer, or nothing; `concept`: also why it is not the first. */
+export function showReasons(entry, concept) {
+  if (!entry) return show(null);
+  const { item, prediction } = entry;
   const body = { mention: prediction.mention, concept, k: 3 };
   if (item.document) body.document = { id: item.document.id, text: item.text };
   fill(byId("reasons-body"), make("p.note", "Asking …"));

@@ -11,10 +11,14 @@ export const NO_CONCEPT = "-1"; // the id, in decisions, of a part without a con
 export const MOST = 30; // candidates of a part that are asked for when more are wanted
 
 export class Session {
-  /** `sources` are {document} or {mention}; `limits` those of GET /model. */
-  constructor(sources, limits) {
+  /** `sources` are {document} or {mention, inTable}, `limits` those of GET /model, and `files` are
+   * {name, content, column}: what the sources are of; those with a column are tables.
+   */
+  constructor(sources, limits, files) {
     this.items = sources.map((source) => ({ ...source, predictions: [] }));
     this.limits = limits;
+    this.tables = files.filter(({ column }) => column);
+    this.requests = 0;
     for (const item of this.items) if (item.document) item.text = textOf(item.document);
   }
 
@@ -22,19 +26,28 @@ export class Session {
     return this.items.some((item) => item.document);
   }
 
-  /** Link items, in batches; `progress` is called after each with the share that is done. */
+  get isAllTables() {
+    return this.items.every((item) => item.inTable);
+  }
+
+  /** Link items, in batches; `progress` is called after each with the share that is done.
+   *
+   * An answer is dropped where an item was asked for again meanwhile.
+   */
   async link(items, { signal, progress = () => {} } = {}) {
     let done = 0;
     for (const batch of batchesOf(items, this.limits)) {
+      const request = ++this.requests;
+      for (const item of batch.items) item.request = request;
       const { predictions } = await postJson(batch.path, batch.body, signal);
-      distribute(batch.items, predictions);
+      distribute(batch.items, predictions, request);
       progress((done += batch.items.length) / items.length);
     }
   }
 
   /** Link again what a decision on a mention may change. */
   async refresh(mention) {
-    const same = (prediction) => formOf(prediction.mention) === formOf(mention);
+    const same = (prediction) => formsOf(prediction).includes(formOf(mention));
     const few = this.entries().length <= ANEW;
     await this.link(this.items.filter((item) => few || item.predictions.some(same)));
   }
@@ -113,19 +126,18 @@ function requestOf(items) {
 }
 
 /** Give each item its predictions, which come in order. */
-function distribute(items, predictions) {
-  if (items[0].mention) {
-    items.forEach((item, number) => (item.predictions = [predictions[number]]));
-    return;
-  }
-  for (const item of items)
-    item.predictions = predictions.filter((p) => p.document_id === item.document.id);
+function distribute(items, predictions, request) {
+  items.forEach((item, number) => {
+    if (item.request !== request) return;
+    item.predictions = item.mention
+      ? [predictions[number]]
+      : predictions.filter((p) => p.document_id === item.document.id);
+  });
 }
 
 /** A file behind another one of its format: without comments and header. */
 function withoutHead(text, format) {
-  if (format !== "tsv" && format !== "sssom") return text;
-  return text.replace(/^(#.*\n)*.*\n/, "");
+  return format === "sssom" ? text.replace(/^(#.*\n)*.*\n/, "") : text;
 }
 
 /** The concepts that a prediction answers with, one for each part; null: no concept. */
@@ -142,35 +154,47 @@ export const READ = {
 
 /** The lowest confidence of an answer's parts; null where there is none.
  *
- * That of a part that was decided to have no concept is the model's, and does not count.
+ * That of a part that people left without a concept is the model's, and does not count.
  */
-export function confidenceOf(prediction) {
-  const parts = prediction.parts.filter(({ nil }) => !nil || prediction.source !== "decision");
-  const known = parts.map((part) => part.confidence).filter((c) => c !== null);
+export function confidenceOf({ parts, state }) {
+  const isModels = state === "model" || state === "disputed";
+  const counted = parts.filter(({ nil }) => !nil || isModels);
+  const known = counted.map((part) => part.confidence).filter((c) => c !== null);
   return known.length ? Math.min(...known) : null;
 }
 
-/** The states of an entry, in words. */
-export const STATES = {
-  conflict: "in conflict",
-  unsure: "unsure",
-  none: "no concept",
-  linked: "linked",
+/** How predictions look, in words: the states, of which that of the model has three. */
+export const LOOKS = {
+  disputed: "disputed",
+  open: "open",
+  rejected: "rejected",
   accepted: "accepted",
-  nothing: "decided: no concept",
-  rejected: "with a rejected concept",
+  "no concept": "no concept",
+  linked: "model",
+  unsure: "model, unsure",
+  none: "model, no concept",
 };
 
-/** The state of an entry, which says what the model or the reviewers answered. */
-export function stateOf({ prediction, decisions, disagree }) {
-  if (disagree) return "conflict";
+/** How a prediction looks: its state, or how sure the model is. */
+export function lookOf(prediction) {
+  if (prediction.state !== "model") return prediction.state;
   const answers = answersOf(prediction);
-  if (answers.some((answer) => answer?.source === "decision")) return "accepted";
-  if (prediction.source === "decision")
-    return decisions.some((decision) => decision.accepted) ? "nothing" : "rejected";
   if (answers.every((answer) => answer === null)) return "none";
   return answers.includes(null) || (confidenceOf(prediction) ?? 1) < 0.5 ? "unsure" : "linked";
 }
+
+/** The text of a mention with its short form expanded; undefined where it has none. */
+export const longForm = ({ parts }) => parts.find(({ expanded }) => expanded)?.expanded;
+
+/** The forms that decisions on a mention may be on: its own, and that of its long form. */
+const formsOf = (prediction) =>
+  [prediction.mention, longForm(prediction)].filter(Boolean).map(formOf);
+
+/** Whether two entries are the same mention, though it may have been linked again. */
+export const isSame = (one, other) =>
+  one?.item === other?.item &&
+  one?.prediction.mention === other?.prediction.mention &&
+  String(one?.prediction.spans) === String(other?.prediction.spans);
 
 /** The document in which a mention stands; empty where there is none. */
 export const scopeOf = ({ item }) => item.document?.id ?? item.mention.document_id ?? "";
