@@ -348,7 +348,7 @@ class Dictionary:
 
     def save(self, folder: files.Pathlike) -> None:
         """Write the dictionary to a folder of its own."""
-        with persistence.saving(folder, "dictionary", {}) as aside:
+        with persistence.saving(folder, "dictionary", {}, self._loaded) as aside:
             self.write(aside)
 
     def write(self, folder: Path) -> None:
@@ -362,7 +362,11 @@ class Dictionary:
     @classmethod
     def load(cls, folder: files.Pathlike) -> Dictionary:
         """Memory-map a saved dictionary."""
-        return persistence.load(folder, "dictionary", lambda path, _: cls.open(path))
+        return persistence.load(folder, "dictionary", cls._loaded)
+
+    @classmethod
+    def _loaded(cls, folder: Path, _: dict[str, Any]) -> Dictionary:
+        return cls.open(folder)
 
     @classmethod
     def open(cls, folder: Path) -> Dictionary:
