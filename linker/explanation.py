@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from linker.types import NameKind, ReadingKind, Span
+
+Rule = Literal["score", "earlier score", "annotations", "lent", "kind", "id"]
+"""What puts a candidate before another one, in the order in which it counts.
+
+Its score; the score that it had before other mentions of the document or a second stage changed it;
+how often its name was annotated with it; that no other vocabulary lent the name; the kind of the
+name; its id.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +97,7 @@ class ExplainedCandidate:
     paths: tuple[tuple[Place, ...], ...] = ()
     parents: int = 0  # `paths` may have fewer
     children: int = 0
+    decided_by: Rule | None = None  # what puts the first candidate before it; None: it is the first
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from linker.dictionary.lending import lend_parents
 from linker.dictionary.lent_names import RULE, LendingOptions
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError, OnError, stop
+from linker.explanation import Rule
 from linker.ids import namespace
 from linker.outputs import Vocabulary
 from linker.readers import dictionaries
@@ -172,6 +173,22 @@ class Dictionary:
         if names.annotated is not None:
             ranks = ranks - range_of_ranks * names.annotated
         return np.asarray(ranks, np.int32)
+
+    def tie_rule(self, first: int, second: int) -> Rule:
+        """What puts one of two names before the other where scores are equal; see `entry_rank`."""
+        names = self.columns.names
+        # ranks of names that were annotated as often, both lent or both not, differ by the kind
+        columns: dict[Rule, NDArray[Any] | None] = {
+            "annotations": names.annotated,
+            "lent": names.lent,
+            "kind": self.entry_rank,
+        }
+        differ = (
+            rule
+            for rule, values in columns.items()
+            if values is not None and values[first] != values[second]
+        )
+        return next(differ, "id")
 
     @cached_property
     def _names_by_concept(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
