@@ -11,6 +11,14 @@ Doubt = Literal["other case", "short form", "annotated short form", "unexplained
 """Why it is open what a text means: it is a name of the concept in other case only ("all"); a short
 form without a document, annotated with the concept or not; or one that its document leaves open."""
 
+Rule = Literal["score", "earlier score", "annotations", "lent", "kind", "id"]
+"""What puts a candidate before another one, in the order in which it counts.
+
+Its score; the score that it had before other mentions of the document or a second stage changed it;
+how often its name was annotated with it; that no other vocabulary lent the name; the kind of the
+name; its id.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Share:
@@ -93,6 +101,7 @@ class ExplainedCandidate:
     paths: tuple[tuple[Place, ...], ...] = ()
     parents: int = 0  # `paths` may have fewer
     children: int = 0
+    decided_by: Rule | None = None  # what puts the first candidate before it; None: it is the first
 
 
 @dataclass(frozen=True, slots=True)

@@ -664,7 +664,7 @@ class Linker:
             "options": as_saved(self.options, self.encoder),
             "dictionary": self.describe_dictionary(),
         }
-        with persistence.saving(folder, "model", config) as aside:
+        with persistence.saving(folder, "model", config, model_folder.read) as aside:
             model_folder.write(aside, config, self._record)
 
     @classmethod

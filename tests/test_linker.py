@@ -558,7 +558,7 @@ def test_a_folder_that_is_signed_but_no_model_of_ours_is_refused(
     model: Linker, tmp_path: Path
 ) -> None:
     with persistence.saving(
-        tmp_path / "signed", "model", {"encoder": "tfidf", "options": {}}
+        tmp_path / "signed", "model", {"encoder": "tfidf", "options": {}}, lambda *_: None
     ) as folder:
         (folder / "dictionary").mkdir()
         model.dictionary.write(folder / "dictionary")

@@ -26,7 +26,7 @@ TEXTS = st.lists(
 
 
 def save(path: Path, kind: str = "model") -> Path:
-    with persistence.saving(path, kind, {"encoder": "tfidf"}) as folder:
+    with persistence.saving(path, kind, {"encoder": "tfidf"}, lambda *_: None) as folder:
         persistence.save_arrays(
             folder, {"whole": np.arange(3, dtype=np.int32), "empty": np.empty(0, np.float32)}
         )
@@ -306,7 +306,7 @@ def test_what_is_no_plain_array_is_refused_though_signed(tmp_path: Path, forge) 
 
 def kill(folder: Path, blow: type[BaseException]) -> None:
     """Begin a save that ends by an exception."""
-    with persistence.saving(folder, "model", {}) as aside:
+    with persistence.saving(folder, "model", {}, lambda *_: None) as aside:
         persistence.save_arrays(aside, {"whole": np.arange(100)})
         raise blow
 
@@ -338,15 +338,38 @@ def test_a_full_disk_is_a_message_and_leaves_the_old_folder(tmp_path: Path) -> N
     before = contents(tmp_path)
     with (
         pytest.raises(LinkerError, match="cannot be written: No space left on device"),
-        persistence.saving(folder, "model", {}),
+        persistence.saving(folder, "model", {}, lambda *_: None),
     ):
         raise OSError(28, "No space left on device")
     assert contents(tmp_path) == before
 
 
+@pytest.mark.parametrize("error", [ValueError("no shape"), LinkerError("{}: no shape")])
+def test_what_cannot_be_read_again_takes_nobody_s_place(tmp_path: Path, error: Exception) -> None:
+    folder = save(tmp_path / "m")
+    before = contents(tmp_path)
+
+    def read(path: Path, config: dict[str, Any]) -> None:
+        assert persistence.load_arrays(path)["new"].tolist() == [0]
+        assert config["size"] == 1
+        raise type(error)(str(error).format(path))
+
+    with (
+        pytest.raises(LinkerError) as caught,
+        persistence.saving(folder, "model", {"size": 1}, read) as aside,
+    ):
+        persistence.save_arrays(aside, {"new": np.arange(1)})
+    assert str(caught.value) == (
+        f"{folder}: is as it was before, since the model that was to take its place cannot be "
+        f"loaded ({str(error).format(folder)}); save it again, and report it if that does not help"
+    )
+    assert contents(tmp_path) == before
+    assert list(tmp_path.iterdir()) == [folder]
+
+
 def test_saving_again_replaces_all(tmp_path: Path) -> None:
     folder = save(tmp_path / "m")
-    with persistence.saving(folder, "model", {}) as aside:
+    with persistence.saving(folder, "model", {}, lambda *_: None) as aside:
         persistence.save_arrays(aside, {"new": np.arange(1)})
     assert sorted(contents(folder)) == ["config.json", "manifest.json", "new.npy"]
     check(folder)
@@ -409,7 +432,7 @@ def test_the_manifest_of_somebody_else_is_not_ours(tmp_path: Path, text: str) ->
 
 
 def test_a_link_inside_a_model_is_foreign(tmp_path: Path) -> None:
-    with persistence.saving(tmp_path / "model", "model", {}):
+    with persistence.saving(tmp_path / "model", "model", {}, lambda *_: None):
         pass
     (tmp_path / "model" / "mine").symlink_to(tmp_path)
     with pytest.raises(LinkerError, match="holds mine, which linker did not write there"):
@@ -444,7 +467,7 @@ def halves(folder: Path, meanwhile: Callable[[], None]) -> tuple[int, int]:
 
 
 def number(path: Path, value: int) -> None:
-    with persistence.saving(path, "model", {}) as folder:
+    with persistence.saving(path, "model", {}, lambda *_: None) as folder:
         persistence.save_arrays(folder, {"whole": np.array([value])})
         persistence.save_arrays(folder / "deep", {"half": np.array([value])})
 

@@ -121,7 +121,8 @@ def agreed(
             for concepts, _ in ranking
         ]
         gained = np.array([0.0 if name in exact else max(0.0, *scores, 0.0) for scores in others])
-        scores = np.array([score for _, score in ranking]) + weight * gained
+        alone = np.array([score for _, score in ranking])
+        scores = np.round(alone + weight * gained, 6)  # of equal sums float64 may differ
         order = np.argsort(-scores, kind="stable")[:k]
         best[name] = order, scores[order]
     return best

@@ -13,7 +13,7 @@ from linker.candidates.contributions import Contributions
 from linker.candidates.hybrid import HybridGenerator
 from linker.confidence.answers import PreparedRequest, RankedReading
 from linker.dictionary import Dictionary
-from linker.explanation import ExplainedCandidate, MatchedName, Place, ScoreParts
+from linker.explanation import ExplainedCandidate, MatchedName, Place, Rule, ScoreParts
 from linker.types import Lookup
 
 _NGRAMS = 10  # of a candidate
@@ -114,7 +114,17 @@ class Reasons:
             tuple(tuple(place_of(dictionary, row) for row in reversed(way)) for way in ways),
             len(parents),
             len(dictionary.hierarchy.children([concept])[0]),
+            self._decided_by(ranked, place) if place else None,
         )
+
+    def _decided_by(self, ranked: Ranked, place: int) -> Rule:
+        """What puts the first candidate before another one."""
+        if ranked.scores[0] != ranked.scores[place]:
+            return "score"
+        first, other = int(ranked.concepts[0]), int(ranked.concepts[place])
+        if any(scores[first] != scores[other] for scores in self._earlier_scores):
+            return "earlier score"
+        return self._dictionary.tie_rule(int(ranked.entries[0]), int(ranked.entries[place]))
 
     def _matched(self, row: int, entry: int) -> MatchedName:
         name, annotated = self._dictionary.name(entry), self._dictionary.columns.names.annotated
@@ -140,7 +150,7 @@ class Reasons:
         first = (dense or 0.0) + weight * sparse + bonus
         alone = score
         if self._agrees:
-            alone = self._scores_alone[int(ranked.concepts[place])]
+            alone = self._earlier_scores[0][int(ranked.concepts[place])]
         second = 0.0 if self._ranker is generator else alone - first
         numbers = (round(number, 6) for number in (bonus, second, score - alone))
         return ScoreParts(
@@ -152,10 +162,16 @@ class Reasons:
         )
 
     @cached_property
-    def _scores_alone(self) -> dict[int, float]:
-        """The score of each concept without other mentions of the document."""
-        (ranked,) = self._ranker.rank([self._lookup], len(self._dictionary), "concepts")
-        return dict(zip(ranked.concepts.tolist(), ranked.scores.tolist(), strict=True))
+    def _earlier_scores(self) -> list[dict[int, float]]:
+        """The scores of all concepts before other mentions, then before a second stage, if any."""
+        rankers: list[Ranker] = [self._ranker] if self._agrees else []
+        if self._ranker is not self._generator:
+            rankers.append(self._generator)
+        count, result = len(self._dictionary), []
+        for ranker in rankers:
+            (ranked,) = ranker.rank([self._lookup], count, "concepts")
+            result.append(dict(zip(ranked.concepts.tolist(), ranked.scores.tolist(), strict=True)))
+        return result
 
 
 def place_of(dictionary: Dictionary, row: int) -> Place:

@@ -6,6 +6,7 @@ They are fitted with scikit-learn, kept as JSON, and used with numpy alone.
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,7 +54,7 @@ class Trees:
     right: Integers
     value: Floats
     bias: float
-    depth: int = _DEPTH
+    depth: int
 
     @classmethod
     def fit(
@@ -66,6 +67,8 @@ class Trees:
     ) -> Trees:
         """Fit to answers of which it is known whether they are right.
 
+        Where all of them are right, or all wrong, no feature tells more than their number.
+
         Args:
             features: their names.
             values: (answers, features), finite.
@@ -74,11 +77,10 @@ class Trees:
             rising: features with which the probability never falls.
 
         Raises:
-            ValueError: all answers are right, or all wrong.
             RuntimeError: scikit-learn's trees are not kept as they are read here.
         """
         if right.all() or not right.any():
-            raise ValueError(f"{right.sum()} of {len(right)} answers are right; both kinds needed")
+            return cls._same_for_all(features, int(right.sum()), int((~right).sum()))
         model = _unfitted([int(name in rising) for name in features])
         with _one_thread():
             model.fit(values, right, sample_weight=weights)
@@ -94,10 +96,18 @@ class Trees:
             _stacked(trees, "right", size),
             _stacked(trees, "value", size),
             float(model._baseline_prediction[0, 0]),
+            max(int(nodes["depth"].max()) for nodes in trees),
         )
         if np.abs(result.probabilities(values) - expected).max() > _EQUAL:
             raise RuntimeError("the trees of this release of scikit-learn are kept otherwise")
         return result
+
+    @classmethod
+    def _same_for_all(cls, features: Sequence[str], right: int, wrong: int) -> Trees:
+        """The probability (right + 1) / (right + wrong + 2) for every answer: one leaf."""
+        node, number = np.zeros((1, 1), np.int64), np.zeros((1, 1))
+        bias = math.log((right + 1) / (wrong + 1))
+        return cls(tuple(features), node, number, node, node, number, bias, depth=0)
 
     def log_odds(self, values: Floats) -> Floats:
         """The log odds of answers, (answers,), given (answers, features)."""

@@ -11,7 +11,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -26,7 +26,7 @@ from linker.decisions.records import (
     form_of,
     in_force,
 )
-from linker.errors import LinkerError, shown
+from linker.errors import LinkerError, shorten, shown
 from linker.files import Pathlike
 from linker.types import Decision
 
@@ -48,10 +48,13 @@ CREATE TABLE withdrawals (
 );
 """
 _ALL = (
-    "SELECT coalesce(w.time, ''), coalesce(w.reviewer, ''), d.mention, concept_id, accepted, "
-    "scope, d.reviewer, d.time, model, release, d.id "
+    "SELECT coalesce(w.time, '') AS withdrawn, coalesce(w.reviewer, '') AS withdrawn_by, "
+    "d.mention, concept_id, accepted, scope, d.reviewer, d.time, model, release, d.id "
     "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id ORDER BY d.id"
 )
+_TYPES = (*[str] * 4, int, *[str] * 5, int)  # of the columns of `_ALL`
+_ACCEPTED = 4  # the place of a column that is 0 or 1
+_LOST = "SELECT id FROM withdrawals WHERE decision NOT IN (SELECT id FROM decisions) LIMIT 1"
 _ADD = (
     "INSERT INTO decisions (mention, concept_id, accepted, scope, reviewer, time, model, release) "
     "VALUES (:mention, :concept_id, :accepted, :scope, :reviewer, :time, :model, :release)"
@@ -60,6 +63,13 @@ _VERSION = (
     "SELECT (SELECT coalesce(max(id), 0) FROM decisions) "
     "+ (SELECT coalesce(max(id), 0) FROM withdrawals)"
 )
+
+_OURS: Mapping[str, str | None] = {  # of a file of decisions: what SQLite keeps of its schema
+    **{sql.split()[2]: sql for sql in map(str.strip, _TABLES.split(";")) if sql},
+    "sqlite_sequence": "CREATE TABLE sqlite_sequence(name,seq)",
+    "sqlite_autoindex_withdrawals_1": None,
+}
+_DAMAGED = "the file of decisions is damaged{}; take it from a backup, or from an export"
 
 _Item = TypeVar("_Item")
 _Items = list[_Item]  # the method `list` hides the class
@@ -129,6 +139,30 @@ class DecisionStore:
                 f"{shown(self.path)}: has decisions of schema {schema}; "
                 f"this version of linker reads schema {SCHEMA}"
             )
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse a file with more or other tables than ours, or whose pages are damaged."""
+        with self._reading:
+            schema = self._reader.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+            for kind, name, sql in schema:
+                if name not in _OURS or sql != _OURS[name]:
+                    raise LinkerError(
+                        f"{shown(self.path)}: holds the {kind} {shorten(repr(name))}, which linker "
+                        "did not make like this; take the file from a backup, or from an export"
+                    )
+            if len(schema) < len(_OURS):
+                raise self._damage("a table is missing")
+            ((found,),) = self._reader.execute("PRAGMA integrity_check(1)")
+            if found != "ok":
+                self._all()  # which says of which decision a value is damaged
+                raise self._damage(shorten(str(found).splitlines()[-1]))
+            if lost := self._reader.execute(_LOST).fetchone():
+                raise self._damage(f"withdrawal {lost[0]} is of a decision that is not there")
+
+    def _damage(self, what: str) -> LinkerError:
+        """What is wrong with a damaged file, and what to do."""
+        return LinkerError(f"{shown(self.path)}: {_DAMAGED.format(f' ({shown(what)})')}")
 
     def add(self, decisions: Iterable[Decision]) -> list[Decision]:
         """Write decisions in one transaction, and return them with their ids and times.
@@ -218,7 +252,17 @@ class DecisionStore:
     def _all(self) -> _Items[Past]:
         """All decisions in order of entry; `is_in_force` is not yet known."""
         with self._reporting(), self._reading:
-            rows = self._reader.execute(_ALL).fetchall()
+            cursor = self._reader.execute(_ALL)
+            names, rows = [column[0] for column in cursor.description], cursor.fetchall()
+        for row in rows:
+            if tuple(map(type, row)) != _TYPES or row[_ACCEPTED] not in (0, 1):
+                values = zip(names, row, _TYPES, strict=True)
+                wrong = (pair for *pair, kind in values if type(pair[1]) is not kind)
+                name, value = next(wrong, ("accepted", row[_ACCEPTED]))
+                expected = "0 or 1" if name == "accepted" else "a text"
+                raise self._damage(
+                    f"{name} of decision {row[-1]} is {shorten(repr(value))}, expected {expected}"
+                )
         return [
             Past(Decision(mention, concept, bool(accepted), *texts), False, withdrawn, by)
             for withdrawn, by, mention, concept, accepted, *texts in rows
@@ -259,6 +303,8 @@ class DecisionStore:
         """Errors of SQLite become messages."""
         try:
             yield
+        except UnicodeDecodeError:  # of a message of SQLite, which quotes a damaged schema
+            raise self._damage("what its schema says is no text") from None
         except sqlite3.Error as error:
             raise LinkerError(f"{shown(self.path)}: {_problem(error, self._patience)}") from None
 
@@ -308,7 +354,18 @@ def _connection(path: Path, read_only: bool, patience: float) -> sqlite3.Connect
         uri, timeout=patience, isolation_level=None, check_same_thread=False, uri=True
     )
     connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA trusted_schema = OFF")  # of a file that somebody else may have made
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.text_factory = _text
     return connection
+
+
+def _text(raw: bytes) -> str | bytes:
+    """A text of the file; the bytes themselves where it is damaged."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
 
 
 def _until_free(connection: sqlite3.Connection, statement: str, patience: float) -> None:
@@ -334,7 +391,7 @@ def _problem(error: sqlite3.Error, patience: float) -> str:
     if "not a database" in text:
         return "is no file of decisions (SQLite); name another one"
     if "malformed" in text:
-        return "the file of decisions is damaged; take it from a backup, or from an export"
+        return _DAMAGED.format("")
     return f"the file of decisions cannot be used ({text})"
 
 

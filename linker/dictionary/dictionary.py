@@ -23,6 +23,7 @@ from linker.dictionary.lending import lend_parents
 from linker.dictionary.lent_names import RULE, LendingOptions
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError, OnError, stop
+from linker.explanation import Rule
 from linker.ids import curie, namespace, normalized
 from linker.outputs import Vocabulary
 from linker.readers import dictionaries
@@ -190,6 +191,22 @@ class Dictionary:
         if names.annotated is not None:
             ranks = ranks - range_of_ranks * names.annotated
         return np.asarray(ranks, np.int32)
+
+    def tie_rule(self, first: int, second: int) -> Rule:
+        """What puts one of two names before the other where scores are equal; see `entry_rank`."""
+        names = self.columns.names
+        # ranks of names that were annotated as often, both lent or both not, differ by the kind
+        columns: dict[Rule, NDArray[Any] | None] = {
+            "annotations": names.annotated,
+            "lent": names.lent,
+            "kind": self.entry_rank,
+        }
+        differ = (
+            rule
+            for rule, values in columns.items()
+            if values is not None and values[first] != values[second]
+        )
+        return next(differ, "id")
 
     @cached_property
     def _names_by_concept(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -377,7 +394,7 @@ class Dictionary:
 
     def save(self, folder: files.Pathlike) -> None:
         """Write the dictionary to a folder of its own."""
-        with persistence.saving(folder, "dictionary", {}) as aside:
+        with persistence.saving(folder, "dictionary", {}, self._loaded) as aside:
             self.write(aside)
 
     def write(self, folder: Path) -> None:
@@ -391,7 +408,11 @@ class Dictionary:
     @classmethod
     def load(cls, folder: files.Pathlike) -> Dictionary:
         """Memory-map a saved dictionary."""
-        return persistence.load(folder, "dictionary", lambda path, _: cls.open(path))
+        return persistence.load(folder, "dictionary", cls._loaded)
+
+    @classmethod
+    def _loaded(cls, folder: Path, _: dict[str, Any]) -> Dictionary:
+        return cls.open(folder)
 
     @classmethod
     def open(cls, folder: Path) -> Dictionary:

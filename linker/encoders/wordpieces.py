@@ -173,13 +173,17 @@ class WordPieces:
             folder: the folder.
             config: what it was made of, for `config.json`.
         """
-        with persistence.saving(folder, KIND, config) as aside:
+        with persistence.saving(folder, KIND, config, self._loaded) as aside:
             self.write(aside)
 
     @classmethod
     def read(cls, folder: files.Pathlike) -> WordPieces:
         """Memory-map a table that `save` wrote."""
-        return persistence.load(folder, KIND, lambda path, _: cls.open(path))
+        return persistence.load(folder, KIND, cls._loaded)
+
+    @classmethod
+    def _loaded(cls, folder: Path, _: dict[str, Any]) -> WordPieces:
+        return cls.open(folder)
 
 
 def words(name: str) -> list[str]:

@@ -268,7 +268,7 @@ class WordVectors:
             provenance: a fingerprint of the text and the options that they were trained with.
         """
         config = {"words": len(self.words), "dim": self.dim, "made_of": provenance}
-        with persistence.saving(folder, KIND, config) as aside:
+        with persistence.saving(folder, KIND, config, self._loaded) as aside:
             self.write(aside)
 
     @staticmethod
@@ -286,8 +286,12 @@ class WordVectors:
         from linker.encoders import word_files
 
         if Path(path).is_dir():
-            return persistence.load(path, KIND, lambda folder, _: cls.open(folder))
+            return persistence.load(path, KIND, cls._loaded)
         return word_files.read(path)
+
+    @classmethod
+    def _loaded(cls, folder: Path, _: dict[str, Any]) -> WordVectors:
+        return cls.open(folder)
 
     @classmethod
     def of_names(

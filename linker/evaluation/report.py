@@ -16,8 +16,9 @@ from linker.outputs import decimals
 
 TIES = {  # by protocol
     "strict": (
-        "score descending, then kind of the matched name (training, preferred, exact, others), "
-        "then concept id"
+        "score descending, then how often the matched name was annotated with the concept, "
+        "then own names before lent ones, then kind of the matched name (training, preferred, "
+        "exact, others), then concept id"
     ),
     "biosyn": "score descending, then id of the name's first concept",
 }

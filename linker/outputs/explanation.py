@@ -16,7 +16,9 @@ from linker.explanation import (
     ExplainedReading,
     Explanation,
     FeatureEffect,
+    MatchedName,
     Place,
+    Rule,
     ScoreParts,
     Share,
 )
@@ -24,6 +26,7 @@ from linker.explanation import (
 SCHEMA = 1
 MOST_SHARES = 6  # n-grams or words that a face for people shows
 _BLANK = "␣"  # of an n-gram
+_SHOWN = 5e-5  # of a difference, which four decimals show as 0.0001
 READING = ("read", "looked up", "first concept", "confidence", "handicap", "log odds")
 CANDIDATE = ("rank", "concept", "name", "matched name", "score", "confidence")
 READING_NOTE = "the largest log odds win: those of the confidence, less the handicap"
@@ -281,11 +284,26 @@ def sum_of(parts: ScoreParts) -> str:
 
 
 def difference(best: ExplainedCandidate, other: ExplainedCandidate) -> str:
-    """How far one candidate is ahead of another one, term by term."""
+    """How far the first candidate is ahead of another one, term by term, or by which rule."""
+    if other.decided_by not in (None, "score"):
+        return f"{_tie(best.matched, other.matched, other.decided_by)}, since the scores are equal"
     terms = [
         f"{value:+.4f} {TERMS[name]}" for name, value in best.parts.ahead_of(other.parts).items()
     ]
-    return f"{best.parts.score - other.parts.score:.4f}: {', '.join(terms)}"
+    lead = best.parts.score - other.parts.score
+    return f"{'less than 0.0001' if lead < _SHOWN else f'{lead:.4f}'}: {', '.join(terms)}"
+
+
+def _tie(first: MatchedName, second: MatchedName, rule: Rule) -> str:
+    """What decides between equal scores, given the names of the candidates."""
+    return {
+        "earlier score": "its score before other mentions or a second stage changed it",
+        "annotations": "how often its name was annotated with it "
+        f"({first.annotated} to {second.annotated})",
+        "lent": "its name, which no other vocabulary lent",
+        "kind": f"the kind of its name ({first.kind} before {second.kind})",
+        "id": "its id, which comes first in order",
+    }[rule]
 
 
 def _carried(candidate: ExplainedCandidate) -> Iterator[str]:

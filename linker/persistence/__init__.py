@@ -142,8 +142,13 @@ def _own_files(folder: Path) -> set[str]:
 
 
 @contextlib.contextmanager
-def saving(path: files.Pathlike, kind: str, config: Mapping[str, object]) -> Iterator[Path]:
-    """Yield a temporary folder to fill; then complete it, and move it to `path`.
+def saving(
+    path: files.Pathlike,
+    kind: str,
+    config: Mapping[str, object],
+    read: Callable[[Path, dict[str, Any]], object],
+) -> Iterator[Path]:
+    """Yield a temporary folder to fill; then complete it, read it, and move it to `path`.
 
     `config.json` and the manifest are added at the end.
 
@@ -151,6 +156,10 @@ def saving(path: files.Pathlike, kind: str, config: Mapping[str, object]) -> Ite
         path: the folder to make, or to replace when it holds a manifest.
         kind: what the folder holds ("model", "dictionary").
         config: further entries of `config.json`.
+        read: as for `load`; what it cannot read does not take the place of `path`.
+
+    Raises:
+        LinkerError: `path` cannot be replaced or written, or what was written cannot be read.
     """
     check_replaceable(path)
     with files.write_folder(path) as folder:
@@ -165,6 +174,14 @@ def saving(path: files.Pathlike, kind: str, config: Mapping[str, object]) -> Ite
             if f.is_file()
         }
         save_json(folder / MANIFEST, {"sha256": sums})
+        try:
+            read(folder, load_json(folder / CONFIG))
+        except Exception as error:  # whatever it is, nobody else could read the folder either
+            reason = str(error).replace(str(folder), str(path)) or type(error).__name__
+            raise LinkerError(
+                f"{path}: is as it was before, since the {kind} that was to take its place cannot "
+                f"be loaded ({reason}); save it again, and report it if that does not help"
+            ) from error
 
 
 def load(

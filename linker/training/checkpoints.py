@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load, save_file
@@ -76,7 +77,7 @@ class Checkpoints:
             "fingerprint": self.fingerprint,
             "processes": [asdict(progress) for progress in processes],
         }
-        with persistence.saving(path, _KIND, state) as folder:
+        with persistence.saving(path, _KIND, state, _loaded) as folder:
             for group, values in tensors.items():
                 _write(folder / (group + _SUFFIX), values)
         self.clear(keep=path)
@@ -95,9 +96,7 @@ class Checkpoints:
             raise LinkerError(f"{self.folder}: there is no checkpoint here; train from the start")
         newest = max(saved)
         try:
-            config, tensors = persistence.load(
-                newest, _KIND, lambda path, config: (config, _read(path))
-            )
+            config, tensors = persistence.load(newest, _KIND, _loaded)
         except LinkerError as error:
             raise LinkerError(f"{error}; or remove the folder to train from the start") from None
         try:
@@ -150,9 +149,13 @@ def _write(path: Path, tensors: Tensors) -> None:
         raise OSError(str(error)) from None
 
 
-def _read(folder: Path) -> dict[str, dict[str, Tensor]]:
+def _loaded(
+    folder: Path, config: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
+    """The configuration of a checkpoint, and its groups of tensors."""
     try:
-        return {file.stem: load(file.read_bytes()) for file in folder.glob("*" + _SUFFIX)}
+        groups = folder.glob("*" + _SUFFIX)
+        return config, {file.stem: load(file.read_bytes()) for file in groups}
     except SafetensorError as error:
         raise LinkerError(
             f"{folder}: the checkpoint cannot be read ({error}); train again"

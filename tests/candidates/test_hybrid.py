@@ -340,7 +340,7 @@ def made(four: Dictionary) -> HybridGenerator:
 
 @pytest.fixture
 def saved(tmp_path: Path, made: HybridGenerator) -> Path:
-    with persistence.saving(tmp_path / "m", "generator", {}) as folder:
+    with persistence.saving(tmp_path / "m", "generator", {}, lambda *_: None) as folder:
         made.save(folder)
     return tmp_path / "m"
 
@@ -362,7 +362,7 @@ def test_vectors_take_half_the_space_where_nothing_is_lost(
     four: Dictionary, tmp_path: Path, made: HybridGenerator, add: float, dtype: Any
 ) -> None:
     made = with_vectors(made, made.vectors + np.float32(add), 1)
-    with persistence.saving(tmp_path / "m", "generator", {}) as folder:
+    with persistence.saving(tmp_path / "m", "generator", {}, lambda *_: None) as folder:
         made.save(folder)
     assert np.load(tmp_path / "m" / "dense_names" / "vectors.npy").dtype == dtype
     loaded = HybridGenerator.load(tmp_path / "m", four, TfidfEncoder, Endings)
@@ -380,7 +380,7 @@ def test_vectors_take_half_the_space_where_nothing_is_lost(
 
 def test_what_was_loaded_can_be_saved_over_its_own_folder(four: Dictionary, saved: Path) -> None:
     loaded = HybridGenerator.load(saved, four, TfidfEncoder, Endings)
-    with persistence.saving(saved, "generator", {}) as folder:
+    with persistence.saving(saved, "generator", {}, lambda *_: None) as folder:
         loaded.save(folder)
     again = HybridGenerator.load(saved, four, TfidfEncoder, Endings)
     assert again.vectors.tolist() == loaded.vectors.tolist()

@@ -263,7 +263,7 @@ def four(tmp_path: Path) -> Dictionary:
 
 @pytest.fixture
 def saved(tmp_path: Path, four: Dictionary) -> Path:
-    with persistence.saving(tmp_path / "m", "generator", {}) as folder:
+    with persistence.saving(tmp_path / "m", "generator", {}, lambda *_: None) as folder:
         indexed(four).save(folder)
     return tmp_path / "m"
 

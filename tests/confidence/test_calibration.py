@@ -204,6 +204,13 @@ def test_other_readings_win_more_easily_where_composites_were_annotated() -> Non
     assert learnt.split != SplitOdds()
 
 
+def test_wrong_answers_may_all_stand_in_one_document() -> None:
+    mentions = [example(0.9, True)] * 147 + [example(0.1, False, nil=True)] * 12
+    learnt = fit(mentions)  # a fold of neighbours holds all that are wrong
+    assert learnt.threshold == 0
+    assert probabilities(learnt, reading(0.9)) == [[pytest.approx(147 / 159)]]
+
+
 # ---------------------------------------------------------------------------------------------------------------- too little
 
 

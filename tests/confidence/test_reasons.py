@@ -28,10 +28,11 @@ from linker.explanation import (
     Explanation,
     ScoreParts,
 )
+from linker.ids import parse_gold
 from linker.linker import Seen
 from linker.options import changed
 from linker.readers import mentions as readers
-from linker.types import Lookup, Passage
+from linker.types import Lookup, Name, Passage
 
 CASES = (
     "Louis-Bar syndrome",
@@ -384,6 +385,62 @@ def test_a_second_stage_is_a_part_of_the_score(hybrid: Linker, weight: float) ->
         assert candidate.parts.second_stage == pytest.approx(0 if row % 2 else -0.2, abs=1e-5)
         assert total(candidate.parts) == pytest.approx(candidate.parts.score, abs=1e-5)
     assert any(candidate.parts.agreement > 0.1 for candidate in candidates) == bool(weight)
+
+
+# ---------------------------------------------------------------------------------------------------------------- equal scores
+
+TWO = "id\tname\tsynonyms\nX:1\talpha\t{}\nX:2\t{}\tdelta\n"
+
+
+def annotated(*ids: str) -> list[Mention]:
+    return [Mention("gamma", gold=parse_gold(identifier)) for identifier in ids]
+
+
+@pytest.mark.parametrize(
+    ("names", "mentions", "lent", "rule", "first"),
+    [
+        (("gamma one", "gamma two"), ["X:1", "X:2"], [], "id", "X:1"),
+        (("gamma one", "gamma two"), ["X:2", "X:1"], [], "id", "X:1"),
+        (("gamma one", "gamma two"), ["X:1", "X:2", "X:2"], [], "annotations", "X:2"),
+        (("gamma", "gamma two"), ["X:2"], [], "annotations", "X:2"),
+        (("gamma", "gamma"), [], [], "kind", "X:2"),
+        (("gamma one", "gamma"), [], ["X:1"], "lent", "X:2"),
+    ],
+)
+def test_equal_scores_name_the_rule_that_decided(
+    tmp_path: Path,
+    names: tuple[str, str],
+    mentions: list[str],
+    lent: list[str],
+    rule: str,
+    first: str,
+) -> None:
+    (tmp_path / "d.tsv").write_text(TWO.format(*names))
+    lending = [Name("gamma", identifier, source="other") for identifier in lent]
+    two = Dictionary.read(tmp_path / "d.tsv").with_lent_names(lending, ())
+    linker = Linker.train(two, mentions=annotated(*mentions))
+    best, other = linker.explain("gamma").parts[0].candidates
+    assert best.parts.score == other.parts.score
+    assert (best.concept_id, best.decided_by, other.decided_by) == (first, None, rule)
+    asked = asked_candidate(linker.explain("gamma", concept=other.concept_id))
+    assert asked.decided_by == rule
+
+
+class Level(Second):
+    """A second stage that gives every concept the same score."""
+
+    def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
+        first = self._first.rank(lookups, k, unit)
+        return [dataclasses.replace(r, scores=np.ones_like(r.scores)) for r in first]
+
+
+def test_the_score_of_the_first_stage_decides_where_the_second_does_not(sparse: Linker) -> None:
+    ranker = Level(sparse.generator)
+    linker = Linker(sparse.dictionary, ranker, sparse.options, Seen(), {})
+    _, *others = linker.explain("atxia telangiectasia").parts[0].candidates
+    assert {candidate.decided_by for candidate in others} == {"earlier score"}
+    _, *others = sparse.explain("atxia telangiectasia").parts[0].candidates
+    assert {candidate.decided_by for candidate in others} == {"score"}
 
 
 def statuses(explanation: Explanation) -> tuple[str, list[str]]:

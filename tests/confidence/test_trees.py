@@ -79,10 +79,22 @@ def test_json_gives_the_same_back(trees: Trees) -> None:
     assert (again.probabilities(values) == trees.probabilities(values)).all()
 
 
-@pytest.mark.parametrize("right", [[True] * 5, [False] * 5])
-def test_one_kind_of_answer_is_refused(right: list[bool]) -> None:
-    with pytest.raises(ValueError, match="both kinds needed"):
-        Trees.fit(NAMES, np.zeros((5, 3)), np.array(right))
+@pytest.mark.parametrize(
+    ("right", "probability"),
+    [
+        ([True] * 5, 6 / 7),
+        ([False] * 5, 1 / 7),
+        ([True] * 45 + [False] * 15, 0.75),  # too few for two leaves of 40 answers
+    ],
+)
+def test_few_answers_are_all_as_probable_as_their_share(
+    right: list[bool], probability: float
+) -> None:
+    values = np.random.default_rng(0).normal(size=(len(right), 3))
+    same = Trees.fit(NAMES, values, np.array(right))
+    again = Trees.from_json(json.loads(json.dumps(same.to_json())), NAMES)
+    for one in (same, again):
+        assert one.probabilities(values) == pytest.approx(probability)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sqlite3
 import sys
@@ -9,6 +10,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -59,6 +61,27 @@ def test_a_clock_that_goes_backwards(path: Path) -> None:
         store.add([Decision("m", "A", time="2026-01-01")])
         store.add([Decision("m", "B", time="1999-01-01")])
         assert [d.concept_id for d in store.list()] == ["B"]
+
+
+def test_reviewers_whose_clocks_differ(path: Path) -> None:
+    with DecisionStore(path) as store:
+        ahead, behind = store.add(
+            [
+                Decision("m", "A", reviewer="ann", time="2040-01-01T00:00:00+00:00"),
+                Decision("m", "B", reviewer="bob", time="1999-01-01T00:00:00+00:00"),
+            ]
+        )
+        assert store.list() == store.standing() == [ahead, behind]
+        assert store.list(limit=1) == [behind]
+        assert [past.decision for past in store.history()] == [ahead, behind]
+        assert list(store.conflicts()[0].decisions) == [ahead, behind]
+        (agreed,) = store.add(
+            [Decision("m", "B", reviewer="ann", time="2000-01-01T00:00:00+00:00")]
+        )
+        assert store.list() == [behind, agreed]
+        assert store.conflicts() == []
+        store.withdraw([agreed.id or 0], "bob")
+        assert store.list() == [ahead, behind]
 
 
 def test_withdrawn_decisions_stay_in_the_file(path: Path) -> None:
@@ -215,3 +238,103 @@ def test_a_damaged_file(path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(LinkerError, match="damaged"), DecisionStore(path) as store:
         store.list()
+
+
+def changed(path: Path, script: str) -> str:
+    """What is said of a file with two decisions, one of them withdrawn, after a script of SQL."""
+    with DecisionStore(path) as store:
+        store.add([Decision("m", "A", reviewer="ann"), Decision("n", "B")])
+        store.withdraw([2], "bob")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script)
+    with pytest.raises(LinkerError) as caught, DecisionStore(path, read_only=True) as store:
+        store.list()
+    return str(caught.value).removeprefix(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("script", "held"),
+    [
+        (
+            "CREATE TRIGGER t AFTER INSERT ON decisions BEGIN DELETE FROM decisions; END",
+            "trigger 't'",
+        ),
+        ("CREATE VIEW v AS SELECT * FROM decisions", "view 'v'"),
+        ("CREATE TABLE other (x)", "table 'other'"),
+        ("CREATE INDEX i ON decisions (mention)", "index 'i'"),
+        ("ALTER TABLE decisions ADD COLUMN note TEXT", "table 'decisions'"),
+        ("ALTER TABLE withdrawals RENAME COLUMN time TO day", "table 'withdrawals'"),
+        (
+            "ALTER TABLE decisions RENAME TO d; CREATE VIEW decisions AS SELECT * FROM d",
+            "table 'd'",
+        ),
+    ],
+)
+def test_a_file_with_more_than_decisions_is_refused(path: Path, script: str, held: str) -> None:
+    assert changed(path, script) == (
+        f"holds the {held}, which linker did not make like this; "
+        "take the file from a backup, or from an export"
+    )
+
+
+@pytest.mark.parametrize(
+    ("script", "damage"),
+    [
+        (
+            "UPDATE decisions SET mention = x'6d' WHERE id = 2",
+            "mention of decision 2 is b'm', expected a text",
+        ),
+        (
+            "UPDATE decisions SET reviewer = CAST(x'ff' AS TEXT)",
+            "reviewer of decision 1 is b'\\xff', expected a text",
+        ),
+        (
+            "UPDATE decisions SET accepted = 'yes' WHERE id = 1",
+            "accepted of decision 1 is 'yes', expected 0 or 1",
+        ),
+        (
+            "UPDATE decisions SET accepted = 2 WHERE id = 2",
+            "accepted of decision 2 is 2, expected 0 or 1",
+        ),
+        (
+            "UPDATE withdrawals SET time = x''",
+            "withdrawn of decision 2 is b'', expected a text",
+        ),
+        (
+            "UPDATE withdrawals SET decision = x'02'",
+            "withdrawal 1 is of a decision that is not there",
+        ),
+    ],
+)
+def test_a_damaged_value_is_reported_with_its_decision(
+    path: Path, script: str, damage: str
+) -> None:
+    assert changed(path, script) == (
+        f"the file of decisions is damaged ({damage}); take it from a backup, or from an export"
+    )
+
+
+def test_flipped_bits_end_in_an_answer_or_in_a_message(path: Path) -> None:
+    with DecisionStore(path) as store:
+        store.add(
+            Decision(f"mention {n}", f"MESH:D{n:06}", n % 5 > 0, reviewer=f"r{n % 2}")
+            for n in range(60)
+        )
+        store.withdraw(range(3, 30, 9), "ann")
+    data, random, refused = path.read_bytes(), Random(0), 0
+    for number in range(200):
+        flipped, file = bytearray(data), path.with_name(f"{number}.db")
+        # half of them in the header and the schema, which are a fifth of the file
+        flipped[random.randrange(len(data) if number % 2 else 4096)] ^= 1 << random.randrange(8)
+        file.write_bytes(flipped)
+        try:
+            with DecisionStore(file, read_only=number > 20) as store:
+                assert all(isinstance(d, Decision) for d in store.list())
+                store.history()
+                store.conflicts()
+                if number <= 20:
+                    store.add([Decision("m", "A")])
+                    store.withdraw([2])
+        except LinkerError:
+            refused += 1
+    assert 20 < refused < 180

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker import Dictionary
+from linker import Dictionary, persistence
 from linker.dictionary import NameTable
 from linker.dictionary.columns import Columns
 from linker.errors import InputError, LinkerError, Skip
@@ -418,7 +418,9 @@ def test_columns_that_do_not_fit_are_refused_though_signed(
     if column == "name.data":
         new = np.full(len(old), 255, np.uint8)
     columns = Columns.from_arrays(arrays | {column: new})
-    Dictionary(columns, dictionary.labels, dictionary.sources).save(tmp_path / "saved")
+    forged = Dictionary(columns, dictionary.labels, dictionary.sources)
+    with persistence.saving(tmp_path / "saved", "dictionary", {}, lambda *_: None) as folder:
+        forged.write(folder)
     with pytest.raises(LinkerError) as caught:
         Dictionary.load(tmp_path / "saved")
     assert str(caught.value).startswith(

@@ -193,7 +193,7 @@ def test_no_names_to_encode() -> None:
 
 def test_saving_and_loading(tmp_path: Path) -> None:
     encoder = fitted(["fever", "swine flu", "β"], TfidfOptions("char_wb", 2, 3, sublinear=True))
-    with persistence.saving(tmp_path / "m", "encoder", {}) as folder:
+    with persistence.saving(tmp_path / "m", "encoder", {}, lambda *_: None) as folder:
         encoder.save(folder)
     loaded = TfidfEncoder.load(tmp_path / "m")
     assert loaded.options == encoder.options

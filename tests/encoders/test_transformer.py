@@ -185,7 +185,7 @@ def test_saving_and_loading(
     with torch.no_grad():
         encoder.model.embeddings.word_embeddings.weight += 0.01  # as after training
     names = ["breast cancer", "fever", "", "a " * 30]
-    with persistence.saving(tmp_path / "m", "encoder", {}) as folder:
+    with persistence.saving(tmp_path / "m", "encoder", {}, lambda *_: None) as folder:
         encoder.save(folder)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", None)
     loaded = TrainableTransformer.load(tmp_path / "m")

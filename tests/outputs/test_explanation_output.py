@@ -22,10 +22,11 @@ from linker.explanation import (
     MatchedName,
     Place,
     Question,
+    Rule,
     ScoreParts,
     Share,
 )
-from linker.outputs.explanation import to_json, to_text
+from linker.outputs.explanation import difference, to_json, to_text
 from linker.outputs.explanation_html import to_html
 
 EVIL = "<script>alert('1')</script>&\x1b[31m\x00\u202e\""
@@ -45,6 +46,7 @@ def candidate(rank: int, identifier: str, text: str) -> ExplainedCandidate:
         ((Place("A:0", text), Place("A:00", "nearer")),),
         2,
         1,
+        None if rank == 1 else "score",
     )
 
 
@@ -216,6 +218,40 @@ def test_what_the_threshold_does(face: object) -> None:
     )
 
 
+@pytest.mark.parametrize("face", [to_text, lambda explanation: Page(to_html(explanation)).text])
+@pytest.mark.parametrize(
+    ("rule", "sentence"),
+    [
+        ("earlier score", "its score before other mentions or a second stage changed it"),
+        ("annotations", "how often its name was annotated with it (1 to 2)"),
+        ("lent", "its name, which no other vocabulary lent"),
+        ("kind", "the kind of its name (exact before exact)"),
+        ("id", "its id, which comes first in order"),
+    ],
+)
+def test_a_rule_decides_between_equal_scores(face: object, rule: Rule, sentence: str) -> None:
+    assert callable(face)
+    (part,), question = (explanation := explained("heart")).parts, explanation.question
+    assert question is not None
+    other = replace(part.candidates[1], parts=part.candidates[0].parts, decided_by=rule)
+    asked = replace(question.concepts[0], candidate=other)
+    shown = face(
+        replace(
+            explanation,
+            parts=(replace(part, candidates=(part.candidates[0], other)),),
+            question=replace(question, concepts=(asked,)),
+        )
+    )
+    assert shown.count(f" by {sentence}, since the scores are equal") == 2
+    assert "0.0000: " not in shown
+
+
+def test_a_difference_too_small_to_show_is_no_zero() -> None:
+    best, other = explained("heart").parts[0].candidates
+    parts = replace(best.parts, score=best.parts.score - 0.00004)
+    assert difference(best, replace(other, parts=parts)).startswith("less than 0.0001: ")
+
+
 def test_json_holds_the_record() -> None:
     explanation = explained(EVIL)
     line = to_json(explanation)
@@ -225,6 +261,7 @@ def test_json_holds_the_record() -> None:
     assert record["schema"] == 1
     assert record["mention"] == EVIL
     assert record["parts"][0]["candidates"][1]["parts"]["sparse_weight"] == 0.5
+    assert record["parts"][0]["candidates"][1]["decided_by"] == "score"
     assert record["readings"][0]["expansions"][0] == {"short": EVIL, "long": EVIL, "span": [3, 9]}
     assert record["question"]["concepts"][0]["missing"] == [{"text": "mis", "value": 0.125}]
 

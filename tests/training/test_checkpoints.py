@@ -165,7 +165,7 @@ def test_a_forged_checkpoint_is_refused(tmp_path: Path) -> None:
         ({"fingerprint": checkpoints.fingerprint, "processes": []}, b"\x80\x04pickle"),
     ):
         with persistence.saving(
-            tmp_path / "run" / "00002-00000003", "checkpoint", config
+            tmp_path / "run" / "00002-00000003", "checkpoint", config, lambda *_: None
         ) as folder:
             (folder / "weights.safetensors").write_bytes(content)
         assert "the checkpoint cannot be read" in refusal(checkpoints)

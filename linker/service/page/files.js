@@ -37,7 +37,8 @@ export async function parse(file) {
     return file.column && parse(file);
   }
   if (parsed.documents) return parsed.documents.map((document) => ({ document }));
-  const inTable = Boolean(column);
+  file.column = parsed.column; // also one that the service took by its name
+  const inTable = Boolean(parsed.column);
   return parsed.mentions.map(({ row: _, ...mention }) => ({ mention, inTable }));
 }
 

@@ -12,6 +12,13 @@ const TERMS = {
   second_stage: "second stage",
   agreement: "other mentions of the document",
 };
+const TIES = {
+  "earlier score": "its score before other mentions or a second stage changed it",
+  annotations: "how often its name was annotated with it",
+  lent: "its name, which no other vocabulary lent",
+  kind: "the kind of its name",
+  id: "its id, which comes first in order",
+};
 
 const show = showingLatest("reasons-body", async (body) =>
   body && reasonsOf(await postJson("explain", body)),
@@ -58,14 +65,19 @@ function readings(all) {
 function reasonsOfPart(part, threshold) {
   const [best, ...others] = part.candidates;
   if (!best) return make("p", "No name of the dictionary is like it.");
-  const lead = (other) => number(best.parts.score - other.parts.score);
   return [
     make("p", matchOf(best)),
     make("p", confidenceOf(best, part.rejected, threshold)),
     make("p", `Score ${sumOf(best.parts)}`),
     best.ngrams.length > 0 && make("p", "Carried by ", shares(best.ngrams)),
-    make("ul", others.map((other) => make("li", `ahead of ${other.name} by ${lead(other)}`))),
+    make("ul", others.map((other) => make("li", `ahead of ${other.name} by ${lead(best, other)}`))),
   ];
+}
+
+/** How far the first candidate is ahead of another one, or by which rule. */
+function lead(best, other) {
+  const rule = TIES[other.decided_by];
+  return rule ? `${rule}, since the scores are equal` : number(best.parts.score - other.parts.score);
 }
 
 function matchOf({ name, matched }) {
@@ -110,9 +122,8 @@ function answer({ question, parts }) {
     if (!candidate) return `${name} shares no piece of a name with the mention.`;
     if (candidate.rank === 1) return `${name} is the first candidate.`;
     const best = parts[concept.part].candidates[0];
-    const behind = number(best.parts.score - candidate.parts.score);
     return [
-      `${name} has rank ${candidate.rank}, ${behind} behind ${best.name}. `,
+      `${name} has rank ${candidate.rank}: ${best.name} is ahead by ${lead(best, candidate)}. `,
       missing.length > 0 && ["It lacks ", shares(missing)],
       texts.length > 0 && `It is first where the mention is read as ${texts.join(" or ")}.`,
     ];
