@@ -169,7 +169,7 @@ def test_a_table_is_asked_for_its_column(client: Any) -> None:
 
 
 BAD: dict[str, tuple[int, str, Any]] = {  # status, path, body
-    "no JSON": (422, "/link", b"{"),
+    "no JSON": (400, "/link", b"{"),
     "deep JSON": (400, "/link", b"[" * 100_000),
     "a number of 5,000 digits": (400, "/link", b'{"k": ' + b"9" * 5_000 + b"}"),
     "not UTF-8": (400, "/link", b'{"mentions": ["\xff"]}'),
@@ -362,7 +362,7 @@ def test_pages_of_other_sites_change_nothing(start: Start) -> None:
 
 
 def test_names_of_other_sites_are_not_ours(start: Start) -> None:
-    client = start(is_local=True, origins=("https://a.example",))
+    client = start(names=frozenset(("localhost",)), origins=("https://a.example",))
     body = {"mentions": ["A-T"]}
     for host in ("evil.example", "evil.example:8080", "127.0.0.1.evil.example", ""):
         headers = {"Host": host, "Origin": f"http://{host}"}
@@ -370,7 +370,7 @@ def test_names_of_other_sites_are_not_ours(start: Start) -> None:
         assert client.get("/decisions", headers={"Host": host}).status_code == 403, host
     for host in ("localhost", "127.0.0.1:8080", "[::1]:80", "a.example"):
         assert client.post("/link", json=body, headers={"Host": host}).status_code == 200, host
-    keyed = start(is_local=True, keys=(b"0123456789abcdef",))
+    keyed = start(names=frozenset(("localhost",)), keys=(b"0123456789abcdef",))
     headers = {"Host": "proxy.example", "X-API-Key": "0123456789abcdef"}
     assert keyed.post("/link", json=body, headers=headers).status_code == 200
 
