@@ -18,7 +18,7 @@ from linker import cancelling
 from linker.service.limits import Busy
 
 _PARTS = 32  # of a caller's items that fill a call: others come between them
-_FADING = 0.5  # of the speed of the last call, which is kept where the latest was slower
+_GROWTH = 2  # of the cost of a call, at most, from one to the next
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -48,7 +48,7 @@ class Batcher:
         budget: the cost of a call, at most, unless a single item costs more.
         capacity: the cost of what may wait.
         observe: is called with the number of items and the seconds of each call.
-        seconds: that a call is to take at most, at the speed of the latest ones.
+        seconds: that a call is to take; what it costs is fitted to that, within the budget.
     """
 
     def __init__(
@@ -60,9 +60,11 @@ class Batcher:
     ) -> None:
         self._budget, self._capacity, self._observe = budget, capacity, observe
         self._seconds = seconds
-        # long and short jobs, each by their turns; the first queue is the one whose turn it is
-        self._queues: list[list[_Job]] = [[], []]
-        self._long, self._short = self._queues
+        # the cost of the next call, at most
+        self._limit = float(budget) if math.isinf(seconds) else budget / _PARTS
+        self._long: list[_Job] = []  # by their turns
+        self._short: list[_Job] = []
+        self._is_short_next = True  # which queue is first
         self.cost = 0  # of what waits
         self._taken = 0  # the cost of all that was ever taken
         self._speed = float(budget)  # cost that is done in a second, as of late
@@ -133,14 +135,18 @@ class Batcher:
         self._task = None
 
     def _take(self) -> list[_Job]:
-        """The next jobs of one function that fit the budget, of the time, too."""
+        """The next jobs of one function that fit the limit."""
         jobs: list[_Job] = []
-        left = min(self._budget, self._speed * self._seconds)
-        self._queues.reverse()
-        for queue in self._queues:
+        left = self._limit
+        queues = [self._long, self._short]
+        if self._is_short_next:
+            queues.reverse()
+        for queue in queues:
             while queue:
                 job = queue[0]
-                if jobs and (job.function != jobs[0].function or job.cost > left):
+                if not jobs:
+                    self._is_short_next = queue is self._long
+                elif job.function != jobs[0].function or job.cost > left:
                     break
                 jobs.append(queue.pop(0))
                 self.cost -= job.cost
@@ -164,8 +170,11 @@ class Batcher:
                 jobs[0].future.set_exception(error)
             raise
         seconds = time.perf_counter() - start
-        speed = sum(job.cost for job in jobs) / max(seconds, 1e-3)
-        self._speed = max(speed, _FADING * self._speed)  # few items have the same overhead as many
+        cost = sum(job.cost for job in jobs)
+        self._speed = cost / max(seconds, 1e-3)
+        if cost > self._limit / 2:  # less says little of how long the limit takes
+            factor = min(_GROWTH, self._seconds / max(seconds, 1e-3))
+            self._limit = max(1.0, min(self._budget, self._limit * factor))
         self._observe(len(items), seconds)
         for job in jobs:
             part = list(itertools.islice(results, len(job.items)))

@@ -33,7 +33,7 @@ from linker.types import Document, Mention, Passage
 logger = logging.getLogger(__name__)
 
 _THREADS = 2  # for work that is not linked in batches: a long text does not hold up a short one
-_SECONDS = 0.15  # of a batch, after which others may have their turn
+_SECONDS = 0.1  # of a batch, after which others may have their turn
 _PATIENCE = 0.25  # share of the time for an answer that a write waits for other processes
 
 _Result = TypeVar("_Result")
