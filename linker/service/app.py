@@ -133,12 +133,13 @@ def _field(mistake: Mapping[str, Any], body: Any) -> str:
     if source != "body":
         return ".".join(map(str, places))
     known, value = list[str](), body
+    missing = [places.pop()] if places and mistake["type"] == "missing" else []
     for place in places:
-        if isinstance(value, dict) and (place in value or mistake["type"] == "missing"):
-            value = value.get(place)
+        if isinstance(value, dict) and place in value:
+            value = value[place]
         elif isinstance(value, list) and isinstance(place, int) and place < len(value):
             value = value[place]
         else:
             continue
         known.append(str(place))
-    return ".".join(known) or "body"
+    return ".".join([*known, *map(str, missing)]) or "body"

@@ -171,7 +171,10 @@ async def _answered(
     """Answer in JSON, or in JavaScript where the client names a callback; errors say why."""
     parameters = {name: str(value) for name, value in request.query_params.items()}
     if request.method == "POST":
-        form = await request.form(max_part_size=_LONGEST_FIELD)
+        try:
+            form = await request.form(max_part_size=_LONGEST_FIELD)
+        except UnicodeError:  # of a codec that Python has, but no text
+            return _json({"error": "the form is in no known charset", "where": "query"}, 400)
         parameters |= {name: text for name, text in form.items() if isinstance(text, str)}
     parameters["url"] = str(request.base_url).rstrip("/") + "/reconcile"
     callback = parameters.get("callback")
