@@ -135,11 +135,7 @@ def _field(mistake: Mapping[str, Any], body: Any) -> str:
     known, value = list[str](), body
     missing = [places.pop()] if places and mistake["type"] == "missing" else []
     for place in places:
-        if isinstance(value, dict) and place in value:
+        with contextlib.suppress(TypeError, LookupError):  # it is the name of a type
             value = value[place]
-        elif isinstance(value, list) and isinstance(place, int) and place < len(value):
-            value = value[place]
-        else:
-            continue
-        known.append(str(place))
+            known.append(str(place))
     return ".".join([*known, *map(str, missing)]) or "body"

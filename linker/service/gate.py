@@ -226,7 +226,9 @@ class _LimitedBody:
             pass
 
 
-async def _while_awaited(answer: Awaitable[None], body: _LimitedBody, seconds: float | None) -> None:
+async def _while_awaited(
+    answer: Awaitable[None], body: _LimitedBody, seconds: float | None
+) -> None:
     """Let a request be answered as long as its client waits; then the work on it is given up.
 
     Raises:

@@ -83,4 +83,4 @@ def own_names(host: str) -> frozenset[str]:
     names = ["localhost", host]
     if not is_loopback(host):
         names += [socket.gethostname(), socket.getfqdn()]
-    return frozenset(name.lower().removesuffix(".") for name in names)
+    return frozenset(name.lower().removesuffix(".") for name in names if name)

@@ -248,9 +248,7 @@ def _settle() -> None:
     gc.freeze()
 
 
-async def _call(
-    pool: ThreadPoolExecutor, function: Callable[..., _Result], *args: Any
-) -> _Result:
+async def _call(pool: ThreadPoolExecutor, function: Callable[..., _Result], *args: Any) -> _Result:
     """Call a function in a thread of a pool, until the caller gives up."""
     is_given_up = threading.Event()
     loop, call = asyncio.get_running_loop(), partial(function, *args)

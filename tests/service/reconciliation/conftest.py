@@ -99,8 +99,13 @@ class Fake:
 
 def client_of(linker: Linker) -> TestClient:
     """A client of a service of this linker alone."""
+    return client_with(Fake(linker))
+
+
+def client_with(service: Fake) -> TestClient:
+    """A client of a service."""
     app = FastAPI()
-    app.include_router(router(Fake(linker)))
+    app.include_router(router(service))
     return TestClient(app)
 
 
