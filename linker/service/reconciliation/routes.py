@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse
 from linker.confidence.answers import Request as LinkRequest
 from linker.errors import LinkerError
 from linker.linker import Linked
+from linker.service import examples
 from linker.service.reconciliation import candidates, extension, queries, suggest
 from linker.service.reconciliation.manifest import manifest
 from linker.service.reconciliation.queries import Bad, Query
@@ -45,7 +46,7 @@ class Answering(Protocol):
 
 def router(service: Answering) -> APIRouter:
     """The routes of a service."""
-    routes = APIRouter(prefix="/reconcile", tags=["OpenRefine"])
+    routes = APIRouter(prefix="/reconcile", tags=["OpenRefine"], responses=examples.ERRORS)
     handlers = _Handlers(service)
     for method in ("GET", "POST"):  # one by one, for each needs an operation id of its own
         routes.add_api_route("", handlers.endpoint, methods=[method], summary=_SUMMARY)
