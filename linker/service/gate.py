@@ -69,7 +69,7 @@ class Gate:
         self._active += 1
         self._service.metrics.active.inc()
         try:
-            asked = scope | {"method": "GET"} if is_head else scope
+            asked = {**scope, "method": "GET"} if is_head else scope
             await self._pass(asked, receive, answer)
         finally:
             self._active -= 1
