@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import files, matching, metrics, model_folder, persistence
+from linker import cancelling, files, matching, metrics, model_folder, persistence
 from linker.candidates import agreement
 from linker.candidates.agreement import Group
 from linker.candidates.base import Generator, Ranked, Ranker, Unit
@@ -494,6 +494,7 @@ class Linker:
         wordings: dict[str, list[Wording]] = {}  # documents repeat their mentions
         readings = []
         for mention, context in zip(mentions, around, strict=True):
+            cancelling.check()
             ways = wordings.get(mention.text)
             if ways is None:
                 ways = of_mention(mention.text, definitions, self._names, self.options.text, rivals)

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import compress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -30,6 +31,7 @@ from benchmarks.lib.data import documents, medic
 from linker import Linker, matching
 from linker.confidence.answers import Request
 from linker.linker import Linked
+from linker.service.reconciliation.vocabulary import Vocabulary
 from linker.types import Gold
 
 MENTIONS, SAMPLE = 1_000, 10
@@ -44,11 +46,11 @@ class Direct:
     """The part of a service that reconciliation uses, without queue and decisions."""
 
     def __init__(self, linker: Linker) -> None:
-        self.linker = linker
+        self.model: Any = SimpleNamespace(linker=linker, vocabulary=Vocabulary(linker))
 
-    async def answer(self, requests: Sequence[Request]) -> list[Linked]:
+    async def answer(self, model: Any, requests: Sequence[Request]) -> list[Linked]:
         """Link at once."""
-        return self.linker.answer(requests)
+        return model.linker.answer(requests)
 
     async def run(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call at once."""

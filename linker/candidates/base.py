@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from linker import cancelling
 from linker.candidates.index import Floats, Hits, Integers
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.dictionary import LENT_RANK
@@ -181,6 +182,7 @@ class Generator(Ranker):
             still_open = []
             step = max(1, _CELLS // fetch)
             for batch in (numbers[i : i + step] for i in range(0, len(numbers), step)):
+                cancelling.check()
                 hits = self.score([queries[i] for i in batch], fetch)
                 yield batch, hits
                 if fetch < len(self.table):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +16,8 @@ from linker.cli.groups import group
 if TYPE_CHECKING:
     from linker.encoders.base import Precision
     from linker.service.limits import Limits
+
+logger = logging.getLogger(__name__)
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -107,7 +110,7 @@ def serve(
         raise LinkerError(
             f"{error.name} is not installed, which linker serve needs: {install_hint('serve')}"
         ) from None
-    from linker.service.settings import Settings, read_keys
+    from linker.service.settings import Settings, is_loopback, own_names, read_keys
     from linker.service.state import Service
 
     if decisions and no_decisions:
@@ -116,9 +119,14 @@ def serve(
         decisions = decisions or f"{Path(model).absolute()}.decisions.sqlite"
         common.say(f"decisions are kept in {decisions}")
     keys = read_keys(api_key_file) if api_key_file else ()
-    is_local = host == "localhost" or host.startswith("127.") or host == "::1"
-    limits = given.limits()
-    service = Service(Settings(model, decisions, keys, cors, is_local, limits, precision))
+    if not keys and not is_loopback(host):
+        logger.warning(
+            "--host %s is reached from other computers, whose users may link and decide without "
+            "a key; give --api-key-file, or --host 127.0.0.1",
+            host,
+        )
+    limits, names = given.limits(), own_names(host)
+    service = Service(Settings(model, decisions, keys, cors, names, limits, precision))
     address = f"[{host}]" if ":" in host else host
     serving.serve(
         service, host, port, lambda chosen: common.say(f"serving at http://{address}:{chosen}/")

@@ -23,6 +23,7 @@ _Result = TypeVar("_Result")
 _PATIENCE = 8.0  # seconds in which a cluster must answer
 _TRIES = 3  # of a task whose worker is lost
 _SILENCE = 60.0  # seconds without any worker that has begun, after which that is said
+_PULSE = 5.0  # seconds without news, after which it is asked whether any machine is left
 _MEMORY = 100_000_000  # bytes of Ray's store on this machine; results are small
 
 logger = logging.getLogger(__name__)
@@ -59,14 +60,17 @@ def run(
     except SystemExit:  # of SIGTERM, whose code Ray does not pass on
         raise SystemExit(128 + signal.SIGTERM) from None
     except ray.exceptions.RayError as error:
-        raise LinkerError(
-            f"the Ray cluster was lost ({str(error).strip().splitlines()[0]}); "
-            "start it and run again: what is done is kept"
-        ) from None
+        raise _lost(str(error).strip().splitlines()[0]) from None
     finally:
         with contextlib.suppress(Exception):  # the cluster may be gone
             if not was_connected:
                 ray.shutdown()
+
+
+def _lost(reason: str) -> LinkerError:
+    return LinkerError(
+        f"the Ray cluster was lost ({reason}); start it and run again: what is done is kept"
+    )
 
 
 class _Crew:
@@ -107,9 +111,14 @@ class _Crew:
 
     def _next(self) -> tuple[Any, Any, Any]:
         """The next actor that is ready or lost, its task, and the reference of what came of it."""
-        while not (ready := self._ray.wait(list(self._busy), timeout=_SILENCE)[0]):
-            if all(task is None for _, task in self._busy.values()):
+        silence = 0.0
+        while not (ready := self._ray.wait(list(self._busy), timeout=_PULSE)[0]):
+            if not any(node["Alive"] for node in self._ray.nodes()):
+                raise _lost("no machine of it is left")
+            silence += _PULSE
+            if silence >= _SILENCE and all(task is None for _, task in self._busy.values()):
                 logger.warning("no worker has begun yet; the cluster may have no free cores")
+                silence = 0.0
         return *self._busy.pop(ready[0]), ready[0]
 
     def _hire(self) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Receive, Scope, Send
@@ -77,28 +77,32 @@ class _Cors(CORSMiddleware):
 def _answer_errors(app: FastAPI) -> None:
     """Let every error become an object with one sentence."""
 
-    async def busy(_: Request, error: Any) -> JSONResponse:
-        headers = {"Retry-After": str(error.seconds)}
-        return JSONResponse(error_body(str(error)), 429, headers)
+    async def busy(_: Request, error: Any) -> Response:
+        return _error(429, str(error), None, {"Retry-After": str(error.seconds)})
 
-    async def failure(_: Request, error: Any) -> JSONResponse:
-        return JSONResponse(error_body(error.message, error.where), error.status)
+    async def failure(_: Request, error: Any) -> Response:
+        return _error(error.status, error.message, error.where)
 
-    async def too_much(_: Request, error: Any) -> JSONResponse:
-        return JSONResponse(error_body(str(error), error.where), 413)
+    async def too_much(_: Request, error: Any) -> Response:
+        return _error(413, str(error), error.where)
 
-    async def mistake(_: Request, error: Any) -> JSONResponse:
-        return JSONResponse(error_body(str(error)), 422)
+    async def mistake(_: Request, error: Any) -> Response:
+        return _error(422, str(error))
 
-    async def invalid(_: Request, error: Any) -> JSONResponse:
+    async def invalid(_: Request, error: Any) -> Response:
         first = error.errors()[0]
-        where = ".".join(str(place) for place in first["loc"] if place != "body")
+        if first["type"] == "json_invalid":
+            reason, (_, place) = first["ctx"]["error"], first["loc"]
+            return _error(400, f"the body is no JSON: {reason} (character {place})", "body")
         if first["type"] == "model_attributes_type" and not first["loc"][1:]:
-            return JSONResponse(error_body("the body is no object of JSON", "body"), 422)
-        return JSONResponse(error_body(first["msg"], where), 422)
+            return _error(422, "the body is no object of JSON", "body")
+        return _error(422, first["msg"], _field(first, error.body))
 
-    async def of_http(_: Request, error: Any) -> JSONResponse:
-        return JSONResponse(error_body(str(error.detail)), error.status_code, error.headers)
+    async def of_http(_: Request, error: Any) -> Response:
+        cause = error.__cause__
+        if error.status_code == 400 and isinstance(cause, ValueError | RecursionError):
+            return _error(400, f"the body is no JSON: {cause}", "body")
+        return _error(error.status_code, str(error.detail), None, error.headers)
 
     handlers: dict[Any, Any] = {
         Busy: busy,
@@ -110,3 +114,28 @@ def _answer_errors(app: FastAPI) -> None:
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
+
+
+def _error(
+    status: int,
+    reason: str,
+    where: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """An answer that is an error; of what it repeats, half of a surrogate pair stays escaped."""
+    body = json.dumps(error_body(reason, where))
+    return Response(body, status, headers, media_type="application/json")
+
+
+def _field(mistake: Mapping[str, Any], body: Any) -> str:
+    """The field of a mistake, as the client wrote it: without the names of pydantic's types."""
+    source, *places = mistake["loc"]
+    if source != "body":
+        return ".".join(map(str, places))
+    known, value = list[str](), body
+    missing = [places.pop()] if places and mistake["type"] == "missing" else []
+    for place in places:
+        with contextlib.suppress(TypeError, LookupError):  # it is the name of a type
+            value = value[place]
+            known.append(str(place))
+    return ".".join([*known, *map(str, missing)]) or "body"

@@ -11,9 +11,14 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
+from linker import cancelling
 from linker.service.limits import Busy
+
+_PARTS = 32  # of a caller's items that fill a call: others come between them
+_GROWTH = 2  # of the cost of a call, at most, from one to the next
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -26,7 +31,7 @@ class _Job:
     function: Callable[[Sequence[Any]], Sequence[Any]]
     items: Sequence[Any]
     cost: int
-    turn: int  # of those that wait, the job with the lowest is next
+    turn: int  # of the jobs in a queue, that with the lowest is next
     future: asyncio.Future[list[Any]] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -35,14 +40,15 @@ class _Job:
 class Batcher:
     """Calls functions in one worker thread, with the items of many callers together.
 
-    Items that wait for the same function are given to it in one call, up to the budget. Callers
-    whose items do not fit one call take turns, so that a long request does not hold up short ones.
-    Use it inside one event loop.
+    Items that wait for the same function are given to it in one call, up to the budget. Long
+    requests are cut into parts. Short ones wait in a queue of their own, and the two queues take
+    turns in being first, so that neither holds up the other. Use it inside one event loop.
 
     Args:
         budget: the cost of a call, at most, unless a single item costs more.
         capacity: the cost of what may wait.
         observe: is called with the number of items and the seconds of each call.
+        seconds: that a call is to take; what it costs is fitted to that, within the budget.
     """
 
     def __init__(
@@ -50,9 +56,15 @@ class Batcher:
         budget: int,
         capacity: int,
         observe: Callable[[int, float], None] = lambda items, seconds: None,
+        seconds: float = math.inf,
     ) -> None:
         self._budget, self._capacity, self._observe = budget, capacity, observe
-        self._waiting: list[_Job] = []  # by their turns
+        self._seconds = seconds
+        # the cost of the next call, at most
+        self._limit = float(budget) if math.isinf(seconds) else budget / _PARTS
+        self._long: list[_Job] = []  # by their turns
+        self._short: list[_Job] = []
+        self._is_short_next = True  # which queue is first
         self.cost = 0  # of what waits
         self._taken = 0  # the cost of all that was ever taken
         self._speed = float(budget)  # cost that is done in a second, as of late
@@ -85,21 +97,23 @@ class Batcher:
         if self.cost and self.cost + total > self._capacity:
             raise Busy(self._wait())
         jobs, turn = [], self._taken
-        for part, cost in self._parts(items, costs):
+        parts = self._parts(items, costs)
+        queue = self._short if len(parts) == 1 else self._long
+        for part, cost in parts:
             jobs.append(_Job(function, part, cost, turn))
-            bisect.insort(self._waiting, jobs[-1], key=lambda job: job.turn)
+            bisect.insort(queue, jobs[-1], key=lambda job: job.turn)
             turn += cost
         self.cost += total
         if self._task is None:
             self._task = asyncio.create_task(self._work())
         try:
-            parts = await asyncio.gather(*(job.future for job in jobs))
+            results = await asyncio.gather(*(job.future for job in jobs))
         except BaseException:  # the caller gives up, or a part failed
-            for job in [job for job in jobs if job in self._waiting]:
-                self._waiting.remove(job)
+            for job in [job for job in jobs if job in queue]:
+                queue.remove(job)
                 self.cost -= job.cost
             raise
-        return [result for part in parts for result in part]
+        return [result for part in results for result in part]
 
     async def close(self) -> None:
         """Finish what waits, and end the thread."""
@@ -114,22 +128,30 @@ class Batcher:
                 await self._do(jobs)
             except Exception:
                 for job in jobs if len(jobs) > 1 else ():  # the others are not to blame
+                    if job.future.done():  # it was given up
+                        continue
                     with contextlib.suppress(Exception):
                         await self._do([job])
         self._task = None
 
     def _take(self) -> list[_Job]:
-        """The next jobs of one function that fit the budget."""
+        """The next jobs of one function that fit the limit."""
         jobs: list[_Job] = []
-        left = self._budget
-        while self._waiting:
-            job = self._waiting[0]
-            if jobs and (job.function != jobs[0].function or job.cost > left):
-                break
-            jobs.append(self._waiting.pop(0))
-            self.cost -= job.cost
-            self._taken += job.cost
-            left -= job.cost
+        left = self._limit
+        queues = [self._long, self._short]
+        if self._is_short_next:
+            queues.reverse()
+        for queue in queues:
+            while queue:
+                job = queue[0]
+                if not jobs:
+                    self._is_short_next = queue is self._long
+                elif job.function != jobs[0].function or job.cost > left:
+                    break
+                jobs.append(queue.pop(0))
+                self.cost -= job.cost
+                self._taken += job.cost
+                left -= job.cost
         return jobs
 
     async def _do(self, jobs: Sequence[_Job]) -> None:
@@ -141,13 +163,18 @@ class Batcher:
         items = [item for job in jobs for item in job.items]
         start = time.perf_counter()
         try:
-            results = iter(await self._in_thread(jobs[0].function, items))
+            call = partial(jobs[0].function, items)
+            results = iter(await self._in_thread(jobs, call))
         except Exception as error:
             if len(jobs) == 1 and not jobs[0].future.done():
                 jobs[0].future.set_exception(error)
             raise
         seconds = time.perf_counter() - start
-        self._speed = sum(job.cost for job in jobs) / max(seconds, 1e-3)
+        cost = sum(job.cost for job in jobs)
+        self._speed = cost / max(seconds, 1e-3)
+        if cost > self._limit / 2:  # less says little of how long the limit takes
+            factor = min(_GROWTH, self._seconds / max(seconds, 1e-3))
+            self._limit = max(1.0, min(self._budget, self._limit * factor))
         self._observe(len(items), seconds)
         for job in jobs:
             part = list(itertools.islice(results, len(job.items)))
@@ -155,15 +182,21 @@ class Batcher:
                 job.future.set_result(part)
 
     def _in_thread(
-        self, function: Callable[[Sequence[Any]], Sequence[Any]], items: Sequence[Any]
+        self, jobs: Sequence[_Job], call: Callable[[], Sequence[Any]]
     ) -> asyncio.Future[Sequence[Any]]:
-        return asyncio.get_running_loop().run_in_executor(self._thread, function, items)
+        """Call in the thread, until all callers have given up."""
+
+        def is_given_up() -> bool:
+            return all(job.future.done() for job in jobs)
+
+        loop = asyncio.get_running_loop()
+        return loop.run_in_executor(self._thread, cancelling.call, is_given_up, call)
 
     def _parts(self, items: Sequence[_Item], costs: Sequence[int]) -> list[tuple[list[_Item], int]]:
-        """Cut items into lists that fit the budget, each with its cost."""
+        """Cut items into lists of a small share of the budget, each with its cost."""
         parts: list[tuple[list[_Item], int]] = []
         for item, cost in zip(items, costs, strict=True):
-            if parts and parts[-1][1] + cost <= self._budget:
+            if parts and parts[-1][1] + cost <= self._budget // _PARTS:
                 parts[-1][0].append(item)
                 parts[-1] = parts[-1][0], parts[-1][1] + cost
             else:

@@ -19,8 +19,9 @@ def _errors(*statuses: tuple[int, str]) -> dict[int | str, dict[str, Any]]:
 
 
 ERRORS = _errors(
-    (400, "The body is no JSON."),
+    (400, "The body is no JSON, or the head of the request is malformed."),
     (401, "The API key is missing or wrong."),
+    (403, "The Host or the Origin is not allowed."),
     (404, "There is no such concept or decision."),
     (408, "The body came too slowly."),
     (409, "The state of the service does not allow it."),

@@ -10,7 +10,7 @@ import json
 import logging
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -29,6 +29,7 @@ _OPEN_BELOW = "/static/"
 _UNTIMED = "/reload"  # takes as long as a model takes to load
 _UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered however busy we are
 _CHANGING = ("POST", "DELETE")  # methods that pages of other sites may not use
+_GONE = 499  # the status of a request whose client left before the answer, as in nginx
 _METHODS = frozenset(("GET", "HEAD", "POST", "DELETE", "OPTIONS"))
 PUBLIC = "/reconcile"  # changes nothing, and its protocol is for the pages of all sites
 _HEADERS = {  # of every answer, unless its route has others
@@ -62,16 +63,19 @@ class Gate:
             await self._app(scope, receive, send)
             return
         is_public = scope["path"].startswith(PUBLIC)
-        answer = _Answer(send, {**_HEADERS, **(_ANY_ORIGIN if is_public else {})})
+        is_head = scope["method"] == "HEAD"
+        answer = _Answer(send, {**_HEADERS, **(_ANY_ORIGIN if is_public else {})}, is_head)
         start = time.perf_counter()
         self._active += 1
         self._service.metrics.active.inc()
         try:
-            await self._pass(scope, receive, answer)
+            asked = {**scope, "method": "GET"} if is_head else scope
+            await self._pass(asked, receive, answer)
         finally:
             self._active -= 1
             self._service.metrics.active.dec()
-            self._record(scope, answer.status, time.perf_counter() - start)
+            scope["route"] = asked.get("route")
+            self._record(scope, answer.status or _GONE, time.perf_counter() - start)
 
     async def _pass(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         """Answer a request, whatever happens."""
@@ -82,7 +86,7 @@ class Gate:
         body = _LimitedBody(receive, limits)
         try:
             seconds = None if scope["path"] == _UNTIMED else limits.seconds
-            await asyncio.wait_for(self._app(scope, body, answer), seconds)
+            await _while_awaited(self._app(scope, body, answer), body, seconds)
         except asyncio.TimeoutError:
             again = {"Retry-After": "5"} | CLOSE
             await answer.error(503, "the answer took too long; ask for less at once", again)
@@ -94,8 +98,13 @@ class Gate:
     def _refusal(self, scope: Scope) -> tuple[int, str, Mapping[str, str]] | None:
         """Why a request is not even looked at; None: it is."""
         path, headers, limits = scope["path"], Headers(scope=scope), self._service.limits
-        if not self._is_named(headers):
-            return 403, "this Host is not allowed; start linker serve with --cors", CLOSE
+        if "content-length" in headers and "transfer-encoding" in headers:
+            return 400, "Content-Length and Transfer-Encoding exclude each other", CLOSE
+        if (name := _host_name(headers)) is None:
+            return 400, "the header Host is malformed; expected: NAME:PORT", CLOSE
+        if not self._is_named(name):
+            reason = "this Host is not allowed; use an address, or start linker serve with --cors"
+            return 403, reason, CLOSE
         if scope["method"] == "OPTIONS" and path.startswith(PUBLIC):
             return None  # browsers send no key with it
         if not (path in _OPEN or path.startswith(_OPEN_BELOW) or self._has_key(headers)):
@@ -119,16 +128,15 @@ class Gate:
         checks = [hmac.compare_digest(sent.strip().encode(), key) for key in keys]
         return not keys or any(checks)
 
-    def _is_named(self, headers: Headers) -> bool:
+    def _is_named(self, name: str) -> bool:
         """Whether a request calls the service by a name that pages of other sites cannot have.
 
         A page can let its own name lead to this computer (DNS rebinding), and then counts as ours.
         """
         settings = self._service.settings
-        if not settings.is_local or settings.keys:
+        if settings.names is None or settings.keys:
             return True
-        name = urlsplit(f"//{headers.get('host', '')}").hostname or ""
-        known = {"localhost", *(urlsplit(origin).hostname for origin in settings.origins)}
+        known = {*settings.names, *(urlsplit(origin).hostname for origin in settings.origins)}
         return name in known or _is_address(name)
 
     def _is_ours(self, headers: Headers) -> bool:
@@ -151,10 +159,11 @@ class _Answer:
     Args:
         send: of ASGI.
         headers: these.
+        is_head: whether the client wants the headers alone.
     """
 
-    def __init__(self, send: Send, headers: Mapping[str, str]) -> None:
-        self._send, self._headers = send, headers
+    def __init__(self, send: Send, headers: Mapping[str, str], is_head: bool) -> None:
+        self._send, self._headers, self._is_head = send, headers, is_head
         self.status, self._is_complete = 0, False
 
     async def __call__(self, message: Message) -> None:
@@ -165,6 +174,7 @@ class _Answer:
                 headers.setdefault(name, value)
         elif message["type"] == "http.response.body":
             self._is_complete = not message.get("more_body")
+            message = {**message, "body": b""} if self._is_head else message
         await self._send(message)
 
     async def error(self, status: int, reason: str, headers: Mapping[str, str]) -> None:
@@ -191,11 +201,11 @@ class _LimitedBody:
 
     def __init__(self, receive: Receive, limits: Limits) -> None:
         self._receive, self._limits = receive, limits
-        self._size, self._is_complete = 0, False
+        self._size, self._completed = 0, asyncio.Event()
         self._deadline = time.monotonic() + limits.read_seconds
 
     async def __call__(self) -> Message:
-        if self._is_complete:
+        if self._completed.is_set():
             return await self._receive()
         try:
             left = max(0.001, self._deadline - time.monotonic())
@@ -203,10 +213,49 @@ class _LimitedBody:
         except asyncio.TimeoutError:
             raise HTTPException(408, "the body of the request came too slowly", CLOSE) from None
         self._size += len(message.get("body", b""))
-        self._is_complete = not message.get("more_body")
+        if not message.get("more_body"):
+            self._completed.set()
         if self._size > self._limits.body:
             raise HTTPException(413, _too_long(self._limits), CLOSE)
         return message
+
+    async def disconnected(self) -> None:
+        """Wait until the client has left, which is looked for once the body is there."""
+        await self._completed.wait()
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+async def _while_awaited(
+    answer: Awaitable[None], body: _LimitedBody, seconds: float | None
+) -> None:
+    """Let a request be answered as long as its client waits; then the work on it is given up.
+
+    Raises:
+        TimeoutError: of asyncio; the answer took longer than the seconds.
+    """
+    answering, leaving = asyncio.ensure_future(answer), asyncio.ensure_future(body.disconnected())
+    try:
+        done, _ = await asyncio.wait(
+            {answering, leaving}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+        )
+        if answering in done:
+            answering.result()
+        elif not done:
+            raise asyncio.TimeoutError
+    finally:
+        answering.cancel()
+        leaving.cancel()
+        await asyncio.gather(answering, leaving, return_exceptions=True)
+
+
+def _host_name(headers: Headers) -> str | None:
+    """The name by which a request calls the service, without the port; None: it is malformed."""
+    with contextlib.suppress(ValueError):
+        place = urlsplit(f"//{headers.get('host', '')}")
+        _ = place.port  # which is checked here
+        return (place.hostname or "").removesuffix(".")
+    return None
 
 
 def _is_address(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from linker.confidence.answers import Request
 from linker.errors import LinkerError
@@ -123,10 +123,17 @@ class TextDocument(Body):
         return Document(document.id, document.passages, mentions)
 
 
+_Name = Annotated[
+    Annotated[Text, Field(min_length=1), Tag("a text")] | Annotated[LooseMention, Tag("an object")],
+    Discriminator(lambda value: "a text" if isinstance(value, str) else "an object"),
+]
+"""A mention as it is written, or with more; the kind that it has says what is wrong with it."""
+
+
 class LinkBody(Options):
     """Mentions to link: loose ones, or those marked in documents."""
 
-    mentions: Many[Annotated[Text, Field(min_length=1)] | LooseMention] | None = None
+    mentions: Many[_Name] | None = None
     documents: Many[TextDocument] | None = None
 
     @model_validator(mode="after")

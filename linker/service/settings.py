@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +11,8 @@ from linker import files
 from linker.encoders.base import Precision
 from linker.errors import LinkerError
 from linker.service.limits import Limits
+
+_LISTENING = socket.AI_PASSIVE  # the addresses to listen on, not those to call
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +23,7 @@ class Settings:
     decisions: str | None = None  # SQLite file; None: decisions are neither taken nor applied
     keys: tuple[bytes, ...] = ()  # one of which a request must have; none: the service is open
     origins: tuple[str, ...] = ()  # of pages of other sites that may send requests
-    is_local: bool = False  # whether it listens for programs of this computer only
+    names: frozenset[str] | None = None  # by which it may be called, and addresses; None: any
     limits: Limits = field(default_factory=Limits)
     precision: Precision = "fp32"  # in which mentions are encoded
 
@@ -46,3 +50,37 @@ def read_keys(path: str) -> tuple[bytes, ...]:
                 "of ASCII without blanks"
             )
     return tuple(key.encode() for key in keys)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether all addresses that a host stands for are reached from this computer only.
+
+    Raises:
+        LinkerError: it stands for no address.
+    """
+    try:
+        places = socket.getaddrinfo(host or None, 0, type=socket.SOCK_STREAM, flags=_LISTENING)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise LinkerError(
+            f"--host {host} stands for no address ({reason}); "
+            "expected: an address or a name of this computer, such as 127.0.0.1"
+        ) from None
+    return all(_is_loopback(str(place[4][0])) for place in places)
+
+
+def _is_loopback(address: str) -> bool:
+    parsed = ipaddress.ip_address(address)
+    return (getattr(parsed, "ipv4_mapped", None) or parsed).is_loopback
+
+
+def own_names(host: str) -> frozenset[str]:
+    """The names, in lower case, by which what listens on a host may be called.
+
+    Raises:
+        LinkerError: the host stands for no address.
+    """
+    names = ["localhost", host]
+    if not is_loopback(host):
+        names += [socket.gethostname(), socket.getfqdn()]
+    return frozenset(name.lower().removesuffix(".") for name in names if name)

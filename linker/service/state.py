@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from linker import cancelling
 from linker.annotation import Annotator
 from linker.cluster.linking import model_hash
 from linker.confidence.answers import Request
@@ -24,7 +25,7 @@ from linker.linker import Linked, Linker
 from linker.persistence import MANIFEST
 from linker.service.batching import Batcher
 from linker.service.metrics import Metrics
-from linker.service.reconciliation.vocabulary import vocabulary
+from linker.service.reconciliation.vocabulary import Vocabulary
 from linker.service.schemas import MOST_CANDIDATES, cost
 from linker.service.settings import Settings
 from linker.types import Document, Mention, Passage
@@ -32,18 +33,20 @@ from linker.types import Document, Mention, Passage
 logger = logging.getLogger(__name__)
 
 _THREADS = 2  # for work that is not linked in batches: a long text does not hold up a short one
+_SECONDS = 0.1  # of a batch, after which others may have their turn
 _PATIENCE = 0.25  # share of the time for an answer that a write waits for other processes
 
 _Result = TypeVar("_Result")
 
 
-@dataclass(slots=True)
-class _Model:
-    """A linker, and what is made for it."""
+@dataclass(slots=True, eq=False)
+class Model:
+    """A linker, and what is made for it; a request is answered by one, whatever is loaded."""
 
     linker: Linker
     annotator: Annotator
     fingerprint: str
+    vocabulary: Vocabulary  # of reconciliation
     decided: tuple[int, Decided] | None = None  # the latest, with the version of their file
     reading: threading.Lock = field(default_factory=threading.Lock)  # of decisions, once
 
@@ -66,15 +69,23 @@ class Service:
             self.store = DecisionStore(settings.decisions, patience=_PATIENCE * self.limits.seconds)
         self._model = self._loaded(linker)
         self.metrics = Metrics(lambda: self._batcher.cost)
-        self._batcher = Batcher(self.limits.batch, self.limits.waiting, self.metrics.batch)
+        limits = self.limits
+        self._batcher = Batcher(limits.batch, limits.waiting, self.metrics.batch, _SECONDS)
         self._threads = ThreadPoolExecutor(_THREADS, "linker-other")
+        self._finders = ThreadPoolExecutor(_THREADS, "linker-finding")
         self._writer = ThreadPoolExecutor(1, "linker-decisions")
-        self._reloading = asyncio.Lock()
+        self._loading = asyncio.Lock()
+        self._next_load: asyncio.Task[None] | None = None  # that has not begun
         _settle()
 
     @property
+    def model(self) -> Model:
+        """The model that answers now; a request asks for it once."""
+        return self._model
+
+    @property
     def linker(self) -> Linker:
-        """The model that answers now."""
+        """The linker of the model that answers now."""
         return self._model.linker
 
     @property
@@ -87,30 +98,32 @@ class Service:
         """Whether the queue has room."""
         return not self._batcher.is_full
 
-    async def answer(self, requests: Sequence[Request]) -> list[Linked]:
+    async def answer(self, model: Model, requests: Sequence[Request]) -> list[Linked]:
         """Link items together with those of other requests, and apply the decisions.
 
         Raises:
             LinkerError: an item cannot be linked as it is asked for.
             Busy: too much waits already.
         """
-        model, requests = self._model, list(map(_restricted, requests))
+        requests = list(map(_restricted, requests))
         decided = await self._in_force(model)
         return await _corrected(decided, await self._link(model, requests, decided), requests)
 
     async def annotate(
-        self, requests: Sequence[Request], threshold: float | None = None
+        self, model: Model, requests: Sequence[Request], threshold: float | None = None
     ) -> list[Linked]:
         """Find the mentions of documents, link them, and apply the decisions.
 
         Args:
+            model: what finds and links.
             requests: whose items are documents.
             threshold: see `Annotator.annotate`.
         """
-        model, requests = self._model, list(map(_restricted, requests))
+        requests = list(map(_restricted, requests))
         decided = await self._in_force(model)
         documents = [item for request in requests if isinstance(item := request.item, Document)]
-        marked = [await self.run(model.annotator.mark, d, threshold) for d in documents]
+        mark = model.annotator.mark
+        marked = [await _call(self._finders, mark, d, threshold) for d in documents]
         to_link = [
             Request(mark.to_link(), r.k, None, r.min_score)
             for mark, r in zip(marked, requests, strict=True)
@@ -131,7 +144,7 @@ class Service:
 
     async def run(self, function: Callable[..., _Result], *args: Any) -> _Result:
         """Call a function beside the thread that links."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *args)
+        return await _call(self._threads, function, *args)
 
     async def decided(self) -> Decided | None:
         """The decisions in force; None where none are kept."""
@@ -144,10 +157,20 @@ class Service:
     async def reload(self) -> None:
         """Load the model anew; requests go on, and those that wait are answered by the old one.
 
+        Who asks while a model is loaded, which may have begun before the folder was changed, waits
+        for the load after it, which all of these share.
+
         Raises:
             LinkerError: the new model cannot be used, and the old one stays.
         """
-        async with self._reloading:
+        if self._next_load is None:
+            self._next_load = asyncio.create_task(self._load())
+        await asyncio.shield(self._next_load)
+
+    async def _load(self) -> None:
+        """Load the model anew, one load at a time; see `reload`."""
+        async with self._loading:
+            self._next_load = None
             try:
                 self._model = await asyncio.to_thread(self._loaded)
             except Exception as error:
@@ -155,9 +178,8 @@ class Service:
                 if isinstance(error, LinkerError | OSError):
                     raise LinkerError(f"the old model stays: {error}") from error
                 raise
-        vocabulary.cache_clear()  # it keeps the old model
-        gc.unfreeze()
-        _settle()
+            gc.unfreeze()
+            _settle()
         self.metrics.reloads.labels("done").inc()
         logger.info("the model was loaded anew")
 
@@ -165,6 +187,7 @@ class Service:
         """Finish what was taken."""
         await self._batcher.close()
         self._threads.shutdown()
+        self._finders.shutdown()
         self._writer.shutdown()
         if self.store is not None:
             self.store.close()
@@ -174,7 +197,7 @@ class Service:
         has_folder = (Path(self.settings.model) / MANIFEST).is_file()
         return model_hash(self.settings.model) if has_folder else ""
 
-    def _loaded(self, linker: Linker | None = None) -> _Model:
+    def _loaded(self, linker: Linker | None = None) -> Model:
         """Load the model, or take the one given; see that it links, finds and fits the decisions.
 
         Raises:
@@ -182,7 +205,7 @@ class Service:
         """
         linker = linker or Linker.load(self.settings.model)
         linker.use(self.settings.precision)
-        model = _Model(linker, Annotator(linker), self._fingerprint())
+        model = Model(linker, Annotator(linker), self._fingerprint(), Vocabulary(linker))
         linker.answer([Request("warm up")])
         model.annotator.mark(Document("", (Passage("warm up", 0),)))
         if self.store is not None:
@@ -193,7 +216,7 @@ class Service:
         return model
 
     async def _link(
-        self, model: _Model, requests: Sequence[Request], decided: Decided | None
+        self, model: Model, requests: Sequence[Request], decided: Decided | None
     ) -> list[Linked]:
         """Link items, with as many more candidates as decisions may take away.
 
@@ -204,7 +227,7 @@ class Service:
         wider = [dataclasses.replace(request, k=request.k + more) for request in requests]
         return await self._batcher.call(model.linker.answer, wider, costs)
 
-    async def _in_force(self, model: _Model) -> Decided | None:
+    async def _in_force(self, model: Model) -> Decided | None:
         """The decisions in force for a model; read again where their file has changed."""
         if (store := self.store) is None:
             return None
@@ -223,6 +246,17 @@ def _settle() -> None:
     """Let the collector of garbage pass over the model, which stays."""
     gc.collect()
     gc.freeze()
+
+
+async def _call(pool: ThreadPoolExecutor, function: Callable[..., _Result], *args: Any) -> _Result:
+    """Call a function in a thread of a pool, until the caller gives up."""
+    is_given_up = threading.Event()
+    loop, call = asyncio.get_running_loop(), partial(function, *args)
+    try:
+        return await loop.run_in_executor(pool, cancelling.call, is_given_up.is_set, call)
+    except asyncio.CancelledError:
+        is_given_up.set()
+        raise
 
 
 async def _corrected(

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from linker import cancelling
 from linker.text import layout
 from linker.text.layout import PIECE, QUOTES, STOP, is_balanced
 
@@ -50,6 +51,7 @@ def find(text: str, *, permuted: bool = False) -> list[Definition]:
     starts = [0, *(m.end() for m in _SENTENCE.finditer(text))]
     definitions = []
     for opening, closing in sorted(_brackets(text)):
+        cancelling.check()
         start = max(starts[bisect_right(starts, opening) - 1], opening - _LONGEST)
         definitions += _defined(text, start, opening, closing, permuted)
     return definitions

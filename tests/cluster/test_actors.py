@@ -101,6 +101,49 @@ def test_failures_to_load(ray: Any) -> None:
     assert results(make, []) == []
 
 
+class DeadNode:
+    """Ray whose only machine has ended: nothing comes of what is awaited."""
+
+    class exceptions:  # noqa: N801
+        RayError = RayTaskError = RayActorError = ConnectionError
+
+    class _Remote:
+        def remote(self, *_: Any) -> Any:
+            return self
+
+        load = call = property(lambda self: self)
+
+        __hash__ = object.__hash__
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def is_initialized(self) -> bool:
+        return True
+
+    def remote(self, **_: Any) -> Callable[[Any], Any]:
+        return lambda _: self._Remote()
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 1.0}
+
+    def wait(self, waited: list[Any], timeout: float) -> Any:
+        self.asked += 1
+        assert self.asked < 10, "the job waits for ever"
+        return [], waited
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return [{"Alive": self.asked < 3}]
+
+
+def test_a_cluster_without_machines_ends_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = DeadNode()
+    monkeypatch.setattr(actors, "_imported", lambda: ray)
+    with pytest.raises(LinkerError, match=r"the Ray cluster was lost \(no machine of it is left\)"):
+        results(int, [1], workers=1)
+    assert ray.asked == 3
+
+
 NOBODY = """
 from linker.cluster import actors
 actors._PATIENCE = 2.0

@@ -10,6 +10,7 @@ import logging
 import shutil
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +19,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from linker import Linker
+from linker import Linker, cancelling
 from linker.cli import commands
 from linker.confidence.answers import Request
 from linker.outputs import jsonl
+from linker.service.app import create
+from linker.service.limits import Limits
 from linker.service.schemas import LinkBody
+from linker.service.settings import Settings
+from linker.service.state import Service
 
 from .conftest import Start
 
@@ -242,7 +247,8 @@ def test_a_table_is_what_linker_link_writes(
 
 
 BAD: dict[str, tuple[int, str, Any]] = {  # status, path, body
-    "no JSON": (422, "/link", b"{"),
+    "no JSON": (400, "/link", b"{"),
+    "a name of half a character": (422, "/link", b'{"\\ud800": 1, "mentions": ["x"]}'),
     "deep JSON": (400, "/link", b"[" * 100_000),
     "a number of 5,000 digits": (400, "/link", b'{"k": ' + b"9" * 5_000 + b"}"),
     "not UTF-8": (400, "/link", b'{"mentions": ["\xff"]}'),
@@ -295,6 +301,31 @@ def test_bad_input_is_refused_in_words(client: Any, case: str) -> None:
     assert answer.status_code == status, answer.text
     assert set(answer.json()) == {"error", "where"}
     assert answer.json()["error"]
+
+
+WRONG = [  # what is sent to /link, and the field that is wrong
+    ({"mentions": ["A-T", 5]}, "mentions.1"),
+    ({"mentions": ["A-T", ""]}, "mentions.1"),
+    ({"mentions": ["A-T", {}]}, "mentions.1.text"),
+    ({"mentions": [{"text": 1}]}, "mentions.0.text"),
+    ({"mentions": [{"text": "A-T", "top": 1}]}, "mentions.0.top"),
+    ({"documents": [{"id": "1", "text": "A-T", "mentions": [{"spans": []}]}]},
+     "documents.0.mentions.0.text"),
+    ({"mentions": ["A-T"], "types": ["a", ""]}, "types.1"),
+    ([], "body"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "where"), WRONG)
+def test_mistakes_name_the_field_as_it_was_written(client: Any, body: Any, where: str) -> None:
+    assert client.post("/link", json=body).json()["where"] == where
+    assert client.get("/search", params={"q": "a", "limit": 0}).json()["where"] == "limit"
+
+
+def test_broken_json_is_400_as_the_description_says(client: Any) -> None:
+    answer = client.post("/link", content=b"{", headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith("the body is no JSON: Expecting property name")
 
 
 GOOD: dict[str, Any] = {
@@ -438,7 +469,7 @@ def test_pages_of_other_sites_change_nothing(start: Start) -> None:
 
 
 def test_names_of_other_sites_are_not_ours(start: Start) -> None:
-    client = start(is_local=True, origins=("https://a.example",))
+    client = start(names=frozenset(("localhost",)), origins=("https://a.example",))
     body = {"mentions": ["A-T"]}
     for host in ("evil.example", "evil.example:8080", "127.0.0.1.evil.example", ""):
         headers = {"Host": host, "Origin": f"http://{host}"}
@@ -446,9 +477,34 @@ def test_names_of_other_sites_are_not_ours(start: Start) -> None:
         assert client.get("/decisions", headers={"Host": host}).status_code == 403, host
     for host in ("localhost", "127.0.0.1:8080", "[::1]:80", "a.example"):
         assert client.post("/link", json=body, headers={"Host": host}).status_code == 200, host
-    keyed = start(is_local=True, keys=(b"0123456789abcdef",))
+    keyed = start(names=frozenset(("localhost",)), keys=(b"0123456789abcdef",))
     headers = {"Host": "proxy.example", "X-API-Key": "0123456789abcdef"}
     assert keyed.post("/link", json=body, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["[abc", "[::1", "a:b:c", "a:99999999"])
+def test_a_malformed_host_is_refused(start: Start, host: str) -> None:
+    for client in (start(), start(names=frozenset(("localhost",)))):
+        for path in ("/health", "/reconcile"):
+            refused = client.get(path, headers={"Host": host})
+            assert refused.status_code == 400, path
+            assert refused.json()["error"].startswith("the header Host is malformed")
+
+
+def test_two_lengths_of_a_body_are_refused(client: Any) -> None:
+    lengths = {"Content-Length": "5", "Transfer-Encoding": "chunked"}
+    refused = client.post("/parse", content=iter([b"fever"]), headers=lengths)
+    assert (refused.status_code, refused.headers["connection"]) == (400, "close")
+
+
+def test_head_is_get_without_its_body(client: Any) -> None:
+    for path in ("/", "/health", "/model", "/decisions", "/search?q=a", "/reconcile"):
+        whole, head = client.get(path), client.head(path)
+        assert (head.status_code, head.content) == (200, b""), path
+        assert head.headers["content-length"] == whole.headers["content-length"]
+    assert client.head("/link").status_code == 405
+    figures = client.get("/metrics").text
+    assert 'linker_requests_total{method="HEAD",route="/search",status="200"} 1.0' in figures
 
 
 def test_pages_of_all_sites_may_reconcile(start: Start) -> None:
@@ -522,6 +578,80 @@ def test_a_model_is_swapped_and_a_damaged_one_is_not(
     assert client.service.linker is now
     assert client.post("/link", json={"mentions": ["A-T"]}).status_code == 200
     assert 'linker_reloads_total{result="failed"} 1.0' in client.get("/metrics").text
+
+
+def test_who_waits_for_a_load_shares_it(
+    client: Any, linker: Linker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads, go = [], threading.Event()
+
+    def load(_: Any) -> Linker:
+        loads.append(1)
+        assert go.wait(20)
+        return linker
+
+    monkeypatch.setattr(Linker, "load", load)
+
+    async def ask() -> None:
+        asked = [asyncio.create_task(client.service.reload()) for _ in range(20)]
+        while not loads:
+            await asyncio.sleep(0.001)
+        # the folder may have changed since the first load began
+        asked += [asyncio.create_task(client.service.reload()) for _ in range(20)]
+        await asyncio.sleep(0)
+        go.set()
+        await asyncio.gather(*asked)
+
+    client.portal.call(ask)
+    assert len(loads) == 2
+
+
+@pytest.mark.parametrize("ending", ["timeout", "departure"])
+def test_work_that_nobody_waits_for_ends(
+    linker: Linker, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    seconds = 0.3 if ending == "timeout" else 60.0
+    service = Service(Settings("sample", limits=Limits(seconds=seconds)), linker)
+    app, begun, ended = create(service), threading.Semaphore(0), threading.Semaphore(0)
+
+    def endless(*_: Any) -> Any:
+        begun.release()
+        try:
+            while True:
+                cancelling.check()
+                time.sleep(0.001)
+        finally:
+            ended.release()
+
+    monkeypatch.setattr(service.model.annotator, "mark", endless)
+    body = json.dumps({"documents": [{"id": "1", "text": TEXT}]}).encode()
+
+    async def annotate() -> int:
+        received, statuses = [{"type": "http.request", "body": body}], [0]
+
+        async def receive() -> Any:
+            if received:
+                return received.pop()
+            while ending == "timeout" or not begun.acquire(blocking=False):
+                await asyncio.sleep(0.001)
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            statuses.append(message.get("status", statuses[-1]))
+
+        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+        scope = {"type": "http", "method": "POST", "path": "/annotate", "headers": headers}
+        await app(scope | {"query_string": b"", "http_version": "1.1"}, receive, send)
+        return statuses[-1]
+
+    async def test() -> None:
+        asked = [asyncio.create_task(annotate()) for _ in range(2)]
+        assert await service.run(len, "others have threads") == 19
+        assert await asyncio.gather(*asked) == [503 if ending == "timeout" else 0] * 2
+        assert all([await asyncio.to_thread(ended.acquire, True, 20) for _ in range(2)])
+        await service.close()
+
+    asyncio.run(asyncio.wait_for(test(), 40))
 
 
 def test_the_description_has_examples_that_work(client: Any) -> None:

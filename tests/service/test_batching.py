@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
 
+from linker import cancelling
 from linker.service.batching import Batcher
 from linker.service.limits import Busy
 
@@ -134,8 +136,68 @@ def test_a_long_request_and_short_ones_take_turns() -> None:
         await asyncio.sleep(0)
         slow.go.set()
         await asyncio.gather(long, *short)
-        # the short ones came while the first part was linked: they wait for the second, no more
-        assert slow.calls == [[0, 1], [2, 3], [10], [20], [30], [4, 5], [6, 7]]
+        # the short ones came while the first part was linked; neither waits for all of the other
+        assert slow.calls == [[0, 1], [10], [2, 3], [20], [4, 5], [30], [6, 7]]
+        await batcher.close()
+
+    run(test)
+
+
+def test_many_long_requests_do_not_hold_up_a_short_one() -> None:
+    async def test() -> None:
+        slow, batcher = Slow(), Batcher(budget=2, capacity=100)
+        ask = [batcher.call(slow.double, [n, n], [2, 2]) for n in range(10)]
+        long = [asyncio.create_task(asked) for asked in ask]
+        while not slow.calls:
+            await asyncio.sleep(0.001)
+        short = asyncio.create_task(batcher.call(slow.double, [50], [1]))
+        await asyncio.sleep(0)
+        slow.go.set()
+        await asyncio.gather(short, *long)
+        assert [50] in slow.calls[:3]
+        await batcher.close()
+
+    run(test)
+
+
+def test_a_call_becomes_as_long_as_its_time_allows() -> None:
+    async def test() -> None:
+        sizes: list[int] = []
+
+        def work(numbers: Sequence[int]) -> Sequence[int]:
+            sizes.append(len(numbers))
+            time.sleep(0.002 * len(numbers))
+            return numbers
+
+        batcher = Batcher(budget=3_200, capacity=10_000, seconds=0.02)
+        await batcher.call(work, [*range(400)], [10] * 400)
+        assert sizes == [10] * 40  # each as long as the time, which is over before the next part
+        await batcher.close()
+
+    run(test)
+
+
+def test_what_nobody_waits_for_ends_in_its_midst() -> None:
+    async def test() -> None:
+        begun, ended = threading.Event(), threading.Event()
+
+        def endless(items: Sequence[int]) -> Sequence[int]:
+            begun.set()
+            try:
+                while True:
+                    cancelling.check()
+                    time.sleep(0.001)
+            finally:
+                ended.set()
+
+        batcher = Batcher(budget=1, capacity=100)
+        asked = asyncio.create_task(batcher.call(endless, [1], [1]))
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
+        asked.cancel()
+        while not ended.is_set():
+            await asyncio.sleep(0.001)
+        assert await batcher.call(lambda items: items, [2], [1]) == [2]
         await batcher.close()
 
     run(test)

@@ -51,7 +51,10 @@ class Wanted(BaseModel):
 
 
 class Query(BaseModel):
-    """A query, of which version 0.1 needs the text, and 0.2 the text or a property."""
+    """A query, of which version 0.1 needs the text, and 0.2 the text or a property.
+
+    The text of an empty cell is empty, or null; the query has no answers then.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -63,7 +66,7 @@ class Query(BaseModel):
 
     @validator(mode="after")
     def _asks(self) -> Query:
-        if self.query is None and not self.properties:
+        if "query" not in self.model_fields_set and not self.properties:
             raise ValueError("expected: query, or properties")
         return self
 
@@ -125,7 +128,12 @@ def extension(text: str) -> ExtensionQuery:
 def _checked(adapter: TypeAdapter[_Read], text: str, parameter: str) -> _Read:
     """Read JSON, and check it."""
     try:
-        return adapter.validate_python(json.loads(text))
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()  # which half of a surrogate pair is not in
+        return adapter.validate_python(value)
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise Bad(f"{parameter} has {half!r}, which is half of a character") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))

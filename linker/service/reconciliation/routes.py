@@ -12,11 +12,13 @@ from fastapi.responses import HTMLResponse
 
 from linker.confidence.answers import Request as LinkRequest
 from linker.errors import LinkerError
-from linker.linker import Linked, Linker
+from linker.linker import Linked
+from linker.service import examples
 from linker.service.reconciliation import candidates, extension, queries, suggest
 from linker.service.reconciliation.manifest import manifest
 from linker.service.reconciliation.queries import Bad, Query
-from linker.service.reconciliation.vocabulary import Json, Vocabulary, vocabulary
+from linker.service.reconciliation.vocabulary import Json, Vocabulary
+from linker.service.state import Model
 
 _CALLBACK = re.compile(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*", re.ASCII)
 _LONGEST_CALLBACK = 200
@@ -35,16 +37,16 @@ class Answering(Protocol):
     """The part of a service that the routes use."""
 
     @property
-    def linker(self) -> Linker: ...
+    def model(self) -> Model: ...
 
-    async def answer(self, requests: Sequence[LinkRequest]) -> list[Linked]: ...
+    async def answer(self, model: Model, requests: Sequence[LinkRequest]) -> list[Linked]: ...
 
     async def run(self, function: Callable[..., _Result], *args: Any) -> _Result: ...
 
 
 def router(service: Answering) -> APIRouter:
     """The routes of a service."""
-    routes = APIRouter(prefix="/reconcile", tags=["OpenRefine"])
+    routes = APIRouter(prefix="/reconcile", tags=["OpenRefine"], responses=examples.ERRORS)
     handlers = _Handlers(service)
     for method in ("GET", "POST"):  # one by one, for each needs an operation id of its own
         routes.add_api_route("", handlers.endpoint, methods=[method], summary=_SUMMARY)
@@ -81,12 +83,14 @@ class _Handlers:
             cursor = _number(parameters, "cursor") or 0
             if what == "property":
                 return suggest.properties(prefix, cursor)
-            words = await self._vocabulary()
+            model = self._service.model
             if what == "type":
-                return await self._service.run(suggest.types, words, prefix, cursor)
+                return await self._service.run(suggest.types, model.vocabulary, prefix, cursor)
             _known(what)
-            linked = await self._service.answer(suggest.similar(prefix))
-            return await self._service.run(suggest.entities, words, prefix, cursor, linked)
+            linked = await self._service.answer(model, suggest.similar(prefix))
+            return await self._service.run(
+                suggest.entities, model.vocabulary, prefix, cursor, linked
+            )
 
         return await _answered(request, answer)
 
@@ -113,33 +117,38 @@ class _Handlers:
         status = 200 if card else 404
         return HTMLResponse(suggest.page(id, card), status, headers={**_HEADERS, **_CARD_POLICY})
 
-    async def _vocabulary(self) -> Vocabulary:
-        return await self._service.run(vocabulary, self._service.linker)
-
     async def _card(self, what: str, identifier: str) -> str:
         if what == "property":
             return suggest.property_card(identifier)
         card = suggest.type_card if what == "type" else suggest.entity_card
-        return await self._service.run(card, await self._vocabulary(), identifier)
+        return await self._service.run(card, self._service.model.vocabulary, identifier)
 
     async def _asked(self, parameters: Mapping[str, str]) -> Json:
         """The answer of the endpoint."""
-        words = await self._vocabulary()
+        model = self._service.model
         if (text := parameters.get("queries")) is not None:
             batch = queries.batch(text)
-            results = await self._reconciled(words, [*batch.values()])
+            results = await self._reconciled(model, [*batch.values()])
             return dict(zip(batch, results, strict=True))
         if (text := parameters.get("query")) is not None:
-            return (await self._reconciled(words, [queries.single(text)]))[0]
+            return (await self._reconciled(model, [queries.single(text)]))[0]
+        words = model.vocabulary
         if (text := parameters.get("extend")) is not None:
             return await self._service.run(extension.extend, words, queries.extension(text))
         return await self._service.run(manifest, words, parameters["url"])
 
-    async def _reconciled(self, words: Vocabulary, batch: Sequence[Query]) -> list[Json]:
+    async def _reconciled(self, model: Model, batch: Sequence[Query]) -> list[Json]:
         """The results of queries, whose requests are linked together."""
-        groups = [candidates.requests(words, query) for query in batch]
-        linked = await self._service.answer([request for group in groups for request in group])
+        words = model.vocabulary
+        groups = await self._service.run(_requests, words, batch)
+        requests = [request for group in groups for request in group]
+        linked = await self._service.answer(model, requests)
         return await self._service.run(_results, words, batch, groups, linked)
+
+
+def _requests(words: Vocabulary, batch: Sequence[Query]) -> list[list[LinkRequest]]:
+    """What the linker is asked for each query."""
+    return [candidates.requests(words, query) for query in batch]
 
 
 def _results(
@@ -163,7 +172,10 @@ async def _answered(
     """Answer in JSON, or in JavaScript where the client names a callback; errors say why."""
     parameters = {name: str(value) for name, value in request.query_params.items()}
     if request.method == "POST":
-        form = await request.form(max_part_size=_LONGEST_FIELD)
+        try:
+            form = await request.form(max_part_size=_LONGEST_FIELD)
+        except UnicodeError:  # of a codec that Python has, but no text
+            return _json({"error": "the form is in no known charset", "where": "query"}, 400)
         parameters |= {name: text for name, text in form.items() if isinstance(text, str)}
     parameters["url"] = str(request.base_url).rstrip("/") + "/reconcile"
     callback = parameters.get("callback")

@@ -6,7 +6,7 @@ import bisect
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from linker.dictionary.columns import XREF_SEPARATOR
@@ -149,9 +149,3 @@ class Vocabulary:
             (text.casefold(), row)
             for text, row in zip(self.dictionary.names, concepts, strict=True)
         )
-
-
-@lru_cache(maxsize=1)
-def vocabulary(linker: Linker) -> Vocabulary:
-    """The vocabulary of a linker; that of the latest one is kept."""
-    return Vocabulary(linker)

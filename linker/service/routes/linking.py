@@ -47,9 +47,9 @@ def router(service: Service) -> APIRouter:
         body: Annotated[LinkBody, Body(openapi_examples=examples.LINK)], form: AsFormat = "json"
     ) -> Response:
         """Link loose mentions, or those that are marked in documents."""
-        linker = service.linker
-        linked = await service.answer(body.requests(body.items(service.limits)))
-        return await _written(linked, form, linker, service.store is not None)
+        model = service.model
+        linked = await service.answer(model, body.requests(body.items(service.limits)))
+        return await _written(linked, form, model.linker, service.store is not None)
 
     @routes.post("/annotate", responses=examples.PREDICTIONS)
     async def annotate(
@@ -57,9 +57,9 @@ def router(service: Service) -> APIRouter:
         form: AsFormat = "json",
     ) -> Response:
         """Find the mentions in documents, and link them; mentions that are marked stay."""
-        linker, documents = service.linker, to_documents(body.documents, service.limits)
-        linked = await service.annotate(body.requests(documents), body.threshold)
-        return await _written(linked, form, linker, service.store is not None)
+        model, documents = service.model, to_documents(body.documents, service.limits)
+        linked = await service.annotate(model, body.requests(documents), body.threshold)
+        return await _written(linked, form, model.linker, service.store is not None)
 
     @routes.post("/explain", responses=examples.EXPLANATION)
     async def explain(
@@ -95,7 +95,8 @@ async def _written(
 def _text(linked: list[Linked], form: Format, dictionary: Dictionary, has_decisions: bool) -> str:
     if form == "json":
         predictions: list[Any] = [jsonl.to_json(p) for _, of_item in linked for p in of_item]
-        return json.dumps({"predictions": predictions})
+        # one by one, since other threads wait for each call
+        return f'{{"predictions": [{", ".join(map(json.dumps, predictions))}]}}'
     file = io.StringIO()
     try:
         documents = any(document is not None for document, _ in linked)

@@ -29,9 +29,9 @@ POLICY = (
 
 def router(service: Service) -> APIRouter:
     """The routes that say how the service is, and its page."""
-    routes = APIRouter(tags=["service"])
+    routes = APIRouter(tags=["service"], responses=examples.ERRORS)
 
-    @routes.get("/model", responses=examples.ERRORS)
+    @routes.get("/model")
     async def model() -> dict[str, Any]:
         """What the service links with, and what it takes of a request."""
         current = service.linker
@@ -52,7 +52,7 @@ def router(service: Service) -> APIRouter:
         """Answers as long as the process lives."""
         return {"status": "alive"}
 
-    @routes.get("/ready", responses=examples.ERRORS)
+    @routes.get("/ready")
     async def ready() -> dict[str, str]:
         """Whether the queue has room; 503 where it has not."""
         if not service.is_ready:
@@ -64,7 +64,7 @@ def router(service: Service) -> APIRouter:
         """Figures for Prometheus."""
         return Response(service.metrics.text(), media_type=CONTENT_TYPE)
 
-    @routes.post("/reload", responses=examples.ERRORS)
+    @routes.post("/reload")
     async def reload() -> dict[str, str]:
         """Load the model folder again; 409 where that fails, and the old model stays."""
         try:

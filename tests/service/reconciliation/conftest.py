@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from fastapi import FastAPI  # noqa: E402
 from fastapi.testclient import TestClient  # noqa: E402
 
 from linker.service.reconciliation.routes import router  # noqa: E402
+from linker.service.reconciliation.vocabulary import Vocabulary  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 SPECS = Path(os.environ.get("LINKER_SPECS", ROOT.parent / "shared" / "specs")) / "reconciliation"
@@ -84,12 +86,12 @@ class Fake:
     """The part of a service that the routes use."""
 
     def __init__(self, linker: Linker) -> None:
-        self.linker = linker
+        self.model: Any = SimpleNamespace(linker=linker, vocabulary=Vocabulary(linker))
         self.batches: list[int] = []
 
-    async def answer(self, requests: Sequence[Request]) -> list[Linked]:
+    async def answer(self, model: Any, requests: Sequence[Request]) -> list[Linked]:
         self.batches.append(len(requests))
-        return self.linker.answer(requests)
+        return model.linker.answer(requests)
 
     async def run(self, function: Callable[..., Any], *args: Any) -> Any:
         return function(*args)
@@ -97,8 +99,13 @@ class Fake:
 
 def client_of(linker: Linker) -> TestClient:
     """A client of a service of this linker alone."""
+    return client_with(Fake(linker))
+
+
+def client_with(service: Fake) -> TestClient:
+    """A client of a service."""
     app = FastAPI()
-    app.include_router(router(Fake(linker)))
+    app.include_router(router(service))
     return TestClient(app)
 
 

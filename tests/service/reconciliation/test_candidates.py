@@ -18,7 +18,7 @@ from linker.service.reconciliation.queries import BATCH, Query
 from linker.service.reconciliation.vocabulary import Vocabulary
 from linker.types import Candidate, Mention, Part, Prediction, State
 
-from .conftest import SPECS, answers, client_of
+from .conftest import SPECS, Fake, answers, client_of, client_with
 
 
 def first(client: TestClient, **query: Any) -> dict[str, Any]:
@@ -310,6 +310,53 @@ def test_bad_requests_say_why(client: TestClient, parameter: str, text: str, rea
     response = client.post("/reconcile", data={parameter: text})
     assert response.status_code == 400
     assert reason in response.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r'{"q": {"query": "\ud800"}}',
+        r'{"\ud800": {"query": "a"}}',
+        r'{"q": {"query": "a", "type": "\ud800"}}',
+        r'{"q": {"query": "a", "properties": [{"pid": "parents", "v": "\ud800"}]}}',
+    ],
+)
+def test_half_of_a_character_is_refused(client: TestClient, text: str) -> None:
+    response = client.post("/reconcile", data={"queries": text})
+    assert response.status_code == 400
+    assert response.json()["error"] == r"queries has '\ud800', which is half of a character"
+
+
+def test_a_form_of_no_charset_is_refused(client: TestClient) -> None:
+    form = b'--x\r\nContent-Disposition: form-data; name="query"\r\n\r\ncancer\r\n--x--\r\n'
+    headers = {"Content-Type": "multipart/form-data; boundary=x; charset=undefined"}
+    assert client.post("/reconcile", content=form, headers=headers).status_code == 400
+
+
+@pytest.mark.parametrize("empty", ["", None, " \n"])
+def test_an_empty_cell_has_an_empty_result(client: TestClient, empty: str | None) -> None:
+    content = answers(client, {"a": {"query": empty}, "b": {"query": "breast cancer"}})
+    assert content["a"] == {"result": []}
+    assert content["b"]["result"][0]["id"] == "TOY:11"
+
+
+def test_a_request_is_answered_by_one_model(toy: Linker, sampled: Linker) -> None:
+    class Swapped(Fake):
+        """Whose model is another one as soon as anything is done."""
+
+        async def run(self, function: Any, *args: Any) -> Any:
+            self.model = Fake(sampled).model
+            return await super().run(function, *args)
+
+        async def answer(self, model: Any, requests: Any) -> Any:
+            self.model = Fake(sampled).model
+            return await super().answer(model, requests)
+
+    query = {"query": "cancer", "properties": [{"pid": "parents", "v": "TOY:1"}]}
+
+    expected = answers(client_of(toy), {"q": query})
+    assert expected["q"]["result"]
+    assert answers(client_with(Swapped(toy)), {"q": query}) == expected
 
 
 def test_batches_have_a_limit(client: TestClient) -> None:

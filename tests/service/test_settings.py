@@ -1,0 +1,80 @@
+"""The names and addresses that a service is called by, and keys."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("fastapi", reason="the extra serve is not installed")
+
+from linker.cli.serve import serve
+from linker.errors import LinkerError
+from linker.service import serving
+from linker.service.settings import is_loopback, own_names
+
+ADDRESSES = {  # what names stand for, as a file of hosts says it
+    "here.example": ["127.0.0.1", "::1"],
+    "both.example": ["127.0.0.1", "192.0.2.7"],
+    "mapped.example": ["::ffff:127.0.0.2"],
+    "away.example": ["2001:db8::1"],
+}
+
+
+@pytest.fixture(autouse=True)
+def hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    look_up = socket.getaddrinfo
+
+    def looked_up(host: str | None, *options: Any, **more: Any) -> Any:
+        if host in ADDRESSES:
+            return [(0, 0, 0, "", (address, 0)) for address in ADDRESSES[host]]
+        if host is not None and host.endswith(".example"):
+            raise socket.gaierror(-2, "Name or service not known")
+        return look_up(host, *options, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", looked_up)
+    monkeypatch.setattr(socket, "gethostname", lambda: "Machine")
+    monkeypatch.setattr(socket, "getfqdn", lambda: "machine.lab.example.")
+
+
+def test_addresses_decide_who_can_reach_a_service() -> None:
+    for host in ("127.0.0.1", "127.1.2.3", "::1", "localhost", "here.example", "mapped.example"):
+        assert is_loopback(host), host
+    for host in ("0.0.0.0", "::", "192.0.2.1", "", "both.example", "away.example"):
+        assert not is_loopback(host), host
+    with pytest.raises(LinkerError, match=r"--host no\.example stands for no address \(Name"):
+        is_loopback("no.example")
+
+
+def test_names_are_those_of_the_machine_where_others_reach_it() -> None:
+    assert own_names("here.example") == {"localhost", "here.example"}
+    assert own_names("away.example") == {
+        "localhost", "away.example", "machine", "machine.lab.example",
+    }  # fmt: skip
+
+
+def test_an_open_service_is_warned_of(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    served: list[Any] = []
+    monkeypatch.setattr(serving, "serve", lambda service, *_: served.append(service.settings))
+    keys = tmp_path / "keys"
+    keys.write_text("0123456789abcdef\n")
+    caplog.set_level(logging.WARNING)
+
+    def warns(*options: str) -> bool:
+        caplog.clear()
+        command = ["--model", str(model), "--no-decisions", *options]
+        done = CliRunner().invoke(serve, command)
+        assert done.exit_code == 0, done.output
+        return "is reached from other computers" in caplog.text + done.output
+
+    assert warns("--host", "both.example")
+    assert "machine" in served[-1].names
+    assert not warns("--host", "both.example", "--api-key-file", str(keys))
+    assert not warns("--host", "here.example")
+    assert "here.example" in served[-1].names
