@@ -67,14 +67,10 @@ def router(service: Service) -> APIRouter:
             parsing.open_table, content, name, column, encoding, service.limits
         )
         mentions = [tables.mention_of(opened.path, row, place, stop) for row in rows]
-        linker = service.linker
-        linked = await service.answer([answers.Request(m) for m in mentions if m])
-        decided = await service.decided()
-        names, added = tables.written(
-            tables.paired(rows, mentions, linked),
-            linking.lends(linker, decided),
-            decided is not None,
-        )
+        model, has_decisions = service.model, service.store is not None
+        linked = await service.answer(model, [answers.Request(m) for m in mentions if m])
+        sources = has_decisions or linking.lends(model.linker)
+        names, added = tables.written(tables.paired(rows, mentions, linked), sources, has_decisions)
         written = await asyncio.to_thread(parsing.written, opened, names, added)
         if opened.is_binary:
             return Response(written, media_type=_WORKBOOK)
