@@ -65,9 +65,7 @@ def read_annotated(
     from linker.readers import mentions as readers
 
     items = list(
-        readers.read(
-            path, form, type=mention_type, on_error=on_error, identify=dictionary.identify
-        )
+        readers.read(path, form, type=mention_type, on_error=on_error, identify=dictionary.identify)
     )
     if all(mention.gold is None for mention, _ in readers.flatten(items)):
         raise LinkerError(

@@ -89,9 +89,7 @@ def _read_too(schema: Any) -> list[str]:
     return [n for n in _OTHERS if n in schema.names and (n != "spans" or has_lists)]
 
 
-def _mention(
-    path: Pathlike, number: int, record: Mapping[str, Any], identify: Identify
-) -> Mention:
+def _mention(path: Pathlike, number: int, record: Mapping[str, Any], identify: Identify) -> Mention:
     place = f"{path}, row {number}"
     try:
         return from_record(record, partial(check_mention, place, None), identify)

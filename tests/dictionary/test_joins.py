@@ -89,7 +89,9 @@ def test_other_predicates_do_not_join_and_cycles_end(ours: Dictionary) -> None:
         maps("X:3", "X:3"),
     ]
     assert Joins(ours, mappings, 9).rows(Concept("X:1", "x")) == ()
-    assert Joins(ours, [*mappings, maps("X:3", "MESH:D900002")], 9).rows(Concept("X:1", "x")) == (1,)
+    assert Joins(ours, [*mappings, maps("X:3", "MESH:D900002")], 9).rows(Concept("X:1", "x")) == (
+        1,
+    )
 
 
 def test_prefixes_are_those_that_lead_to_the_dictionary(ours: Dictionary) -> None:

@@ -291,7 +291,9 @@ def test_the_preferred_row(tmp_path: Path, yes: str, no: str) -> None:
 
 def test_without_a_preferred_row_the_first_has_the_name(tmp_path: Path) -> None:
     (concept,) = table.read(
-        saved(tmp_path / "t.tsv", "id\tname\tkind\nMeSH:D900001\ta\tnarrow\nMESH:D900001\tb\tbroad\n")
+        saved(
+            tmp_path / "t.tsv", "id\tname\tkind\nMeSH:D900001\ta\tnarrow\nMESH:D900001\tb\tbroad\n"
+        )
     )
     assert [(n.text, n.kind) for n in concept.names] == [("a", "preferred"), ("b", "broad")]
 
@@ -378,7 +380,11 @@ def test_bare_ids_stay_as_they_are_or_get_a_prefix(
     assert (cough.id, cough.alt_ids, flu.id) == ("A17.0+", ("D001260",), "MESH:D1")
     assert "2 ids without a prefix are kept as they are, such as 127009; if it" in caplog.text
     fever, cough, flu = table.read(path, prefix="SCTID:")
-    assert (fever.id, fever.namespace, fever.parents) == ("SCTID:127009", "SCTID", ("SCTID:A17.0+",))
+    assert (fever.id, fever.namespace, fever.parents) == (
+        "SCTID:127009",
+        "SCTID",
+        ("SCTID:A17.0+",),
+    )
     assert fever.xrefs == ("208900",)  # of another vocabulary
     assert (cough.id, cough.alt_ids, flu.id) == ("SCTID:A17.0+", ("SCTID:D001260",), "MESH:D1")
     assert "2 ids without a prefix get one: 127009 is SCTID:127009" in caplog.text
