@@ -461,8 +461,8 @@ def test_names_out_of_annotated_mentions() -> None:
     ]
     skipped = [(one.name, one.ids) for one in collect([given, *loose], LinkerOptions())]
     assert skipped == [
-        ("Adult lymphoma", ("MESH:D008223",)),
-        ("", ("MESH:D001943", "MESH:D010051")),
+        ("Adult lymphoma", ("D008223",)),
+        ("", ("D001943", "D010051")),
         ("", ()),
         ("", ("A:1", "A:2")),
     ]

@@ -17,6 +17,7 @@ from tabulate import tabulate
 from linker import files, metrics
 from linker.errors import InputError, LinkerError
 from linker.evaluation import run
+from linker.ids import curie, format_gold, parse_gold
 from linker.linker import Linker
 from linker.outputs.tsv import row_writer
 from linker.types import Document, Mention
@@ -162,13 +163,19 @@ def _check_same(a: Evaluated, b: Evaluated) -> None:
     if not set(a.ks) & set(b.ks):
         raise LinkerError(f"{a.name} and {b.name} have no k of Acc@k in common; evaluate again")
     for number, (of_a, of_b) in enumerate(zip_longest(a.rows, b.rows), 1):
-        keys = [row and tuple(row[column] for column in _SAME) for row in (of_a, of_b)]
+        keys = [row and _mention(row) for row in (of_a, of_b)]
         if keys[0] != keys[1]:
             shown = [" ".join(filter(None, key)) if key else "nothing" for key in keys]
             raise LinkerError(
                 f"{a.name} and {b.name} are of different mentions: the first that differs is "
                 f"number {number:,}, {shown[0]!r} and {shown[1]!r}; evaluate both on the same file"
             )
+
+
+def _mention(row: Row) -> tuple[str, ...]:
+    """What tells a mention apart; only a dictionary that knows a bare id gives it its prefix."""
+    *where, gold = (row[column] for column in _SAME)
+    return *where, format_gold(parse_gold(gold, spell=curie))
 
 
 def _change(of_a: Row, of_b: Row) -> str:

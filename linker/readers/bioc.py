@@ -33,7 +33,7 @@ from linker.files import (
     reading,
     too_large,
 )
-from linker.ids import Identify, not_known, parse_gold
+from linker.ids import Identify, curie, normalized, not_known, parse_gold
 from linker.readers.checks import check_spans, parse_selection
 from linker.types import (
     SELECTION,
@@ -311,7 +311,8 @@ def _mention(raw: Any, place: str, owner: str, text: str, identify: Identify) ->
     if not isinstance(name, str):
         raise ValueError(f"the text of annotation {raw.id} is {name!r}")
     key = next((key for key in _IDENTIFIERS if key in infons), None)
-    gold = None if key is None else parse_gold(infons[key], identify)
+    spell = curie if key == "MESH" else normalized  # a key that says which ids are bare
+    gold = None if key is None else parse_gold(infons[key], identify, spell)
     return Mention(
         name,
         spans,

@@ -70,7 +70,7 @@ def test_the_table_and_the_files(run: Run, trained: Path, mentions: Path, tmp_pa
         ],
         ["male breast cancer", "MESH:D001943", "2", "MESH:D018567", "male breast cancer"],
         ["…", "-1", "1", "-1", ""],
-        ["asthma", "MESH:C999999", "", "MESH:D001249", "Asthma"],
+        ["asthma", "C999999", "", "MESH:D001249", "Asthma"],
     ]
     assert [line.split("\t")[6] for line in outcomes[1:]] == [
         "",
@@ -97,7 +97,7 @@ def test_biosyn_leaves_out_mentions_without_a_concept(
     assert rows(result.out)["all"][:2] == ["4", "0.5000"]
     unknown, left_out = result.err.splitlines()
     assert re.fullmatch(
-        r"the model does not have 1 of the 3 annotated ids \(MESH 1; it has MESH \d+, OMIM \d+\)",
+        r"the model does not have 1 of the 3 annotated ids \(none 1; it has MESH \d+, OMIM \d+\)",
         unknown,
     )
     assert left_out == "1 of 5 mentions were left out: without annotated concept"

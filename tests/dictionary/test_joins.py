@@ -56,6 +56,7 @@ def test_spellings_of_a_vocabulary_are_one(spellings: tuple[str, ...], expected:
         (Concept("UMLS:C0000001", "x"), (0,)),  # which ours refers to
         (Concept("X:1", "x", xrefs=("Orphanet:3",)), (2,)),  # both refer to it: two steps
         (Concept("X:1", "x", xrefs=("EFO:1",)), ()),
+        (Concept("900003", "x"), ()),  # a bare id is of no known vocabulary
     ],
 )
 def test_concepts_join_by_ids_and_references(

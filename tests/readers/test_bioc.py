@@ -66,7 +66,7 @@ def test_gold_from_the_infons_in_order() -> None:
     first, _ = bioc.read(DATA / "mini.bioc.xml")
     assert [m.gold for m in first.mentions] == [
         (GoldGroup(("D006073",)),),  # concept_id
-        (GoldGroup(("D001943",)),),  # MESH
+        (GoldGroup(("MESH:D001943",)),),  # MESH
         (GoldGroup(("MESH:D010051",)),),  # identifier
         (),  # -1
         None,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from linker.errors import InputError, LinkerError, Skip
 from linker.files import OpenFile
 from linker.readers import mentions
-from linker.types import Document, Mention
+from linker.types import Document, GoldGroup, Mention
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -303,3 +303,26 @@ def test_an_upload_is_named_in_messages() -> None:
         list(mentions.read(io.BytesIO()))
     with pytest.raises(InputError, match=r"^order 7, line 1: the line stands in no document"):
         list(mentions.read(OpenFile(io.BytesIO(b"gout"), "order 7"), "pubtator"))
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown"),
+    [
+        ("gout\tC81,3|7\n", "7"),
+        ('{"mention": "gout", "gold": "C81,3|7"}\n', "7"),
+        ("1||0|4||Disease||gout||C81,3|208900\n", "OMIM:208900"),
+        ("1|t|Gout\n1\t0\t4\tGout\tDisease\tC81,3|208900\n", "OMIM:208900"),
+        (
+            "<collection><source/><date/><key/><document><id>1</id><passage><offset>0</offset>"
+            '<text>Gout</text><annotation id="1"><infon key="identifier">C81,3|7</infon>'
+            '<location offset="0" length="4"/><text>Gout</text></annotation></passage></document>'
+            "</collection>",
+            "7",
+        ),
+    ],
+)
+def test_an_id_that_a_dictionary_has_is_not_split(tmp_path: Path, text: str, unknown: str) -> None:
+    (tmp_path / "f").write_text(text)
+    items = mentions.read(tmp_path / "f", identify={"C81,3": "X:C81,3"}.get)
+    ((mention, _),) = mentions.flatten(items)
+    assert mention.gold == (GoldGroup(("X:C81,3",)), GoldGroup((unknown,)))
