@@ -241,7 +241,7 @@ def _decision_row(
         "reviewer": rng.choice(("", "Ada", hostile(rng, 3))),
     }
     cells |= {"time": rng.choice(("", "2024-01-02", "soon")), "note": hostile(rng, 3), "model": "m"}
-    cells |= {name: concept for name in ("concept_id", "id", "gold")}
+    cells |= dict.fromkeys(("concept_id", "id", "gold"), concept)
     cells |= {name: rng.choice(("", "101")) for name in ("scope", "document_id")}
     said = None
     if accepted in _TAKEN and mention:

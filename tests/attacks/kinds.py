@@ -70,4 +70,11 @@ KINDS = {
         40,
         2_000,
     ),
+    "requests": Kind(
+        "requests:prepared",
+        "hostile requests to a service: bodies, heads, paths, parameters, keys, several at once",
+        150,
+        5_000,
+        wall=60,
+    ),
 }

@@ -16,7 +16,7 @@ from pathlib import Path
 from .commands import Result, check, forked
 from .core import Attack, Failed
 from .decisions import IDS, OLD_IDS, prepare
-from .judgements import Said, kept, spaced
+from .judgements import kept
 from .mutate import mutated
 from .writers import text as hostile
 
