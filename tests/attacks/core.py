@@ -84,7 +84,8 @@ def apart(name: str, seed: int, first: int, count: int, seconds: float) -> Tally
     command = [sys.executable, "-m", __package__, name, *map(str, (seed, first, count, seconds))]
     place = str(Path(__file__).resolve().parent.parent)
     environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(filter(None, (place, os.environ.get("PYTHONPATH"))))
+        "PYTHONPATH": os.pathsep.join(filter(None, (place, os.environ.get("PYTHONPATH")))),
+        "MALLOC_ARENA_MAX": "2",  # one for each thread takes address space
     }
     done = subprocess.run(
         command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False

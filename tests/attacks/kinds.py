@@ -58,4 +58,23 @@ KINDS = {
         sum(1 for _ in cases()),
         wall=900,
     ),
+    "decisions": Kind(
+        "decisions:prepared",
+        "hostile decisions: files of them, tables and mappings that people changed, damaged answers",
+        45,
+        4_000,
+    ),
+    "spreadsheets": Kind(
+        "spreadsheets:prepared",
+        "tables of users, mutated, to which answers are added: csv, tsv, workbooks",
+        40,
+        2_000,
+    ),
+    "requests": Kind(
+        "requests:prepared",
+        "hostile requests to a service: bodies, heads, paths, parameters, keys, several at once",
+        150,
+        5_000,
+        wall=60,
+    ),
 }

@@ -1,0 +1,454 @@
+"""Tables of users, mutated: every cell of theirs stays, and each answer stands in the row of its mention."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import random
+import re
+import xml.etree.ElementTree as ET
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .commands import Result, check, forked
+from .core import Attack, Failed
+from .decisions import IDS, OLD_IDS, prepare
+from .judgements import kept
+from .mutate import mutated
+from .writers import text as hostile
+
+MENTIONS = (
+    *(
+        "breast cancer",
+        "ovarian cancer",
+        "ataxia",
+        "gout",
+        "tumor",
+        "louis-bar syndrome",
+        "the thing",
+    ),
+    *("breast and ovarian cancer", "mammary tumor", "A-T", "Neoplasms", "xyzzy"),
+)
+_HEADERS = {"link": "mention", "check": "label", "decide": "mention"}
+_OF_IDS = {"link": "old", "check": "id", "decide": "concept_id"}
+_CELL = r'(?:"(?:[^"]|"")*"|[^{sign}"\r\n]*)'
+_SHEETS = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+Rows = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    folder: Path
+    answers: Mapping[
+        tuple[str, ...], str
+    ]  # what stands in the first added column, by id and mention
+
+
+@contextlib.contextmanager
+def prepared(shared: Path) -> Iterator[Attack]:
+    """Texts and workbooks in turn, as they are or mutated, through link --column, check and decide."""
+    prepare(shared)
+    answers = _answers(shared)
+
+    def attack(rng: random.Random, case: int, folder: Path) -> None:
+        way = (_text, _workbook)[case % 2]
+        way(rng, folder, _Shared(shared, answers))
+
+    yield attack
+
+
+def _answers(shared: Path) -> dict[tuple[str, ...], str]:
+    """The answer to each mention, and the verdict on each id with a mention."""
+    answers: dict[tuple[str, ...], str] = {}
+    pairs = [
+        (identifier, mention) for identifier in (*IDS, *OLD_IDS, "", "X:1") for mention in MENTIONS
+    ]
+    for command in ("link", "check"):
+        path = shared / f"{command}.tsv"
+        header = (_OF_IDS[command], _HEADERS[command])
+        path.write_text(
+            "".join("\t".join(row) + "\n" for row in (header, *pairs)), encoding="utf-8"
+        )
+        result = check(forked(_words(command, path, shared, shared / f"{command}.out")), 0)
+        for line in (shared / f"{command}.out").read_text(encoding="utf-8").split("\n")[1:-1]:
+            identifier, mention, answer, *_ = line.split("\t")
+            answers[command, identifier, mention] = answer
+        assert result.code == 0
+    return answers
+
+
+def _words(command: str, path: Path, shared: Path, output: Path) -> list[str]:
+    words = [command, str(path), "--model", str(shared / "model"), "--on-error", "skip"]
+    if command == "decide":
+        return [*words, "--decisions", str(output), "--column", "mention"]
+    return [*words, "-o", str(output), *(["--column", "mention"] if command == "link" else [])]
+
+
+def _ran(command: str, path: Path, shared: _Shared, output: Path) -> Result:
+    try:
+        return check(forked(_words(command, path, shared.folder, output)))
+    except Failed as failure:
+        raise Failed(f"{str(failure)[:300]} ({command})") from None
+
+
+def _rows(rng: random.Random, command: str) -> list[list[str]]:
+    """A header and rows: a number, an id, a mention, and what a user may have beside them."""
+    header = ["number", _OF_IDS[command], _HEADERS[command], "note"]
+    header += rng.sample(
+        ["date", "concept_id_2", "name", "verdict", "state of it", ""], rng.randrange(3)
+    )
+    if command != "decide" and rng.random() < 0.2:
+        header += rng.sample(["name", "confidence", "rejected", "concept_id", "linker_name"], 2)
+    header = list(dict.fromkeys(header))
+    if rng.random() < 0.03:
+        header += [f"column {n}" for n in range(rng.choice((300, 3_000, 16_370, 20_000)))]
+    rows = [header]
+    for number in range(rng.choice((1, 3, 10, 10, 40))):
+        mention = rng.choice((*MENTIONS, "", hostile(rng, 4)))
+        identifier = rng.choice((*IDS, *OLD_IDS, "", "X:1"))
+        rest = [_cell(rng) for _ in header[3:13]]
+        rows.append([str(number), identifier, mention, *rest][: rng.choice((99, 99, 99, 3))])
+    return rows
+
+
+def _cell(rng: random.Random) -> str:
+    if rng.random() < 0.02:
+        return rng.choice(("x", "é", '"', " ", "\n")) * rng.choice((32_767, 32_768, 200_000))
+    return rng.choice(
+        ("", "", "a", "a, b", "12", "1;2", "=1+1", "2024-01-02", "007", "'", '"', hostile(rng, 5))
+    )
+
+
+# -------------------------------------------------------------------------------------------------------------- texts
+
+
+def _text(rng: random.Random, folder: Path, shared: _Shared) -> None:
+    """A csv or tsv, in some way of quoting; every second one is mutated."""
+    command, sign = rng.choice(("link", "link", "check", "decide")), rng.choice(",;\t")
+    rows = _rows(rng, command)
+    text = io.StringIO()
+    end = rng.choice(("\n", "\n", "\r\n"))
+    how = rng.choice((csv.QUOTE_MINIMAL, csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC))
+    csv.writer(text, delimiter=sign, lineterminator=end, quoting=how).writerows(rows)
+    data = text.getvalue().encode("utf-8-sig" if rng.random() < 0.1 else "utf-8")
+    is_mutated = rng.random() < 0.6
+    if is_mutated:
+        data = mutated(rng, data)
+    elif rng.random() < 0.2:
+        data = data.rstrip(b"\r\n")
+    path, output = folder / "a.txt", folder / "out"
+    path.write_bytes(data)
+    result = _ran(command, path, shared, output)
+    if result.code:
+        return
+    if command == "decide":
+        _check_decided(output, _pairs(rows) if not is_mutated else _pairs_of_lines(data, sign))
+        return
+    before, after = (one.read_bytes().decode("utf-8-sig") for one in (path, output))
+    sign = _sign(after)
+    _check_kept(before, after, sign)
+    _check_answers(command, after, sign, shared)
+
+
+def _sign(text: str) -> str:
+    """What stands between cells, as linker found it: before the last of the columns that it added."""
+    header = re.split(r"\r|\n", text, maxsplit=1)[0]
+    found = re.findall(r"[,;\t]", header)
+    return found[-1] if found else ","
+
+
+def _check_kept(before: str, after: str, sign: str) -> None:
+    """Check that each line stands as it was, but for cells at the ends of rows."""
+    added = re.compile(rf"(?:{sign}{_CELL.format(sign=sign)})*")
+    at = 0
+    for number, line in enumerate(re.findall(r"[^\n]*\n|[^\n]+\Z", before), 1):
+        body = line.rstrip("\r\n")
+        if not after.startswith(body, at):
+            raise Failed(
+                f"a cell of the user was changed: line {number}, {body[:100]!r}, {after[at : at + 100]!r}"
+            )
+        at += len(body)
+        match = added.match(after, at)
+        at = match.end() if match else at
+        end = line[len(body) :]
+        if not after.startswith(end, at):
+            raise Failed(
+                f"a line was lost or moved: behind line {number}, {after[at : at + 100]!r}"
+            )
+        at += len(end)
+    if after[at:]:
+        raise Failed(f"a line came from nowhere: {after[at:][:200]!r}")
+
+
+def _check_answers(command: str, text: str, sign: str, shared: _Shared) -> None:
+    """Check the answers of rows of one line, in which nothing is quoted."""
+    lines = re.split(r"\r\n|\n", text)
+    header = [cell.strip('"') for cell in lines[0].split(sign)]
+    try:
+        places = [header.index(name) for name in (_OF_IDS[command], _HEADERS[command])]
+    except ValueError:
+        return
+    first = len(header) - {"link": 6, "check": 5}[command]
+    for line in lines[1:]:
+        cells = line.split(sign)
+        if '"' in line or len(cells) != len(header):
+            continue
+        key = (command, *(cells[place].strip() for place in places))
+        if key[1:] == ("", "") and cells[first]:
+            raise Failed(f"an answer stands in a row without a mention: {line[:300]}")
+        if key in shared.answers and cells[first] != shared.answers[key]:
+            raise Failed(
+                f"an id stands in another row than its mention: {line[:300]}, expected {shared.answers[key]}"
+            )
+
+
+def _pairs(rows: Rows) -> set[tuple[str, str]]:
+    """The mentions and ids of rows, as letters."""
+    return {(_letters(row[2]), _letters(row[1])) for row in rows[1:]}
+
+
+def _pairs_of_lines(data: bytes, sign: str) -> set[tuple[str, str]] | None:
+    """The mentions and ids in a mutated text; None where its lines are not its rows."""
+    text = data.decode("utf-8", "replace")
+    if '"' in text or "\r" in text.replace("\r\n", ""):
+        return None
+    lines = [line.split(sign) for line in text.split("\n")]
+    return {(_letters(a), _letters(b)) for line in lines for a in line for b in line}
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.rpartition("MESH:")[2].lower()))
+
+
+def _check_decided(store: Path, pairs: set[tuple[str, str]] | None) -> None:
+    """Check that each decision is on an id that stands beside its mention."""
+    for said in kept(store):
+        ids = [_letters(identifier) for identifier in said.ids if identifier]
+        mention = _letters(said.mention)
+        there = {b.lstrip("mesh") for a, b in pairs or () if a == mention}
+        if pairs is not None and not {i.lstrip("mesh") for i in ids} <= there:
+            raise Failed(f"a decision joins a mention and an id of different rows: {said}")
+
+
+# ---------------------------------------------------------------------------------------------------------- workbooks
+
+_EDITS = (  # of the XML of a sheet: what is looked for, and what stands there instead
+    (rb'<row r="(\d+)"', rb"<row"),
+    (rb'<row r="(\d+)"', rb'<row r="3"'),
+    (rb'<row r="(\d+)"', rb'<row r="0\1"'),
+    (rb'<row r="(\d+)"', rb'<row r="9\1"'),
+    (rb'<row r="(\d+)"', rb'<row r=" \1 "'),
+    (rb'<row r="(\d+)"', rb'<row r="1048576"'),
+    (rb'<row r="(\d+)"', rb'<row R="\1"'),
+    (rb'<c r="([A-Z]+)(\d+)"', rb"<c"),
+    (rb'<c r="([A-Z]+)(\d+)"', rb'<c r="\1"'),
+    (rb'<c r="([A-Z]+)(\d+)"', rb'<c r="C\2"'),
+    (rb'<c r="([A-Z]+)(\d+)"', rb'<c r="XFD\2"'),
+    (rb'<c r="([A-Z]+)(\d+)"', rb'<c r="$\1$\2"'),
+    (rb'<c r="([A-Z]+)(\d+)"', rb'<c r="\g<1>1"'),
+    (rb'<c r="([A-Z]+)(\d+)"', rb'<c r="\g<1>9\2"'),
+    (rb't="inlineStr"', rb't="str"'),
+    (rb't="n"', rb't="e"'),
+    (rb't="n"', rb't="b"'),
+    (rb't="n"', rb't="d"'),
+    (rb't="n"', rb's="99999"'),
+    (rb't="s"', rb't="n"'),
+    (rb"<v>(\d+)</v>", rb"<v>999999</v>"),
+    (rb"<v>(\d+)</v>", rb"<v>-1</v>"),
+    (rb"<v>(\d+)</v>", rb"<v/>"),
+    (rb"<v>(\d+)</v>", rb"<v>\1</v><v>0</v>"),
+    (rb"<v>(\d+)</v>", rb"<f>A1</f><v>\1</v>"),
+    (rb"<v>(\d+)</v>", rb"<v><![CDATA[\1]]></v>"),
+    (rb"</row>", rb"</row><!-- <row r='2'> -->"),
+    (rb"</row>", rb"</row><row/>"),
+    (rb"</row>", rb"<!-- </row> --></row>"),
+    (rb"</row>", rb"</row></sheetData><sheetData>"),
+    (rb"<sheetData>", rb"<sheetData><row r='1'><c r='A1'/></row>"),
+    (rb"<sheetData>", rb"<sheetData xml:space='preserve'>\n"),
+    (rb"<worksheet", rb"<!DOCTYPE x><worksheet"),
+    (rb"<worksheet", rb"<worksheet xmlns:a='urn:a' a:b='c'"),
+    (rb"<(/?)(row|c|v|sheetData|is|t)\b", rb"<\1x:\2"),
+    (rb'ref="A1[^"]*"', rb'ref="A1"'),
+    (rb'ref="A1[^"]*"', rb'ref="A1:XFD1048576"'),
+    (rb"(?s)(<row.*?</row>)(<row.*?</row>)", rb"\2\1"),
+    (rb"(?s)(<row.*?</row>)", rb"\1\1"),
+    (rb"(?s)(<c .*?</c>)", rb"\1\1"),
+    (rb"\A", b"\xef\xbb\xbf"),
+    (rb"\A", rb"<?xml version='1.0' encoding='ISO-8859-1'?>"),
+)
+
+
+def _workbook(rng: random.Random, folder: Path, shared: _Shared) -> None:
+    """A workbook with what workbooks have; three of four are mutated in their XML or as archives."""
+    command = rng.choice(("link", "link", "check", "decide"))
+    rows = [[_storable(cell) for cell in row[:40]] for row in _rows(rng, command)]
+    path, output = folder / "a.xlsx", folder / ("out.sqlite" if command == "decide" else "out.xlsx")
+    _build(rng, path, rows)
+    how = rng.random()
+    if how < 0.65:
+        _change_entries(rng, path)
+    elif how < 0.75:
+        path.write_bytes(mutated(rng, path.read_bytes()))
+    result = _ran(command, path, shared, output)
+    if result.code:
+        if how >= 0.75:
+            raise Failed(f"a workbook is refused: {result.err[-300:]}")
+        return
+    if command == "decide":
+        pairs = _pairs(rows) if how >= 0.75 else None
+        _check_decided(output, pairs)
+        return
+    changed = _check_entries(path, output)
+    _check_sheets(command, output, changed, shared, is_whole=how >= 0.75)
+
+
+def _storable(text: str) -> str:
+    """A text as openpyxl takes it."""
+    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "", text)[:32_767]
+
+
+def _build(rng: random.Random, path: Path, rows: Rows) -> None:
+    import openpyxl
+    from openpyxl.comments import Comment
+    from openpyxl.styles import Font
+
+    book = openpyxl.Workbook()
+    sheet = book.active
+    if rng.random() < 0.3:
+        sheet.append(["notes", "none of them"])
+        sheet.append(["breast cancer"])
+        sheet = book.create_sheet(rng.choice(("Data", "a'b", "<&>", "Ärzte", " x ")))
+    for number, row in enumerate(rows, 1):
+        for column, text in enumerate(row, 1):
+            cell = sheet.cell(number, column)
+            if number > 1 and column == 1:
+                cell.value = int(text)
+            elif number > 1 and column > 3 and rng.random() < 0.2:
+                cell.value = rng.choice((1.5, True, 3, f"=A{number}+1", None, 12345678901))
+            elif text:
+                cell.value, cell.data_type = text, "s"
+            if rng.random() < 0.1:
+                cell.font = Font(size=rng.randint(5, 400))
+    if len(rows) > 3 and rng.random() < 0.2:
+        sheet.merge_cells(rng.choice(("D2:D3", "A2:B3", "B2:C3", "C2:C4", "D2:H3", "A1:B1")))
+    if rng.random() < 0.1:
+        sheet["D2"].comment = Comment("why", "Ada")
+    if rng.random() < 0.1:
+        sheet.row_dimensions[2].hidden, sheet.sheet_state = True, "visible"
+    if rng.random() < 0.2:
+        book.create_sheet("More").append(list(rows[0]))
+    book.save(path)
+
+
+def _change_entries(rng: random.Random, path: Path) -> None:
+    """Write an archive anew with entries that are changed, doubled or lost."""
+    with zipfile.ZipFile(path) as archive:
+        entries = [(name, archive.read(name)) for name in archive.namelist()]
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        sheets = [n for n, (name, _) in enumerate(entries) if "/sheet" in name]
+        at = rng.choice(sheets or [0]) if rng.random() < 0.7 else rng.randrange(len(entries))
+        name, data = entries[at]
+        how = rng.random()
+        if at in sheets and how < 0.6:
+            pattern, new = rng.choice(_EDITS)
+            found = list(re.finditer(pattern, data))
+            if found:
+                one = rng.choice(found)
+                data = data[: one.start()] + one.expand(new) + data[one.end() :]
+                if rng.random() < 0.2:
+                    data = re.sub(pattern, new, data)
+        elif how < 0.7:
+            data = re.sub(rb'<sheet ([^>]*)name="[^"]*"', rb'<sheet \1name="Same"', data)
+        elif how < 0.75:
+            entries.append((name, data))
+        else:
+            data = mutated(rng, data)
+        entries[at] = name, data
+    with zipfile.ZipFile(
+        path, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+    ) as archive:
+        for name, data in entries:
+            with contextlib.suppress(UserWarning):
+                archive.writestr(zipfile.ZipInfo(name), data)
+
+
+def _check_entries(before: Path, after: Path) -> str | None:
+    """Check that all entries are as they were, but for cells of one sheet; the name of that one."""
+    with zipfile.ZipFile(before) as old, zipfile.ZipFile(after) as new:
+        names = [entry.filename for entry in old.infolist()]
+        if names != [entry.filename for entry in new.infolist()]:
+            raise Failed(f"entries of the workbook were lost or moved: {new.namelist()}")
+        pairs = [
+            (one.filename, old.read(one), new.read(other))
+            for one, other in zip(old.infolist(), new.infolist(), strict=True)
+        ]
+    changed = [(name, one, other) for name, one, other in pairs if one != other]
+    if len(changed) > 1:
+        raise Failed(
+            f"other entries of the workbook were changed: {[name for name, *_ in changed]}"
+        )
+    for name, one, other in changed:
+        _check_sheet(one, other)
+        return name
+    return None
+
+
+def _check_sheet(before: bytes, after: bytes) -> None:
+    """Check that a sheet has the cells that it had, each where it was."""
+    old, new = ET.fromstring(before), ET.fromstring(after)
+    _check_element(old, new)
+
+
+def _check_element(old: ET.Element, new: ET.Element) -> None:
+    if old.tag == f"{_SHEETS}dimension":
+        return
+    if (old.tag, old.attrib, old.text) != (new.tag, new.attrib, new.text):
+        raise Failed(
+            f"a cell of the user was changed: {ET.tostring(old)[:200]!r}, {ET.tostring(new)[:200]!r}"
+        )
+    inner, others = list(old), list(new)
+    if old.tag == f"{_SHEETS}row":
+        others = others[: len(inner)]
+    if len(inner) != len(others):
+        raise Failed(f"a row was lost: {len(inner)} elements of {old.tag}, now {len(others)}")
+    for one, other in zip(inner, others, strict=True):
+        _check_element(one, other)
+
+
+def _check_sheets(
+    command: str, path: Path, changed: str | None, shared: _Shared, *, is_whole: bool
+) -> None:
+    """Check that openpyxl finds each answer in the row of its mention."""
+    import openpyxl
+
+    try:
+        book = openpyxl.load_workbook(path)
+    except Exception:
+        if is_whole:
+            raise
+        return  # as with what was given
+    wanted = (_OF_IDS[command], _HEADERS[command])
+    for sheet in book.worksheets:
+        rows = list(sheet.iter_rows(values_only=True))
+        header = [str(cell) if cell is not None else "" for cell in (rows[:1] or [()])[0]]
+        first = len(header) - {"link": 6, "check": 5}[command]
+        added = "concept_id" if command == "link" else "verdict"
+        if (
+            not {*wanted} <= {*header}
+            or first < 3
+            or not header[first].endswith((added, f"{added}_2"))
+        ):
+            continue
+        places = [header.index(name) for name in wanted]
+        for row in rows[1:]:
+            cells = ["" if cell is None else str(cell) for cell in row]
+            key = (command, *(cells[place].strip() for place in places))
+            if key in shared.answers and cells[first] != shared.answers[key]:
+                raise Failed(
+                    f"an id stands in another row than its mention: {cells[:20]}, expected {shared.answers[key]!r}"
+                )
+    if is_whole and changed is None:
+        raise Failed("no answer was written into the workbook: ")
