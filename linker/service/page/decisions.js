@@ -52,7 +52,7 @@ export class Decisions {
   async make({ mention, ids, accepted, scope }, words) {
     const reviewer = await this.reviewer();
     if (!reviewer) return;
-    const decision = { mention, concept_id: ids.join("|") || null, accepted, scope, reviewer };
+    const decision = { mention, concept_id: joined(ids) || null, accepted, scope, reviewer };
     const { decisions, replaced } = await postJson("decisions", { decisions: [decision] });
     const made = { ids: decisions.map(({ id }) => id), mention, words };
     this.made.push(made);
@@ -159,14 +159,21 @@ export class Decisions {
 
   concepts(decision) {
     const named = (id) => `${this.names.get(id) ?? ""} ${id}`.trim();
-    const inWords = (part) =>
-      part && part !== NO_CONCEPT ? part.split("+").map(named).join(" with ") : "no concept";
-    return (decision.concept_id ?? "").split("|").map(inWords).join(" and ");
+    const inWords = (part) => part.map(named).join(" with ") || "no concept";
+    return partsOf(decision.concept_id).map(inWords).join(" and ") || "no concept";
   }
 }
 
-const idsOf = ({ concept_id: ids }) =>
-  (ids ?? "").split(/[|+]/).filter((id) => id && id !== NO_CONCEPT);
+/* As linker/ids.py writes them: a backslash stands before a sign that is part of an id. */
+const joined = (ids) =>
+  ids.map((id) => (id === NO_CONCEPT ? id : id.replace(/[\\|,;]|^\+|\+(?!$)/g, "\\$&"))).join("|");
+const partsOf = (text) =>
+  (text?.match(/(?:\\.|[^|\\])+/g) ?? []).map((part) =>
+    part === NO_CONCEPT
+      ? []
+      : part.match(/(?:\\.|\+$|[^+\\])+/g).map((id) => id.replace(/\\(.)/g, "$1")),
+  );
+const idsOf = ({ concept_id: ids }) => partsOf(ids).flat();
 const whoOf = ({ reviewer }) => reviewer || "nobody named";
 
 /** The first of the entries with the same mention and scope. */
