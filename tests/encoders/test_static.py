@@ -301,7 +301,7 @@ def test_vectors_of_another_length_than_those_of_the_names(model: Path, tmp_path
     linker.generator.encoder.table = WordPieces(
         ["a"], np.ones((1, 7), np.int8), np.ones(1, np.float32)
     )  # type: ignore[attr-defined]
-    with pytest.raises(LinkerError, match="cannot be loaded .*dense vectors do not fit the names"):
+    with pytest.raises(LinkerError, match=r"cannot be loaded .*dense vectors do not fit the names"):
         linker.save(tmp_path / "m")
     assert not list(tmp_path.iterdir())
 
