@@ -1,4 +1,4 @@
-"""Attacks on linker: mutated inputs, kills, damaged models, loads under replacement.
+"""Attacks on linker: mutated inputs, requests and decisions, kills, damaged models.
 
 python benchmarks/attacks.py                               all of them, an hour at most
 python benchmarks/attacks.py --share 0.01                  a hundredth of each kind, to try it
@@ -48,7 +48,7 @@ def main(arguments: argparse.Namespace) -> int:
             )
     if arguments.share == 1:
         old = results.figures("attacks") if arguments.only else {}
-        figures = {kind: rows.get(kind) or old[kind] for kind in KINDS}
+        figures = {kind: row for kind in KINDS if (row := rows.get(kind) or old.get(kind))}
         results.save("attacks", figures, seed=arguments.seed)
     return int(any(row["failures"] or row["tried"] < row["planned"] for row in rows.values()))
 
