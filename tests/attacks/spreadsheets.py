@@ -154,10 +154,9 @@ def _text(rng: random.Random, folder: Path, shared: _Shared) -> None:
 
 
 def _sign(text: str) -> str:
-    """What stands between cells, as linker found it: before the last of the columns that it added."""
-    header = re.split(r"\r|\n", text, maxsplit=1)[0]
-    found = re.findall(r"[,;\t]", header)
-    return found[-1] if found else ","
+    """What stands between cells: behind the last of the columns that linker added."""
+    found = re.findall(r"[,;\t](?=(?:linker_)?(?:state|confidence)(?:_\d+)?[\r\n])", text)
+    return found[0] if found else ","
 
 
 def _check_kept(before: str, after: str, sign: str) -> None:
