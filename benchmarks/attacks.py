@@ -1,6 +1,6 @@
-"""Attacks on linker: mutated inputs, kills, damaged models, loads under replacement.
+"""Attacks on linker: mutated inputs, requests and decisions, kills, damaged models.
 
-python benchmarks/attacks.py                               all of them, an hour at most
+python benchmarks/attacks.py                               all of them, in about an hour
 python benchmarks/attacks.py --share 0.01                  a hundredth of each kind, to try it
 python benchmarks/attacks.py --only loads --seed 1         one kind; the others of the result stay
 python benchmarks/attacks.py --only readers --case 2017    one case again, with its traceback
@@ -48,7 +48,7 @@ def main(arguments: argparse.Namespace) -> int:
             )
     if arguments.share == 1:
         old = results.figures("attacks") if arguments.only else {}
-        figures = {kind: rows.get(kind) or old[kind] for kind in KINDS}
+        figures = {kind: row for kind in KINDS if (row := rows.get(kind) or old.get(kind))}
         results.save("attacks", figures, seed=arguments.seed)
     return int(any(row["failures"] or row["tried"] < row["planned"] for row in rows.values()))
 
@@ -127,7 +127,7 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--case", type=int, help="repeat this case of the kind of --only")
     parser.add_argument("--share", type=float, default=1, help="of the cases of the long run")
-    parser.add_argument("--minutes", type=float, default=60, help="no case is begun after so long")
+    parser.add_argument("--minutes", type=float, default=90, help="no case is begun after so long")
     parser.add_argument("--processes", type=int, default=2)
     chosen = parser.parse_args()
     if chosen.case is not None and len(chosen.only or ()) != 1:

@@ -33,8 +33,9 @@ from benchmarks.lib import results
 from benchmarks.lib.data import documents, medic
 from linker import Dictionary, Document, Linker, matching
 from linker.decisions import exchange
-from linker.decisions.applying import SOURCE, Decided
+from linker.decisions.applying import Decided
 from linker.ids import format_gold
+from linker.outputs import DECISION
 from linker.readers import tsv
 from linker.types import Decision, Mention, Prediction
 
@@ -70,7 +71,7 @@ class Session:
         answer = self._decided.apply(prediction, document) if self._remembers else prediction
         parts = [[candidate.concept_id for candidate in part.candidates] for part in answer.parts]
         rank = matching.strict_rank(parts, gold, self.linker.dictionary.resolve)
-        if rank == 1 and answer.source == SOURCE:
+        if rank == 1 and answer.source == DECISION:
             return 0
         self.decisions.append(Decision(mention.text, format_gold(gold)))
         if self._remembers:

@@ -54,6 +54,7 @@ class Kind:
         quick: the cases of the quick share.
         long: those of the long run.
         wall: seconds that a case may last, with the processes that it waits for.
+        needs: a library of an extra that is attacked; the quick share is skipped without it.
     """
 
     prepared: str
@@ -61,6 +62,7 @@ class Kind:
     quick: int
     long: int
     wall: int = 120
+    needs: str = ""
 
 
 @dataclass(slots=True)

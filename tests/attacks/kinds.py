@@ -61,20 +61,23 @@ KINDS = {
     "decisions": Kind(
         "decisions:prepared",
         "hostile decisions: files of them, tables and mappings that people changed, damaged answers",
-        45,
+        30,
         4_000,
+        needs="openpyxl",
     ),
     "spreadsheets": Kind(
         "spreadsheets:prepared",
         "tables of users, mutated, to which answers are added: csv, tsv, workbooks",
-        40,
+        30,
         2_000,
+        needs="openpyxl",
     ),
     "requests": Kind(
         "requests:prepared",
         "hostile requests to a service: bodies, heads, paths, parameters, keys, several at once",
-        150,
+        100,
         5_000,
         wall=60,
+        needs="fastapi",
     ),
 }

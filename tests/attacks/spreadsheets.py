@@ -154,10 +154,9 @@ def _text(rng: random.Random, folder: Path, shared: _Shared) -> None:
 
 
 def _sign(text: str) -> str:
-    """What stands between cells, as linker found it: before the last of the columns that it added."""
-    header = re.split(r"\r|\n", text, maxsplit=1)[0]
-    found = re.findall(r"[,;\t]", header)
-    return found[-1] if found else ","
+    """What stands between cells: behind the last of the columns that linker added."""
+    found = re.findall(r"[,;\t](?=(?:linker_)?(?:state|confidence)(?:_\d+)?[\r\n])", text)
+    return found[0] if found else ","
 
 
 def _check_kept(before: str, after: str, sign: str) -> None:
@@ -216,6 +215,8 @@ def _pairs_of_lines(data: bytes, sign: str) -> set[tuple[str, str]] | None:
     if '"' in text or "\r" in text.replace("\r\n", ""):
         return None
     lines = [line.split(sign) for line in text.split("\n")]
+    if max(map(len, lines)) > 100:
+        return None
     return {(_letters(a), _letters(b)) for line in lines for a in line for b in line}
 
 
@@ -333,7 +334,7 @@ def _build(rng: random.Random, path: Path, rows: Rows) -> None:
             if rng.random() < 0.1:
                 cell.font = Font(size=rng.randint(5, 400))
     if len(rows) > 3 and rng.random() < 0.2:
-        sheet.merge_cells(rng.choice(("D2:D3", "A2:B3", "B2:C3", "C2:C4", "D2:H3", "A1:B1")))
+        sheet.merge_cells(rng.choice(("D2:D3", "A2:B3", "B2:C3", "C2:C4", "D2:H3", "D1:E1")))
     if rng.random() < 0.1:
         sheet["D2"].comment = Comment("why", "Ada")
     if rng.random() < 0.1:

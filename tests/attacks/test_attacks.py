@@ -18,6 +18,8 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.mark.parametrize("kind", [name for name in KINDS if KINDS[name].quick])
 def test_attacks(kind: str) -> None:
+    if KINDS[kind].needs:
+        pytest.importorskip(KINDS[kind].needs, reason="the extra is not installed")
     tally = apart(kind, SEED, 0, KINDS[kind].quick, seconds=120)
     again = f'python benchmarks/attacks.py --only "{kind}" --seed {SEED} --case '
     assert not tally.failures, "\n".join(

@@ -120,7 +120,7 @@ def test_documents_of_bioc(tmp_path: Path) -> None:
     assert written((Document("201", first.passages, tuple(rest)), ())) == (
         "201|t|Breast and ovarian cancer\n"
         "201|a|Gout hurts. So does β-thalassaemia.\n"
-        "201\t0\t25\tBreast and ovarian cancer\tDisease\tD001943\n"
+        "201\t0\t25\tBreast and ovarian cancer\tDisease\tMESH:D001943\n"
         "201\t11\t25\tovarian cancer\tDisease\tMESH:D010051\n"
         "201\t26\t30\tGout\tDisease\t-1\n"
         "201\t46\t60\tβ-thalassaemia\tDisease\n\n"
