@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 _NEEDED = ("subject_label", "predicate_id", "object_id", "mapping_justification")
 _BY_PEOPLE = ("semapv:ManualMappingCuration", "semapv:MappingReview")
 _ONE, _ONE_OF_SEVERAL = "skos:exactMatch", "skos:relatedMatch"
-_NOTHING = "sssom:NoTermFound"
+_NOTHING, _NOT = "sssom:NoTermFound", "Not"
 _DOCUMENT = re.compile(r"(?:document |.*?; document )(.*?)(?:, characters [\d;-]+)?")
 _EXPECTED = (
     f"a mention in subject_label, {_ONE} (or {_ONE_OF_SEVERAL} for each of several parts), a "
@@ -74,7 +74,7 @@ class _Curated:
         return Decision(
             row["subject_label"],
             concepts,
-            row["predicate_modifier"] != "Not",
+            row["predicate_modifier"] != _NOT,
             document[1] if document else "",
             _ESCAPED.sub(r"\1", row["author_label"] or row["reviewer_label"]),
             row["mapping_date"],
@@ -145,6 +145,8 @@ def _problem(row: Mapping[str, str]) -> str:
         return "the subject is a concept, not a mention"
     if row["predicate_id"] not in (_ONE, _ONE_OF_SEVERAL):
         return f"the predicate is {row['predicate_id'] or 'missing'}"
+    if row["predicate_modifier"] not in ("", _NOT):
+        return f"the predicate_modifier is {row['predicate_modifier']!r}, and not {_NOT}"
     return "" if row["object_id"] else "the object is missing"
 
 

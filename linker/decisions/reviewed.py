@@ -8,6 +8,7 @@ that nobody touched are no decisions.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import re
@@ -28,7 +29,8 @@ Row = tuple[int | None, str, Decision]
 FORMATS = ("pubtator", "bioc", "jsonl")
 """Formats of answers that are no tables."""
 
-_SEVENTH = re.compile(r"(?:.* )?(\[\{.*\}\])")  # column of PubTator
+# the state in the seventh column of PubTator, behind which the decisions stand
+_STATE = re.compile(r"(?:\A| )(?:accepted|rejected|open|no concept|disputed) (?=[\[{]|.*mention)")
 _Cell = Callable[[str], str]  # gives the cell of a row in a column
 
 
@@ -45,16 +47,27 @@ def of_answers(path: Pathlike, kind: str, on_error: OnError) -> Iterator[Row]:
             yield from ((None, prediction.mention.text, d) for d in prediction.decisions)
         return
     for mention, _ in mentions.flatten(mentions.read(path, kind, on_error=on_error)):
-        text = mention.metadata.get("decisions", "")
-        if match := _SEVENTH.fullmatch(mention.metadata.get("pubtator:parts", "")):
-            text = match[1]
         try:
-            decisions = _parsed(text)
+            decisions = _parsed(mention.metadata.get("decisions", ""))
+            decisions += _behind_state(mention.metadata.get("pubtator:parts", ""))
         except ValueError as error:
             where = f"{mention.text!r} in document {mention.document_id}"
             on_error(InputError(path, f"the decisions on {where}: {error}"))
         else:
             yield from ((None, mention.text, decision) for decision in decisions)
+
+
+def _behind_state(column: str) -> list[Decision]:
+    """The decisions in a seventh column of PubTator; texts of parts may look like a state, too.
+
+    Raises:
+        ValueError: there is a state, and no decisions stand behind it.
+    """
+    matches = [*_STATE.finditer(column)]
+    for match in matches[:-1]:
+        with contextlib.suppress(ValueError):
+            return _parsed(column[match.end() :])
+    return _parsed(column[matches[-1].end() :]) if matches else []
 
 
 def of_table(

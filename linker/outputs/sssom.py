@@ -68,6 +68,7 @@ _PREFIX = re.compile(r"(?!https?\Z|urn\Z|file\Z)[A-Za-z_][\w.-]*", re.ASCII)
 _PLAIN = re.compile(  # what YAML reads as this very text without quotes
     r"(?!(?i:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z_](?:[\w./#%+-]|:(?=\S))*", re.ASCII
 )
+_CHARACTERS = re.compile(r", characters [\d;-]+\Z", re.ASCII)  # where a mention stands
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?=T|\Z| )", re.ASCII)
 
 
@@ -153,6 +154,8 @@ def _curated_rows(
     ids = _ids(row)
     match = _DATE.match(row.time)
     scope = f"document {row.scope}" if row.scope else ""
+    if _CHARACTERS.search(scope):
+        scope += ", characters -"  # so that who reads it cuts this, and not a part of the id
     for identifier in ids:
         yield {
             "subject_label": row.mention,

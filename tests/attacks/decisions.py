@@ -495,8 +495,9 @@ def _answers(rng: random.Random, folder: Path, shared: Shared) -> None:
     damaged = rng.choice(_DAMAGE)(rng, record).encode("utf-8", "replace").decode()
     if escaped:
         damaged = damaged.replace("&", "&amp;").replace("<", "&lt;")
-    if damaged == record or not damaged.strip():
-        return
+    is_unlike = name.endswith("pubtator") and not re.match(r"[\[{]|.*mention", damaged)
+    if damaged == record or not damaged.strip() or is_unlike:
+        return  # a word alone may be the text of a part
     (folder / "a.txt").write_text(
         text[: match.start()] + damaged + text[match.end() :], encoding="utf-8"
     )

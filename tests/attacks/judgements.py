@@ -16,6 +16,7 @@ from typing import Any
 
 from linker import Dictionary
 from linker.decisions.records import form_of, parts_of
+from linker.ids import curie
 from linker.types import Decision
 
 from .core import Failed
@@ -38,7 +39,7 @@ class Said:
     @classmethod
     def of(cls, mention: str, concept: str, accepted: bool = True) -> Said:
         """What is said of a mention with "A|B" or -1."""
-        ids = tuple(sorted(parts_of(Decision(mention, concept))))
+        ids = tuple(sorted(i and curie(i) for i in parts_of(Decision(mention, concept))))
         return cls(spaced(mention), ids if any(ids) else ("",), accepted)
 
     @property

@@ -150,7 +150,8 @@ class _Services:
 
         store = self._shared / f"{self.process}-{next(self._numbers)}.sqlite"
         model = str(self._shared / "model")
-        made = Settings(model, str(store), is_local=True, limits=Limits(**_LIMITS), **settings)
+        names = frozenset(("localhost", "127.0.0.1"))
+        made = Settings(model, str(store), names=names, limits=Limits(**_LIMITS), **settings)
         service = Service(made, self._linker)
         return self._create(service), service, store
 

@@ -44,6 +44,7 @@ def read(tmp_path: Path, text: str) -> Iterator[Decision]:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_an_export_comes_back(tmp_path: Path, decisions: list[Decision]) -> None:
     decisions.append(Decision("m", "MESH:D1", accepted=False, scope="7, 8"))
+    decisions.append(Decision("m", "MESH:D1", scope="7, characters 2-3"))
     decisions = [*map(checked, dict.fromkeys(decisions))]
     file = io.StringIO()
     sssom.write_curated(decisions, file)
@@ -91,6 +92,7 @@ def test_columns_by_name_and_no_metadata(tmp_path: Path) -> None:
     [
         (f"a\tskos:broadMatch\tA:1\t{HAND}", "line 3: the predicate is skos:broadMatch"),
         (f"a\tskos:relatedMatch\tA:1\t{HAND}", "line 3: no other part of the mention"),
+        (f"a\tskos:exactMatch\tA:1\t{HAND}\t\t\tnot", "line 3: the predicate_modifier is 'not'"),
         (f"a\tskos:exactMatch\t\t{HAND}", "line 3: the object is missing"),
         (f"\tskos:exactMatch\tA:1\t{HAND}", "line 3: the mention of a decision has 0 char"),
         (f"a\tskos:exactMatch\tA:1\t{HAND}\t\tX:1", "line 3: the subject is a concept"),
@@ -98,7 +100,13 @@ def test_columns_by_name_and_no_metadata(tmp_path: Path) -> None:
 )
 def test_bad_rows(tmp_path: Path, caplog: pytest.LogCaptureFixture, row: str, problem: str) -> None:
     good = f"b\tskos:exactMatch\tA:2\t{HAND}\n"
-    text = "#curie_map:\n" + HEADER.replace("\n", "\tsubject_id\n") + row + "\n" + good
+    text = (
+        "#curie_map:\n"
+        + HEADER.replace("\n", "\tsubject_id\tpredicate_modifier\n")
+        + row
+        + "\n"
+        + good
+    )
     with pytest.raises(InputError, match=problem):
         list(read(tmp_path, text))
     skipped = exchange.read(tmp_path / "m.sssom.tsv", on_error=Skip())
