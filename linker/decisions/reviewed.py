@@ -108,15 +108,16 @@ def _answers(rows: Iterable[TableRow], header: Mapping[str, int]) -> Iterator[li
         return cell("mention"), cell("scope"), cell("spans")
 
     for _, of_mention in itertools.groupby(filter(lambda row: any(row.cells), rows), mention):
-        parts: dict[str, TableRow] = {}
+        parts: dict[tuple[str, str], TableRow] = {}
         for row in of_mention:
             cell = _cell(row, header)
             if cell("rank") not in ("", "1"):
                 continue
-            if cell("part") in parts:  # the same mention again
+            part = cell("part"), cell("concept_id")
+            if part in parts:  # the same mention again
                 yield [*parts.values()]
                 parts.clear()
-            parts[cell("part")] = row
+            parts[part] = row
         if parts:
             yield [*parts.values()]
 
@@ -160,10 +161,10 @@ def _said(parts: list[_Cell], scope: str, reviewer: str) -> Iterator[Decision]:
     if state == "accepted" and not concepts.replace("-1", "").strip("|"):
         raise LinkerError("the state is accepted, and there is no concept_id; expected one")
     decision = Decision(mention, concepts, True, scope, by)
-    ids = sorted(parts_of(decision))
+    ids = set(parts_of(decision))
     for earlier in filter(lambda d: d.accepted, before):
         known = parts_of(earlier)
-        if sorted(known) == ids or "|".join(i or "-1" for i in known) == concepts:
+        if set(known) == ids or "|".join(i or "-1" for i in known) == concepts:
             return  # ids that hold signs are not split there
     yield decision
 

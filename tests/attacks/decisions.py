@@ -219,7 +219,7 @@ def _table(rng: random.Random, folder: Path, shared: Shared) -> None:
         result, store = _decide(path, shared)
     _check_not_stopped(result)
     _check_counted(result, sum(any(map(spaced, row)) for row in rows))
-    expect(kept(store), set(required), allowed)
+    expect(kept(store), required, allowed, shared.dictionary)
 
 
 def _decision_row(
@@ -317,7 +317,7 @@ def _reviewed(rng: random.Random, folder: Path, shared: Shared) -> None:
     _check_not_stopped(result)
     if skipped(result.err)[0] < bad:
         raise Failed(f"a bad row was not reported: {bad} bad, {result.err[-300:]}")
-    expect(kept(store), set(required), allowed)
+    expect(kept(store), required, allowed, shared.dictionary)
 
 
 def _of_json(record: Any) -> Said:
@@ -511,10 +511,12 @@ def _answers(rng: random.Random, folder: Path, shared: Shared) -> None:
     with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
         now = list(map(_of_json, json.loads(damaged)))
         readable = True
-    is_whole = readable and set(now) <= set(stored)
+    there = {as_now(said, shared.dictionary) for said in stored}
+    is_whole = readable and {as_now(said, shared.dictionary) for said in now} <= there
     if not is_whole and not skipped(result.err)[0]:
         raise Failed(f"damaged decisions were neither taken nor reported ({name}): {damaged[:200]}")
-    expect(stored, set(required) if not skipped(result.err)[0] else (), [*required, *now])
+    needed = required if not skipped(result.err)[0] else ()
+    expect(stored, needed, [*required, *now], shared.dictionary)
 
 
 # ------------------------------------------------------------------------------------------------- bytes of any file
@@ -860,10 +862,7 @@ def _applied(rng: random.Random, folder: Path, shared: Shared) -> None:
         for claim in claims(form, text)
         for one in claim.decisions
     ]  # fmt: skip
-    now = [as_now(said, shared.dictionary) for said in kept(new)]
-    expect(
-        set(now), *([as_now(s, shared.dictionary) for s in said] for said in (applied, standing))
-    )
+    expect(kept(new), applied, standing, shared.dictionary)
     if taken.code or skipped(taken.err)[0]:
         raise Failed(f"answers of ours are refused ({form}): {taken.err[-300:]}")
 

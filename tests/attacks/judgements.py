@@ -86,8 +86,17 @@ def skipped(messages: str) -> tuple[int, set[int]]:
     return len(found), {int(line) for line in found if line}
 
 
-def expect(kept: Iterable[Said], required: Iterable[Said], allowed: Iterable[Said]) -> None:
-    """Check what was kept against what was said."""
+def expect(
+    kept: Iterable[Said],
+    required: Iterable[Said],
+    allowed: Iterable[Said],
+    dictionary: Dictionary | None = None,
+) -> None:
+    """Check what was kept against what was said, in ids that a dictionary has now."""
+    if dictionary is not None:
+        kept, required, allowed = (
+            [as_now(said, dictionary) for said in some] for some in (kept, required, allowed)
+        )
     kept = list(kept)
     for strange in set(kept) - set(allowed):
         kind = "an accepted decision" if strange.accepted else "a rejection"

@@ -26,7 +26,7 @@ from linker import Dictionary, Linker
 from . import seeds
 from .core import Attack, Failed
 from .decisions import IDS, MENTIONS, OLD_IDS, WRONG_IDS
-from .judgements import Said, selected
+from .judgements import Said, as_now, selected
 from .mutate import NUMBERS, changed, mutated, other
 from .writers import text as hostile
 
@@ -132,6 +132,7 @@ class _Services:
         self.process, self._shared, self._create = os.getpid(), shared, create
         self.loop = asyncio.new_event_loop()
         self._linker = Linker.load(shared / "model")
+        self.dictionary = self._linker.dictionary
         self._numbers = itertools.count()
         self._socket: _Socketed | None = None
         self._open: tuple[Any, Any, Path] | None = None
@@ -150,7 +151,7 @@ class _Services:
 
         store = self._shared / f"{self.process}-{next(self._numbers)}.sqlite"
         model = str(self._shared / "model")
-        names = frozenset(("localhost", "127.0.0.1"))
+        names = frozenset(("localhost",))
         made = Settings(model, str(store), names=names, limits=Limits(**_LIMITS), **settings)
         service = Service(made, self._linker)
         return self._create(service), service, store
@@ -579,7 +580,7 @@ def _several(rng: random.Random, services: _Services) -> None:
             raise Failed(
                 f"an answer that cannot be read: {type(error).__name__} {error}, {answer.body[:200]!r} to {sent}"
             ) from error
-    _check_stored(requests, answers, store)
+    _check_stored(requests, answers, store, services.dictionary)
 
 
 def _check(sent: Sent, answer: Answer, known: dict[str, Any]) -> None:
@@ -666,7 +667,9 @@ def _check_reconciled(sent: Sent, text: bytes) -> None:
         raise Failed(f"rows of other ids: {text[:300]!r} to {sent}")
 
 
-def _check_stored(requests: Sequence[Sent], answers: Sequence[Answer], store: Path) -> None:
+def _check_stored(
+    requests: Sequence[Sent], answers: Sequence[Answer], store: Path, dictionary: Dictionary
+) -> None:
     """Check that the file holds what was acknowledged, and nothing else."""
     made = Counter[Said]()
     withdrawn = 0
@@ -676,11 +679,12 @@ def _check_stored(requests: Sequence[Sent], answers: Sequence[Answer], store: Pa
             for one, kept in zip(given, stored, strict=True):
                 accepted = one.get("accepted", True)
                 accepted = accepted if isinstance(accepted, bool) else kept["accepted"]
-                made[Said.of(one["mention"], one.get("concept_id") or "", accepted)] += 1
+                said = Said.of(one["mention"], one.get("concept_id") or "", accepted)
+                made[as_now(said, dictionary)] += 1
         elif answer.status == 200 and sent.method == "DELETE":
             withdrawn += 1
     there = Counter(
-        Said.of(mention, concept, bool(accepted))
+        as_now(Said.of(mention, concept, bool(accepted)), dictionary)
         for mention, concept, accepted in selected(
             store, "SELECT mention, concept_id, accepted FROM decisions"
         )

@@ -147,15 +147,26 @@ def _text(rng: random.Random, folder: Path, shared: _Shared) -> None:
     if command == "decide":
         _check_decided(output, _pairs(rows) if not is_mutated else _pairs_of_lines(data, sign))
         return
-    before, after = (one.read_bytes().decode("utf-8-sig") for one in (path, output))
+    encoding = _encoding(path.read_bytes())
+    before, after = (one.read_bytes().decode(encoding) for one in (path, output))
     sign = _sign(after)
     _check_kept(before, after, sign)
     _check_answers(command, after, sign, shared)
 
 
+def _encoding(data: bytes) -> str:
+    """An encoding in which a text can be compared, whichever it is in."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    with contextlib.suppress(UnicodeDecodeError):
+        data.decode("utf-8")
+        return "utf-8-sig"
+    return "latin-1"
+
+
 def _sign(text: str) -> str:
     """What stands between cells: behind the last of the columns that linker added."""
-    found = re.findall(r"[,;\t](?=(?:linker_)?(?:state|confidence)(?:_\d+)?[\r\n])", text)
+    found = re.findall(r"[,;\t](?=(?:linker_)?(?:state|confidence)(?:_\d+)?(?:[\r\n]|\Z))", text)
     return found[0] if found else ","
 
 
@@ -185,15 +196,16 @@ def _check_kept(before: str, after: str, sign: str) -> None:
 def _check_answers(command: str, text: str, sign: str, shared: _Shared) -> None:
     """Check the answers of rows of one line, in which nothing is quoted."""
     lines = re.split(r"\r\n|\n", text)
-    header = [cell.strip('"') for cell in lines[0].split(sign)]
-    try:
-        places = [header.index(name) for name in (_OF_IDS[command], _HEADERS[command])]
-    except ValueError:
+    wanted = (_OF_IDS[command], _HEADERS[command])
+    headers = ([cell.strip('"') for cell in line.split(sign)] for line in lines)
+    header = next((cells for cells in headers if {*wanted} <= {*cells}), None)
+    if header is None:
         return
+    places = [header.index(name) for name in wanted]
     first = len(header) - {"link": 6, "check": 5}[command]
-    for line in lines[1:]:
+    for line in lines:
         cells = line.split(sign)
-        if '"' in line or len(cells) != len(header):
+        if '"' in line or len(cells) != len(header) or cells == header:
             continue
         key = (command, *(cells[place].strip() for place in places))
         if key[1:] == ("", "") and cells[first]:
