@@ -8,6 +8,7 @@ import hmac
 import ipaddress
 import json
 import logging
+import re
 import time
 import traceback
 from collections.abc import Awaitable, Mapping
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from linker.service.limits import Limits
@@ -30,6 +32,8 @@ _UNTIMED = "/reload"  # takes as long as a model takes to load
 _UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered however busy we are
 _CHANGING = ("POST", "DELETE")  # methods that pages of other sites may not use
 _GONE = 499  # the status of a request whose client left before the answer, as in nginx
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^][:@/?#\s]*)(?::(?P<port>\d{0,5}))?", re.ASCII)
+_MOST_PORTS = 65_535
 _METHODS = frozenset(("GET", "HEAD", "POST", "DELETE", "OPTIONS"))
 PUBLIC = "/reconcile"  # changes nothing, and its protocol is for the pages of all sites
 _HEADERS = {  # of every answer, unless its route has others
@@ -64,32 +68,37 @@ class Gate:
             return
         is_public = scope["path"].startswith(PUBLIC)
         is_head = scope["method"] == "HEAD"
-        answer = _Answer(send, {**_HEADERS, **(_ANY_ORIGIN if is_public else {})}, is_head)
+        body = _LimitedBody(receive, self._service.limits)
+        headers = Headers(scope=scope)
+        has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+        own = {**_HEADERS, **(_ANY_ORIGIN if is_public else {})}
+        answer = _Answer(send, own, is_head, body if has_body else None)
         start = time.perf_counter()
         self._active += 1
         self._service.metrics.active.inc()
         try:
             asked = {**scope, "method": "GET"} if is_head else scope
-            await self._pass(asked, receive, answer)
+            await self._pass(asked, body, answer)
         finally:
             self._active -= 1
             self._service.metrics.active.dec()
             scope["route"] = asked.get("route")
             self._record(scope, answer.status or _GONE, time.perf_counter() - start)
 
-    async def _pass(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+    async def _pass(self, scope: Scope, body: _LimitedBody, answer: _Answer) -> None:
         """Answer a request, whatever happens."""
         limits = self._service.limits
         if refusal := self._refusal(scope):
             await answer.error(*refusal)
             return
-        body = _LimitedBody(receive, limits)
         try:
             seconds = None if scope["path"] == _UNTIMED else limits.seconds
             await _while_awaited(self._app(scope, body, answer), body, seconds)
         except asyncio.TimeoutError:
             again = {"Retry-After": "5"} | CLOSE
             await answer.error(503, "the answer took too long; ask for less at once", again)
+        except ClientDisconnect:  # in the midst of its body
+            return
         except Exception as error:  # its text may hold what a user wrote, and is not logged
             place = traceback.extract_tb(error.__traceback__)[-1]
             logger.error("%s in %s:%s", type(error).__name__, place.filename, place.lineno)
@@ -160,10 +169,13 @@ class _Answer:
         send: of ASGI.
         headers: these.
         is_head: whether the client wants the headers alone.
+        body: of the request; the connection is closed where it was not read. None: there is none.
     """
 
-    def __init__(self, send: Send, headers: Mapping[str, str], is_head: bool) -> None:
-        self._send, self._headers, self._is_head = send, headers, is_head
+    def __init__(
+        self, send: Send, headers: Mapping[str, str], is_head: bool, body: _LimitedBody | None
+    ) -> None:
+        self._send, self._headers, self._is_head, self._body = send, headers, is_head, body
         self.status, self._is_complete = 0, False
 
     async def __call__(self, message: Message) -> None:
@@ -172,6 +184,8 @@ class _Answer:
             headers = MutableHeaders(scope=message)
             for name, value in self._headers.items():
                 headers.setdefault(name, value)
+            if self._body and not self._body.is_read:
+                headers.update(CLOSE)
         elif message["type"] == "http.response.body":
             self._is_complete = not message.get("more_body")
             message = {**message, "body": b""} if self._is_head else message
@@ -219,6 +233,11 @@ class _LimitedBody:
             raise HTTPException(413, _too_long(self._limits), CLOSE)
         return message
 
+    @property
+    def is_read(self) -> bool:
+        """Whether all of it was received."""
+        return self._completed.is_set()
+
     async def disconnected(self) -> None:
         """Wait until the client has left, which is looked for once the body is there."""
         await self._completed.wait()
@@ -251,11 +270,10 @@ async def _while_awaited(
 
 def _host_name(headers: Headers) -> str | None:
     """The name by which a request calls the service, without the port; None: it is malformed."""
-    with contextlib.suppress(ValueError):
-        place = urlsplit(f"//{headers.get('host', '')}")
-        _ = place.port  # which is checked here
-        return (place.hostname or "").removesuffix(".")
-    return None
+    match = _HOST.fullmatch(headers.get("host", ""))
+    if match is None or int(match["port"] or 0) > _MOST_PORTS:
+        return None
+    return match["name"].strip("[]").lower().removesuffix(".")
 
 
 def _is_address(name: str) -> bool:

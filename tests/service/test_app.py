@@ -482,13 +482,24 @@ def test_names_of_other_sites_are_not_ours(start: Start) -> None:
     assert keyed.post("/link", json=body, headers=headers).status_code == 200
 
 
-@pytest.mark.parametrize("host", ["[abc", "[::1", "a:b:c", "a:99999999"])
+@pytest.mark.parametrize(
+    "host", ["[abc", "[::1", "a:b:c", "a:99999999", "[::1].evil.example", "a@localhost"]
+)
 def test_a_malformed_host_is_refused(start: Start, host: str) -> None:
     for client in (start(), start(names=frozenset(("localhost",)))):
         for path in ("/health", "/reconcile"):
             refused = client.get(path, headers={"Host": host})
             assert refused.status_code == 400, path
             assert refused.json()["error"].startswith("the header Host is malformed")
+
+
+def test_a_connection_is_closed_whose_body_was_not_read(client: Any) -> None:
+    """What follows an unread body would be taken for the next request."""
+    for headers in ({"Content-Length": "5"}, {"Transfer-Encoding": "chunked"}):
+        answer = client.request("GET", "/", content=iter([b"fever"]), headers=headers)
+        assert (answer.status_code, answer.headers["connection"]) == (200, "close")
+    assert "connection" not in client.get("/").headers
+    assert "connection" not in client.post("/link", json={"mentions": ["x"]}).headers
 
 
 def test_two_lengths_of_a_body_are_refused(client: Any) -> None:
