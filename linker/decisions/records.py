@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -70,6 +71,11 @@ def checked(decision: Decision, identify: Identify = not_known) -> Decision:
             f"expected 1 to {MENTION_LIMIT:,}"
         )
     ids = _joined(split_ids(decision.concept_id, identify))
+    if not ids and re.fullmatch(r"[\s|,;+]+", decision.concept_id):
+        raise LinkerError(
+            f"the concept of {shorten(mention)!r} is {decision.concept_id!r}; "
+            "expected an id, or -1 for no concept"
+        )
     decision = replace(decision, mention=mention, reviewer=reviewer, concept_id=ids)
     if not decision.accepted and not len(concepts_of(decision)) == len(parts_of(decision)) == 1:
         raise LinkerError(

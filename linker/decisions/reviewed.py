@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import get_args
 
 from linker.decisions.records import parts_of
 from linker.errors import InputError, LinkerError, OnError
-from linker.files import Pathlike
+from linker.files import Pathlike, parse_json
 from linker.files.rows import Row as TableRow
 from linker.outputs import decision_from_json, jsonl
 from linker.readers import mentions
@@ -175,7 +174,7 @@ def _parsed(text: str) -> list[Decision]:
     Raises:
         ValueError: it holds something else.
     """
-    records = json.loads(text) if text else []
+    records = parse_json(text) if text else []
     if not isinstance(records, list):
         raise ValueError("the decisions are no list")
     return list(map(decision_from_json, records))

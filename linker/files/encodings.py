@@ -28,7 +28,9 @@ _BLOCK = 1 << 20  # bytes read at a time
 _IN_MEMORY = 1 << 24  # bytes of a text that are kept in memory; a longer one goes to disk
 _MOST_WORDS = 2_000  # with other letters than those of ASCII; they are enough to choose
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-_WORD = re.compile(rb"[0-9A-Za-z\x80-\xff'-]*[\x80-\xff][0-9A-Za-z\x80-\xff'-]*")
+# it begins where no word goes on, so that a long word is looked at once
+_IN_WORD = rb"[0-9A-Za-z\x80-\xff'-]"
+_WORD = re.compile(rb"(?<!%b)%b*[\x80-\xff]%b*" % (_IN_WORD, _IN_WORD, _IN_WORD))
 _SIGNS = frozenset("\xa0«»“”„‚‘’–—…•°±µ²³½¼¾×÷·€£§©®™ª") | frozenset("º¿¡")
 # between letters there stands no sign, and behind a small letter no capital
 _ODD = re.compile(r"(?<=[^\W\d_])(?:[^\w\s'’·–-]|[²³½¼¾ªº])(?=[^\W\d_])")

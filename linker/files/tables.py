@@ -209,6 +209,13 @@ class TextTable:
             raise InputError(
                 path, "the first line is empty", line=1, expected="the names of the columns"
             )
+        if "\r" in first[1].rstrip("\r\n"):
+            raise InputError(
+                path,
+                "the lines end in carriage returns alone, as on old Macs",
+                line=1,
+                remedy="save it again with the line ends of Windows or Unix",
+            )
         self.delimiter = delimiter_of(path, first[1])
         self._rows = _read(path, self.delimiter, itertools.chain([first], lines))
         self._header = next(self._rows)

@@ -11,6 +11,7 @@ import datetime
 import itertools
 import posixpath
 import re
+import string
 import warnings
 import zipfile
 import zlib
@@ -34,6 +35,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _HELD = ("xl/styles.xml", "xl/workbook.xml", "[content_types].xml")  # as objects of openpyxl
 _MOST_TAGS = 500_000  # of such a part
 _MOST_OTHER_TAGS = 20_000_000  # of another one, such as that of the texts of all cells
+_LETTERS = string.ascii_letters
 _BLOCK = 1 << 20  # bytes that are copied together
 _ROWS = 1024  # that are read together
 
@@ -249,6 +251,8 @@ class _Shape:
             self._column = _column(place) if place else self._column + 1
             if not 0 < self._column <= _MOST_COLUMNS:
                 raise ValueError(f"a cell in column {self._column}")
+            if place and place.lstrip(_LETTERS) != str(self.row):
+                raise ValueError(f"the cell {place} in row {self.row}")
             self.columns = max(self.columns, self._column)
 
     def _end(self, tag: str) -> None:

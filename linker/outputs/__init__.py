@@ -162,9 +162,11 @@ def decision_from_json(record: Any) -> Decision:
         isinstance(record.get(key), kind) for key, kind in kinds.items()
     ):
         raise ValueError(f"a decision is no object with {', '.join(kinds)}")
-    if not isinstance(identifier := record.get("concept_id") or "", str):
-        raise ValueError("the concept_id of a decision is no text")
-    return Decision(record["mention"], identifier, **{key: record[key] for key in [*kinds][1:]})
+    if not isinstance(identifier := record.get("concept_id", False), str | None):
+        raise ValueError("the concept_id of a decision is neither a text nor null")
+    return Decision(
+        record["mention"], identifier or "", **{key: record[key] for key in [*kinds][1:]}
+    )
 
 
 def decimals(value: float | None) -> str:

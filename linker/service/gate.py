@@ -77,7 +77,9 @@ class Gate:
         self._active += 1
         self._service.metrics.active.inc()
         try:
-            asked = {**scope, "method": "GET"} if is_head else scope
+            # no part of an answer is sent alone, which RFC 9110 leaves to the server
+            kept = [(name, value) for name, value in scope["headers"] if name != b"range"]
+            asked = {**scope, "headers": kept, "method": "GET" if is_head else scope["method"]}
             await self._pass(asked, body, answer)
         finally:
             self._active -= 1

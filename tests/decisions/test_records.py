@@ -150,3 +150,10 @@ def test_of_accepted_ones_the_last_of_each_reviewer_is_in_force(decisions: list[
     kept = in_force(decisions)
     assert {(d.mention, d.scope, d.reviewer): d for ds in kept.values() for d in ds} == last
     assert sum(map(len, kept.values())) == len(last)
+
+
+@pytest.mark.parametrize("concept", ["|||", ";", " , "])
+def test_signs_between_no_ids_are_no_concept(concept: str) -> None:
+    with pytest.raises(LinkerError, match="expected an id, or -1 for no concept"):
+        checked(Decision("m", concept))
+    assert checked(Decision("m", "-1|-1")).concept_id == ""

@@ -232,3 +232,10 @@ def test_no_line_between_tabs_is_lost_or_changed(
         return
     assert text == "a\tb\tc\n" + "".join(row.raw for row in rows)
     assert all(len(row.cells) <= 3 for row in rows)
+
+
+def test_lines_that_end_in_carriage_returns_alone_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_bytes(b"n\tdisease\r1\tgout\r")
+    with pytest.raises(InputError, match="end in carriage returns alone"):
+        tables.read(path)

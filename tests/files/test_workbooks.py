@@ -94,6 +94,7 @@ DTD = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">]><worksheet'
         (b"<worksheet", DTD),
         (b'<row r="2"', b'<row r="999999999999"'),
         (b'r="A2"', b'r="ZZZZ2"'),
+        (b'r="A2"', b'r="A3"'),
         (b"</sheetData>", b""),
     ],
 )

@@ -132,6 +132,16 @@ def without(record: Any, *keys: str) -> Any:
     return {key: without(value, *keys) for key, value in record.items() if key not in keys}
 
 
+SAID = {
+    "mention": "m",
+    "concept_id": None,
+    "accepted": True,
+    "scope": "",
+    "reviewer": "",
+    "time": "",
+}
+
+
 def test_lines_of_earlier_versions_are_read() -> None:
     old = jsonl.from_json(
         without(RECORD, "confidence", "rejected", "reading", "rivals", "state", "decisions")
@@ -255,6 +265,8 @@ def test_lines_that_are_no_text_or_no_json(tmp_path: Path, line: bytes, message:
         ({"rivals": [{"kind": "whole"}]}, "the key 'parts' is missing"),
         ({"state": "guess"}, "the state is none of model, accepted"),
         ({"decisions": [{"mention": "m"}]}, "a decision is no object with mention, accepted"),
+        ({"decisions": [without(SAID, "concept_id")]}, "concept_id of a decision is neither a te"),
+        ({"decisions": [SAID | {"concept_id": 0}]}, "concept_id of a decision is neither a text"),
     ],
 )
 def test_other_objects_are_refused(change: dict[str, Any], message: str) -> None:
