@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from linker.types import NameKind, ReadingKind, Span
+from linker.types import Decision, NameKind, ReadingKind, Span, State
 
 Doubt = Literal["other case", "short form", "annotated short form", "unexplained short form"]
 """Why it is open what a text means: it is a name of the concept in other case only ("all"); a short
@@ -189,22 +189,12 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class ExplainedDecision:
-    """What a person decided about the mention."""
-
-    concept_id: str  # of several parts joined by "|"; "-1": no concept
-    accepted: bool  # False: the concept was rejected
-    scope: str  # the document in which it holds; empty: everywhere
-    reviewer: str  # who; empty where nobody is named
-    time: str  # when
-
-
-@dataclass(frozen=True, slots=True)
 class ByDecision:
     """What decisions of people make of the answer."""
 
+    state: State  # never "model"
     answer: tuple[Place | None, ...]  # the concept of each part; None: no concept
-    decisions: tuple[ExplainedDecision, ...]  # in order of entry
+    decisions: tuple[Decision, ...]  # in order of entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,4 +208,4 @@ class Explanation:
     threshold: float | None  # the confidence that an answer needs; None: there is no confidence
     provenance: str  # of the confidence, in words
     question: Question | None = None
-    by_decision: ByDecision | None = None  # None: all is the answer of the model
+    by_decision: ByDecision | None = None  # None: nobody decided

@@ -19,12 +19,7 @@ from linker.decisions.records import (
     parts_of,
 )
 from linker.errors import LinkerError, shown
-from linker.explanation import (
-    ByDecision,
-    ExplainedDecision,
-    ExplainedPart,
-    Explanation,
-)
+from linker.explanation import ByDecision, ExplainedPart, Explanation
 from linker.explanation import Place as ConceptPlace
 from linker.files import Pathlike
 from linker.ids import counted, namespace
@@ -245,18 +240,16 @@ class Decided:
             mention, concept=concept, document=document, k=k + self.most_rejected
         )
         ruling = self._ruling(Mention(mention), document)
-        answer: tuple[ConceptPlace | None, ...] | None = None
+        by_decision = None
         if ruling.parts and self._can_answer(ruling.parts, Mention(mention), document):
             answer = tuple(self._place(i) if i else None for i in ruling.parts)
-        elif any(c.concept_id in ruling.rejected for p in explained.parts for c in p.candidates):
+            by_decision = ByDecision("accepted" if any(answer) else "no concept", answer, ruling.by)
+        elif ruling.rejected or ruling.is_disputed:
             needed = self._needed(explained.threshold)
             answer = tuple(_next(part, ruling.rejected, needed) for part in explained.parts)
+            state: State = "rejected" if all(answer) else "open"
+            by_decision = ByDecision("disputed" if ruling.is_disputed else state, answer, ruling.by)
         parts = tuple(replace(p, candidates=p.candidates[:k]) for p in explained.parts)
-        decisions = tuple(
-            ExplainedDecision(d.concept_id or "-1", d.accepted, d.scope, d.reviewer, d.time)
-            for d in ruling.by
-        )
-        by_decision = None if answer is None else ByDecision(answer, decisions)
         return replace(explained, parts=parts, by_decision=by_decision)
 
     def _place(self, identifier: str) -> ConceptPlace:

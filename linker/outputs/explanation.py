@@ -22,6 +22,7 @@ from linker.explanation import (
     ScoreParts,
     Share,
 )
+from linker.outputs import decision_to_json
 
 SCHEMA = 1
 MOST_SHARES = 6  # n-grams or words that a face for people shows
@@ -77,8 +78,10 @@ FEATURES = {  # where the name of a feature does not say it
 def to_json(explanation: Explanation) -> str:
     """The whole record as an object of schema 1, in one line."""
     record = {"schema": SCHEMA, **dataclasses.asdict(explanation)}
-    if explanation.by_decision is None:
+    if (by := explanation.by_decision) is None:
         del record["by_decision"]
+    else:
+        record["by_decision"]["decisions"] = list(map(decision_to_json, by.decisions))
     return json.dumps(record, ensure_ascii=False)
 
 
@@ -107,18 +110,26 @@ def answer(explanation: Explanation) -> str:
     return _of_model(explanation)
 
 
+_STATES = {
+    "rejected": ", and the model is sure enough of the next concept",
+    "open": ", since the model is not sure enough of any other concept",
+    "disputed": ", so that the model answers",
+}
+
+
 def decided(explanation: Explanation) -> list[str]:
     """Which decisions of people answer, and what the model would."""
     if not (by := explanation.by_decision):
         return []
     lines = [
-        f"By a decision: {'no concept' if d.concept_id == '-1' else d.concept_id} was "
+        f"By a decision: {d.concept_id or 'no concept'} was "
         f"{'accepted' if d.accepted else 'rejected'} by {d.reviewer or 'somebody'}, {d.time}"
         + (f", for document {d.scope}" if d.scope else "")
         for d in by.decisions
     ]
     return [
         *map(shown, lines),
+        f"State: {by.state}{_STATES.get(by.state, '')}",
         f"The model, of which all below is, answers: {_of_model(explanation)}",
     ]
 

@@ -106,9 +106,10 @@ def test_explain(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     explain = ("explain", "Breast cancer", "--model", trained)
     result = run(*explain, "--decisions", file)
     assert (result.code, result.err) == (0, "")
-    _, answer, by, model, *_ = result.out.splitlines()
+    _, answer, by, state, model, *_ = result.out.splitlines()
     assert answer == f"Answer: {OVARIAN} Ovarian Neoplasms"
     assert by.startswith(f"By a decision: {OVARIAN} was accepted by ann, 20")
+    assert state == "State: accepted"
     assert model.endswith(f"answers: {BREAST} Breast Neoplasms")
     scoped, text = tmp_path / "scoped.tsv", tmp_path / "t.txt"
     scoped.write_text(f"mention\tid\tscope\nbreast cancer\t{BREAST}\tt\n", "utf-8")

@@ -13,7 +13,6 @@ from linker.explanation import (
     ExpandedForm,
     ExplainedCandidate,
     ExplainedConcept,
-    ExplainedDecision,
     ExplainedPart,
     ExplainedReading,
     Explanation,
@@ -28,6 +27,7 @@ from linker.explanation import (
 )
 from linker.outputs.explanation import difference, to_json, to_text
 from linker.outputs.explanation_html import to_html
+from linker.types import Decision
 
 EVIL = "<script>alert('1')</script>&\x1b[31m\x00\u202e\""
 SAFE = "<script>alert('1')</script>&\\x1b[31m\\x00\\u202e\""
@@ -133,25 +133,29 @@ def test_html_escapes_every_text() -> None:
 
 
 DECISIONS = (
-    ExplainedDecision("A:2", True, "7", EVIL, "2026-11-23"),
-    ExplainedDecision("-1", True, "", "", "2026-11-24"),
-    ExplainedDecision("A:1", False, "", "bob", "2026-11-25"),
+    Decision("m", "A:2", True, "7", EVIL, "2026-11-23"),
+    Decision("m", "", True, "", "", "2026-11-24"),
+    Decision("m", "A:1", False, "", "bob", "2026-11-25"),
 )
 
 
 @pytest.mark.parametrize("face", [to_text, lambda explanation: Page(to_html(explanation)).text])
 def test_a_decision_answers(face: object) -> None:
     assert callable(face)
-    by = ByDecision((Place("A:2", "two"), None), DECISIONS)
+    by = ByDecision("accepted", (Place("A:2", "two"), None), DECISIONS)
     text = " ".join(face(explained("heart", by_decision=by)).split())
     assert "Answer: A:2 two | none By a decision: A:2 was accepted" in text
     assert f"A:2 was accepted by {SAFE}, 2026-11-23, for document 7 By" in text
     assert "no concept was accepted by somebody, 2026-11-24 By" in text
-    assert "A:1 was rejected by bob, 2026-11-25 The model, of which all below is, answers: " in text
+    assert (
+        "A:1 was rejected by bob, 2026-11-25 State: accepted The model, of which all below is, answers: "
+        in text
+    )
     assert "answers: A:1 heart" in text
     record = json.loads(to_json(explained("heart", by_decision=by)))["by_decision"]
     assert record["answer"] == [{"concept_id": "A:2", "name": "two"}, None]
-    assert record["decisions"][2]["accepted"] is False
+    assert (record["state"], record["decisions"][2]["accepted"]) == ("accepted", False)
+    assert record["decisions"][1]["concept_id"] is None
     assert "by_decision" not in json.loads(to_json(explained("heart")))
 
 
