@@ -50,10 +50,13 @@ def current(
     """The decisions with the ids that a dictionary has now, and those that it cannot follow."""
     known, unknown = list[Decision](), list[Decision]()
     for decision in decisions:
-        if all(len(dictionary.rows(i)) == 1 for i in concepts_of(decision)):
-            known.append(renamed(decision, lambda i: next(iter(dictionary.resolve(i)))))
-        else:
+        ids = concepts_of(decision)
+        if not all(len(dictionary.rows(i)) == 1 for i in ids):
             unknown.append(decision)
+            continue
+        now = {i: dictionary.ids[dictionary.rows(i)[0]] for i in ids}
+        is_current = all(i == current for i, current in now.items())  # as nearly all are
+        known.append(decision if is_current else renamed(decision, now.__getitem__))
     return known, unknown
 
 

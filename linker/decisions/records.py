@@ -137,6 +137,8 @@ def disagree(decisions: Sequence[Decision]) -> bool:
     They do where different concepts are accepted, in whatever order their parts are, or where one
     that is accepted is also rejected.
     """
+    if len(decisions) < 2:
+        return False
     accepted = {tuple(sorted(parts_of(d))) for d in decisions if d.accepted}
     rejected = {i for d in decisions if not d.accepted for i in concepts_of(d)}
     return len(accepted) > 1 or any(not rejected.isdisjoint(parts) for parts in accepted)
