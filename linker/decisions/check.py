@@ -54,7 +54,7 @@ def current(
         if not all(len(dictionary.rows(i)) == 1 for i in ids):
             unknown.append(decision)
             continue
-        now = {i: dictionary.ids[dictionary.rows(i)[0]] for i in ids}
+        now = {i: next(iter(dictionary.resolve(i))) for i in ids}
         is_current = all(i == current for i, current in now.items())  # as nearly all are
         known.append(decision if is_current else renamed(decision, now.__getitem__))
     return known, unknown

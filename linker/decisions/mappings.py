@@ -28,6 +28,7 @@ _BY_PEOPLE = ("semapv:ManualMappingCuration", "semapv:MappingReview")
 _ONE, _ONE_OF_SEVERAL = "skos:exactMatch", "skos:relatedMatch"
 _NOTHING, _NOT = "sssom:NoTermFound", "Not"
 _DOCUMENT = re.compile(r"(?:document |.*?; document )(.*?)(?:, characters [\d;-]+)?")
+_PART = re.compile(r"part (\d{1,4}) of (\d{1,4})(?:; |\Z)", re.ASCII)
 _EXPECTED = (
     f"a mention in subject_label, {_ONE} (or {_ONE_OF_SEVERAL} for each of several parts), a "
     f"concept or {_NOTHING} in object_id, and mapping_justification"
@@ -53,10 +54,20 @@ class _Curated:
         """Whether it is of one of several parts of a mention."""
         return self.row["predicate_id"] == _ONE_OF_SEVERAL
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Which part it is of, and of how many; (0, 0) where it does not say."""
+        match = _PART.match(self.row["comment"])
+        return (int(match[1]), int(match[2])) if match else (0, 0)
+
     def goes_with(self, others: Sequence[_Curated]) -> bool:
         """Whether it is of the same mention as the mappings before it."""
-        same = self.is_part and others[0].is_part and self.decision("") == others[0].decision("")
-        return same and self.line not in [other.line for other in others]
+        if not (self.is_part and others[0].is_part and self.decision("") == others[0].decision("")):
+            return False
+        number, count = self.place
+        if number:
+            return others[-1].place == (number - 1, count)
+        return self.line not in [other.line for other in others]  # of an older release
 
     @property
     def concept(self) -> str:
@@ -153,7 +164,7 @@ def _problem(row: Mapping[str, str]) -> str:
 def _decisions(path: Pathlike, group: Sequence[_Curated], on_error: OnError) -> Iterator[Row]:
     """The decision of the mappings of one mention."""
     for first in group[:1]:
-        if first.is_part and len(group) == 1:
+        if first.is_part and len(group) < max(2, first.place[1]):
             problem = "no other part of the mention stands beside it"
             error = InputError(
                 path, problem, line=first.number, value=first.line, expected=_EXPECTED

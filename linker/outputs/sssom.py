@@ -156,7 +156,7 @@ def _curated_rows(
     scope = f"document {row.scope}" if row.scope else ""
     if _CHARACTERS.search(scope):
         scope += ", characters -"  # so that who reads it cuts this, and not a part of the id
-    for identifier in ids:
+    for number, identifier in enumerate(ids, 1):
         yield {
             "subject_label": row.mention,
             "predicate_id": _ONE_OF_SEVERAL if len(ids) > 1 else _ONE,
@@ -168,7 +168,7 @@ def _curated_rows(
             "subject_type": _LITERAL,
             "object_source_version": row.release,
             "mapping_date": match[0] if match else "",
-            "comment": "; ".join(filter(None, (where, scope))),
+            "comment": "; ".join(filter(None, (_place(number, len(ids)), where, scope))),
         }
 
 
@@ -200,8 +200,8 @@ def _rows(
         yield from _curated_rows(decision, prefixes, lambda i: names.get(i, ""), where)
     if prediction.state in ("accepted", "no concept", "open"):
         return
-    for part in prediction.parts:
-        chosen = part.best
+    for number, part in enumerate(prediction.parts, 1):
+        chosen, place = part.best, _place(number, len(prediction.parts))
         yield {
             "subject_label": prediction.mention.text,
             "predicate_id": _ONE_OF_SEVERAL if len(prediction.parts) > 1 else _ONE,
@@ -212,7 +212,7 @@ def _rows(
             "mapping_tool": NAME,
             "mapping_tool_version": VERSION,
             "confidence": _confidence(part),
-            "comment": _comment(document, prediction.mention, part),
+            "comment": _comment(document, prediction.mention, part, place),
         }
 
 
@@ -245,9 +245,14 @@ def _where(document: Document | None, prediction: Prediction, decision: Decision
     return _listed(texts)
 
 
-def _comment(document: Document | None, mention: Mention, part: Part) -> str:
+def _place(number: int, count: int) -> str:
+    """Which of several parts a mapping is of, so that those of one mention are known."""
+    return f"part {number} of {count}" if count > 1 else ""
+
+
+def _comment(document: Document | None, mention: Mention, part: Part, place: str) -> str:
     """How the part is read, if it is not the mention as it stands, and where the mention is."""
-    read, texts = part.expanded or part.text, []
+    read, texts = part.expanded or part.text, [place] if place else []
     if read != mention.text:
         texts.append(f"read as {read}")
     owner = document.id if document is not None else mention.document_id

@@ -248,6 +248,7 @@ def _decision_row(
         said = Said.of(mention, concept, _TAKEN[accepted])
     single = said is not None and len(said.ids) == 1 and any(said.ids)
     good = said is not None and len(mention) <= 1000 and not (bad_id and checked)
+    good = good and concept != "|||"  # says nothing
     good = good and concept != "" and (single or (said is not None and said.accepted))
     return [spaced(cells[name]) for name in names], said, good
 
@@ -545,8 +546,8 @@ def _bytes(rng: random.Random, folder: Path, shared: Shared) -> None:
         text = re.sub(
             r"\\u([0-9a-f]{4})", lambda m: chr(int(m[1], 16)), data.decode("utf-8", "replace")
         )
-        lines = [_letters(line) for line in text.splitlines()]
-        windows = ["".join(lines[n : n + 3]) for n in range(len(lines))]
+        lines = [_letters(line) for line in text.splitlines() if line.strip()]
+        windows = ["".join(lines[n : n + 4]) for n in range(len(lines))]
         for said in kept(store):
             mention, ids = (
                 _letters(said.mention),

@@ -107,7 +107,10 @@ def test_parts_of_a_composite_are_rows() -> None:
     assert first["subject_label"] == second["subject_label"] == "breast and x cancer"
     assert first["predicate_id"] == second["predicate_id"] == "skos:relatedMatch"
     assert [first["object_id"], second["object_id"]] == ["MESH:D001943", "sssom:NoTermFound"]
-    assert [first["comment"], second["comment"]] == ["read as breast cancer", "read as x cancer"]
+    assert [first["comment"], second["comment"]] == [
+        "part 1 of 2; read as breast cancer",
+        "part 2 of 2; read as x cancer",
+    ]
     assert first["mapping_justification"] == "semapv:LexicalMatching"
     assert second["mapping_justification"] == "semapv:UnspecifiedMatching"
     assert first["confidence"] == second["confidence"] == ""
