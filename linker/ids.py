@@ -116,6 +116,11 @@ def split_ids(
     ]
 
 
+def part_ids(text: str) -> list[str]:
+    """The ids in a text one after the other, empty for a part without a concept."""
+    return [identifier for part in split_ids(text) for identifier in part or [""]]
+
+
 def _written(text: str, identify: Identify) -> list[list[str]]:
     """The ids of each part as they are written."""
     if not _SIGN.search(text):  # as nearly all texts

@@ -70,12 +70,13 @@ def decide(
     )
     with DecisionStore(decisions) as store:
         before = store.list()
-        count = len(exchange.add_new(store, map(completed, rows)))
-        contrary = replaced(before, store.list())
+        added = exchange.add_new(store, map(completed, rows))
+        contrary = replaced([*before, *added], store.list())
         disputed = conflicts(in_force(current(store.standing(), dictionary)[0]))
     common.say_skipped(handle)
-    known = f", {len(rows) - count:,} were there already" if count < len(rows) else ""
-    common.say(f"{count:,} decisions were taken{known}")
+    left = len(rows) - len(added)
+    known = f", {left:,} were there already, or are said twice" if left else ""
+    common.say(f"{len(added):,} decisions were taken{known}")
     if contrary:
         common.say(
             f"{len(contrary):,} earlier decisions of the same reviewers say the contrary, and hold "

@@ -320,7 +320,8 @@ class Decided:
             )
         )
         state: State = "rejected" if all(part.best for part in parts) else "open"
-        return replace(prediction, parts=parts, rivals=rivals, state=state, decisions=ruling.by)
+        by = tuple(decision for decision in ruling.by if not decision.accepted)
+        return replace(prediction, parts=parts, rivals=rivals, state=state, decisions=by)
 
     def _needed(self, threshold: float | None) -> float:
         """The confidence that a candidate behind a rejected one needs to be the answer."""
@@ -343,7 +344,7 @@ def _reading(prediction: Prediction, count: int) -> tuple[ReadingKind, tuple[Par
         (prediction.reading, prediction.parts),
         *((rival.kind, rival.parts) for rival in prediction.rivals),
     ):
-        if len(parts) == count:
+        if len(parts) == count and kind != "shortened":  # people decided on all of its words
             return kind, parts
     mention = prediction.mention
     part = Part(mention.text, spans=mention.spans)
@@ -377,8 +378,10 @@ def _reduced(part: Part, ids: frozenset[str], needed: float) -> Part:
     """The part without some candidates; nil where the first one of those left is too unsure."""
     candidates = part.candidates or tuple(filter(None, [part.rejected]))
     kept = tuple(c for c in candidates if c.concept_id not in ids)
-    if kept == candidates or kept[:1] == candidates[:1]:  # the model's own answer, or none, stands
-        return replace(part, candidates=kept, rejected=None)
+    if kept == candidates:
+        return part
+    if kept[:1] == candidates[:1]:  # the model's own answer stands
+        return replace(part, candidates=kept)
     if kept and (kept[0].confidence or 0.0) >= needed:
         return replace(part, candidates=kept)
     first = candidates[0]

@@ -6,6 +6,7 @@ The table has a header and a row for each decision, quoted as all our tables are
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -13,15 +14,25 @@ from itertools import chain
 from typing import TextIO
 
 from linker.decisions import mappings, reviewed
-from linker.decisions.records import checked, concepts_of, disagree, in_force, parts_of
+from linker.decisions.records import (
+    checked,
+    concepts_of,
+    disagree,
+    form_of,
+    in_force,
+    parts_of,
+)
 from linker.decisions.reviewed import Row
 from linker.decisions.store import DecisionStore, Past
-from linker.errors import InputError, LinkerError, OnError, stop
+from linker.errors import InputError, LinkerError, OnError, shown, stop
 from linker.files import Pathlike, read_lines, tables
 from linker.files.rows import Row as FileRow
+from linker.outputs import tsv
 from linker.outputs.tsv import row_writer
 from linker.readers import mentions
 from linker.types import Decision
+
+logger = logging.getLogger(__name__)
 
 COLUMNS = (
     "decision",
@@ -41,6 +52,7 @@ _ADDED = re.compile(
     r"linker_(concept_id|matched_name|confidence|rejected|state|reviewer|decisions)(?:_\d+)?"
 )
 """A column that `linker link --column` added to a table that has one of this name."""
+_SAID = ("state", "source", "reviewer", "time")  # columns before that of the decisions
 _YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
 _EXPECTED = "mention<TAB>concept id, or a header that names the columns mention and concept_id"
 
@@ -95,7 +107,7 @@ def read(
     """
     for number, line, decision in _rows(path, on_error, column, reviewer):
         try:
-            decision = check(replace(decision, reviewer=decision.reviewer or reviewer))
+            decision = check(decision)
         except LinkerError as error:
             on_error(InputError(path, str(error), line=number, value=line))
         else:
@@ -111,61 +123,109 @@ def _rows(path: Pathlike, on_error: OnError, column: str | None, reviewer: str) 
     if (first := next(lines, None)) is None:
         return
     if column is None and mappings.recognises(path, first[1]):
-        yield from mappings.read(path, chain([first], lines), on_error)
+        curated = mappings.read(path, chain([first], lines), on_error)
+        yield from ((n, line, _by(decision, reviewer)) for n, line, decision in curated)
     elif column is None and (kind := mentions.detect(path)) in reviewed.FORMATS:
         yield from reviewed.of_answers(path, kind, on_error)
     else:
         yield from _table(path, on_error, column, reviewer)
 
 
+def _by(decision: Decision, reviewer: str) -> Decision:
+    return replace(decision, reviewer=decision.reviewer or reviewer)
+
+
 def _table(path: Pathlike, on_error: OnError, column: str | None, reviewer: str) -> Iterator[Row]:
     """Yield the decisions of a table, which are not yet checked."""
     table = tables.read(path, [column or "mention"], on_error=on_error)
     header = _header(table, column)
-    if header is None:
-        header = {"mention": 0, "concept_id": 1}
-        first = [FileRow(1, table.header, "\t".join(table.header))]
-    else:
-        first = []
-    if "state" in header:
-        yield from reviewed.of_table(path, table.rows(), header, reviewer, on_error)
+    if header and _are_answers(header):
+        known = _of_linker(table, header, column)
+        yield from reviewed.of_table(path, table.rows(), known, reviewer, on_error)
         return
+    first = [] if header else [FileRow(1, table.header, "\t".join(table.header))]
+    header = header or {"mention": 0, "concept_id": 1}
     for row in chain(first, table.rows()):
         cells = [cell.strip() for cell in row.cells]
         if not any(cells):
             continue
         line = row.raw.rstrip("\r\n") or "\t".join(cells)
         try:
-            decision = _decision(cells, header)
+            decision = _by(_decision(cells, header), reviewer)
         except LinkerError as error:
             on_error(InputError(path, str(error), line=row.number, value=line))
         else:
             yield row.number, line, decision
 
 
-def _header(table: tables.Table, column: str | None) -> Mapping[str, int] | None:
+def _header(table: tables.Table, column: str | None) -> dict[str, int] | None:
     """The places of the columns; None for a first row that is no header.
 
     Raises:
-        InputError: the column of the mentions, or that of their concepts, is missing.
+        InputError: the column of the mentions, or that of their concepts, is missing, or the rows
+            are answers without states.
     """
-    lower = [cell.strip().lower() for cell in table.header]
-    if column is None and "mention" not in lower:
-        return None
-    names = {}
-    for place, name in enumerate(lower):
-        added = _ADDED.fullmatch(name)  # beside a column of that name; the last one counts
-        names[added[1] if added else _OTHER_NAMES.get(name, name)] = place
+    names = _names(table)
+    if column is None and "mention" not in names:
+        if not {"concept_id", "state"} <= {*names}:
+            return None
+        raise _unknown(table, "the header has no column mention; name it with --column")
     names["mention"] = tables.place_of(table, column) if column else names["mention"]
-    problem = ""
     if "concept_id" not in names:
-        problem = "the header has no column concept_id"
-    elif "state" not in names and {"rank", "matched_name", "confidence"} & {*names}:
-        problem = "the rows are answers that linker wrote, without a column state"
-    if problem:
-        line = ", ".join(table.header)
-        raise InputError(table.path, problem, line=1, value=line, expected=_EXPECTED)
+        raise _unknown(table, "the header has no column concept_id")
+    if "state" not in names and {"rank", "matched_name"} & {*names}:
+        raise _unknown(
+            table, "the rows are answers that linker wrote, without a column state for decisions"
+        )
     return names
+
+
+def _names(table: tables.Table) -> dict[str, int]:
+    """The names of the columns in lower case, as linker writes them, with their places."""
+    names: dict[str, int] = {}
+    for place, title in enumerate(table.header):
+        name = title.strip().lower()
+        added = _ADDED.fullmatch(name)  # beside a column of that name; the last one counts
+        if added and added[1] == "state" and "state" in names:
+            logger.warning(
+                "%s: the column %s counts, and not the table's own column state",
+                shown(table.path),
+                title,
+            )
+        names[added[1] if added else _OTHER_NAMES.get(name, name)] = place
+    return names
+
+
+def _unknown(table: tables.Table, problem: str) -> InputError:
+    line = ", ".join(table.header)
+    return InputError(table.path, problem, line=1, value=line, expected=_EXPECTED)
+
+
+def _are_answers(header: Mapping[str, int]) -> bool:
+    """Whether a table has answers with states; a table of decisions says `accepted`."""
+    return "state" in header and ("matched_name" in header or "accepted" not in header)
+
+
+def _of_linker(
+    table: tables.Table, header: dict[str, int], column: str | None
+) -> Mapping[str, int]:
+    """The columns that linker wrote; others of these names are the user's.
+
+    Raises:
+        InputError: decisions were applied, and their column is missing.
+    """
+    written = [header.get(name, -1) for name in _SAID]
+    if "decisions" not in header and min(written) >= 0 and written[-1] - written[0] == 3:
+        problem = "the column decisions is missing, which says what was decided before"
+        raise _unknown(table, f"{problem}; put it back")
+    users = set[str]()
+    if not {*tsv.COLUMNS} <= {*header}:
+        users |= {"rank", "part"}
+        if column is not None or "spans" not in header:
+            users |= {"scope", "expanded"}
+    if "decisions" not in header:
+        users.add("reviewer")
+    return {name: place for name, place in header.items() if name not in users}
 
 
 def _decision(cells: list[str], header: Mapping[str, int]) -> Decision:
@@ -203,11 +263,15 @@ def add_new(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decisio
         Those that were added.
     """
     known = {_key(past.decision) for past in store.history()}
-    new = []
+    in_force_now = {_key(replace(decision, time="")) for decision in store.list()}
+    new, changed = list[Decision](), set[tuple[str, str, str]]()
     for decision in decisions:
-        if not decision.time or _key(decision) not in known:
+        place = form_of(decision.mention), decision.scope, decision.reviewer
+        is_said = _key(decision) in (known if decision.time else in_force_now)
+        if not is_said or (not decision.time and place in changed):
             new.append(decision)
             known.add(_key(decision))
+            changed.add(place)
     return store.add(new)
 
 

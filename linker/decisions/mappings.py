@@ -11,7 +11,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import unquote
 
 from linker.decisions.reviewed import Row
 from linker.errors import InputError, OnError, shown
@@ -72,11 +71,7 @@ class _Curated:
     @property
     def concept(self) -> str:
         """The id of its object, as decisions have it; -1 for no concept."""
-        curie = self.row["object_id"]
-        if curie == _NOTHING:
-            return "-1"
-        # local: stands before ids without a prefix
-        return escaped(unquote(curie.removeprefix("local:")))
+        return escaped(sssom.concept_id(self.row["object_id"])) or "-1"
 
     def decision(self, concepts: str) -> Decision:
         """The decision, on these concepts."""

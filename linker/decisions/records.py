@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from linker.errors import LinkerError, shorten
-from linker.ids import Identify, join_ids, not_known, split_ids
+from linker.ids import Identify, join_ids, not_known, part_ids, split_ids
 from linker.readers.checks import MENTION_LIMIT
 from linker.text.normalize import normalize
 from linker.types import Decision
@@ -16,7 +16,7 @@ from linker.types import Decision
 
 def parts_of(decision: Decision) -> tuple[str, ...]:
     """The id of each part of the mention, empty for a part without a concept."""
-    return tuple(i for part in split_ids(decision.concept_id) for i in part or ("",))
+    return tuple(part_ids(decision.concept_id))
 
 
 def concepts_of(decision: Decision) -> tuple[str, ...]:

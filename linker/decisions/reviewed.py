@@ -11,13 +11,15 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import get_args
 
-from linker.decisions.records import parts_of
+from linker.decisions.records import disagree, parts_of
 from linker.errors import InputError, LinkerError, OnError
 from linker.files import Pathlike, parse_json
 from linker.files.rows import Row as TableRow
+from linker.ids import escaped
 from linker.outputs import decision_from_json, jsonl
 from linker.readers import mentions
 from linker.types import Decision, State
@@ -29,7 +31,8 @@ FORMATS = ("pubtator", "bioc", "jsonl")
 """Formats of answers that are no tables."""
 
 # the state in the seventh column of PubTator, behind which the decisions stand
-_STATE = re.compile(r"(?:\A| )(?:accepted|rejected|open|no concept|disputed) (?=[\[{]|.*mention)")
+_STATE = re.compile(r"(?:\A| )(?:accepted|rejected|open|no concept|disputed) ")
+_MOST_STATES = 20  # words of parts of a mention that look like a state
 _Cell = Callable[[str], str]  # gives the cell of a row in a column
 
 
@@ -62,11 +65,13 @@ def _behind_state(column: str) -> list[Decision]:
     Raises:
         ValueError: there is a state, and no decisions stand behind it.
     """
-    matches = [*_STATE.finditer(column)]
-    for match in matches[:-1]:
+    last = column.rfind("mention")
+    ends = [match.end() for match in _STATE.finditer(column)]
+    ends = [end for end in ends if column[end : end + 1] in ("[", "{") or end <= last]
+    for end in ends[:_MOST_STATES]:
         with contextlib.suppress(ValueError):
-            return _parsed(column[match.end() :])
-    return _parsed(column[matches[-1].end() :]) if matches else []
+            return _parsed(column[end:])
+    return _parsed(column[ends[0] :]) if ends else []
 
 
 def of_table(
@@ -82,43 +87,46 @@ def of_table(
         path: the file.
         rows: those below the header; several for a mention where they are candidates.
         header: the places of the columns.
-        reviewer: who changed the states of rows that had decisions before.
+        reviewer: who set the states of rows that name nobody.
         on_error: what to do with a bad row; returns to skip it.
     """
-    for cells in _answers(rows, header):
-        first, line = cells[0].number, "\t".join(cells[0].cells)
-        parts = [_cell(row, header) for row in cells]
-        scope = parts[0]("scope") if "rank" in header else ""  # else it is a column of the user
+    for of_mention in _mentions(rows, header):
+        first = next(iter(of_mention.values()))[0]
+        parts = [[_cell(row, header) for row in part] for part in of_mention.values()]
         try:
-            for decision in _said(parts, scope, reviewer):
-                yield first, line, decision
+            for decision in _said(parts, reviewer):
+                yield first.number, "\t".join(first.cells), decision
         except (LinkerError, ValueError) as error:
-            on_error(InputError(path, str(error), line=first, value=line))
+            value = "\t".join(first.cells)
+            on_error(InputError(path, str(error), line=first.number, value=value))
 
 
-def _answers(rows: Iterable[TableRow], header: Mapping[str, int]) -> Iterator[list[TableRow]]:
-    """The rows of each mention, without candidates behind the first: one row for each part."""
+def _mentions(
+    rows: Iterable[TableRow], header: Mapping[str, int]
+) -> Iterator[dict[tuple[str, str], list[TableRow]]]:
+    """The rows of each mention, by its parts: the candidates of each, the best first."""
+    rows = filter(lambda row: any(row.cells), rows)
     if "rank" not in header:
-        yield from ([row] for row in rows if any(row.cells))
+        yield from ({("", ""): [row]} for row in rows)
         return
 
     def mention(row: TableRow) -> tuple[str, ...]:
         cell = _cell(row, header)
         return cell("mention"), cell("scope"), cell("spans")
 
-    for _, of_mention in itertools.groupby(filter(lambda row: any(row.cells), rows), mention):
-        parts: dict[tuple[str, str], TableRow] = {}
+    for _, of_mention in itertools.groupby(rows, mention):
+        parts: dict[tuple[str, str], list[TableRow]] = {}
         for row in of_mention:
             cell = _cell(row, header)
-            if cell("rank") not in ("", "1"):
-                continue
             part = cell("part"), cell("concept_id")
+            if cell("rank") not in ("", "1") and parts:
+                parts[next(reversed(parts))].append(row)
+                continue
             if part in parts:  # the same mention again
-                yield [*parts.values()]
-                parts.clear()
-            parts[part] = row
-        if parts:
-            yield [*parts.values()]
+                yield parts
+                parts = {}
+            parts[part] = [row]
+        yield parts
 
 
 def _cell(row: TableRow, header: Mapping[str, int]) -> _Cell:
@@ -129,43 +137,95 @@ def _cell(row: TableRow, header: Mapping[str, int]) -> _Cell:
     return cell
 
 
-def _said(parts: list[_Cell], scope: str, reviewer: str) -> Iterator[Decision]:
+def _said(parts: list[list[_Cell]], reviewer: str) -> Iterator[Decision]:
     """The decisions on a mention: those that were applied, and what a person changed since.
 
+    Args:
+        parts: the rows of the candidates of each part.
+        reviewer: who changed it, where the row does not say.
+
     Raises:
-        LinkerError: the state is unknown, or does not fit the row.
+        LinkerError: a state is unknown, or the states do not fit together or their rows.
         ValueError: the decisions are no JSON.
     """
-    cell = parts[0]
+    cell = parts[0][0]
     before = _parsed(cell("decisions"))
     yield from before
-    state = cell("state").lower() or "model"
-    if state not in get_args(State):
-        raise LinkerError(f"the state is {state!r}; expected one of {', '.join(get_args(State))}")
-    if state not in ("accepted", "no concept", "rejected"):
+    verdicts = [_Verdict.of(candidates) for candidates in parts]
+    by = reviewer if before else cell("reviewer") or reviewer
+    mention, scope = cell("expanded") or cell("mention"), cell("scope")
+    was_rejected = any(not d.accepted for d in before) and not any(d.accepted for d in before)
+    if any(verdict.rejected for verdict in verdicts):
+        if not was_rejected:  # else linker wrote this state itself
+            for identifier in (i for verdict in verdicts for i in verdict.rejected):
+                yield Decision(mention, escaped(identifier), False, scope, by)
         return
-    mention = cell("expanded") or cell("mention")
-    by = reviewer if before else cell("reviewer")
-    if state == "rejected":
-        if any(not decision.accepted for decision in before):
-            return
-        wrong = [
-            i for part in parts for i in re.split(r"\|", part("concept_id") or part("rejected"))
-        ]
-        if not any(wrong):
-            raise LinkerError("the state is rejected, and no concept_id says what is wrong")
-        yield from (Decision(mention, i, False, scope, by) for i in wrong if i)
+    if all(verdict.accepted is None for verdict in verdicts):
         return
-    concepts = "|".join(part("concept_id") or "-1" for part in parts) if state == "accepted" else ""
-    if state == "accepted" and not concepts.replace("-1", "").strip("|"):
+    concepts = "|".join(verdict.accepted or "-1" for verdict in verdicts)
+    if not disagree(before) and any(_is_same(d, concepts) for d in before if d.accepted):
+        return
+    if any(verdict.accepted is None for verdict in verdicts):
+        raise LinkerError("the state of some parts of the mention is set; set that of all parts")
+    if any(verdict.is_without_id for verdict in verdicts):
         raise LinkerError("the state is accepted, and there is no concept_id; expected one")
-    decision = Decision(mention, concepts, True, scope, by)
-    ids = set(parts_of(decision))
-    for earlier in filter(lambda d: d.accepted, before):
-        known = parts_of(earlier)
-        if set(known) == ids or "|".join(i or "-1" for i in known) == concepts:
-            return  # ids that hold signs are not split there
-    yield decision
+    is_none = not any(verdict.accepted for verdict in verdicts)
+    yield Decision(mention, "" if is_none else concepts, True, scope, by)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """What the states of its candidates say of a part."""
+
+    accepted: str | None = None  # ids; empty for no concept; None: nothing was accepted
+    rejected: tuple[str, ...] = ()  # ids
+    is_without_id: bool = False  # whether it is accepted, and has no id
+
+    @classmethod
+    def of(cls, candidates: Sequence[_Cell]) -> _Verdict:
+        """Read the states.
+
+        Raises:
+            LinkerError: a state is unknown, or they do not fit together.
+        """
+        states = [cell("state").lower() or "model" for cell in candidates]
+        for state in states:
+            if state not in get_args(State):
+                expected = ", ".join(get_args(State))
+                raise LinkerError(f"the state is {state!r}; expected one of {expected}")
+        of_state = {
+            state: [cell for cell, own in zip(candidates, states, strict=True) if own == state]
+            for state in ("accepted", "no concept", "rejected")
+        }
+        accepted, nothing, rejected = of_state.values()
+        accepted = accepted[:1] if len(accepted) == len(candidates) else accepted
+        if len(accepted) > 1 or (nothing and (accepted or len(nothing) < len(candidates))):
+            raise LinkerError(
+                "the candidates of a part have states that exclude each other; "
+                "set accepted for one of them, or the same state for all"
+            )
+        if accepted:
+            identifier = accepted[0]("concept_id")
+            return cls(identifier, is_without_id=not identifier.strip("|"))
+        if nothing:
+            return cls("")
+        wrong = [cell("concept_id") or cell("rejected") for cell in rejected]
+        if rejected and not all(wrong):
+            raise LinkerError("the state is rejected, and no concept_id says what is wrong")
+        if several := [text for text in wrong if "|" in text]:
+            raise LinkerError(
+                f"the state is rejected, and concept_id has several ids ({several[0]}); "
+                "leave only the wrong one"
+            )
+        return cls(None, tuple(wrong))
+
+
+def _is_same(decision: Decision, concepts: str) -> bool:
+    """Whether a decision accepts these concepts, in whatever order; ids may hold signs."""
+    known = parts_of(decision)
+    if "|".join(i or "-1" for i in known) == concepts:
+        return True
+    return set(known) == set(parts_of(Decision("", concepts)))
 
 
 def _parsed(text: str) -> list[Decision]:

@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 UTF8 = "utf-8"
 _BLOCK = 1 << 20  # bytes read at a time
 _IN_MEMORY = 1 << 24  # bytes of a text that are kept in memory; a longer one goes to disk
+_OF_NAMES = ("idna", "punycode")  # codecs for host names, not for texts
 _MOST_WORDS = 2_000  # with other letters than those of ASCII; they are enough to choose
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 # it begins where no word goes on, so that a long word is looked at once
@@ -191,6 +192,8 @@ def _known(path: Pathlike, encoding: str) -> str:
     try:
         "".encode(encoding)
         name = codecs.lookup(encoding).name
+        if name in _OF_NAMES:
+            raise LookupError
     except (LookupError, ValueError):
         raise LinkerError(
             f"{encoding!r} is no encoding; "

@@ -103,7 +103,7 @@ def header_place(rows: Iterable[Sequence[str]], wanted: Sequence[str]) -> int | 
 
     Rows above it have fewer cells, as titles and notes have, or are comments, which begin with #.
     """
-    names = {name.strip().lower() for name in wanted}
+    names = {name.strip().lower() for name in wanted if not name.strip().isdigit()}
     widest = above = 0
     for place, cells in enumerate(rows):
         titles = [cell.strip().lower() for cell in cells]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import io
 import itertools
 import posixpath
 import re
@@ -17,6 +18,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, NoReturn, TypeVar
 from xml.parsers import expat
@@ -120,9 +122,12 @@ class Workbook:
                 f"{self.path}: a workbook needs openpyxl, which is not installed: {hint}"
             ) from None
         with self._reading():
+            stored = self._stored()
+            if stored is self.path and Path(stored).suffix.lower() != ".xlsx":
+                stored = io.BytesIO(Path(stored).read_bytes())  # openpyxl refuses other names
             return _quietly(
                 lambda: openpyxl.load_workbook(
-                    self._stored(), read_only=True, data_only=True, keep_links=False
+                    stored, read_only=True, data_only=True, keep_links=False
                 )
             )
 

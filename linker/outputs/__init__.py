@@ -134,8 +134,8 @@ def decision_cells(prediction: Prediction) -> tuple[str, ...]:
 
 
 def decisions_text(decisions: Sequence[Decision]) -> str:
-    """Decisions as JSON in one line."""
-    return json.dumps([decision_to_json(d) for d in decisions], ensure_ascii=False)
+    """Decisions as JSON in one line, in ASCII, which every encoding of a table has."""
+    return json.dumps([decision_to_json(d) for d in decisions])
 
 
 def decision_to_json(decision: Decision) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from linker.ids import format_gold
 from linker.outputs import (
+    DECISION,
     Item,
     Vocabulary,
     decimals,
@@ -137,6 +138,8 @@ def _annotation(mention: Mention, prediction: Prediction | None, number: str) ->
     if prediction is not None:
         for key in _OF_ANSWERS:
             result.infons.pop(key, None)  # of an earlier answer
+        if DECISION in result.infons.get("source", "").split("|"):
+            del result.infons["source"]  # which may also be the file's own
         result.infons |= {"identifier": joined_ids(prediction), **_answer(prediction)}
     elif mention.gold is not None and "bioc:in" not in mention.metadata:
         result.infons["identifier"] = format_gold(mention.gold)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TextIO
 from urllib.parse import quote
 
-from linker.ids import namespace, split_ids
+from linker.ids import namespace, part_ids
 from linker.outputs import BREAKS, Item, Vocabulary
 from linker.outputs.tsv import row_writer
 from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
@@ -90,8 +90,8 @@ def write(
     concept can be. The comment also says where the mention stands.
 
     What people decided is written as `write_curated` does it, in place of the model's answer where
-    they accepted a concept or none. A mention that is open has the mappings of its rejected
-    concepts alone, since nobody found that it has none.
+    they accepted a concept or none. A part that is open has the mappings of its rejected concepts
+    alone, since nobody found that it has none.
 
     For `items`, `file` and the other arguments see `linker.outputs.Writer`.
     """
@@ -126,18 +126,15 @@ def write_curated(
         vocabulary: the dictionary.
     """
     rows = list(rows)
-    prefixes = frozenset(namespace(identifier) for row in rows for identifier in _ids(row))
+    prefixes = frozenset(
+        namespace(identifier) for row in rows for identifier in part_ids(row.concept_id)
+    )
     _write_head(file, Vocabulary(vocabulary.name if vocabulary else "", "", tuple(prefixes)))
     write_row = row_writer(file)
     write_row(CURATED_COLUMNS)
     for row in rows:
         for cells in _curated_rows(row, prefixes, name or (lambda _: "")):
             write_row(cells[column] for column in CURATED_COLUMNS)
-
-
-def _ids(row: Decision) -> list[str]:
-    """The concept of each part that a decision names, empty for none."""
-    return [i for part in split_ids(row.concept_id) for i in part or [""]]
 
 
 def _curated_rows(
@@ -151,7 +148,7 @@ def _curated_rows(
         name: gives the name of a concept id; empty for an unknown one.
         where: where the mention stands to which the decision was applied, for the comment.
     """
-    ids = _ids(row)
+    ids = part_ids(row.concept_id)
     match = _DATE.match(row.time)
     scope = f"document {row.scope}" if row.scope else ""
     if _CHARACTERS.search(scope):
@@ -198,9 +195,11 @@ def _rows(
     for decision in prediction.decisions:
         where = _where(document, prediction, decision)
         yield from _curated_rows(decision, prefixes, lambda i: names.get(i, ""), where)
-    if prediction.state in ("accepted", "no concept", "open"):
+    if prediction.state in ("accepted", "no concept"):
         return
     for number, part in enumerate(prediction.parts, 1):
+        if prediction.state == "open" and part.best is None:
+            continue
         chosen, place = part.best, _place(number, len(prediction.parts))
         yield {
             "subject_label": prediction.mention.text,

@@ -31,6 +31,7 @@ class _Columns:
     delimiter: str = "\t"
     accepted: int | None = None  # whether the ids are right
     scope: int | None = None  # the only document in which they are; empty: in all
+    are_answers: bool = False  # whether linker wrote the ids, which are no annotations then
 
 
 def read(
@@ -41,7 +42,8 @@ def read(
     Ids are `A|B` for parts, `A+B` for ids that are all meant, and -1 or empty for no concept. In
     tables of decisions, rows that say nothing of the mention as a name are passed over: those with
     "false" in a column `accepted`, whose ids are wrong, and those with a document in a column
-    `scope`, whose ids are right there only.
+    `scope`, whose ids are right there only. Mentions in tables of answers that linker wrote are not
+    annotated: nobody said that their ids are right.
 
     For `identify` see `linker.ids.split_ids`.
     """
@@ -91,7 +93,8 @@ def _header(path: Pathlike, line: str) -> _Columns | None:
     accepted, scope = (
         names.index(name) if name in names else None for name in ("accepted", "scope")
     )
-    return _Columns(names.index("mention"), ids, delimiter, accepted, scope)
+    are_answers = "matched_name" in names
+    return _Columns(names.index("mention"), ids, delimiter, accepted, scope, are_answers)
 
 
 def _mention(
@@ -125,7 +128,7 @@ def _mention(
     if where.scope is not None and any(map(str.strip, cells[where.scope :][:1])):
         return None
     text = check_mention(path, number, cells[where.mention])
-    return Mention(text, gold=parse_gold(cells[where.ids], identify))
+    return Mention(text, gold=None if where.are_answers else parse_gold(cells[where.ids], identify))
 
 
 def unquoted(cells: list[str]) -> list[str]:

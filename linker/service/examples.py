@@ -26,6 +26,7 @@ ERRORS = _errors(
     (408, "The body came too slowly."),
     (409, "The state of the service does not allow it."),
     (413, "The request is larger than a limit."),
+    (415, "The body is not a file or JSON, as the request wants it."),
     (422, "The request is not as described."),
     (429, "The queue is full; Retry-After says when to try again."),
     (503, "The answer took too long, or there are too many requests."),

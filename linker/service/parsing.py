@@ -20,7 +20,8 @@ from linker.types import Document, Mention
 
 _GZIP = b"\x1f\x8b"
 _FORMATS = ("txt", "tsv", "jsonl", "pubtator", "bioc")
-_COLUMNS = ("mention", "text", "name", "disease", "label")  # that hold mentions, if there are
+_COLUMNS = ("mention", "disease")  # that hold mentions, if there are
+_PERHAPS = ("text", "name", "label")  # which hold them where no other column has words
 _LIKELY = re.compile("(?i)mention|diagnos|disease|disorder|condition|indication|phenotyp|krankheit")
 _LETTER = re.compile(r"[^\W\d_]")
 _ID = re.compile(r"\S*\d\S*")  # also a number or a date
@@ -144,7 +145,8 @@ def _of_table(table: Table, column: str | None, limits: Limits) -> dict[str, Any
         likely = [i for i in range(len(table.header)) if _are_names(_filled(rows, i))]
         titles = [title.strip() for title in table.header]
         by_name = {titles[i].lower(): i for i in reversed(likely)}
-        place = next((by_name[name] for name in _COLUMNS if name in by_name), None)
+        known = (*_COLUMNS, *(_PERHAPS if len(likely) == 1 else ()))
+        place = next((by_name[name] for name in known if name in by_name), None)
         if place is None:
             columns = [
                 {"name": title, "samples": [text[:_SAMPLE] for text, _ in cells[:_SAMPLES]]}

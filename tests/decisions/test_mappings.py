@@ -65,7 +65,12 @@ def test_what_link_writes_comes_back_where_people_decided(
         "disputed": (Decision("x", "MESH:D1", reviewer="a"), Decision("x", "", reviewer="b")),
     }
     predictions = [
-        Prediction(Mention(d[0].mention, document_id="7"), (sure,), state=state, decisions=d)
+        Prediction(
+            Mention(d[0].mention, document_id="7"),
+            (unsure if state == "open" else sure,),
+            state=state,
+            decisions=d,
+        )
         for state, d in said.items()
     ]
     predictions += [Prediction(Mention("gout and x"), (sure, unsure))]

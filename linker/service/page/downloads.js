@@ -39,6 +39,7 @@ function rowsOf(session, entries, format) {
 const DOCUMENT_CELLS = {
   document_id: scopeOf,
   spans: ({ prediction }) => (prediction.spans ?? []).map((span) => span.join("-")).join(";"),
+  expanded: ({ prediction }) => prediction.parts[0].expanded ?? "",
 };
 const joined = (texts) => (texts.some(Boolean) ? texts.join("|") : "");
 const ofAnswers = (key) => ({ prediction }) =>

@@ -2,7 +2,7 @@
    many mentions are in each state. */
 
 import { byId, count, fill, make, percent, plural, table } from "./elements.js";
-import { LOOKS, answersOf, confidenceOf, lookOf } from "./session.js";
+import { LOOKS, answersOf, confidenceOf, lookOf, noneOf } from "./session.js";
 import { pageEnds, pieces } from "./text.js";
 
 const PAGE = { characters: 20_000, marks: 100 };
@@ -112,7 +112,7 @@ export class MentionsView {
     const { prediction, said } = this.entries[number];
     const look = lookOf(prediction);
     const [answers, confidence] = [answersOf(prediction), confidenceOf(prediction)];
-    const names = answers.map((answer) => answer?.name ?? "no concept");
+    const names = answers.map((answer) => answer?.name ?? noneOf(prediction));
     const ids = answers.map((answer) => answer?.concept_id ?? "–");
     const attributes = { "data-entries": number, "data-state": look };
     const link = make("a.mention", { ...attributes, ...this.link(number) }, prediction.mention);
@@ -171,7 +171,7 @@ function* blocksOf(item, numbers, entries) {
 }
 
 function answerInWords(prediction) {
-  const names = answersOf(prediction).map((answer) => answer?.name ?? "no concept");
+  const names = answersOf(prediction).map((answer) => answer?.name ?? noneOf(prediction));
   const confidence = confidenceOf(prediction);
   return names.join(" and ") + (confidence === null ? "" : `, ${percent(confidence)}`);
 }

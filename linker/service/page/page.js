@@ -12,7 +12,7 @@ import * as keeping from "./keeping.js";
 import * as keyboard from "./keyboard.js";
 import { MentionsView } from "./mentions.js";
 import { showReasons } from "./reasons.js";
-import { Session, answersOf, isSame, longForm, scopeOf } from "./session.js";
+import { Session, answersOf, isSame, longForm, noneOf, scopeOf } from "./session.js";
 import { idOf, kindOf, linesOf } from "./text.js";
 
 const { announce, byId, count, fill, make, plural } = elements;
@@ -217,7 +217,7 @@ function move(step) {
   if (!view.entries[number]) return announce(step > 0 ? "The last mention." : "The first mention.");
   select(number, { toText: true })?.scrollIntoView({ block: "nearest" });
   const { prediction } = view.entries[number];
-  const names = answersOf(prediction).map((answer) => answer?.name ?? "no concept");
+  const names = answersOf(prediction).map((answer) => answer?.name ?? noneOf(prediction));
   announce(`${prediction.mention}: ${names.join(" and ")}`);
   return true;
 }

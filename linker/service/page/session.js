@@ -140,6 +140,9 @@ function withoutHead(text, format) {
   return format === "sssom" ? text.replace(/^(#.*\n)*.*\n/, "") : text;
 }
 
+/** What stands for a part without an answer; that a mention is open says nothing of concepts. */
+export const noneOf = ({ state }) => (state === "open" ? "no answer yet" : "no concept");
+
 /** The concepts that a prediction answers with, one for each part; null: no concept. */
 export const answersOf = (prediction) =>
   prediction.parts.map((part) => (part.nil ? null : (part.candidates[0] ?? null)));

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import Field
 
+from linker.decisions.applying import Decided
 from linker.decisions.check import identified, releases
 from linker.decisions.records import in_force, replaced
 from linker.decisions.store import DecisionStore
@@ -32,7 +33,9 @@ class NewDecision(Strict):
     """What a reviewer says of a mention."""
 
     mention: Annotated[str, Field(min_length=1, max_length=1_000)]
-    concept_id: _Text | None = Field(None, description='null: no concept; "A|B": of each part.')
+    concept_id: Annotated[str, Field(min_length=1, max_length=1_000)] | None = Field(
+        description='null: no concept; "A|B": of each part.'
+    )
     accepted: bool = Field(True, description="false: this concept is rejected.")
     scope: _Text = Field("", description="The id of a document; empty: everywhere.")
     reviewer: _Text = ""
@@ -94,10 +97,12 @@ def router(service: Service) -> APIRouter:
                 raise Failure(422, str(error), f"decisions.{number}") from None
         decided = await service.decided()
         stored = await _written(service, store.add, decisions)
-        before = [d for n in stored for d in (decided.on(n.mention, n.scope) if decided else ())]
-        places = in_force([*before, *stored])
-        contrary = replaced({d.id: d for d in before}.values(), chain(*places.values()))
-        text = json.dumps({"decisions": _json(stored), "replaced": _json(contrary)})
+
+        def answer() -> str:
+            contrary = _contrary(decided, stored) if decided else []
+            return json.dumps({"decisions": _json(stored), "replaced": _json(contrary)})
+
+        text = await asyncio.to_thread(answer)
         return Response(text, 201, media_type="application/json")
 
     @routes.delete("/{number}")
@@ -120,6 +125,13 @@ def router(service: Service) -> APIRouter:
         return Response(text, media_type="text/tab-separated-values")
 
     return routes
+
+
+def _contrary(decided: Decided, stored: Sequence[Decision]) -> list[Decision]:
+    """The decisions of the same reviewers that those contradict that were stored."""
+    on = {(new.mention, new.scope): decided.on(new.mention, new.scope) for new in stored}
+    before = {d.id: d for of_place in on.values() for d in of_place}.values()
+    return replaced(before, chain(*in_force([*before, *stored]).values()))
 
 
 async def _written(service: Service, function: Callable[..., _Result], *args: Any) -> _Result:

@@ -11,6 +11,7 @@ from linker.cluster import linking, tables
 from linker.confidence import answers
 from linker.errors import stop
 from linker.service import examples, parsing
+from linker.service.limits import Failure
 from linker.service.state import Service
 
 _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -35,6 +36,17 @@ def _body(formats: str) -> dict[str, Any]:
     }
 
 
+async def _content(request: Request) -> bytes:
+    """The file that is the body.
+
+    Raises:
+        Failure: the body is a form.
+    """
+    if request.headers.get("content-type", "").startswith("multipart/"):
+        raise Failure(415, "the body is a form; send the file itself as the body", "body")
+    return await request.body()
+
+
 def router(service: Service) -> APIRouter:
     """The routes of files."""
     routes = APIRouter(tags=["files"], responses=examples.ERRORS)
@@ -44,7 +56,7 @@ def router(service: Service) -> APIRouter:
         request: Request, name: Name = "", column: Column | None = None, encoding: Encoding = None
     ) -> dict[str, Any]:
         """The mentions or documents of a file, as /link takes them, or the columns of a table."""
-        content = await request.body()
+        content = await _content(request)
         return await asyncio.to_thread(
             parsing.parse, content, name, column, encoding, service.limits
         )
@@ -62,7 +74,7 @@ def router(service: Service) -> APIRouter:
 
         It is what `linker link --column` writes: every row, cell and encoding stays as it is.
         """
-        content = await request.body()
+        content = await _content(request)
         opened, place, rows = await asyncio.to_thread(
             parsing.open_table, content, name, column, encoding, service.limits
         )
