@@ -310,3 +310,14 @@ def test_a_decision_on_a_long_form_reaches_its_short_form(linker: Linker) -> Non
         "MDS", None, Document("7", (Passage(MDS.format("myelodysplastic syndrome")),)), 2
     )
     assert explained.by_decision is not None
+
+
+def test_a_decision_is_on_all_words_of_a_mention(linker: Linker) -> None:
+    """Where the model shortens a mention, what was accepted is no answer for what is left of it."""
+    (prediction,) = linker.link(["breast cancer"], k=1)
+    shortened = replace(prediction, mention=Mention("sporadic breast cancer"), reading="shortened")
+    decided = Decided([Decision("sporadic breast cancer", OVARIAN)], linker)
+    answered = decided.apply(shortened, None)
+    assert [(part.text, part.best and part.best.concept_id) for part in answered.parts] == [
+        ("sporadic breast cancer", OVARIAN)
+    ]

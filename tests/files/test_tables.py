@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker import files
-from linker.errors import InputError
+from linker.errors import InputError, LinkerError
 from linker.files import tables
 
 
@@ -239,3 +239,17 @@ def test_lines_that_end_in_carriage_returns_alone_are_refused(tmp_path: Path) ->
     path.write_bytes(b"n\tdisease\r1\tgout\r")
     with pytest.raises(InputError, match="end in carriage returns alone"):
         tables.read(path)
+
+
+def test_a_number_names_a_column_of_the_first_row(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(",disease,n\n0,breast cancer,2\n1,gout,3\n", "utf-8")
+    assert tables.read(path, ["2"]).header == ["", "disease", "n"]
+
+
+@pytest.mark.parametrize("encoding", ["idna", "punycode"])
+def test_codecs_of_host_names_are_no_encodings(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("n,disease\n1,gout\n", "utf-8")
+    with pytest.raises(LinkerError, match="is no encoding"):
+        tables.read(path, encoding=encoding)

@@ -179,3 +179,13 @@ def test_inputs_without_documents_or_texts() -> None:
 def test_abbreviation_corpus_comes_back(data: Path, tmp_path: Path) -> None:
     documents = list(reader.read(data / "abbreviations" / "SH_bioc_gold.xml.gz"))
     assert read_back(tmp_path, written(*((document, ()) for document in documents))) == documents
+
+
+def test_an_answer_does_not_keep_the_source_of_an_earlier_one(tmp_path: Path) -> None:
+    text = Passage("x")
+    mentions = [Mention("x", ((0, 1),), metadata={"source": s}) for s in ("decision", "ward 3")]
+    items = [(Document("1", (text,), (m,)), [Prediction(m, (part("A:1", 1.0),))]) for m in mentions]
+    kept = [
+        m.metadata.get("source") for d in read_back(tmp_path, written(*items)) for m in d.mentions
+    ]
+    assert kept == [None, "ward 3"]

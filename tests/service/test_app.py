@@ -671,3 +671,9 @@ def test_the_description_has_examples_that_work(client: Any) -> None:
         (content,) = description["paths"][path]["post"]["requestBody"]["content"].values()
         for example in content["examples"].values():
             assert client.post(path, json=example["value"]).is_success
+
+
+def test_a_form_is_no_file(client: Any) -> None:
+    for path in ("/parse", "/table?column=disease"):
+        refused = client.post(path, files={"file": ("t.csv", b"n,disease\n1,gout\n")})
+        assert (refused.status_code, refused.json()["where"]) == (415, "body"), path

@@ -168,3 +168,12 @@ class TestIdsThatHoldSigns:
         assert decide(client, "febris", "C81,3")["concept_id"] == r"C81\,3"
         (best,) = first(client, "febris")["candidates"][:1]
         assert (best["concept_id"], best["confidence"]) == ("C81,3", 1.0)
+
+
+def test_no_concept_is_said(client: Any) -> None:
+    for decision in ({"mention": "m"}, {"mention": "m", "concept_id": ""}):
+        refused = client.post("/decisions", json={"decisions": [decision]})
+        assert refused.status_code == 422, decision
+    assert client.post(
+        "/decisions", json={"decisions": [{"mention": "m", "concept_id": None}]}
+    ).is_success
