@@ -140,7 +140,7 @@ export class AnswerView {
   }
 }
 
-const REJECTED = "No concept: a reviewer rejected the best one, and no other is sure enough.";
+const REJECTED = "No answer yet: a reviewer rejected the best one, and no other is sure enough.";
 const NOTHING = "No name of the dictionary is like it. Search for a concept below.";
 
 /** What may be chosen for a part: its candidates, or the one that was too unsure. */
