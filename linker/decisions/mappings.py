@@ -153,7 +153,8 @@ def _problem(row: Mapping[str, str]) -> str:
         return f"the predicate is {row['predicate_id'] or 'missing'}"
     if row["predicate_modifier"] not in ("", _NOT):
         return f"the predicate_modifier is {row['predicate_modifier']!r}, and not {_NOT}"
-    return "" if row["object_id"] else "the object is missing"
+    is_known = row["object_id"] == _NOTHING or sssom.concept_id(row["object_id"])
+    return "" if is_known else f"the object is {row['object_id'] or 'missing'}"
 
 
 def _decisions(path: Pathlike, group: Sequence[_Curated], on_error: OnError) -> Iterator[Row]:

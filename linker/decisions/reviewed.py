@@ -33,6 +33,7 @@ FORMATS = ("pubtator", "bioc", "jsonl")
 # the state in the seventh column of PubTator, behind which the decisions stand
 _STATE = re.compile(r"(?:\A| )(?:accepted|rejected|open|no concept|disputed) ")
 _MOST_STATES = 20  # words of parts of a mention that look like a state
+_NO_ID = "the state is accepted, and there is no concept_id; expected one"
 _Cell = Callable[[str], str]  # gives the cell of a row in a column
 
 
@@ -151,24 +152,24 @@ def _said(parts: list[list[_Cell]], reviewer: str) -> Iterator[Decision]:
     cell = parts[0][0]
     before = _parsed(cell("decisions"))
     yield from before
-    verdicts = [_Verdict.of(candidates) for candidates in parts]
+    was_rejected = any(not d.accepted for d in before) and not any(d.accepted for d in before)
+    verdicts = [_Verdict.of(candidates, was_rejected) for candidates in parts]
     by = reviewer if before else cell("reviewer") or reviewer
     mention, scope = cell("expanded") or cell("mention"), cell("scope")
-    was_rejected = any(not d.accepted for d in before) and not any(d.accepted for d in before)
-    if any(verdict.rejected for verdict in verdicts):
-        if not was_rejected:  # else linker wrote this state itself
-            for identifier in (i for verdict in verdicts for i in verdict.rejected):
-                yield Decision(mention, escaped(identifier), False, scope, by)
+    if rejected := [identifier for verdict in verdicts for identifier in verdict.rejected]:
+        yield from (Decision(mention, escaped(i), False, scope, by) for i in rejected)
         return
     if all(verdict.accepted is None for verdict in verdicts):
         return
+    if all(verdict.is_without_id for verdict in verdicts):
+        raise LinkerError(_NO_ID)
     concepts = "|".join(verdict.accepted or "-1" for verdict in verdicts)
     if not disagree(before) and any(_is_same(d, concepts) for d in before if d.accepted):
         return
     if any(verdict.accepted is None for verdict in verdicts):
         raise LinkerError("the state of some parts of the mention is set; set that of all parts")
     if any(verdict.is_without_id for verdict in verdicts):
-        raise LinkerError("the state is accepted, and there is no concept_id; expected one")
+        raise LinkerError(_NO_ID)
     is_none = not any(verdict.accepted for verdict in verdicts)
     yield Decision(mention, "" if is_none else concepts, True, scope, by)
 
@@ -182,8 +183,12 @@ class _Verdict:
     is_without_id: bool = False  # whether it is accepted, and has no id
 
     @classmethod
-    def of(cls, candidates: Sequence[_Cell]) -> _Verdict:
+    def of(cls, candidates: Sequence[_Cell], was_rejected: bool) -> _Verdict:
         """Read the states.
+
+        Args:
+            candidates: their cells.
+            was_rejected: whether linker itself wrote that the mention is rejected.
 
         Raises:
             LinkerError: a state is unknown, or they do not fit together.
@@ -209,6 +214,8 @@ class _Verdict:
             return cls(identifier, is_without_id=not identifier.strip("|"))
         if nothing:
             return cls("")
+        if was_rejected:
+            return cls()
         wrong = [cell("concept_id") or cell("rejected") for cell in rejected]
         if rejected and not all(wrong):
             raise LinkerError("the state is rejected, and no concept_id says what is wrong")

@@ -75,6 +75,8 @@ NOT_A = Decision("x", "A", False, reviewer="ann", time="2026")
         ("no concept", "A", [ANN], ("", True)),
         ("model", "A", [ANN], None),
         ("rejected", "A|B", [], "concept_id has several ids"),
+        ("rejected", "A|B", [NOT_A], None),
+        ("accepted", "", [Decision("x", "", reviewer="ann", time="2026")], "is no concept_id"),
         ("accepted", "", [], "there is no concept_id"),
     ],
 )
