@@ -466,3 +466,24 @@ def test_help_into_closed_standard_output(process: Run) -> None:
         "",
         "linker: input or output: Bad file descriptor\n",
     )
+
+
+@pytest.mark.parametrize("code", [130, 143])
+def test_a_signal_amid_a_class_statement_is_no_bug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], code: int
+) -> None:
+    """Python before 3.12 makes a RuntimeError of what is raised there."""
+
+    def interrupted(**_: Any) -> None:
+        raise RuntimeError("Error calling __set_name__") from (
+            KeyboardInterrupt() if code == 130 else SystemExit(code)
+        )
+
+    monkeypatch.setattr(commands.cli, "main", interrupted)
+    if code == 130:
+        assert commands.run() == code
+    else:
+        with pytest.raises(SystemExit) as end:
+            commands.run()
+        assert end.value.code == code
+    assert "a bug in linker" not in capsys.readouterr().err
