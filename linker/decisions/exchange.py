@@ -6,11 +6,13 @@ The table has a header and a row for each decision, quoted as all our tables are
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import TextIO
 
 from linker.decisions import mappings, reviewed
@@ -25,7 +27,7 @@ from linker.decisions.records import (
 from linker.decisions.reviewed import Row
 from linker.decisions.store import DecisionStore, Past
 from linker.errors import InputError, LinkerError, OnError, shown, stop
-from linker.files import Pathlike, read_lines, tables
+from linker.files import OpenFile, Pathlike, open_binary, read_lines, reading, tables
 from linker.files.rows import Row as FileRow
 from linker.outputs import tsv
 from linker.outputs.tsv import row_writer
@@ -116,6 +118,9 @@ def read(
 
 def _rows(path: Pathlike, on_error: OnError, column: str | None, reviewer: str) -> Iterator[Row]:
     """The decisions of a file, which are not yet checked."""
+    if not isinstance(path, OpenFile) and not Path(path).is_file():  # a pipe is read only once
+        with open_binary(path) as pipe, reading(path):
+            path = OpenFile(io.BytesIO(pipe.read()), str(path))
     if tables.is_workbook(path):
         yield from _table(path, on_error, column, reviewer)
         return

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import string
+import threading
 from pathlib import Path
 
 import pytest
@@ -128,3 +130,14 @@ def test_readers_of_mentions_pass_over_what_is_no_name(tmp_path: Path) -> None:
     exchange.write([*decisions, Decision("b", "C", scope="7", id=3)], file)
     path = table(tmp_path, file.getvalue())
     assert [(m.text, m.gold) for m in tsv.read(path)] == [("b", parse_gold("B"))]
+
+
+def test_a_pipe_is_read_whole(tmp_path: Path) -> None:
+    """It can be read only once, and which kind of file it is must be looked at before."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = "mention\tconcept_id\ngout\t-1\nebola\tA\n"
+    writer = threading.Thread(target=pipe.write_text, args=(text, "utf-8"))
+    writer.start()
+    assert list(exchange.read(pipe)) == [Decision("gout", ""), Decision("ebola", "A")]
+    writer.join()
