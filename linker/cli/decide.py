@@ -74,16 +74,20 @@ def decide(
         contrary = replaced([*before, *added], store.list())
         disputed = conflicts(in_force(current(store.standing(), dictionary)[0]))
     common.say_skipped(handle)
-    left = len(rows) - len(added)
-    known = f", {left:,} were there already, or are said twice" if left else ""
-    common.say(f"{len(added):,} decisions were taken{known}")
+    _say(len(rows), len(added), len(contrary), len(disputed))
+
+
+def _say(read: int, added: int, contrary: int, disputed: int) -> None:
+    """Say how many decisions were taken, and how many contradict others."""
+    known = f", {read - added:,} were there already, or are said twice" if added < read else ""
+    common.say(f"{added:,} decisions were taken{known}")
     if contrary:
         common.say(
-            f"{len(contrary):,} earlier decisions of the same reviewers say the contrary, and hold "
-            "no more; see linker decisions list --history"
+            f"{contrary:,} earlier decisions of the same reviewers say the contrary, and hold no "
+            "more; see linker decisions list --history"
         )
     if disputed:
         common.say(
-            f"reviewers disagree on {len(disputed):,} mentions, which the model answers; "
+            f"reviewers disagree on {disputed:,} mentions, which the model answers; "
             "see linker decisions list --conflicts"
         )

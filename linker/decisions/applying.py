@@ -245,7 +245,7 @@ class Decided:
             answer = tuple(self._place(i) if i else None for i in ruling.parts)
             by_decision = ByDecision("accepted" if any(answer) else "no concept", answer, ruling.by)
         elif ruling.rejected or ruling.is_disputed:
-            needed = self._needed(explained.threshold)
+            needed = _needed(explained.threshold)
             answer = tuple(_next(part, ruling.rejected, needed) for part in explained.parts)
             state: State = "rejected" if all(answer) else "open"
             by_decision = ByDecision("disputed" if ruling.is_disputed else state, answer, ruling.by)
@@ -310,7 +310,7 @@ class Decided:
         if threshold is None:
             calibration = self._linker.calibration
             threshold = calibration.threshold if calibration else None
-        needed = self._needed(threshold)
+        needed = _needed(threshold)
         parts = tuple(_reduced(part, ruling.rejected, needed) for part in prediction.parts)
         rivals = tuple(
             rival
@@ -323,9 +323,10 @@ class Decided:
         by = tuple(decision for decision in ruling.by if not decision.accepted)
         return replace(prediction, parts=parts, rivals=rivals, state=state, decisions=by)
 
-    def _needed(self, threshold: float | None) -> float:
-        """The confidence that a candidate behind a rejected one needs to be the answer."""
-        return max(SURE, threshold or 0.0)
+
+def _needed(threshold: float | None) -> float:
+    """The confidence that a candidate behind a rejected one needs to be the answer."""
+    return max(SURE, threshold or 0.0)
 
 
 def _next(part: ExplainedPart, ids: frozenset[str], needed: float) -> ConceptPlace | None:
