@@ -11,12 +11,11 @@ Doubt = Literal["other case", "short form", "annotated short form", "unexplained
 """Why it is open what a text means: it is a name of the concept in other case only ("all"); a short
 form without a document, annotated with the concept or not; or one that its document leaves open."""
 
-Rule = Literal["score", "earlier score", "annotations", "lent", "kind", "id"]
+Rule = Literal["score", "annotations", "lent", "kind", "id"]
 """What puts a candidate before another one, in the order in which it counts.
 
-Its score; the score that it had before other mentions of the document or a second stage changed it;
-how often its name was annotated with it; that no other vocabulary lent the name; the kind of the
-name; its id.
+Its score; how often its name was annotated with it; that no other vocabulary lent the name; the
+kind of the name; its id.
 """
 
 
@@ -30,9 +29,9 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class ScoreParts:
-    """The sum that a score is: what vectors, characters, frequency and later stages give.
+    """The sum that a score is: what vectors, characters and frequency give.
 
-    `score` = `dense` + `sparse_weight` · `sparse` + `bonus` + `second_stage` + `agreement`.
+    `score` = `dense` + `sparse_weight` · `sparse` + `bonus`.
     """
 
     score: float
@@ -40,8 +39,6 @@ class ScoreParts:
     dense: float | None = None  # the dot product of their vectors; None: the model has none
     sparse_weight: float = 1.0  # λ
     bonus: float = 0.0  # of a name that was annotated often
-    second_stage: float = 0.0  # what a second stage takes, 0 or less
-    agreement: float = 0.0  # what other mentions of the document give
 
     @property
     def terms(self) -> dict[str, float]:
@@ -50,8 +47,6 @@ class ScoreParts:
             "dense": self.dense or 0.0,
             "sparse": self.sparse_weight * self.sparse,
             "bonus": self.bonus,
-            "second_stage": self.second_stage,
-            "agreement": self.agreement,
         }
         always = {"sparse"} if self.dense is None else {"dense", "sparse"}
         return {name: value for name, value in terms.items() if value or name in always}

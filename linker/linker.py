@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import itertools
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import cancelling, files, matching, metrics, model_folder, persistence
-from linker.candidates import agreement
-from linker.candidates.agreement import Group
-from linker.candidates.base import Generator, Ranked, Ranker, Unit
+from linker.candidates.base import Generator, Ranked, Unit
 from linker.candidates.cache import CachedRanker, SizedCache
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.options import IndexOptions
@@ -49,8 +47,7 @@ from linker.explanation import Explanation
 from linker.model_folder import ModelParts
 from linker.options import LinkerOptions, as_saved, for_encoder
 from linker.text import spelling
-from linker.text.mentions import Group as MentionGroup
-from linker.text.mentions import Item, contexts, grouped
+from linker.text.mentions import Group, Item, grouped
 from linker.text.readings import NameForms, Wording, of_mention
 from linker.training import release, supervision
 from linker.training.course import Course
@@ -60,7 +57,7 @@ from linker.training.plan import TrainingPlan, TrainingRequest
 from linker.training.plan import make as make_plan
 from linker.training.release import Changes
 from linker.training.settings import RunSettings
-from linker.types import Document, Mention, Prediction, Selection
+from linker.types import Document, Lookup, Mention, Prediction, Selection
 
 if TYPE_CHECKING:
     from linker.encoders.words import WordVectors
@@ -85,7 +82,7 @@ class Linker:
 
     Args:
         dictionary: the concepts.
-        ranker: finds the names of the dictionary that are like a mention.
+        generator: finds the names of the dictionary that are like a mention.
         options: what is done to a mention before, and how the linker was trained.
         seen: what it was trained on.
         corrections: normalised words or phrases, and what they become.
@@ -99,7 +96,7 @@ class Linker:
     def __init__(
         self,
         dictionary: Dictionary,
-        ranker: Ranker,
+        generator: Generator,
         options: LinkerOptions,
         seen: Seen,
         corrections: Mapping[str, str],
@@ -108,21 +105,16 @@ class Linker:
         calibration: Calibration | None = None,
         spans: SpanModel | None = None,
     ) -> None:
-        self.dictionary, self.ranker, self.options = dictionary, ranker, options
+        self.dictionary, self.generator, self.options = dictionary, generator, options
         self.seen, self.encoder, self.history = seen, encoder, list(history)
         self._corrections, self.spans = corrections, spans
-        self._cached = CachedRanker(ranker)
+        self._cached = CachedRanker(generator)
         total = 2 * len(self.generator.table) + _PARTS * _CACHES
         self._parts: SizedCache[Restrictions, Linker] = SizedCache(total, _size)
         # the linker that this one is a part of, and what it is restricted to
         self._origin: tuple[Linker, Restrictions] | None = None
-        features = Features(dictionary, ranker.table, seen.without_concept)
+        features = Features(dictionary, generator.table, seen.without_concept)
         self._answers = Answers(dictionary, features, calibration)
-
-    @property
-    def generator(self) -> Generator:
-        """The first stage of the ranker."""
-        return self.ranker.generator
 
     @property
     def calibration(self) -> Calibration | None:
@@ -226,7 +218,7 @@ class Linker:
             trained = without_training(plan, data, settings)
         return cls(
             data.extended,
-            trained.ranker,
+            trained.generator,
             dataclasses.replace(options, encoder=trained.encoder.options),
             linker.seen,
             corrections,
@@ -235,7 +227,7 @@ class Linker:
         )
 
     def _measured(self, validate: Validate, generator: Generator) -> Mapping[str, float]:
-        """What `validate` measures of this linker with another first stage."""
+        """What `validate` measures of this linker with another generator."""
         measured = validate(self._with(generator))
         if "dev_acc1" not in measured:
             raise LinkerError(
@@ -263,8 +255,7 @@ class Linker:
             options = self.options.training
             vectors = trained.vectors_of(list(data.indexed.table.texts))
             generator = data.generator(trained.encoder, trained.sparse_weight, options, vectors)
-        ranker = self.ranker.behind(generator, data.extended)
-        return self._with(ranker, data.extended, Seen.of(data))
+        return self._with(generator, data.extended, Seen.of(data))
 
     def renewed(
         self,
@@ -294,7 +285,7 @@ class Linker:
         record = dataclasses.replace(
             self._record,
             dictionary=now.dictionary,
-            ranker=self.ranker.behind(now.generator, now.dictionary),
+            generator=now.generator,
             seen=now.seen,
             options=options,
         )
@@ -327,7 +318,7 @@ class Linker:
         """The same linker with `factor` times its λ; one that links by characters has none."""
         if not isinstance(self.generator, HybridGenerator):
             return self
-        return self._behind(self.generator.weighted(factor)).calibrated(None)
+        return self._with(self.generator.weighted(factor)).calibrated(None)
 
     def by_characters(self) -> Linker:
         """The linker that links to the same names by characters alone."""
@@ -338,18 +329,14 @@ class Linker:
             self.dictionary, sparse, options, self.seen, self._corrections, spans=self.spans
         )
 
-    def _behind(self, generator: Generator) -> Linker:
-        """The same linker with another first stage."""
-        return self._with(self.ranker.behind(generator, self.dictionary))
-
     def _with(
-        self, ranker: Ranker, dictionary: Dictionary | None = None, seen: Seen | None = None
+        self, generator: Generator, dictionary: Dictionary | None = None, seen: Seen | None = None
     ) -> Linker:
-        """The same linker with another ranker."""
+        """The same linker with another generator."""
         record = dataclasses.replace(
             self._record,
             dictionary=dictionary or self.dictionary,
-            ranker=ranker,
+            generator=generator,
             seen=seen or self.seen,
             spans=None if dictionary else self.spans,
         )
@@ -360,7 +347,7 @@ class Linker:
         """What it is made of."""
         return ModelParts(
             self.dictionary,
-            self.ranker,
+            self.generator,
             self.options,
             self.seen,
             self._corrections,
@@ -378,11 +365,7 @@ class Linker:
     @property
     def best_epoch(self) -> int:
         """The epoch whose weights are kept, of the last list-wise phase; 0 where there was none."""
-        listwise = [
-            r["phase"]
-            for r in self.history
-            if r["phase"] not in ("align", "ground") and not r["phase"].endswith("-rerank")
-        ]
+        listwise = [r["phase"] for r in self.history if r["phase"] not in ("align", "ground")]
         records = (
             [record for record in self.history if record["phase"] == listwise[-1]]
             if listwise
@@ -486,20 +469,19 @@ class Linker:
             )
         return request
 
-    def _prepared(self, request: Request, group: MentionGroup, compared: bool) -> PreparedRequest:
+    def _prepared(self, request: Request, group: Group, compared: bool) -> PreparedRequest:
         """A request with its lookups; `compared`: whether answers are compared with others."""
         document, mentions, definitions = group
-        around = self.contexts(document, mentions)
         rivals = compared and self.options.text.rivals
         wordings: dict[str, list[Wording]] = {}  # documents repeat their mentions
         readings = []
-        for mention, context in zip(mentions, around, strict=True):
+        for mention in mentions:
             cancelling.check()
             ways = wordings.get(mention.text)
             if ways is None:
                 ways = of_mention(mention.text, definitions, self._names, self.options.text, rivals)
                 wordings[mention.text] = ways
-            readings.append([ReadingLookups(w.kind, w.lookups(mention, context)) for w in ways])
+            readings.append([ReadingLookups(w.kind, w.lookups(mention)) for w in ways])
         return PreparedRequest(request, document, readings, compared)
 
     def _answer(self, batch: Sequence[PreparedRequest]) -> Iterator[Linked]:
@@ -511,9 +493,11 @@ class Linker:
 
     def _read_batch(self, batch: Sequence[PreparedRequest]) -> list[list[list[RankedReading]]]:
         """The ranked readings of each mention of each request."""
-        groups = [group for prepared in batch for group in prepared.groups]
-        rankings = itertools.chain.from_iterable(self.rank(groups, "concepts"))
-        return [self._answers.read(prepared, rankings) for prepared in batch]
+        lookups: dict[int, list[Lookup]] = defaultdict(list)  # by how many answers are fetched
+        for prepared in batch:
+            lookups[prepared.k] += prepared.lookups
+        rankings = {k: iter(self.rank(of_k, k, "concepts")) for k, of_k in lookups.items()}
+        return [self._answers.read(prepared, rankings[prepared.k]) for prepared in batch]
 
     def read(self, items: Iterable[Item]) -> Iterator[list[RankedReading]]:
         """The ways to read each mention, ranked, without choosing between them."""
@@ -549,10 +533,10 @@ class Linker:
         prepared = linker._prepared(Request("", k, 0.0), task.group, compared)
         read = linker._read_batch([prepared])
         (predictions,) = linker._answers.predictions([prepared], read)
-        answer = reasons.Answer(task, prepared, read[0][task.place], predictions[task.place])
+        answer = reasons.Answer(task, read[0][task.place], predictions[task.place])
         model = reasons.Model(
             self.dictionary,
-            linker.ranker,
+            linker.generator,
             self.options.text,
             self.options.normalize,
             self.calibration,
@@ -605,7 +589,7 @@ class Linker:
         Args:
             concepts: which ones, (concepts of the dictionary,).
         """
-        return self._behind(self.generator.among(concepts))
+        return self._with(self.generator.among(concepts))
 
     def without(self, names: NDArray[np.int64], concepts: NDArray[np.bool_]) -> Linker:
         """The linker that does not know some names and some concepts; it shares all vectors.
@@ -624,7 +608,7 @@ class Linker:
             pairs = pairs[table.concepts[pairs] == columns.concept[name]]
             if columns.annotated is None or not columns.annotated[table.entries[pairs]].any():
                 is_out[pairs] = True
-        return self._behind(self.generator.without(is_out))
+        return self._with(self.generator.without(is_out))
 
     @cached_property
     def linkable(self) -> NDArray[np.int32]:
@@ -644,19 +628,9 @@ class Linker:
     def _names(self) -> NameForms:
         return NameForms(self.generator.table, self.normalize)
 
-    def contexts(self, document: Document | None, mentions: Sequence[Mention]) -> list[str]:
-        """What the ranker reads around each mention; empty where it reads nothing."""
-        return contexts(document, mentions, self.ranker.words)
-
-    def rank(self, groups: Sequence[Group], unit: Unit) -> Iterator[list[Ranked]]:
-        """Rank the best names or concepts for the lookups of each group.
-
-        Args:
-            groups: the lookups of each document, which have a say in each other's ranking, and each
-                other lookup alone.
-            unit: what is ranked.
-        """
-        return agreement.rank(self._cached, groups, unit, self.options.text.document_weight)
+    def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
+        """Rank the k best names or concepts of each lookup; what was asked lately is remembered."""
+        return self._cached.rank(lookups, k, unit)
 
     def save(self, folder: files.Pathlike) -> None:
         """Write the model folder; one that stood there is replaced at the end."""

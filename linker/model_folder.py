@@ -1,4 +1,4 @@
-"""The files of a model folder, beside those that the ranker and the dictionary write themselves."""
+"""The files of a model folder, beside what the generator and the dictionary write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from linker import persistence, registry
 from linker.candidates import ann, ann_building, hybrid
-from linker.candidates.base import Generator, Ranker
+from linker.candidates.base import Generator
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.options import IndexOptions
 from linker.candidates.sparse import SparseGenerator
@@ -39,7 +39,7 @@ class ModelParts:
     """What a linker is made of."""
 
     dictionary: Dictionary
-    ranker: Ranker
+    generator: Generator
     options: LinkerOptions
     seen: Seen
     corrections: Mapping[str, str]
@@ -53,8 +53,8 @@ def write(folder: Path, config: Mapping[str, Any], parts: ModelParts) -> None:
     """Write the files into a folder that is being saved; `config` is what the model card tells."""
     (folder / "dictionary").mkdir()
     parts.dictionary.write(folder / "dictionary")
-    parts.ranker.save(folder)
-    _write_index(folder, parts.ranker.generator, parts.options.index)
+    parts.generator.save(folder)
+    _write_index(folder, parts.generator, parts.options.index)
     persistence.save_json(folder / "seen.json", parts.seen.to_json())
     persistence.save_json(folder / "spelling.json", dict(parts.corrections))
     if parts.spans:
@@ -128,10 +128,10 @@ def read(path: Path, config: Mapping[str, Any]) -> ModelParts:
 def _read(path: Path, config: Mapping[str, Any]) -> ModelParts:
     dictionary = Dictionary.open(path / "dictionary")
     encoder = _encoder(path, config["encoder"])
-    options = restored(config["options"], config["encoder"])
+    options = _options(path, config)
     return ModelParts(
         dictionary,
-        _ranker(path, dictionary, options, encoder),
+        _generator(path, dictionary, encoder),
         options,
         Seen.from_json(persistence.load_json(path / "seen.json")),
         _corrections(path / "spelling.json"),
@@ -142,15 +142,10 @@ def _read(path: Path, config: Mapping[str, Any]) -> ModelParts:
     )
 
 
-def _ranker(path: Path, dictionary: Dictionary, options: LinkerOptions, encoder: Any) -> Ranker:
+def _generator(path: Path, dictionary: Dictionary, encoder: Any) -> Generator:
     if issubclass(encoder, SparseEncoder):
         return SparseGenerator.load(path, dictionary, encoder)
-    generator = HybridGenerator.load(path, dictionary, TfidfEncoder, encoder)
-    if not options.rerank.epochs:
-        return generator
-    from linker.ranker.rerank import Reranker
-
-    return Reranker.load(path, generator, dictionary, options.rerank)
+    return HybridGenerator.load(path, dictionary, TfidfEncoder, encoder)
 
 
 def _encoder(path: Path, name: str) -> Any:
@@ -162,6 +157,13 @@ def _encoder(path: Path, name: str) -> Any:
         )
     try:
         return registry.load(name)
+    except LinkerError as error:
+        raise LinkerError(f"{path}: {error}") from error
+
+
+def _options(path: Path, config: Mapping[str, Any]) -> LinkerOptions:
+    try:
+        return restored(config["options"], config["encoder"])
     except LinkerError as error:
         raise LinkerError(f"{path}: {error}") from error
 

@@ -30,7 +30,7 @@ from linker.fields import (
     Weight,
     replaced,
 )
-from linker.ranker.options import RerankOptions, TrainingOptions
+from linker.ranker.options import TrainingOptions
 from linker.text.mentions import TextOptions
 from linker.text.normalize import PRESETS as NORMALIZE
 from linker.text.normalize import NormalizeOptions
@@ -146,11 +146,15 @@ class LinkerOptions:
     align: AlignOptions = field(default_factory=AlignOptions)
     ground: GroundOptions = field(default_factory=GroundOptions)
     training: TrainingOptions = field(default_factory=TrainingOptions)
-    rerank: RerankOptions = field(default_factory=RerankOptions)
     index: IndexOptions = field(default_factory=IndexOptions)
 
 
 _GROUPS = tuple(LinkerOptions.__dataclass_fields__)
+# options of earlier releases, and what a model has where one is not 0
+_FORMER = {
+    ("rerank", "epochs"): "a second stage",
+    ("text", "document_weight"): "agreement between the mentions of a document",
+}
 
 _BIOSYN: Changes = {
     "normalize": dataclasses.asdict(NORMALIZE["biosyn"]),
@@ -380,13 +384,26 @@ def restored(values: Mapping[str, Any], encoder: str) -> LinkerOptions:
         values: group -> field -> value, as `dataclasses.asdict` gave them. Earlier releases wrote a
             group for each encoder.
         encoder: of the model.
+
+    Raises:
+        LinkerError: the model has what linker no longer does.
     """
+    for (group, name), what in _FORMER.items():
+        if values.get(group, {}).get(name):
+            raise LinkerError(
+                f"the model has {what} ({group}.{name}), which linker no longer does; "
+                "train it again, or link with the release that trained it"
+            )
     options = for_encoder(LinkerOptions(), registry.load(encoder))
     current = {}
     for group, fields in values.items():
         former = getattr(getattr(options, group, None), "renamed", {})
-        if group != "encoder" or options.encoder is not None:
-            current[group] = {former.get(name, name): value for name, value in fields.items()}
+        if group != "rerank" and (group != "encoder" or options.encoder is not None):
+            current[group] = {
+                former.get(name, name): value
+                for name, value in fields.items()
+                if (group, name) not in _FORMER
+            }
     return changed(options, current, encoder)
 
 
@@ -394,7 +411,7 @@ def reads(group: str, encoder: str, options: LinkerOptions) -> bool:
     """Tell whether anything reads a group of options where this encoder is trained."""
     kind = registry.load(encoder)
     is_dense = not issubclass(kind, SparseEncoder)
-    if group in ("align", "rerank"):
+    if group == "align":
         return bool(getattr(kind, "has_weights", False))
     if group == "training":
         return is_dense

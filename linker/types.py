@@ -256,12 +256,11 @@ class Lookup:
     text: str = field(compare=False)  # of the mention or the part
     expanded: str | None = field(compare=False)  # text with its short forms expanded, where changed
     normalized: str  # the form by which names are compared
-    context: str = ""  # the words around the mention, which a second stage reads
 
     @classmethod
-    def of(cls, normalized: str, context: str = "") -> Lookup:
+    def of(cls, normalized: str) -> Lookup:
         """Look up a normalised name that is no mention of a text."""
-        return cls(Mention(normalized), normalized, None, normalized, context)
+        return cls(Mention(normalized), normalized, None, normalized)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +274,7 @@ class Candidate:
     """The number that candidates are ordered by.
 
     For a dense linker this is the dense score, plus λ times the sparse one, plus the bonus of
-    frequent names, minus what a second stage takes from candidates that lose.
+    frequent names.
     """
     sparse_score: float | None = None
     dense_score: float | None = None

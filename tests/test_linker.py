@@ -27,7 +27,6 @@ from linker import (
     Selection,
     persistence,
 )
-from linker.candidates.agreement import Group
 from linker.ids import parse_gold
 from linker.options import PRESETS, changed, preset
 from linker.readers import mentions
@@ -132,52 +131,6 @@ def test_splitting_can_be_switched_off(dictionary: Dictionary) -> None:
     assert len(prediction.parts) == 1
 
 
-def test_the_mentions_of_a_document_agree(tmp_path: Path) -> None:
-    path = tmp_path / "d.tsv"
-    path.write_text(
-        "id\tname\tsynonyms\nX:1\talpha disease\tweak spine 1\nX:2\tbeta disease\tweak spine 2\n"
-    )
-    model = Linker.train(
-        Dictionary.read(path), options=changed(LinkerOptions(), {"text": {"document_weight": 0.03}})
-    )
-    (lone,) = model.link(["weak spine"], k=2)
-    (spine, beta), (again,) = (
-        model.link([document("weak spine is a beta disease", "weak spine", "beta disease")], k=2),
-        model.link(["weak spine"], k=2),
-    )
-    assert [c.concept_id for c in lone.parts[0].candidates] == ["X:1", "X:2"]  # equal scores, by id
-    assert again == lone  # what is remembered is of no document
-    assert [c.concept_id for c in spine.parts[0].candidates] == ["X:2", "X:1"]
-    first, second = (c.score for c in spine.parts[0].candidates)
-    assert (first, second) == (
-        pytest.approx(lone.parts[0].best.score + 0.03, abs=1e-5),
-        lone.parts[0].best.score,
-    )  # beta disease scores 1
-    assert [c.concept_id for c in beta.parts[0].candidates] == ["X:2", "X:1"]
-    spine_, beta_ = Lookup.of("weak spine"), Lookup.of("beta disease")
-    (named, _), (alone,) = model.rank([Group([spine_, beta_], 2), Group([spine_], 2)], "names")
-    texts = lambda ranked: [model.generator.table.texts[row] for row in ranked.names]  # noqa: E731
-    assert (texts(named), texts(alone)) == (
-        ["weak spine 2", "weak spine 1"],
-        ["weak spine 1", "weak spine 2"],
-    )
-    off = Linker(
-        model.dictionary,
-        model.generator,
-        changed(model.options, {"text": {"document_weight": 0}}),
-        model.seen,
-        {},
-    )
-    assert (
-        next(
-            off.link([document("weak spine is a beta disease", "weak spine", "beta disease")], k=2)
-        )
-        .parts[0]
-        .candidates
-        == lone.parts[0].candidates
-    )
-
-
 def test_short_forms_are_those_of_the_document(model: Linker) -> None:
     text = (
         "Acute myeloid leukaemia (AML) and familial amyloid polyneuropathy (FAP). FAP came first."
@@ -234,20 +187,12 @@ def test_k_concepts_each_once_best_first(model: Linker) -> None:
 
 def test_a_k_beyond_the_dictionary_is_the_whole_of_it(model: Linker) -> None:
     text = document("Leukaemia and cancer", "Leukaemia", "cancer")
-    agreeing = Linker(
-        model.dictionary,
-        model.generator,
-        changed(model.options, {"text": {"document_weight": 0.5}}),
-        model.seen,
-        {},
-    )
-    for linker in (model, agreeing):
-        every, more = (list(linker.link([text], k=k)) for k in (len(model.dictionary), 10**20))
-        assert every == more
-        assert len(every[0].parts[0].candidates) > 50
+    every, more = (list(model.link([text], k=k)) for k in (len(model.dictionary), 10**20))
+    assert every == more
+    assert len(every[0].parts[0].candidates) > 50
     normal = model.normalize("leukaemia")
     rows = [
-        next(model.rank([Group([Lookup.of(normal)], k)], "names"))[0].names.tolist()
+        model.rank([Lookup.of(normal)], k, "names")[0].names.tolist()
         for k in (len(model.generator.table), 10**20)
     ]
     assert rows[0] == rows[1]
@@ -329,31 +274,21 @@ def test_another_k_is_not_answered_from_the_cache(model: Linker) -> None:
     assert sizes == [1, 3, 1]
 
 
-@pytest.fixture(scope="module")
-def agreeing(dictionary: Dictionary) -> Linker:
-    """A linker whose documents agree."""
-    return Linker.train(
-        dictionary, options=changed(LinkerOptions(), {"text": {"document_weight": 0.3}})
-    )
-
-
-@pytest.mark.parametrize("kind", ["model", "agreeing"])
 def test_requests_in_a_batch_are_answered_like_each_alone(
-    kind: str, items: list[Mention | Document], request: pytest.FixtureRequest
+    model: Linker, items: list[Mention | Document]
 ) -> None:
-    linker: Linker = request.getfixturevalue(kind)
     wanted = itertools.cycle(
         [(1, None, None), (5, 0.5, None), (30, None, 0.8), (2, 0.0, 0.0), (5, None, 2.0)]
     )
     requests = [Request(item, *one) for item, one in zip(items, wanted, strict=False)]
-    answers = linker.answer(requests)
+    answers = model.answer(requests)
     assert len(answers) == len(items)
     for one, answer in zip(requests, answers, strict=True):
-        fresh = linker.calibrated(linker.calibration)  # with empty caches
+        fresh = model.calibrated(model.calibration)  # with empty caches
         limits: dict[str, Any] = {"threshold": one.threshold, "min_score": one.min_score}
         alone = list(fresh.link_items([one.item], k=one.k, **limits))
         assert [answer] == alone
-    assert linker.answer([]) == []
+    assert model.answer([]) == []
 
 
 @pytest.mark.parametrize(
@@ -371,10 +306,10 @@ def test_a_request_that_cannot_be_answered(wrong: dict[str, float], message: str
         Request("cancer", **wrong)  # type: ignore[arg-type]
 
 
-def link_in_threads(linker: Linker, items: list[Mention | Document]) -> None:
+def test_many_threads_link_like_one(model: Linker, items: list[Mention | Document]) -> None:
     """Eight threads link the same and other items with a linker that is new; each as one would."""
     new = lambda: Linker(  # noqa: E731
-        linker.dictionary, linker.ranker, linker.options, linker.seen, {}, linker.encoder
+        model.dictionary, model.generator, model.options, model.seen, {}, model.encoder
     )
     shares = [[*items[i % 4 :: 4], *items[:3]] for i in range(8)]
     expected = [list(new().link(share, k=3, batch_size=2)) for share in shares]
@@ -387,13 +322,6 @@ def link_in_threads(linker: Linker, items: list[Mention | Document]) -> None:
     with ThreadPoolExecutor(8) as threads:
         for _ in range(3):
             assert list(threads.map(work, shares)) == expected
-
-
-def test_many_threads_link_like_one(
-    model: Linker, agreeing: Linker, items: list[Mention | Document]
-) -> None:
-    for linker in (model, agreeing):
-        link_in_threads(linker, items)
 
 
 # ------------------------------------------------------------------------------------------------------------ training

@@ -125,12 +125,12 @@ def test_many_threads_link_like_one(model: Linker) -> None:
     texts = [model.dictionary.preferred_name(row) for row in range(24)]
     shares = [[*texts[i % 4 :: 4], *texts[:3]] for i in range(8)]
     new = lambda: Linker(  # noqa: E731
-        model.dictionary, model.ranker, model.options, model.seen, {}, model.encoder
+        model.dictionary, model.generator, model.options, model.seen, {}, model.encoder
     )
     expected = [[*new().link(share, k=3)] for share in shares]
-    ranker = copy.copy(model.ranker)
-    encoder = ranker.encoder = model.ranker.encoder.trainable().train()  # type: ignore[attr-defined]
-    shared = Linker(model.dictionary, ranker, model.options, model.seen, {}, model.encoder)
+    generator = copy.copy(model.generator)
+    encoder = generator.encoder = model.generator.encoder.trainable().train()  # type: ignore[attr-defined]
+    shared = Linker(model.dictionary, generator, model.options, model.seen, {}, model.encoder)
     ready = threading.Barrier(8)
 
     def work(share: list[str]) -> list[Prediction]:

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import logging
 import os
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -29,13 +30,12 @@ from linker import (  # noqa: E402
     persistence,
     registry,
 )
-from linker.candidates.agreement import Group  # noqa: E402
 from linker.evaluation import protocols  # noqa: E402
 from linker.linker import Seen  # noqa: E402
 from linker.options import changed, preset  # noqa: E402
 from linker.readers import mentions as readers  # noqa: E402
 from linker.training.settings import RunSettings  # noqa: E402
-from linker.types import Candidate, Document, GoldGroup, Lookup, Passage  # noqa: E402
+from linker.types import Candidate, GoldGroup  # noqa: E402
 
 QUERIES = [
     "breast cancers",
@@ -747,182 +747,33 @@ def test_a_changed_file_is_named(saved: Path, tmp_path: Path) -> None:
         Linker.load(folder)
 
 
-# ------------------------------------------------------------------------------------------------------------- second stage
-
-
-@pytest.fixture(scope="module")
-def documents(mentions: list[Mention]) -> list[Document]:
-    """Each mention in a text of its own."""
-    made = []
-    for i, mention in enumerate(mentions):
-        text = f"A family with {mention.text} was seen"
-        placed = dataclasses.replace(
-            mention, spans=((14, 14 + len(mention.text)),), document_id=str(i)
-        )
-        made.append(Document(str(i), (Passage(text),), (placed,)))
-    return made
-
-
-@pytest.fixture(scope="module")
-def two_stages(options: LinkerOptions) -> LinkerOptions:
-    rerank = {
-        "epochs": 2,
-        "max_length": 64,
-        "learning_rate": 1e-3,
-        "head_learning_rate": 1e-2,
-        "words": 2,
-        "weight": 2,
-    }
-    return changed(options, {"training": {"epochs": 1}, "rerank": rerank})
-
-
-@pytest.fixture(scope="module")
-def reranking(
-    dictionary: Dictionary, documents: list[Document], two_stages: LinkerOptions
-) -> Linker:
-    return train(dictionary, two_stages, documents[:20])
-
-
-def test_a_second_stage_reads_the_sentence(
-    reranking: Linker, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("group", "name", "idle", "used", "what"),
+    [
+        ("rerank", "epochs", 0, 2, "a second stage"),
+        ("text", "document_weight", 0.0, 0.03, "agreement between the mentions of a document"),
+    ],
+)
+def test_a_model_with_what_linker_no_longer_does(
+    saved: Path,
+    model: Linker,
+    tmp_path: Path,
+    group: str,
+    name: str,
+    idle: float,
+    used: float,
+    what: str,
 ) -> None:
-    phases = [(record["phase"], record["epoch"]) for record in reranking.history]
-    assert phases == [("rank", 1), ("rank-rerank", 1), ("rank-rerank", 2)]
-    assert reranking.best_epoch == 1
-    read: list[str] = []
-    reranking = reranking.calibrated(None)  # which reads other candidates, too
-    encoder: Any = reranking.ranker.encoder  # type: ignore[attr-defined]
-    original = encoder.encode
-    monkeypatch.setattr(
-        encoder, "encode", lambda texts, **others: read.extend(texts) or original(texts, **others)
-    )
-    document = documents[25]
-    prediction = next(iter(reranking.link([document], k=3)))
-    mention = document.mentions[0].text
-    assert len(read) == 10
-    assert all(text.startswith(f"{reranking.normalize(mention)} [SEP] ") for text in read)
-    assert all(text.endswith(f" [SEP] family with {mention} was seen") for text in read)
-    scores = [candidate.score for candidate in prediction.parts[0].candidates]
-    assert scores == sorted(scores, reverse=True)
-    read.clear()
-    next(iter(reranking.link([mention], k=3)))  # alone it has no sentence
-    assert [text.count("[SEP]") for text in read] == [1] * 10
-
-
-def test_a_second_stage_reads_no_concept_that_may_not_be_answered(
-    reranking: Linker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wanted = np.arange(len(reranking.dictionary)) % 2 == 0
-    some, read = reranking._behind(reranking.generator.among(wanted)), []
-    monkeypatch.setattr(
-        some.ranker, "read", lambda query, context, concept, entry: read.append(concept) or "text"
-    )
-    found = {
-        c.concept_id for c in next(iter(some.link(["breast cancer"], k=4))).parts[0].candidates
-    }
-    assert found <= {reranking.dictionary.ids[row] for row in np.flatnonzero(wanted)}
-    assert read
-    assert all(wanted[concept] for concept in read)
-
-
-def test_both_protocols_judge_the_second_stage(
-    reranking: Linker, documents: list[Document]
-) -> None:
-    """A stage that turns its candidates round is seen by both."""
-    plain = Linker(
-        reranking.dictionary,
-        reranking.generator,
-        reranking.options,
-        reranking.seen,
-        {},
-        "transformer",
-    )
-    for judge in (protocols.strict, protocols.biosyn):
-        with_stage, without = (
-            [outcome.rank for outcome in judge(linker, documents, 20)]
-            for linker in (reranking, plain)
-        )
-        assert with_stage != without
-
-
-def test_a_second_stage_is_saved(
-    reranking: Linker, documents: list[Document], tmp_path: Path
-) -> None:
-    reranking.save(tmp_path / "model")
-    loaded = Linker.load(tmp_path / "model")
-    found_by = [
-        [
-            [c for part in prediction.parts for c in part.candidates]
-            for prediction in one.link(documents[20:], k=4)
-        ]
-        for one in (loaded, reranking)
-    ]
-    assert_alike(*found_by)
-    assert loaded.history == reranking.history
-    (tmp_path / "model" / "rerank" / "head.safetensors").unlink()
-    with pytest.raises(
-        LinkerError, match=r"head\.safetensors: named in manifest\.json but missing"
-    ):
-        Linker.load(tmp_path / "model")
-
-
-def test_parts_of_a_composite_share_their_context(reranking: Linker) -> None:
-    text = "A family with breast and ovarian cancer was seen"
-    mention = Mention("breast and ovarian cancer", spans=((14, 39),), document_id="1")
-    document = Document("1", (Passage(text),), (mention,))
-    prediction = next(iter(reranking.link([document], k=2)))
-    assert [part.text for part in prediction.parts] == ["breast cancer", "ovarian cancer"]
-    around = "family with breast and ovarian cancer was seen"
-    alone = Group([Lookup.of(part.text, around) for part in prediction.parts], 2)
-    (ranked,) = reranking.rank([alone], "concepts")
-    assert [[c.concept_id for c in part.candidates] for part in prediction.parts] == [
-        [reranking.dictionary.ids[row] for row in one.concepts] for one in ranked
-    ]
-
-
-def test_a_model_of_before_the_second_stage(saved: Path, model: Linker, tmp_path: Path) -> None:
     folder = tmp_path / "older"
     shutil.copytree(saved, folder)
     config = persistence.load_json(folder / "config.json")
-    del config["options"]["rerank"]
-    persistence.save_json(folder / "config.json", config)
-    resign(folder)
-    assert_alike(found(Linker.load(folder)), found(model))
-
-
-def test_a_second_stage_goes_on_after_an_interruption(
-    few: Dictionary, own: list[Mention], two_stages: LinkerOptions, tmp_path: Path
-) -> None:
-    """Stopped behind the first epoch of the second stage, which is in the checkpoint."""
-
-    class Stop(Exception):
-        pass
-
-    def stop(event: Any) -> None:
-        if isinstance(event, dict) and event["phase"] == "rank-rerank":
-            raise Stop
-
-    whole = train(few, two_stages, own)
-    with pytest.raises(Stop):
-        train(few, two_stages, own, settings=RunSettings(tmp_path, on_event=stop))
-    resumed = train(few, two_stages, own, settings=RunSettings(tmp_path, resume=True))
-    assert resumed.history == whole.history
-    assert found(resumed) == found(whole)
-
-
-def test_a_second_stage_needs_mentions_and_a_dense_encoder(
-    few: Dictionary, own: list[Mention], two_stages: LinkerOptions
-) -> None:
-    with pytest.raises(
-        LinkerError,
-        match=r"a second stage \(rerank\.epochs\) starts from a transformer, not tfidf; take --encoder transformer, or leave",
-    ):
-        Linker.train(few, mentions=own, options=two_stages)
-    both = [annotated("breast and ovarian cancer", "MESH:D001943", "MESH:D010051")]
-    for mentions in ([], both):
-        with pytest.raises(LinkerError, match="learns from annotated mentions of one concept"):
-            train(
-                few, two_stages, mentions, settings=RunSettings(on_event=pytest.fail)
-            )  # before any training
-    with pytest.raises(LinkerError, match=r"rerank\.max_length is 96, set it to 64 or less"):
-        train(few, changed(two_stages, {"rerank": {"max_length": 96}}), own)
+    fields = config["options"].setdefault(group, {})
+    for value in (idle, used):
+        fields[name] = value
+        persistence.save_json(folder / "config.json", config)
+        resign(folder)
+        if value == idle:
+            assert_alike(found(Linker.load(folder)), found(model))
+    message = f"older: the model has {what} ({group}.{name}), which linker no longer does; train it"
+    with pytest.raises(LinkerError, match=re.escape(message)):
+        Linker.load(folder)

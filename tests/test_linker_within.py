@@ -127,7 +127,7 @@ def test_the_answers_are_those_of_a_ranking_of_all_names_without_the_other_conce
     every, kept, within = part
     whole = linker_of(dictionary(every), None, dense=dense)
     options = changed(LinkerOptions(), {"text": {"composites": False}})
-    whole = Linker(whole.dictionary, whole.ranker, options, whole.seen, {})
+    whole = Linker(whole.dictionary, whole.generator, options, whole.seen, {})
     ids = {concept.id for concept in kept}
     expected = [
         tuple(c for c in prediction.parts[0].candidates if c.concept_id in ids)[:k]
@@ -242,7 +242,7 @@ def test_parts_are_kept_and_copied_with_their_linker(tiny: Linker) -> None:
 def test_no_more_parts_are_kept_than_fit(tiny: Linker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_CACHES", 1)
     monkeypatch.setattr(module, "_PARTS", 0)
-    linker = Linker(tiny.dictionary, tiny.ranker, tiny.options, tiny.seen, {})
+    linker = Linker(tiny.dictionary, tiny.generator, tiny.options, tiny.seen, {})
     size = 1 + len(linker.restricted(BOTH).generator.table)  # nearly all that may be kept
     assert size <= 2 * len(linker.generator.table) < 3 * size
     kept = linker.restricted(BOTH)

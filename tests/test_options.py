@@ -83,7 +83,7 @@ def test_saved_options_come_back(options: LinkerOptions) -> None:
 
 
 GROUPS = (
-    "normalize, text, sparse, encoder, words, align, ground, training, rerank, index, "
+    "normalize, text, sparse, encoder, words, align, ground, training, index, "
     "or the name of an encoder"
 )
 
@@ -304,6 +304,8 @@ def test_options_of_a_model_of_an_earlier_release(torch: None, encoder: str) -> 
         "bne": {"characters": False, "hidden": 7, "tanh": True},
         "ground": {"stop_by": "loss", "epochs": 3},
         "sparse": {"analyzer": "char", "ngram_min": 1, "ngram_max": 2, "sublinear": False},
+        "text": {"document_weight": 0.0},
+        "rerank": {"epochs": 0, "words": 8},
     }
     options = restored(groups, encoder)  # without a warning
     assert (options.ground.monitor, options.ground.epochs) == ("loss", 3)
@@ -388,8 +390,6 @@ def test_every_number_has_a_range_and_a_value_in_it(attack: Any) -> None:
     assert {
         "sparse.ngram_max",
         "words.seed",
-        "text.document_weight",
-        "rerank.words",
         "training.sparse_weight",
     } <= set(ranges)
     for name, encoder in presets().items():
@@ -422,7 +422,6 @@ def test_what_nobody_means_is_refused_everywhere_by_the_name_of_the_option(attac
     "option",
     [
         *(
-            "text.document_weight",
             "sparse.ngram_max",
             "words.window",
             "words.negative",

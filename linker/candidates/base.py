@@ -1,21 +1,20 @@
-"""The base classes of rankers and of candidate generators, which also decide ties."""
+"""The base class of candidate generators, which also decides ties."""
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linker import cancelling
 from linker.candidates.index import Floats, Hits, Integers
-from linker.dictionary import Dictionary, NameTable
+from linker.dictionary import NameTable
 from linker.dictionary.dictionary import LENT_RANK
 from linker.types import Lookup
 
@@ -57,51 +56,9 @@ class Ranked:
             *(None if part is None else part[places] for part in parts),
         )
 
-    def reordered(self, order: NDArray[np.int64], scores: NDArray[Any]) -> Ranked:
-        """Choose answers, in the given order, and give them new scores."""
-        return dataclasses.replace(self[order], scores=np.asarray(scores, np.float32))
 
-
-class Ranker(ABC):
-    """Ranks the names or the concepts of a dictionary for lookups.
-
-    Attributes:
-        words: the number of context words that it reads on either side of a mention; None: none.
-    """
-
-    words: int | None = None
-
-    @property
-    @abstractmethod
-    def generator(self) -> Generator:
-        """The first stage: itself, where there is no other."""
-
-    @abstractmethod
-    def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
-        """Rank the k best names or concepts of each lookup; fewer where there are no more."""
-
-    @abstractmethod
-    def behind(self, generator: Generator, dictionary: Dictionary) -> Ranker:
-        """This ranker with another first stage, over the names of this dictionary."""
-
-    @abstractmethod
-    def save(self, folder: Path) -> None:
-        """Write the encoders and vectors that it ranks with into a folder that is being saved."""
-
-    @property
-    def table(self) -> NameTable:
-        """The normalised names of the dictionary."""
-        return self.generator.table
-
-    def meanings(self, ranked: Ranked, unit: Unit) -> list[list[int]]:
-        """The rows of the concepts that each answer stands for: one, or all those of a name."""
-        if unit == "concepts":
-            return [[concept] for concept in ranked.concepts.tolist()]
-        return [self.table.concepts_of(row).tolist() for row in ranked.names.tolist()]
-
-
-class Generator(Ranker):
-    """Ranks by the scores of names, and decides ties.
+class Generator(ABC):
+    """Ranks the names or the concepts of a dictionary for lookups, and decides ties.
 
     Of names with equal scores the dictionary's own come before lent ones, then they are ordered by
     the id of the first concept, then by row; concepts are ordered by the rank of the matched name,
@@ -125,14 +82,8 @@ class Generator(Ranker):
 
     @property
     def table(self) -> NameTable:
+        """The normalised names of the dictionary."""
         return self._table
-
-    @property
-    def generator(self) -> Generator:
-        return self
-
-    def behind(self, generator: Generator, dictionary: Dictionary) -> Ranker:
-        return generator
 
     @abstractmethod
     def score(self, queries: Sequence[str], k: int) -> Hits:
@@ -154,7 +105,12 @@ class Generator(Ranker):
             pairs: which of `NameTable.concepts` are left out.
         """
 
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write the encoders and vectors that it ranks with into a folder that is being saved."""
+
     def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
+        """Rank the k best names or concepts of each lookup; fewer where there are no more."""
         queries = list(dict.fromkeys(lookup.normalized for lookup in lookups))
         ranked: dict[str, Ranked] = {}
         if unit == "names":

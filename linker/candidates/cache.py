@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from cachetools import LRUCache
 
-from linker.candidates.base import Generator, Ranked, Ranker, Unit
-from linker.dictionary import Dictionary
+from linker.candidates.base import Generator, Ranked, Unit
 from linker.types import Lookup
 
 _CacheKey = TypeVar("_CacheKey", bound=Hashable)
@@ -44,55 +42,42 @@ class SizedCache(Generic[_CacheKey, _Value]):
         return value
 
 
-_Key = tuple[str, str, int, Unit]  # the normalised text, its context, k, the unit
+_Key = tuple[str, int, Unit]  # the normalised text, k, the unit
 
 
-class CachedRanker(Ranker):
-    """Ranks as another ranker does, and caches the latest rankings; safe under threads.
+class CachedRanker:
+    """Ranks as a generator does, and caches the latest rankings; safe under threads.
 
     Args:
-        ranker: the ranker whose answers are cached.
+        generator: whose answers are cached.
         size: the number of answers to keep, those of all lookups together.
     """
 
-    def __init__(self, ranker: Ranker, size: int = 100_000) -> None:
-        self.ranker, self.words = ranker, ranker.words
+    def __init__(self, generator: Generator, size: int = 100_000) -> None:
+        self._generator = generator
         self._lock = Lock()  # taken to read or write the cache, not while ranking
         self._cache: LRUCache[_Key, Ranked] = LRUCache(size, lambda ranked: 1 + len(ranked))
 
     def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with an empty cache
-        return CachedRanker, (self.ranker, int(self._cache.maxsize))
-
-    @property
-    def generator(self) -> Generator:
-        return self.ranker.generator
+        return CachedRanker, (self._generator, int(self._cache.maxsize))
 
     def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
+        """As `Generator.rank`."""
         ranked: dict[Lookup, Ranked] = {}
         missing = []
         with self._lock:
             for lookup in dict.fromkeys(lookups):
-                remembered = self._cache.get(self._key(lookup, k, unit))
+                remembered = self._cache.get((lookup.normalized, k, unit))
                 if remembered is None:
                     missing.append(lookup)
                 else:
                     ranked[lookup] = remembered
         if missing:
-            ranked |= zip(missing, self.ranker.rank(missing, k, unit), strict=True)
+            ranked |= zip(missing, self._generator.rank(missing, k, unit), strict=True)
         with self._lock:
             for lookup in missing:
                 answers = ranked[lookup]
                 if len(answers) < self._cache.maxsize:
                     answers = answers[np.arange(len(answers))]  # a view keeps the whole array
-                    self._cache[self._key(lookup, k, unit)] = answers
+                    self._cache[lookup.normalized, k, unit] = answers
         return [ranked[lookup] for lookup in lookups]
-
-    def behind(self, generator: Generator, dictionary: Dictionary) -> Ranker:
-        return CachedRanker(self.ranker.behind(generator, dictionary), int(self._cache.maxsize))
-
-    def save(self, folder: Path) -> None:
-        self.ranker.save(folder)
-
-    @staticmethod
-    def _key(lookup: Lookup, k: int, unit: Unit) -> _Key:
-        return lookup.normalized, lookup.context, k, unit

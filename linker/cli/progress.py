@@ -26,7 +26,6 @@ _LABELS = {
     "between_loss": "to half way between",
     "dev_map": "mAP of held-out names",
     "dev_loss": "loss on other names",
-    "right_first": "lists with gold first",
     "list_loss": "list loss",
     "norm_loss": "norm loss",
     "sparse_weight": "λ",

@@ -10,7 +10,6 @@ from functools import lru_cache, partial
 from itertools import chain, islice
 from typing import Any, TypeVar
 
-from linker.candidates.agreement import Group
 from linker.candidates.base import Ranked
 from linker.confidence.calibration import Calibration, ReadingScores
 from linker.confidence.features import DEPTH, Features
@@ -96,15 +95,19 @@ class PreparedRequest:
         return len(self.mentions)
 
     @property
-    def groups(self) -> list[Group]:
-        """The groups to rank: usual readings of a document together, each other lookup alone."""
-        k = max(self.request.k, DEPTH) if self.is_compared else self.request.k
-        usual = [lookup for readings in self.mentions for lookup in readings[0].lookups]
-        rivals = (r for readings in self.mentions for r in readings[1:])
-        others = [Group([lookup], k) for reading in rivals for lookup in reading.lookups]
-        if self.document:
-            return [Group(usual, k), *others]
-        return [*(Group([lookup], k) for lookup in usual), *others]
+    def k(self) -> int:
+        """How many concepts are ranked for each lookup."""
+        return max(self.request.k, DEPTH) if self.is_compared else self.request.k
+
+    @property
+    def lookups(self) -> list[Lookup]:
+        """All lookups, those of one mention after those of another."""
+        return [
+            lookup
+            for readings in self.mentions
+            for reading in readings
+            for lookup in reading.lookups
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +171,16 @@ class Answers:
 
         Args:
             prepared: the request.
-            rankings: of the lookups of `PreparedRequest.groups`, in order; only these are consumed.
+            rankings: of `PreparedRequest.lookups`, in order; only these are consumed.
         """
-        usual = [list(islice(rankings, len(r[0].lookups))) for r in prepared.mentions]
+        of_mentions = [
+            [list(islice(rankings, len(reading.lookups))) for reading in readings]
+            for readings in prepared.mentions
+        ]
+        usual = [of_readings[0] for of_readings in of_mentions]
         agreement = _Agreement(prepared, usual, self._dictionary)
         result = []
-        for readings, first in zip(prepared.mentions, usual, strict=True):
-            others = [list(islice(rankings, len(r.lookups))) for r in readings[1:]]
+        for readings, of_readings in zip(prepared.mentions, of_mentions, strict=True):
             result.append(
                 [
                     RankedReading(
@@ -189,7 +195,7 @@ class Answers:
                             for lookup, of_lookup in zip(reading.lookups, ranked, strict=True)
                         ],
                     )
-                    for reading, ranked in zip(readings, [first, *others], strict=True)
+                    for reading, ranked in zip(readings, of_readings, strict=True)
                 ]
             )
         return result

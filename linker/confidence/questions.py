@@ -45,7 +45,7 @@ def answered(
     Raises:
         LinkerError: the dictionary does not have the id.
     """
-    dictionary, linkable = readings[best].dictionary, readings[best].ranker.table.concepts
+    dictionary, linkable = readings[best].dictionary, readings[best].generator.table.concepts
     if (identifier := dictionary.identify(text)) is None:
         raise LinkerError(
             f"{shorten(text)} is not in the dictionary of the model; "

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linker.candidates.base import Ranker
+from linker.candidates.base import Generator
 from linker.confidence import questions
-from linker.confidence.answers import LIMITS, PreparedRequest, RankedReading
+from linker.confidence.answers import LIMITS, RankedReading
 from linker.confidence.calibration import Calibration, log_odds
 from linker.confidence.effects import effects
 from linker.confidence.model_card import described
@@ -105,7 +105,7 @@ class Model:
 
     Args:
         dictionary: the concepts.
-        ranker: ranks them.
+        generator: ranks them.
         text: how mentions are read.
         normalize: the normal form of names, before a spelling list corrects them.
         calibration: gives the confidence; None: there is none.
@@ -113,7 +113,7 @@ class Model:
     """
 
     dictionary: Dictionary
-    ranker: Ranker
+    generator: Generator
     text: TextOptions
     normalize: NormalizeOptions
     calibration: Calibration | None
@@ -126,13 +126,11 @@ class Answer:
 
     Args:
         task: the mention.
-        prepared: the request with all mentions of the task.
         readings: the ranked readings of the mention.
         prediction: its answer, without a threshold.
     """
 
     task: Task
-    prepared: PreparedRequest
     readings: Sequence[RankedReading]
     prediction: Prediction
 
@@ -150,15 +148,7 @@ def explanation(model: Model, answer: Answer, concept: str | None) -> Explanatio
     """
     probabilities, best = _weighed(model.calibration, answer.readings)
     readings = [
-        ScoredReading(
-            model.dictionary,
-            model.ranker,
-            model.text.document_weight,
-            answer.prepared,
-            reading,
-            place == 0,
-        )
-        for place, reading in enumerate(answer.readings)
+        ScoredReading(model.dictionary, model.generator, reading) for reading in answer.readings
     ]
     parts = _parts(model, answer, readings[best])
     document, question = answer.task.document, None

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
-from linker.candidates import agreement
-from linker.candidates.agreement import Group
-from linker.candidates.base import Ranked, Ranker
+from linker.candidates.base import Generator, Ranked
 from linker.candidates.contributions import Contributions
 from linker.candidates.hybrid import HybridGenerator
-from linker.confidence.answers import PreparedRequest, RankedReading
+from linker.confidence.answers import RankedReading
 from linker.dictionary import Dictionary
 from linker.explanation import ExplainedCandidate, MatchedName, Place, Rule, ScoreParts
 from linker.types import Lookup
@@ -26,46 +23,21 @@ class ScoredReading:
 
     Args:
         dictionary: the concepts that were ranked.
-        ranker: gave the scores, but for the agreement.
-        document_weight: of the agreement with other mentions of the document.
-        prepared: the request that the reading is part of.
+        generator: gave the scores.
         reading: the reading.
-        usual: whether it is the most usual one of its mention.
     """
 
     dictionary: Dictionary
-    ranker: Ranker
-    document_weight: float
-    prepared: PreparedRequest
+    generator: Generator
     reading: RankedReading
-    usual: bool
-
-    @property
-    def _usual_lookups(self) -> list[Lookup]:
-        return [lookup for readings in self.prepared.mentions for lookup in readings[0].lookups]
-
-    @property
-    def agrees(self) -> bool:
-        """Whether other mentions of the document have a say in its scores."""
-        depends = self.usual and self.prepared.document is not None and self.document_weight
-        return bool(depends) and len(set(self._usual_lookups)) > 1
 
     def whole_rankings(self) -> list[Ranked]:
         """The ranking of all concepts that can be answered with, for each lookup."""
-        count, lookups = len(self.dictionary), self.reading.lookups
-        if not self.agrees:
-            return self.ranker.rank(lookups, count, "concepts")
-        group = Group(self._usual_lookups, count)
-        (rankings,) = agreement.rank(self.ranker, [group], "concepts", self.document_weight)
-        by_lookup = dict(zip(group.lookups, rankings, strict=True))
-        return [by_lookup[lookup] for lookup in lookups]
+        return self.generator.rank(self.reading.lookups, len(self.dictionary), "concepts")
 
     def reasons(self) -> list[Reasons]:
         """What explains the candidates of each lookup."""
-        return [
-            Reasons(self.dictionary, self.ranker, lookup, self.agrees)
-            for lookup in self.reading.lookups
-        ]
+        return [Reasons(self.dictionary, self.generator, lookup) for lookup in self.reading.lookups]
 
 
 class Reasons:
@@ -73,17 +45,13 @@ class Reasons:
 
     Args:
         dictionary: the concepts that were ranked.
-        ranker: gave the scores, but for the agreement.
+        generator: gave the scores.
         lookup: what was looked up.
-        agrees: whether other mentions of the document have a say in the scores.
     """
 
-    def __init__(
-        self, dictionary: Dictionary, ranker: Ranker, lookup: Lookup, agrees: bool
-    ) -> None:
-        self._dictionary, self._ranker, self._generator = dictionary, ranker, ranker.generator
-        self._lookup, self._agrees = lookup, agrees
-        self.contributions = Contributions(ranker.generator, lookup.normalized)
+    def __init__(self, dictionary: Dictionary, generator: Generator, lookup: Lookup) -> None:
+        self._dictionary, self._generator, self._lookup = dictionary, generator, lookup
+        self.contributions = Contributions(generator, lookup.normalized)
 
     def candidates(
         self, ranked: Ranked, confidences: Sequence[float | None]
@@ -121,9 +89,6 @@ class Reasons:
         """What puts the first candidate before another one."""
         if ranked.scores[0] != ranked.scores[place]:
             return "score"
-        first, other = int(ranked.concepts[0]), int(ranked.concepts[place])
-        if any(scores[first] != scores[other] for scores in self._earlier_scores):
-            return "earlier score"
         return self._dictionary.tie_rule(int(ranked.entries[0]), int(ranked.entries[place]))
 
     def _matched(self, row: int, entry: int) -> MatchedName:
@@ -133,13 +98,13 @@ class Reasons:
             name.kind,
             name.source,
             bool(self._dictionary.lender(entry)),
-            self._ranker.table.texts[row] == self._lookup.normalized,
+            self._generator.table.texts[row] == self._lookup.normalized,
             0 if annotated is None else int(annotated[entry]),
         )
 
     def _parts(self, ranked: Ranked, place: int) -> ScoreParts:
-        """The terms of a score; what a later stage gave is what the earlier ones leave."""
-        score, generator = float(ranked.scores[place]), self._generator
+        """The terms of a score."""
+        generator = self._generator
         if ranked.sparse is None:
             raise ValueError("the ranking has no parts")
         sparse = float(ranked.sparse[place])
@@ -147,31 +112,13 @@ class Reasons:
         if isinstance(generator, HybridGenerator) and ranked.dense is not None:
             dense, weight = float(ranked.dense[place]), generator.sparse_weight
             bonus = float(generator.bias[int(ranked.names[place])])
-        first = (dense or 0.0) + weight * sparse + bonus
-        alone = score
-        if self._agrees:
-            alone = self._earlier_scores[0][int(ranked.concepts[place])]
-        second = 0.0 if self._ranker is generator else alone - first
-        numbers = (round(number, 6) for number in (bonus, second, score - alone))
         return ScoreParts(
-            round(score, 6),
+            round(float(ranked.scores[place]), 6),
             round(sparse, 6),
             None if dense is None else round(dense, 6),
             weight,
-            *numbers,
+            round(bonus, 6),
         )
-
-    @cached_property
-    def _earlier_scores(self) -> list[dict[int, float]]:
-        """The scores of all concepts before other mentions, then before a second stage, if any."""
-        rankers: list[Ranker] = [self._ranker] if self._agrees else []
-        if self._ranker is not self._generator:
-            rankers.append(self._generator)
-        count, result = len(self._dictionary), []
-        for ranker in rankers:
-            (ranked,) = ranker.rank([self._lookup], count, "concepts")
-            result.append(dict(zip(ranked.concepts.tolist(), ranked.scores.tolist(), strict=True)))
-        return result
 
 
 def place_of(dictionary: Dictionary, row: int) -> Place:

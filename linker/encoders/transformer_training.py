@@ -114,17 +114,12 @@ class TrainableTransformer(TrainableEncoder):
         }
 
     def forward(self, batch: Batch) -> Tensor:
-        vectors = self.pooled(batch)
-        return functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
-
-    def pooled(self, batch: Batch) -> Tensor:
-        """The vector of each text, (n, hidden size), of any length."""
         hidden = self.model(**batch).last_hidden_state.float()  # (n, tokens, hidden size)
         mask = batch["attention_mask"].unsqueeze(-1)
         vectors: Tensor = (
             hidden[:, 0] if self.options.pooling == "cls" else (hidden * mask).sum(1) / mask.sum(1)
         )
-        return vectors
+        return functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
 
     def save(self, folder: Path) -> None:
         """Write the options, and in `model` what transformers itself can load.

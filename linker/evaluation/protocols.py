@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from linker import matching
-from linker.candidates.agreement import Group
 from linker.errors import LinkerError
 from linker.linker import Linker
 from linker.matching import Resolve
@@ -87,21 +86,19 @@ def biosyn(linker: Linker, items: Iterable[Mention | Document], k: int) -> Itera
     Raises:
         LinkerError: a document or a mention has a selection of its own.
     """
-    batch: list[list[_Annotated]] = []  # a list for each document, and for each loose mention
+    batch: list[_Annotated] = []
     for document, mentions, definitions in grouped(items, linker.options.text):
         if any(item.within for item in (document, *mentions) if item):
             raise LinkerError(
                 "the protocol biosyn ranks names of the whole model, and a mention has a selection "
                 "of its own; evaluate with the protocol strict"
             )
-        around = linker.contexts(document, mentions)
-        annotated = [
-            (m, [Lookup(m, q, None, q, context) for q in biosyn_queries(linker, m, definitions)])
-            for m, context in zip(mentions, around, strict=True)
+        batch += [
+            (m, [Lookup(m, q, None, q) for q in biosyn_queries(linker, m, definitions)])
+            for m in mentions
             if m.gold
         ]
-        batch += [annotated] if document else [[mention] for mention in annotated]
-        if sum(map(len, batch)) >= _BATCH:
+        if len(batch) >= _BATCH:
             yield from _outcomes(linker, batch, k)
             batch = []
     yield from _outcomes(linker, batch, k)
@@ -123,33 +120,32 @@ def biosyn_queries(linker: Linker, mention: Mention, definitions: Definitions) -
     ]
 
 
-def _outcomes(linker: Linker, batch: Sequence[Sequence[_Annotated]], k: int) -> Iterator[Outcome]:
-    """Rank names for the mentions of each document, and find the first that is right."""
+def _outcomes(linker: Linker, batch: Sequence[_Annotated], k: int) -> Iterator[Outcome]:
+    """Rank names for mentions, and find the first that is right."""
     table, dictionary = linker.generator.table, linker.dictionary
-    groups = [Group([lookup for _, parts in document for lookup in parts], k) for document in batch]
-    for document, ranked in zip(batch, linker.rank(groups, "names"), strict=True):
-        rankings = iter(ranked)
-        for mention, parts in document:
-            ids: list[list[frozenset[str]]] = []
-            best: list[Candidate | None] = []
-            for names in itertools.islice(rankings, len(parts)):
-                ids.append(
-                    [
-                        frozenset(dictionary.ids[c] for c in table.concepts_of(row))
-                        for row in names.names.tolist()
-                    ]
+    lookups = [lookup for _, parts in batch for lookup in parts]
+    rankings = iter(linker.rank(lookups, k, "names"))
+    for mention, parts in batch:
+        ids: list[list[frozenset[str]]] = []
+        best: list[Candidate | None] = []
+        for names in itertools.islice(rankings, len(parts)):
+            ids.append(
+                [
+                    frozenset(dictionary.ids[c] for c in table.concepts_of(row))
+                    for row in names.names.tolist()
+                ]
+            )
+            best.append(None)
+            if len(names):
+                first = int(names.concepts[0])
+                best[-1] = Candidate(
+                    dictionary.ids[first],
+                    dictionary.preferred_name(first),
+                    table.texts[int(names.names[0])],
+                    float(names.scores[0]),
                 )
-                best.append(None)
-                if len(names):
-                    first = int(names.concepts[0])
-                    best[-1] = Candidate(
-                        dictionary.ids[first],
-                        dictionary.preferred_name(first),
-                        table.texts[int(names.names[0])],
-                        float(names.scores[0]),
-                    )
-            rank = matching.biosyn_rank(ids, mention.gold or (), dictionary.resolve)
-            yield Outcome(mention, rank or 0, tuple(best))
+        rank = matching.biosyn_rank(ids, mention.gold or (), dictionary.resolve)
+        yield Outcome(mention, rank or 0, tuple(best))
 
 
 def outcome_of(

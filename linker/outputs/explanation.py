@@ -37,8 +37,6 @@ TERMS = {
     "dense": "vectors",
     "sparse": "characters",
     "bonus": "bonus of a frequent name",
-    "second_stage": "second stage",
-    "agreement": "other mentions of the document",
 }
 DOUBTS = {  # of a text
     "other case": "is a name of the first candidate only in other case: that name is a short form",
@@ -308,7 +306,6 @@ def difference(best: ExplainedCandidate, other: ExplainedCandidate) -> str:
 def _tie(first: MatchedName, second: MatchedName, rule: Rule) -> str:
     """What decides between equal scores, given the names of the candidates."""
     return {
-        "earlier score": "its score before other mentions or a second stage changed it",
         "annotations": "how often its name was annotated with it "
         f"({first.annotated} to {second.annotated})",
         "lent": "its name, which no other vocabulary lent",

@@ -1,4 +1,4 @@
-"""The options of the list-wise ranker and of the second stage; importing them needs no torch."""
+"""The options of the list-wise ranker; importing them needs no torch."""
 
 from __future__ import annotations
 
@@ -75,27 +75,3 @@ class TrainingOptions(OptionGroup):
             is_unit: whether the vectors have length 1.
         """
         return self.score_scale or (20.0 if is_unit else 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class RerankOptions(OptionGroup):
-    """The second stage: a cross-encoder reorders the candidates of a mention.
-
-    It reads the mention, the words around it and a candidate together.
-    """
-
-    group: ClassVar[str] = "rerank"
-
-    epochs: Epochs = 0  # passes over the annotated mentions; 0 leaves the stage out
-    candidates: Annotated[int, Field(ge=2, le=1000)] = 10  # concepts of a mention that are read
-    words: Annotated[int, Field(ge=0, le=1000)] = 8  # of the text, read on either side of a mention
-    # direct parents of a candidate that are read, the root left out
-    parents: Annotated[int, Field(ge=0, le=1000)] = 3
-    # of its score beside the first stage's, in the units of training (see `score_scale`)
-    weight: Weight = 0.1
-    max_length: Annotated[int, Field(ge=16, le=8192)] = 96  # tokens of all that is read together
-    batch_size: BatchSize = 8  # mentions
-    learning_rate: LearningRate = 3e-5  # of the transformer, which starts from the first stage's
-    head_learning_rate: LearningRate = 1e-3  # of the layer that turns its vector into a score
-    # share of the steps with a rising learning rate; it falls linearly afterwards
-    warmup: Share = 0.1

@@ -1,4 +1,4 @@
-"""Mentions with what their document says of them: short forms, and the words around them."""
+"""Mentions with what their document says of them: its short forms."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from typing import ClassVar, Literal
 from pydantic.dataclasses import dataclass
 
 from linker.errors import LinkerError
-from linker.fields import OptionGroup, Weight
+from linker.fields import OptionGroup
 from linker.text import abbreviations
-from linker.types import Document, Mention, Span
-
-_LETTERS = 32  # the most of a word and a space: text further away is not split into words
+from linker.types import Document, Mention
 
 Item = str | Mention | Document
 
@@ -34,7 +32,7 @@ Group = tuple[Document | None, Sequence[Mention], Definitions]
 
 @dataclass(frozen=True, slots=True)
 class TextOptions(OptionGroup):
-    """How a mention is prepared before its candidates are looked up, and what its document adds."""
+    """How a mention is prepared before its candidates are looked up."""
 
     group: ClassVar[str] = "text"
 
@@ -47,9 +45,6 @@ class TextOptions(OptionGroup):
     rivals: bool = True
     # annotated composites as names: left out, or joined as BioSyn does
     training_composites: Literal["skip", "join"] = "skip"
-    # share of the score with which a concept stands first for another mention of the document,
-    # added to its own score
-    document_weight: Weight = 0.0
 
 
 def grouped(
@@ -108,33 +103,3 @@ def expanded(mention: Mention, definitions: Definitions, options: TextOptions) -
     if not options.abbreviations:
         return mention.text
     return abbreviations.expand(mention.text, definitions.first)
-
-
-def contexts(
-    document: Document | None, mentions: Sequence[Mention], words: int | None
-) -> list[str]:
-    """The context of each mention: its text with the words around it.
-
-    Args:
-        document: the document of the mentions; without one the contexts are empty.
-        mentions: the mentions.
-        words: how many words to take on either side; None leaves the contexts empty.
-    """
-    if document is None or words is None:
-        return [""] * len(mentions)
-    text = document.text
-    return [around(text, mention.spans, words) for mention in mentions]
-
-
-def around(text: str, spans: Sequence[Span], words: int) -> str:
-    """The text from the first to the last span, and some words on either side.
-
-    Words are joined by single spaces. Without spans the result is empty.
-    """
-    if not spans:
-        return ""
-    start, end = min(start for start, _ in spans), max(end for _, end in spans)
-    reach = words * _LETTERS
-    before, after = text[max(0, start - reach) : start].split(), text[end : end + reach].split()
-    nearest = before[max(0, len(before) - words) :]
-    return " ".join([*nearest, *text[start:end].split(), *after[:words]])

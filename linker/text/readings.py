@@ -46,12 +46,12 @@ class Wording:
     texts: tuple[str, ...]  # one, or one for each part of a composite
     forms: tuple[str, ...] = ()  # the same in normal form
 
-    def lookups(self, mention: Mention, context: str) -> list[Lookup]:
+    def lookups(self, mention: Mention) -> list[Lookup]:
         """What is looked up for a mention that is read in this way."""
         if self.kind == "expanded":
-            return [Lookup(mention, mention.text, self.texts[0], self.forms[0], context)]
+            return [Lookup(mention, mention.text, self.texts[0], self.forms[0])]
         return [
-            Lookup(mention, text, None, form, context)
+            Lookup(mention, text, None, form)
             for text, form in zip(self.texts, self.forms, strict=True)
         ]
 

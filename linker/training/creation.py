@@ -1,10 +1,10 @@
-"""Making the encoder of a plan, and the whole ranker where the encoder needs no training."""
+"""Making the encoder of a plan, and the whole generator where the encoder needs no training."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linker.candidates.base import Ranker
+from linker.candidates.base import Generator
 from linker.encoders.base import Encoder, EncoderContext, is_unit
 from linker.encoders.words import WordVectors
 from linker.training.data import TrainingData
@@ -16,7 +16,7 @@ from linker.training.settings import Record, RunSettings, flat
 class Trained:
     """What a training gives."""
 
-    ranker: Ranker  # of all names, training mentions among them
+    generator: Generator  # of all names, training mentions among them
     history: list[Record]  # one record for each epoch of each phase
     encoder: Encoder  # of names; its options name a pretrained model by its name, not its path
 

@@ -117,26 +117,21 @@ class TrainingData:
         return self.names.table
 
     @cached_property
-    def contexts(self) -> Mapping[Query, Sequence[str]] | None:
-        """The queries of the mentions, each with the words around its mentions; None: no mentions.
+    def queries(self) -> Sequence[Query] | None:
+        """The annotated queries; None where names of the dictionary take their place.
 
         Raises:
             LinkerError: there are mentions, and none gives a query.
         """
         return supervision.queries(self.mentions, self.dictionary, self.normalize)
 
-    @property
-    def queries(self) -> Sequence[Query] | None:
-        """The annotated queries; None where names of the dictionary take their place."""
-        return None if self.contexts is None else list(self.contexts)
-
     def check(self) -> None:
         """Refuse mentions that give no query, before any work is done.
 
         Raises:
-            LinkerError: see `contexts`.
+            LinkerError: see `queries`.
         """
-        _ = self.contexts
+        _ = self.queries
 
     @cached_property
     def frequency(self) -> Floats:

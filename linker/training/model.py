@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from accelerate.utils import gather_object
 
 from linker import persistence
-from linker.candidates.base import Ranker
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.index import Floats
 from linker.encoders.base import PROBE, Encoder, is_unit
@@ -21,9 +20,6 @@ from linker.ranker.model import ListwiseRanker
 from linker.training.data import TrainingData
 from linker.training.settings import RunSettings, flat
 from linker.types import Activity
-
-if TYPE_CHECKING:
-    from linker.ranker.rerank import Reranker
 
 Validate = Callable[[HybridGenerator], Mapping[str, float]]
 """Measures a generator on development data; `dev_acc1` chooses the epoch that is kept."""
@@ -58,7 +54,6 @@ class ModelInTraining:
         self.validate, self.share = validate, share
         scale = options.training.scale(is_unit(encoder))
         self.ranker = ListwiseRanker(encoder, scale, options.training.sparse_weight)
-        self.reranker: Reranker | None = None  # the second stage, once it is trained
         self.is_pretrained = False  # whether a phase has trained the encoder
         self._provenance = provenance
         self._vectors: tuple[tuple[str, Precision], Floats] | None = None  # and their weights
@@ -85,18 +80,9 @@ class ModelInTraining:
         sparse_weight = float(self.ranker.sparse_weight.detach()) / self.ranker.scale
         return self.data.generator(encoder, sparse_weight, self.options.training, vectors)
 
-    def ranker_of_all_names(self, finished: Encoder) -> Ranker:
-        """Index the names, and put the second stage, where there is one, behind the first.
-
-        Args:
-            finished: the encoder of the first stage, as it links after the training.
-        """
-        in_training = finished is self.encoder
-        generator = self.generator("fp32") if in_training else self._generator(finished)
-        if self.reranker is None:
-            return generator
-        self.reranker.encoder.precision = "fp32"
-        return self.reranker.behind(generator, self.data.extended)
+    def generator_of_all_names(self, finished: Encoder) -> HybridGenerator:
+        """Index the names with the encoder as it links after the training."""
+        return self.generator("fp32") if finished is self.encoder else self._generator(finished)
 
     def parameter_groups(self, learning_rate: float) -> list[dict[str, Any]]:
         """Give the encoder's parameters, then λ, which has its own learning rate and no decay."""

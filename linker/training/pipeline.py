@@ -8,7 +8,7 @@ for encoders with weights, and saves what it gives. The data are
   the model, though not in the candidate lists that they train on;
 - development mentions, which are never trained on: with `validate` they choose the best epoch.
 
-Up to four phases train one encoder of names, each from the weights that the one before kept:
+Up to three phases train one encoder of names, each from the weights that the one before kept:
 
 1. align, transformers: synonyms of the dictionary are pulled together, the other names of a batch
    pushed away (self-alignment by InfoNCE, after SapBERT);
@@ -18,8 +18,7 @@ Up to four phases train one encoder of names, each from the weights that the one
    (TF-IDF), half the best by the encoder, made anew every epoch; names of the gold concept are to
    rank before names of its hypernyms, these before others, by z = dense + λ · sparse, where the
    weight λ of the sparse score is trained too (BioSyn, BCNH). Without mentions, names of the
-   dictionary are queries;
-4. rerank, transformers, off by default: a cross-encoder learns to reorder the best concepts.
+   dictionary are queries.
 
 At the end all names are encoded, and indexed beside their sparse vectors. Options of 0 epochs leave
 a phase out; the files in `phases/` say what else does.
@@ -36,7 +35,7 @@ from linker.training.creation import Trained, create_encoder
 from linker.training.data import TrainingData
 from linker.training.loop import Epoch, run
 from linker.training.model import ModelInTraining, Validate
-from linker.training.phases import align, ground, rank, rerank
+from linker.training.phases import align, ground, rank
 from linker.training.phases.base import Phase
 from linker.training.plan import TrainingPlan
 from linker.training.settings import Record, RunSettings
@@ -62,7 +61,6 @@ def train(
     encoder = created.trainable()
     assert isinstance(encoder, TrainableEncoder)  # noqa: S101 - what `is_trained` says
     options = rank.checked_options(plan, encoder, data)
-    rerank.check(encoder, options.rerank, data)
 
     accelerator, options = start.place(encoder, options)  # on its device
     if not settings.resume and accelerator.is_main_process:
@@ -71,13 +69,13 @@ def train(
     share = slice(accelerator.process_index, None, accelerator.num_processes)
     model = ModelInTraining(encoder, data, options, settings, provenance, validate, share)
     history: list[Record] = []
-    for prepare in (align.prepare, ground.prepare, rank.prepare, rerank.prepare):
+    for prepare in (align.prepare, ground.prepare, rank.prepare):
         phase = prepare(model)
         if phase is not None:
             history += _run(phase, accelerator, settings)
             model.is_pretrained = True
     finished = encoder.finished()
-    return Trained(model.ranker_of_all_names(finished), history, finished)
+    return Trained(model.generator_of_all_names(finished), history, finished)
 
 
 def _run(phase: Phase, accelerator: Accelerator, settings: RunSettings) -> list[Record]:

@@ -215,11 +215,6 @@ def _check_changes(request: TrainingRequest, plan: TrainingPlan) -> None:
 
 def _check_untrained(request: TrainingRequest, plan: TrainingPlan) -> None:
     """Refuse what only an encoder with weights has, and find out whether this one can be made."""
-    if plan.options.rerank.epochs:
-        raise LinkerError(
-            "a second stage (rerank.epochs) starts from a transformer, "
-            f"not {plan.encoder}; take --encoder transformer, or leave the stage out"
-        )
     flags = [flag for flag in request.flags if not flag.startswith("--seed ")]
     if given := [*flags, *["--resume"] * request.resume]:
         raise UsageError(

@@ -30,7 +30,6 @@ _PANELS: Mapping[str, Mapping[str, str]] = {  # by title: the label of each key 
         "dev_acc5": "Acc@5",
         "candidate_recall": "candidate recall",
         "gold_share": "training lists with gold",
-        "right_first": "second stage, gold first",
         "dev_map": "mAP of held-out names",
     },
     "λ, weight of the sparse score": {"sparse_weight": "λ"},
@@ -49,7 +48,7 @@ def plot(history: History, path: Path) -> None:
 
     Args:
         history: records in the order of the epochs, with any of `loss`, `list_loss`, `norm_loss`,
-            `dev_acc1`, `dev_acc5`, `candidate_recall`, `gold_share`, `right_first`, `dev_map`,
+            `dev_acc1`, `dev_acc5`, `candidate_recall`, `gold_share`, `dev_map`,
             `dev_loss`, `sparse_weight`. A panel without a value is left out.
         path: the file.
 

@@ -15,8 +15,7 @@ class Stream(IntEnum):
     DICTIONARY_QUERIES = 2  # names of the dictionary that are queries where there are no mentions
     PAIRS = 3  # which synonyms are paired
     PAIR_ORDER = 4  # the order of the pairs, or their batches
-    CONTEXTS = 5  # which mention's context the second stage reads
-    TRIPLETS = 6  # positives and negatives of triplets
+    TRIPLETS = 6  # positives and negatives of triplets; 5 is of former releases
     NEGATIVES = 7  # the pool of names that negatives come from
     PROTOTYPES = 8  # the names that a prototype is the mean of
     GROUND_PAIRS = 9  # positives of pairs, and their order

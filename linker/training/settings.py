@@ -25,9 +25,7 @@ class PhaseName(str, Enum):
     ALIGN = "align"
     GROUND = "ground"
     RANK = "rank"
-    RERANK = "rank-rerank"
     REFIT = "refit"  # the list-wise phase, on the development mentions too
-    REFIT_RERANK = "refit-rerank"
 
     def __str__(self) -> str:
         return self.value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from linker.options import LinkerOptions
 from linker.ranker.lists import Query, name_of_each
 from linker.text.biosyn import biosyn_parts
 from linker.text.find import is_short_form
-from linker.text.mentions import TextOptions, contexts, expanded, grouped
+from linker.text.mentions import TextOptions, expanded, grouped
 from linker.types import Document, Gold, Mention
 
 logger = logging.getLogger(__name__)
@@ -31,7 +31,6 @@ class Annotated:
     mention: Mention
     name: str  # short forms expanded; empty for a mention that gives no name
     ids: tuple[str, ...]  # all its CURIEs
-    context: str  # the words around it, for the second stage
 
     @property
     def names(self) -> list[tuple[str, tuple[str, ...]]]:
@@ -61,9 +60,8 @@ def collect(items: Iterable[Mention | Document], options: LinkerOptions) -> Iter
     A mention gives no name (the empty one) if it is annotated as having no concept, or is a
     composite or aggregate of several, unless `text.training_composites` is `join`.
     """
-    words = options.rerank.words if options.rerank.epochs else None
-    for document, mentions, definitions in grouped(items, options.text):
-        for mention, context in zip(mentions, contexts(document, mentions, words), strict=True):
+    for _, mentions, definitions in grouped(items, options.text):
+        for mention in mentions:
             if mention.gold is None:
                 continue
             ids = tuple(identifier for group in mention.gold for identifier in group.ids)
@@ -72,7 +70,7 @@ def collect(items: Iterable[Mention | Document], options: LinkerOptions) -> Iter
                 name = " ".join(biosyn_parts(mention.text, definitions.first, ids))
             elif ids and is_single(mention.gold):
                 name = expanded(mention, definitions, options.text)
-            yield Annotated(mention, name, ids, context)
+            yield Annotated(mention, name, ids)
 
 
 def report(mentions: Sequence[Annotated], dictionary: Dictionary) -> None:
@@ -127,8 +125,8 @@ def check_known(dictionary: Dictionary, items: Iterable[Mention | Document], nam
 
 def queries(
     mentions: Sequence[Annotated], dictionary: Dictionary, normalize: Callable[[str], str]
-) -> dict[Query, list[str]] | None:
-    """Turn mentions of one concept into distinct queries, each with the contexts of its mentions.
+) -> list[Query] | None:
+    """Turn mentions of one concept into distinct queries.
 
     Args:
         mentions: annotated ones; those of several concepts, of unknown ones, and those that are
@@ -151,7 +149,7 @@ def queries(
         if mentions:
             logger.warning(text, len(mentions))
         return None
-    contexts_of: dict[Query, list[str]] = {}
+    found: list[Query] = []
     empty = unknown = 0
     for mention in single:
         right = matching.accepted(mention.mention.gold or (), dictionary.resolve)
@@ -161,16 +159,15 @@ def queries(
         elif not any(map(dictionary.rows, right)):
             unknown += 1
         else:
-            contexts_of.setdefault(query, []).append(mention.context)
-    _report_queries(contexts_of, len(single), unknown, empty)
-    return contexts_of
+            found.append(query)
+    distinct = list(dict.fromkeys(found))
+    _report_queries(len(distinct), len(single), unknown, empty)
+    return distinct
 
 
-def _report_queries(
-    contexts_of: Mapping[Query, Sequence[str]], mentions: int, unknown: int, empty: int
-) -> None:
+def _report_queries(distinct: int, mentions: int, unknown: int, empty: int) -> None:
     """Log what became of the mentions of one concept, and refuse where they gave no query."""
-    if not contexts_of:
+    if not distinct:
         raise LinkerError(
             f"none of the {mentions:,} training mentions of one concept can be trained on: "
             f"{unknown:,} have an id that the dictionary does not know, "
@@ -180,8 +177,8 @@ def _report_queries(
         "%d training queries; %d mentions came before, "
         "%d have an id that the dictionary does not know"
     )
-    repeated = sum(map(len, contexts_of.values())) - len(contexts_of)
-    logger.info(text, len(contexts_of), repeated, unknown)
+    repeated = mentions - unknown - empty - distinct
+    logger.info(text, distinct, repeated, unknown)
 
 
 def frequency(

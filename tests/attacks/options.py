@@ -167,7 +167,6 @@ def readers(option: str) -> list[str]:
             "text": ["tfidf"],
             "sparse": ["tfidf"],
             "transformer": ["transformer"],
-            "rerank": ["transformer"],
             "fewshot": ["fewshot"],
         },
         **{
@@ -298,13 +297,11 @@ def _train(
     """Train, link and save the options; None where that is done, or refused by the name of the option."""
     from linker import Linker
 
-    second = ("rerank.epochs=1",) if option.startswith("rerank.") else ()
     alignment = ("align.epochs=1",) if option.startswith("align.") else ("align.epochs=0",)
     changes = [
         *QUICK,
         *["encoder.hidden=64"] * (encoder in ("dan", "dan-higher", "fewshot")),
         *alignment,
-        *second,
         *[f"transformer.model={bert}"] * (encoder == "transformer"),
         *COMPANIONS.get(option, ()),
         f"{option}={value}",

@@ -307,11 +307,9 @@ def test_flags_change_a_preset_and_set_changes_flags() -> None:
             )
             for encoder, change in [
                 ("tfidf", "training.epochs=5"),
-                ("tfidf", "rerank.epochs=1"),
                 ("tfidf", "words.dim=20"),
                 ("static", "words.dim=20"),
                 ("static", "align.epochs=1"),
-                ("static", "rerank.epochs=1"),
                 ("tfidf", "static.dim=64"),
                 ("transformer", "dan.hidden=8"),
                 ("transformer", "ground.epochs=2"),
@@ -575,35 +573,6 @@ def test_development_mentions_choose_the_epoch_that_refit_repeats(
     )  # scores of unit vectors are cosines, in training 20 times that
 
 
-def test_refit_trains_the_second_stage_again(
-    run: Run, common: tuple[object, ...], folder: Path, tmp_path: Path
-) -> None:
-    stage = ("--set", "rerank.epochs=1", "--set", "rerank.max_length=48")
-    arguments = (
-        *common,
-        *stage,
-        "--epochs",
-        "1",
-        "--dev",
-        folder / "dev.tsv",
-        "--refit",
-        "-o",
-        tmp_path / "model",
-    )
-    result = run("train", *arguments)
-    assert result.code == 0
-    assert re.search(
-        rf"\nrank-rerank, epoch 1 of 1: loss {NUMBER}, lists with gold first {NUMBER}, {SO_FAR}\n",
-        result.err,
-    )
-    phases = ["align", "rank", "rank-rerank", "refit", "refit-rerank"]
-    assert [(record["phase"], record["epoch"]) for record in records(tmp_path / "model")] == [
-        (phase, 1) for phase in phases
-    ]
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]  # the checkpoints are gone
-    assert Linker.load(tmp_path / "model").best_epoch == 1
-
-
 def test_without_a_hierarchy_the_norm_loss_is_switched_off(
     run: Run, tiny_bert: Path, tmp_path: Path
 ) -> None:
@@ -781,11 +750,10 @@ def test_folders_whose_names_are_not_utf_8(
         "-o",
         model,
     )
-    second_stage = ("--set", "rerank.epochs=1", "--set", "rerank.max_length=32")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Linker, "save", lambda *_: (_ for _ in ()).throw(LinkerError("killed")))
-        assert run("train", *given, "--model-name", bert, *second_stage).code == 1
-    assert run("train", *given, "--model-name", bert, *second_stage, "--resume").code == 0
+        assert run("train", *given, "--model-name", bert).code == 1
+    assert run("train", *given, "--model-name", bert, "--resume").code == 0
     assert (
         json.loads((model / "config.json").read_text("utf-8"))["options"]["transformer"]["model"]
         == r"bert\xff"

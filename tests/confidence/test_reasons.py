@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +14,10 @@ from linker import (
     Document,
     Linker,
     LinkerError,
-    LinkerOptions,
     Mention,
     Prediction,
     Selection,
 )
-from linker.candidates.base import Generator, Ranked, Ranker, Unit
 from linker.candidates.hybrid import HybridGenerator
 from linker.explanation import (
     ExplainedCandidate,
@@ -29,10 +26,8 @@ from linker.explanation import (
     ScoreParts,
 )
 from linker.ids import parse_gold
-from linker.linker import Seen
-from linker.options import changed
 from linker.readers import mentions as readers
-from linker.types import Lookup, Name, Passage
+from linker.types import Name, Passage
 
 CASES = (
     "Louis-Bar syndrome",
@@ -49,12 +44,6 @@ APC = Document(
             "Familial amyloid polyneuropathy (FAP) was not."
         ),
     ),
-)
-TEXT = "Ataxia telangiectasia, and an atxia telangiectasias."
-AGREEING = Document(
-    "2",
-    (Passage(TEXT),),
-    (Mention(TEXT[:21], ((0, 21),)), Mention(TEXT[30:51], ((30, 51),))),
 )
 
 
@@ -85,13 +74,7 @@ def linker(request: pytest.FixtureRequest) -> Linker:
 
 
 def total(parts: ScoreParts) -> float:
-    return (
-        (parts.dense or 0.0)
-        + parts.sparse_weight * parts.sparse
-        + parts.bonus
-        + parts.second_stage
-        + parts.agreement
-    )
+    return (parts.dense or 0.0) + parts.sparse_weight * parts.sparse + parts.bonus
 
 
 def asked_concept(explanation: Explanation) -> ExplainedConcept:
@@ -150,7 +133,6 @@ def test_the_parts_of_a_score_sum_to_it(linker: Linker, text: str) -> None:
             assert parts.score == pytest.approx(expected[candidate.concept_id], abs=1e-5)
             assert total(parts) == pytest.approx(parts.score, abs=1e-5)
             assert sum(parts.terms.values()) == pytest.approx(parts.score, abs=1e-5)
-            assert parts.second_stage == parts.agreement == 0
             assert (parts.dense is None) == (not isinstance(linker.generator, HybridGenerator))
             if len(candidate.ngrams) < 10:
                 assert sum(s.value for s in candidate.ngrams) == pytest.approx(
@@ -327,66 +309,6 @@ def test_the_place_in_the_hierarchy(sparse: Linker) -> None:
     assert len(best.paths) == best.parents == len(hierarchy.parents([row])[0])
 
 
-def test_agreement_within_a_document_is_a_part_of_the_score(dictionary: Dictionary) -> None:
-    options = changed(LinkerOptions(), {"text": {"document_weight": 0.3}})
-    linker = Linker.train(dictionary, options=options)
-    exact, other = linker.link([AGREEING], threshold=0)
-    assert other.mention.text == "atxia telangiectasias"
-    for prediction in (exact, other):
-        (part,) = linker.explain(prediction.mention, document=AGREEING).parts
-        alone = best_scores(linker, part.lookup.text)
-        for candidate, expected in zip(
-            part.candidates, prediction.parts[0].candidates, strict=True
-        ):
-            parts, score = candidate.parts, alone[candidate.concept_id]
-            assert (candidate.concept_id, parts.score) == (expected.concept_id, expected.score)
-            assert parts.agreement == pytest.approx(parts.score - score, abs=1e-5)
-            assert total(parts) == pytest.approx(parts.score, abs=1e-5)
-        # a name that the dictionary has gains nothing, the other one 0.3 of a score of 1
-        gain = 0.3 if prediction is other else 0
-        assert part.candidates[0].parts.agreement == pytest.approx(gain, abs=1e-5)
-
-
-class Second(Ranker):
-    """A second stage that takes 0.2 from concepts with an even row."""
-
-    def __init__(self, first: Generator) -> None:
-        self._first = first
-
-    @property
-    def generator(self) -> Generator:
-        return self._first
-
-    def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
-        result = []
-        for ranked in self._first.rank(lookups, 1000, unit):
-            scores = ranked.scores - np.where(ranked.concepts % 2, 0, 0.2).astype(np.float32)
-            order = np.argsort(-scores, kind="stable")[:k]
-            result.append(ranked.reordered(order, scores[order]))
-        return result
-
-    def behind(self, generator: Generator, dictionary: Dictionary) -> Ranker:
-        return Second(generator)
-
-    def save(self, folder: Path) -> None:
-        raise NotImplementedError
-
-
-@pytest.mark.parametrize("weight", [0.0, 0.3])
-def test_a_second_stage_is_a_part_of_the_score(hybrid: Linker, weight: float) -> None:
-    options = changed(hybrid.options, {"text": {"document_weight": weight}})
-    linker = Linker(hybrid.dictionary, Second(hybrid.generator), options, Seen(), {}, "static")
-    mention, identifier = AGREEING.mentions[1], "MESH:D007938"
-    explanation = linker.explain(mention, document=AGREEING, concept=identifier)
-    asked = asked_candidate(explanation)
-    candidates = [*explanation.parts[0].candidates, asked]
-    for candidate in candidates:
-        row = linker.dictionary.ids.index(candidate.concept_id)
-        assert candidate.parts.second_stage == pytest.approx(0 if row % 2 else -0.2, abs=1e-5)
-        assert total(candidate.parts) == pytest.approx(candidate.parts.score, abs=1e-5)
-    assert any(candidate.parts.agreement > 0.1 for candidate in candidates) == bool(weight)
-
-
 # ---------------------------------------------------------------------------------------------------------------- equal scores
 
 TWO = "id\tname\tsynonyms\nX:1\talpha\t{}\nX:2\t{}\tdelta\n"
@@ -424,23 +346,6 @@ def test_equal_scores_name_the_rule_that_decided(
     assert (best.concept_id, best.decided_by, other.decided_by) == (first, None, rule)
     asked = asked_candidate(linker.explain("gamma", concept=other.concept_id))
     assert asked.decided_by == rule
-
-
-class Level(Second):
-    """A second stage that gives every concept the same score."""
-
-    def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
-        first = self._first.rank(lookups, k, unit)
-        return [dataclasses.replace(r, scores=np.ones_like(r.scores)) for r in first]
-
-
-def test_the_score_of_the_first_stage_decides_where_the_second_does_not(sparse: Linker) -> None:
-    ranker = Level(sparse.generator)
-    linker = Linker(sparse.dictionary, ranker, sparse.options, Seen(), {})
-    _, *others = linker.explain("atxia telangiectasia").parts[0].candidates
-    assert {candidate.decided_by for candidate in others} == {"earlier score"}
-    _, *others = sparse.explain("atxia telangiectasia").parts[0].candidates
-    assert {candidate.decided_by for candidate in others} == {"score"}
 
 
 def statuses(explanation: Explanation) -> tuple[str, list[str]]:

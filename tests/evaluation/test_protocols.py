@@ -26,7 +26,7 @@ def ranks(
 
 
 def test_the_hand_made_ranking_is_what_it_says(tiny: Linker) -> None:
-    (ranked,) = tiny.ranker.rank([Lookup.of("abcd")], 4, "names")
+    (ranked,) = tiny.generator.rank([Lookup.of("abcd")], 4, "names")
     assert [tiny.generator.table.texts[int(row)] for row in ranked.names] == [
         "abcd",
         "abcde",

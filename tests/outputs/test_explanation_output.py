@@ -39,7 +39,7 @@ def candidate(rank: int, identifier: str, text: str) -> ExplainedCandidate:
         identifier,
         text,
         MatchedName(text, "exact", text, False, rank == 1, rank),
-        ScoreParts(1.6 - rank / 10, 1.0, 0.9, 0.5, 0.2 - rank / 10, 0.0, 0.0),
+        ScoreParts(1.6 - rank / 10, 1.0, 0.9, 0.5, 0.2 - rank / 10),
         0.5 / rank,
         (Share(" he", 0.25), Share(text, 0.1)),
         (Share(text, 0.5), Share("minus", -0.25)),
@@ -226,7 +226,6 @@ def test_what_the_threshold_does(face: object) -> None:
 @pytest.mark.parametrize(
     ("rule", "sentence"),
     [
-        ("earlier score", "its score before other mentions or a second stage changed it"),
         ("annotations", "how often its name was annotated with it (1 to 2)"),
         ("lent", "its name, which no other vocabulary lent"),
         ("kind", "the kind of its name (exact before exact)"),
@@ -274,7 +273,5 @@ def test_the_terms_of_a_score() -> None:
     parts = ScoreParts(1.5, 1.0, 0.9, 0.5, 0.1)
     assert parts.terms == {"dense": 0.9, "sparse": 0.5, "bonus": 0.1}
     assert ScoreParts(0.7, 0.7).terms == {"sparse": 0.7}
-    other = ScoreParts(1.0, 1.0, 0.7, 0.5, 0.0, -0.2)
-    assert parts.ahead_of(other) == pytest.approx(
-        {"dense": 0.2, "sparse": 0.0, "bonus": 0.1, "second_stage": 0.2}
-    )
+    other = ScoreParts(1.2, 1.0, 0.7, 0.5, 0.0)
+    assert parts.ahead_of(other) == pytest.approx({"dense": 0.2, "sparse": 0.0, "bonus": 0.1})

@@ -120,8 +120,8 @@ def test_lookups_of_a_reading() -> None:
     definitions = Definitions({"ATM": "Ataxia telangiectasia"})
     mention = Mention("ATM")
     expanded, whole = of_mention("ATM", definitions, NAMES, OPTIONS)
-    (lookup,) = expanded.lookups(mention, "around")
+    (lookup,) = expanded.lookups(mention)
     assert (lookup.text, lookup.expanded) == ("ATM", "Ataxia telangiectasia")
-    assert (lookup.normalized, lookup.context) == ("ataxia telangiectasia", "around")
-    (lookup,) = whole.lookups(mention, "")
+    assert lookup.normalized == "ataxia telangiectasia"
+    (lookup,) = whole.lookups(mention)
     assert (lookup.text, lookup.expanded, lookup.normalized) == ("ATM", None, "atm")

@@ -213,11 +213,11 @@ def train(
 def fit(
     encoder: Encoder, data: TrainingData, setup: Setup, validate: Validate | None = None
 ) -> tuple[HybridGenerator, list[Record]]:
-    """Train an encoder; the first stage, and the record of each epoch."""
+    """Train an encoder; what it ranks, and the record of each epoch."""
     trained = train(encoder, data, setup, validate)
     assert trained.encoder is encoder
-    assert isinstance(trained.ranker, HybridGenerator)
-    return trained.ranker, trained.history
+    assert isinstance(trained.generator, HybridGenerator)
+    return trained.generator, trained.history
 
 
 Outcome = tuple[dict[str, Any], float, list[list[float]], list[Record]]

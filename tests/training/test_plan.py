@@ -10,7 +10,6 @@ import pytest
 from linker import registry
 from linker.encoders.wordpieces import WordPieces
 from linker.errors import LinkerError, UsageError
-from linker.options import changed, preset
 from linker.training.plan import TrainingRequest, make
 
 needs_torch = pytest.mark.skipif(
@@ -71,14 +70,6 @@ def test_words_and_texts_mean_dan() -> None:
 def test_what_does_not_fit_together(request_: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         make(TrainingRequest(**request_))
-
-
-def test_a_second_stage_starts_from_a_transformer() -> None:
-    options = changed(preset("default", "static"), {"rerank": {"epochs": 1}}, "static")
-    with pytest.raises(
-        LinkerError, match=r"a second stage .* starts from a transformer, not static"
-    ):
-        make(TrainingRequest(encoder="static", options=lambda _: options))
 
 
 def test_the_table_is_looked_at_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:

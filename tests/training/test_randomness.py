@@ -33,7 +33,6 @@ def test_the_streams_of_earlier_versions_are_the_same() -> None:
         Stream.DICTIONARY_QUERIES: 2,
         Stream.PAIRS: 3,
         Stream.PAIR_ORDER: 4,
-        Stream.CONTEXTS: 5,
         Stream.TRIPLETS: 6,
         Stream.NEGATIVES: 7,
         Stream.PROTOTYPES: 8,

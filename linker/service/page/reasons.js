@@ -9,11 +9,8 @@ const TERMS = {
   dense: "vectors",
   sparse: "characters",
   bonus: "bonus of a frequent name",
-  second_stage: "second stage",
-  agreement: "other mentions of the document",
 };
 const TIES = {
-  "earlier score": "its score before other mentions or a second stage changed it",
   annotations: "how often its name was annotated with it",
   lent: "its name, which no other vocabulary lent",
   kind: "the kind of its name",
