@@ -7,9 +7,6 @@ has seen no mention. To the score of each of its 60 best names is added
   characters  weight · the sparse score, of their characters: λ, which the list-wise phase learns
   frequency   weight · log(1 + how often one of the name's concepts is annotated in training)
   other names weight · the mean of the two best scores of the name's concept
-  document    weight · the best score that one of the name's concepts has as the first answer to
-              another mention of the document; nothing for a mention that is in the dictionary
-  both        weight · that of the document, and our default · that of the frequency
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.accuracy import configurations
 from benchmarks.lib import dense_runs, results
 from benchmarks.lib.data import CORPORA, medic
-from linker import Linker, LinkerOptions, matching, metrics
+from linker import Linker, matching, metrics
 from linker.candidates.hybrid import HybridGenerator
 from linker.evaluation.protocols import biosyn_queries
 from linker.options import changed
@@ -41,14 +38,11 @@ from linker.types import Lookup
 
 DEPTH = 60
 SCALE = 20  # what training multiplies cosines by; the weights are in these units
-FREQUENCY = LinkerOptions().training.frequency_weight
 WEIGHTS = {
     "none": (0.0,),
     "characters": (0.5, 1.0, 2.0, 4.0),
     "frequency": (0.1, 0.2, 0.3, 0.4, 0.6),
     "other names": (0.2, 0.5, 1.0),
-    "document": (0.01, 0.02, 0.03, 0.05, 0.1),
-    "both": (0.0, 0.01, 0.02, 0.03, 0.05, 0.1),
 }
 
 Scores = NDArray[np.float64]
@@ -58,7 +52,6 @@ Scores = NDArray[np.float64]
 class Query:
     """The best names of a query, the best first."""
 
-    first: str  # the best name
     ids: Sequence[frozenset[str]]  # the concepts of each
     scores: Scores
     characters: Scores  # sparse scores
@@ -67,9 +60,8 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A development mention: its document, its queries, and what is right."""
+    """A development mention: its queries, and what is right."""
 
-    document: str
     queries: Sequence[str]
     gold: Any
 
@@ -103,8 +95,8 @@ def tests(linker: Linker, corpus: str) -> list[Test]:
     """The development mentions of a corpus."""
     documents = dense_runs.Task(corpus, "devel").test
     return [
-        Test(document.id if document else "", biosyn_queries(linker, m, definitions), m.gold)
-        for document, mentions, definitions in grouped(documents, linker.options.text)
+        Test(biosyn_queries(linker, m, definitions), m.gold)
+        for _, mentions, definitions in grouped(documents, linker.options.text)
         for m in mentions
         if m.gold
     ]
@@ -114,7 +106,7 @@ def evaluate(linker: Linker, corpus: str) -> list[dict[str, Any]]:
     """Accuracy on the development mentions of a corpus, by lever and weight."""
     mentions = tests(linker, corpus)
     answers = queried(linker, sorted({query for mention in mentions for query in mention.queries}))
-    added, rows = levers(mentions, answers), []
+    added, rows = levers(answers), []
     for name, add in added.items():
         for weight in WEIGHTS[name]:
             figures = accuracy(linker, mentions, answers, partial(add, weight))
@@ -124,27 +116,13 @@ def evaluate(linker: Linker, corpus: str) -> list[dict[str, Any]]:
     return rows
 
 
-def levers(
-    mentions: Sequence[Test], answers: dict[str, Query]
-) -> dict[str, Callable[[float, str, str], Scores]]:
-    """What each lever adds for a weight, a document and a query."""
-    together: dict[str, set[str]] = defaultdict(set)
-    for mention in mentions:
-        together[mention.document].update(mention.queries)
-    around = {
-        (document, query): support(query, queries, answers)
-        for document, queries in together.items()
-        for query in queries
-    }
+def levers(answers: dict[str, Query]) -> dict[str, Callable[[float, str], Scores]]:
+    """What each lever adds for a weight and a query."""
     return {
-        "none": lambda weight, _, query: np.zeros(1),
-        "characters": lambda weight, _, query: weight * answers[query].characters,
-        "frequency": lambda weight, _, query: weight * answers[query].frequency,
-        "other names": lambda weight, _, query: weight * others(answers[query]),
-        "document": lambda weight, document, query: weight * around[document, query],
-        "both": lambda weight, document, query: (
-            weight * around[document, query] + FREQUENCY * answers[query].frequency
-        ),
+        "none": lambda weight, query: np.zeros(1),
+        "characters": lambda weight, query: weight * answers[query].characters,
+        "frequency": lambda weight, query: weight * answers[query].frequency,
+        "other names": lambda weight, query: weight * others(answers[query]),
     }
 
 
@@ -166,7 +144,6 @@ def queried(linker: Linker, queries: Sequence[str]) -> dict[str, Query]:
             weights, np.full(len(rows), i, np.int32), rows
         ).astype(np.float64)
         answers[queries[i]] = Query(
-            table.texts[rows[0]],
             concepts,
             SCALE * scores.astype(np.float64) - frequency,
             characters,
@@ -196,27 +173,18 @@ def others(query: Query) -> Scores:
     )
 
 
-def support(query: str, document: Collection[str], answers: dict[str, Query]) -> Scores:
-    """For each name the highest score of one of its concepts as first answer to another query."""
-    values: dict[str, float] = {}
-    for other in document if answers[query].first != query else ():
-        for i in answers[other].ids[0] if other != query else ():
-            values[i] = max(values.get(i, 0.0), float(answers[other].scores[0]))
-    return best(answers[query].ids, values)
-
-
 def accuracy(
     linker: Linker,
     mentions: Sequence[Test],
     answers: dict[str, Query],
-    add: Callable[[str, str], Scores],
+    add: Callable[[str], Scores],
 ) -> dict[str, float]:
     """Acc@k by the protocol `biosyn`."""
     ranks = []
     for mention in mentions:
         parts = []
         for query in mention.queries:
-            scores = answers[query].scores + add(mention.document, query)
+            scores = answers[query].scores + add(query)
             order = np.argsort(-scores, kind="stable")
             parts.append([answers[query].ids[i] for i in order[: max(dense_runs.KS)]])
         ranks.append(matching.biosyn_rank(parts, mention.gold, linker.dictionary.resolve) or 0)

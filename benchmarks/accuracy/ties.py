@@ -74,7 +74,7 @@ def evaluate(
     right: dict[str, NDArray[np.float64]] = {}
     for order, values in ranks(linker.dictionary).items():
         linker.generator._entry_rank = values
-        linker._cached = CachedRanker(linker.ranker)
+        linker._cached = CachedRanker(linker.generator)
         outcomes = list(protocols.strict(linker, development, 5))
         right[order] = np.array([outcome.rank == 1 for outcome in outcomes], float)
     texts = np.array([linker.normalize(outcome.mention.text) for outcome in outcomes])

@@ -11,9 +11,7 @@ import dataclasses
 import hashlib
 import json
 import shutil
-import statistics
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,8 +31,6 @@ from linker.types import Lookup
 
 KS = (1, 5, 20)
 EXAMPLE = "B-cell non-Hodgkins lymphomas", "MESH:D016393"  # BCNH, Table 2
-AGREE = ", mentions of a document agree"  # behind the name of a configuration
-DOCUMENT_WEIGHT = 0.03  # chosen by rescoring.py
 FROM_WORDS = ("dan", "dan-higher", "fewshot", "bne")
 """Encoders made of word vectors, and the group of options that each reads."""
 
@@ -49,19 +45,12 @@ class Configuration:
     mentions: bool = True  # False: the dictionary is all there is to learn from
     encoder: str = "transformer"
     text: bool = True  # False: the word vectors are from the names of the dictionary alone
-    agree: bool = False  # True: the model is also evaluated with document-level consistency
     over: tuple[str, ...] = ()  # the configurations of the same release that it is compared with
 
     @property
     def from_words(self) -> bool:
         """Whether the encoder is made of word vectors."""
         return self.encoder in FROM_WORDS
-
-    def agreeing(self) -> Configuration:
-        """The same with document-level consistency."""
-        options = changed(self.options, {"text": {"document_weight": DOCUMENT_WEIGHT}})
-        name, over = self.name + AGREE, (*self.over, self.name)
-        return dataclasses.replace(self, name=name, options=options, agree=False, over=over)
 
     def seeded(self, seed: int) -> LinkerOptions:
         """The options with a seed."""
@@ -102,11 +91,8 @@ def run(configuration: Configuration, task: Task, seed: int) -> None:
     if name in runs.read(task.table):
         return
     print(f"{name}, on {task.table}", flush=True)
-    for other, figures in _trained(configuration, task, seed):
-        other_name = f"{other.slug()}-{seed}"
-        runs.append(
-            task.table, other_name, record(f"runs/{task.table}/{other_name}", figures, seed)
-        )
+    figures = _trained(configuration, task, seed)
+    runs.append(task.table, name, record(f"runs/{task.table}/{name}", figures, seed))
     shutil.rmtree(checkpoints(configuration, seed) / f"{task.table}-{name}", ignore_errors=True)
 
 
@@ -135,10 +121,8 @@ def _is_current(options: Mapping[str, Any], configuration: Configuration, seed: 
     return all(getattr(old, name) == getattr(now, name) for name in read)
 
 
-def _trained(
-    configuration: Configuration, task: Task, seed: int
-) -> Iterator[tuple[Configuration, dict[str, Any]]]:
-    """Train once; the figures of the configuration and, where it asks, with consistency."""
+def _trained(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
+    """Train once; the figures of the configuration."""
     options, test = configuration.seeded(seed), task.test
     phase = f"{task.table}-{configuration.slug()}-{seed}"
     folder = checkpoints(configuration, seed)
@@ -151,11 +135,7 @@ def _trained(
         validate=(lambda linker: _accuracy(linker, test)) if task.on == "devel" else None,
         settings=RunSettings(folder / phase, resume=True, shared=folder, on_event=_print),
     )
-    yield configuration, _figures(model, configuration, task, test, options)
-    if configuration.agree:
-        other, weight = configuration.agreeing(), {"text": {"document_weight": DOCUMENT_WEIGHT}}
-        model.options = changed(model.options, weight)
-        yield other, _figures(model, other, task, test, changed(options, weight))
+    return _figures(model, configuration, task, test, options)
 
 
 def _figures(
@@ -172,9 +152,6 @@ def _figures(
         "precision": resolve_precision(device, options.training.precision),  # what auto meant
         "history": model.history,
         "norms": norms(model),
-        "second_stage_times_slower": slower(model, test)
-        if model.ranker is not model.generator
-        else None,
         "example": example(model),
     } | ranked(model, test)
 
@@ -215,23 +192,6 @@ def _print(event: Any) -> None:
     elif event.step % 50 == 0:
         place = f"epoch {event.epoch}, step {event.step} of {event.steps}"
         print(f"  {place}: loss {event.loss:.4f}", flush=True)
-
-
-def slower(model: Linker, items: list[Any]) -> float:
-    """How many times longer linking takes with the second stage than without.
-
-    On every fifth document; the median of three pairs.
-    """
-    ratios, items = [], items[::5]
-    for _ in range(3):
-        seconds = []
-        for ranker in (model.generator, model.ranker):
-            alone = Linker(model.dictionary, ranker, model.options, model.seen, {}, model.encoder)
-            start = time.perf_counter()
-            list(alone.link(items))
-            seconds.append(time.perf_counter() - start)
-        ratios.append(seconds[1] / seconds[0])
-    return round(statistics.median(ratios), 1)
 
 
 def norms(model: Linker) -> dict[str, Any] | None:

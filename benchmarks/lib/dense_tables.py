@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lib import dense_runs
-from benchmarks.lib.dense_runs import AGREE, KS, Configuration, Task
+from benchmarks.lib.dense_runs import KS, Configuration, Task
 from benchmarks.lib.results import PLOTS, save
 from linker import metrics
 from linker.evaluation import protocols
@@ -78,8 +78,6 @@ def row(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     cells |= {"runs": len(runs), "epochs": first["options"]["training"]["epochs"]}
     cells |= {protocol: accuracy(runs, protocol) for protocol in protocols.PROTOCOLS}
     cells["example"] = first["example"]
-    if first.get("second_stage_times_slower"):
-        cells["second_stage_times_slower"] = [run["second_stage_times_slower"] for run in runs]
     if first["norms"]:
         cells["hypernym_longer"] = [round(run["norms"]["hypernym_longer"], 4) for run in runs]
     return cells
@@ -138,7 +136,7 @@ def _rounded(values: Sequence[float]) -> list[float | None]:
 def draw(runs: Runs, configuration: Configuration, task: Task) -> None:
     """Plot loss and lambda by epoch of the first run of a configuration."""
     history = next(iter(runs.values()))["history"] if runs else None
-    if history and not configuration.name.endswith(AGREE):  # that is trained no other way
+    if history:
         PLOTS.mkdir(parents=True, exist_ok=True)
         path = PLOTS / f"{task.table}-{configuration.slug()}.png"
         plot([epoch | {"phase": _phase(epoch["phase"])} for epoch in history], path)
@@ -146,9 +144,7 @@ def draw(runs: Runs, configuration: Configuration, task: Task) -> None:
 
 def _phase(name: str) -> str:
     """The title of a phase, of which the history has the name of the run too."""
-    if name in ("align", "ground"):
-        return name
-    return "second stage" if name.endswith("-rerank") else "rank"
+    return name if name in ("align", "ground") else "rank"
 
 
 def text(rows: Sequence[dict[str, Any]]) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from benchmarks.lib import results
 from benchmarks.pages.tables import Row, gain, interval, rows, table
 
-AGREE, SECOND = ", mentions of a document agree", ", second stage"
 ABLATION = (
     "untrained",
     "BioSyn",
@@ -23,11 +22,6 @@ WORDS = (  # rows of `network`: configuration and MEDIC
     ("CCA + DAN, no text", "2017"),
     ("CCA + DAN, no text, no mentions", "2017"),
 )
-TASKS = {
-    "ncbi_devel_dense": "NCBI Disease, dev",
-    "bc5cdr_devel_dense": "BC5CDR, dev",
-    "ncbi_test_dense": "NCBI Disease, test",
-}
 DENSE_HEAD = (
     "configuration | MEDIC | protocol | runs | Acc@1 (95% interval) | Acc@5 | Acc@20 | "
     "Acc@1 unseen mentions"
@@ -65,11 +59,7 @@ def choice() -> str:
 
 def dense() -> str:
     """What a transformer gives on the test mentions."""
-    return _dense(
-        row
-        for row in rows("ncbi_test_dense")
-        if row["configuration"] not in ABLATION and not row["configuration"].endswith(AGREE)
-    )
+    return _dense(row for row in rows("ncbi_test_dense") if row["configuration"] not in ABLATION)
 
 
 def network() -> str:
@@ -136,27 +126,6 @@ def differences() -> str:
     return table(" | over | Acc@1 (95% interval) | Acc@5 (95% interval)", lines)
 
 
-def documents() -> str:
-    """What it is worth that the mentions of a document agree: with it and without."""
-    return _with_and_without(AGREE)
-
-
-def second_stage() -> str:
-    """What the second stage is worth: training the first goes the same way with and without it."""
-    return _with_and_without(SECOND)
-
-
-def _with_and_without(option: str) -> str:
-    lines = []
-    for name, title in TASKS.items():
-        for pair in rows(name, "differences"):
-            if pair["of"] == pair["over"] + option:
-                cells = [title, pair["over"], pair["protocol"], str(len(pair["seeds"]))]
-                lines.append([*cells, gain(pair["acc1"]), gain(pair["acc5"])])
-    head = "mentions | model | protocol | runs | Acc@1 (95% interval) | Acc@5 (95% interval)"
-    return table(head, lines)
-
-
 def levers() -> str:
     """What each lever gains on development mentions."""
     return _levers("ncbi_devel_dense", "one epoch", "default")
@@ -178,19 +147,16 @@ def _levers(name: str, *bases: str) -> str:
         "unseen Acc@1 | strict Acc@1"
     )
     lines = [_lever_row(row, gains.get(row["configuration"], "")) for row in rows(name)]
-    if any(line[-1] for line in lines):  # a row has a second stage
-        return table(f"{head} | linking takes", lines)
-    return table(head, [line[:-1] for line in lines])
+    return table(head, lines)
 
 
 def _lever_row(row: Row, gained: str) -> list[str]:
-    biosyn, slower = row["biosyn"], row.get("second_stage_times_slower")
+    biosyn = row["biosyn"]
     values = [biosyn["acc"][k][0] for k in ("1", "5", "20")]
     values += [biosyn["unseen_acc1"][0], row["strict"]["acc"]["1"][0]]
     acc, *others = (f"{value:.4f}" for value in values)
-    cost = f"{statistics.median(slower):.0f} times as long" if slower else ""
     cells = [row["configuration"], row["medic"], str(row["runs"]), acc, gained]
-    return [*cells, *others, cost]
+    return [*cells, *others]
 
 
 def rescoring() -> str:
@@ -212,7 +178,6 @@ def rescoring() -> str:
 def example() -> str:
     """BCNH's Table 2: the ten best names of one mention."""
     every = [row for row in rows("ncbi_test_dense") if row["medic"] == "2012"]
-    every = [row for row in every if not row["configuration"].endswith((AGREE, SECOND))]
     signs = {2: " \\*", 1: " †", 0: ""}
     columns = [[f"{name}{signs[value]}" for name, value in row["example"]] for row in every]
     head = " | ".join(row["configuration"] for row in every)
@@ -227,8 +192,6 @@ BLOCKS = (
     corpora,
     ablation,
     differences,
-    documents,
-    second_stage,
     levers,
     word_levers,
     rescoring,

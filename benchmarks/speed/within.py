@@ -71,7 +71,7 @@ def alone(whole: Linker, ids: set[str]) -> Linker:
 
 def fresh(linker: Linker) -> Linker:
     """The same linker with empty caches."""
-    parts = linker.ranker, linker.options, linker.seen
+    parts = linker.generator, linker.options, linker.seen
     return Linker(linker.dictionary, *parts, {}, linker.encoder)
 
 
