@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import cancelling
+from linker.candidates.concepts import Candidates, by_concept, concepts_of
 from linker.candidates.index import Floats, Hits, Integers
 from linker.dictionary import NameTable
 from linker.dictionary.dictionary import LENT_RANK
@@ -112,38 +114,62 @@ class Generator(ABC):
     def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
         """Rank the k best names or concepts of each lookup; fewer where there are no more."""
         queries = list(dict.fromkeys(lookup.normalized for lookup in lookups))
-        ranked: dict[str, Ranked] = {}
-        if unit == "names":
-            group, fetch, concepts = self._by_name, k + 1, 0
+        if unit == "concepts":
+            found = self.candidates(queries, k)
+            columns = found.names, found.concepts, found.entries, found.scores
+            ranked = Ranked(*columns, found.sparse, found.dense)
+            ends = found.indptr.tolist()
+            answers = [ranked[a:b] for a, b in itertools.pairwise(ends)]
         else:
-            k = min(k, len(self._id_rank))  # a larger one is more than arrays can count to
-            group, fetch, concepts = self._by_concept, _OVERFETCH * k, k
-        for numbers, hits in self._complete_hits(queries, fetch, concepts):
-            indptr, best = group(hits.only(self._is_named))
+            answers = self._best_names(queries, k)
+        of_query = dict(zip(queries, answers, strict=True))
+        return [of_query[lookup.normalized] for lookup in lookups]
+
+    def candidates(self, queries: Sequence[str], k: int) -> Candidates:
+        """Find the k best concepts of each query; fewer where there are no more.
+
+        Args:
+            queries: texts in normal form, distinct: one that occurs twice is searched for twice.
+            k: concepts of each query.
+        """
+        k = min(k, len(self._id_rank))  # a larger one is more than arrays can count to
+        numbers: list[int] = []
+        parts = []
+        for some, hits in self._complete_hits(queries, _OVERFETCH * k, k):
+            numbers += some
+            parts.append(by_concept(hits, k, self.table, self._id_rank, self._entry_rank))
+        return Candidates.joined(parts, numbers)
+
+    def _best_names(self, queries: Sequence[str], k: int) -> list[Ranked]:
+        """The k best names of each query."""
+        ranked: dict[int, Ranked] = {}
+        for numbers, hits in self._complete_hits(queries, k + 1):
+            indptr, best = self._by_name(hits)
             for i, a, b in zip(numbers, indptr[:-1].tolist(), indptr[1:].tolist(), strict=True):
-                ranked[queries[i]] = best[a : min(a + k, b)]
-        return [ranked[lookup.normalized] for lookup in lookups]
+                ranked[i] = best[a : min(a + k, b)]
+        return [ranked[i] for i in range(len(queries))]
 
     def _complete_hits(
         self, queries: Sequence[str], fetch: int, concepts: int = 0
     ) -> Iterator[tuple[list[int], Hits]]:
-        """Yield query numbers with their hits, and again with more hits until these are complete.
+        """Yield the numbers of some queries with their hits, until there are those of all.
 
-        The hits of a query are incomplete if the list ends between equal scores, or has names of
-        fewer than `concepts` concepts. The later hits of a query include the earlier ones.
+        Hits are incomplete, and more are fetched, where the list ends between equal scores, or has
+        names of fewer than `concepts` concepts.
         """
-        numbers = list(range(len(queries)))
-        while numbers:
+        numbers = np.arange(len(queries))
+        while True:
             fetch = min(fetch, len(self.table))
-            still_open = []
-            step = max(1, _CELLS // fetch)
-            for batch in (numbers[i : i + step] for i in range(0, len(numbers), step)):
+            still_open, step = [numbers[:0]], max(1, _CELLS // max(1, fetch))
+            for batch in (numbers[i : i + step] for i in range(0, max(1, len(numbers)), step)):
                 cancelling.check()
                 hits = self.score([queries[i] for i in batch], fetch)
-                yield batch, hits
-                if fetch < len(self.table):
-                    still_open += np.array(batch)[self._is_open(hits, fetch, concepts)].tolist()
-            numbers = still_open
+                is_open = self._is_open(hits, fetch, concepts)
+                still_open.append(batch[is_open])
+                yield batch[~is_open].tolist(), hits.of(~is_open).only(self._is_named)
+            numbers = np.concatenate(still_open)
+            if not len(numbers):
+                return
             fetch *= _GROWTH
 
     def _is_open(self, hits: Hits, fetch: int, concepts: int) -> NDArray[np.bool_]:
@@ -155,25 +181,20 @@ class Generator(ABC):
             concepts: the number of concepts to rank; 0: all names but the last must be certain.
         """
         counts, query = np.diff(hits.indptr), hits.queries
+        if fetch == len(self.table):
+            return np.zeros(len(counts), bool)
         last = np.full(len(counts), np.inf, np.float32)
         np.minimum.at(last, query, hits.scores)
         is_certain = hits.scores > last[query]
         query, certain = query[is_certain], hits.rows[is_certain]
         if concepts:
-            name, pick = self._concepts_of(certain)
+            name, pick = concepts_of(self.table, certain)
             size = len(self._id_rank)
             query = np.unique(query[name] * size + self.table.concepts[pick]) // size
         enough = concepts or fetch - 1
         is_open: NDArray[np.bool_] = np.bincount(query, minlength=len(counts)) < enough
         is_open &= counts == fetch
         return is_open
-
-    def _concepts_of(self, rows: Integers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The concepts of several names: the place in `rows` and in `table.concepts` of each."""
-        starts = self.table.indptr[rows]
-        counts = self.table.indptr[rows + 1] - starts
-        name = np.repeat(np.arange(len(rows)), counts)
-        return name, (starts - np.cumsum(counts) + counts)[name] + np.arange(len(name))
 
     def _by_name(self, hits: Hits) -> tuple[NDArray[np.int64], Ranked]:
         """Order the hits of each query: where those of each query begin, and all hits in order."""
@@ -194,24 +215,3 @@ class Generator(ABC):
     def _by_id(self) -> Integers:
         """The rows of the concepts in the order of ids."""
         return np.argsort(self._id_rank).astype(np.int32)
-
-    def _by_concept(self, hits: Hits) -> tuple[NDArray[np.int64], Ranked]:
-        """Like `_by_name`, but each concept once, at the place of its best name."""
-        hit, pick = self._concepts_of(hits.rows)
-        concepts, entries = self.table.concepts[pick], self.table.entries[pick]
-        scores, query = hits.scores[hit], hits.queries[hit]
-        ranks = self._entry_rank[entries]
-        order = np.lexsort((entries, ranks, -scores, concepts, query))
-        is_first = np.ones(len(order), bool)
-        is_first[1:] = (np.diff(query[order]) != 0) | (np.diff(concepts[order]) != 0)
-        best = order[is_first]
-        best = best[
-            np.lexsort((self._id_rank[concepts[best]], ranks[best], -scores[best], query[best]))
-        ]
-        return np.searchsorted(query[best], np.arange(len(hits.indptr))), Ranked(
-            hits.rows[hit[best]],
-            concepts[best],
-            entries[best],
-            scores[best],
-            *(None if part is None else part[hit[best]] for part in (hits.sparse, hits.dense)),
-        )

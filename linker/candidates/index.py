@@ -56,8 +56,18 @@ class Hits:
     def only(self, names: NDArray[np.bool_]) -> Hits:
         """The hits that are some of the names, given whether each name is."""
         kept = names[self.rows]
-        if kept.all():
+        return self if kept.all() else self._kept(kept)
+
+    def of(self, queries: NDArray[np.bool_]) -> Hits:
+        """The hits of some queries, given whether each query is one of them."""
+        if queries.all():
             return self
+        hits = self._kept(np.repeat(queries, np.diff(self.indptr)))
+        indptr = hits.indptr[np.append(queries, True)]
+        return Hits(indptr, hits.rows, hits.scores, hits.sparse, hits.dense)
+
+    def _kept(self, kept: NDArray[np.bool_]) -> Hits:
+        """Some of the hits, given whether each is kept."""
         indptr = np.concatenate([[0], np.cumsum(kept)])[self.indptr]
         parts = (None if part is None else part[kept] for part in (self.sparse, self.dense))
         return Hits(indptr, self.rows[kept], self.scores[kept], *parts)

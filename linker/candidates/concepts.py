@@ -1,0 +1,105 @@
+"""From the names that were found for queries to their concepts, for a whole batch at once."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linker.candidates.index import Floats, Hits, Integers
+from linker.dictionary import NameTable
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The best concepts of several queries; all arrays but `indptr` have a number for each.
+
+    Those of query i are the places `indptr[i]` to `indptr[i + 1]`, best first. `names`, `entries`,
+    `scores`, `sparse` and `dense` are of the best name of each concept.
+    """
+
+    indptr: NDArray[np.int64]  # (queries + 1,)
+    concepts: Integers  # rows of the dictionary
+    names: Integers  # rows of the name table
+    entries: Integers  # rows of `Dictionary.names`
+    scores: Floats
+    sparse: Floats | None  # the parts of the scores, as in `Hits`
+    dense: Floats | None
+    matches: Integers  # how many names of the concept were among the hits of the query
+    second: Floats  # the score of the second best of these; the best one's where it is alone
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def queries(self) -> NDArray[np.int64]:
+        """The number of the query that each candidate is of, (candidates,)."""
+        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+
+    @staticmethod
+    def joined(parts: Sequence[Candidates], numbers: Sequence[int]) -> Candidates:
+        """The candidates of several batches, in the order of their queries.
+
+        Args:
+            parts: the batches, one at least.
+            numbers: of the queries, those of one batch behind those of another.
+        """
+        counts = np.concatenate([np.diff(part.indptr) for part in parts])
+        place = np.argsort(np.asarray(numbers, np.int64))
+        starts, indptr = np.cumsum(counts) - counts, np.append(0, np.cumsum(counts[place]))
+        order = np.repeat(starts[place] - indptr[:-1], counts[place]) + np.arange(indptr[-1])
+        columns: dict[str, Any] = {}
+        for field in dataclasses.fields(Candidates)[1:]:
+            some = [getattr(part, field.name) for part in parts]
+            columns[field.name] = None if some[0] is None else np.concatenate(some)[order]
+        return Candidates(indptr, **columns)
+
+
+def by_concept(
+    hits: Hits, k: int, table: NameTable, id_rank: Integers, entry_rank: Integers
+) -> Candidates:
+    """The k best concepts of each query, given the names that were found for it.
+
+    Args:
+        hits: the names, each with its score.
+        k: concepts of each query.
+        table: of the names.
+        id_rank: (concepts,) the place of each concept in the order of ids.
+        entry_rank: (names of the dictionary,) how names rank where scores are equal.
+    """
+    hit, pick = concepts_of(table, hits.rows)
+    concepts, entries = table.concepts[pick], table.entries[pick]
+    scores, query = hits.scores[hit], hits.queries[hit]
+    ranks = entry_rank[entries]
+    order = np.lexsort((entries, ranks, -scores, concepts, query))
+    is_first = np.ones(len(order), bool)
+    is_first[1:] = (np.diff(query[order]) != 0) | (np.diff(concepts[order]) != 0)
+    first = np.flatnonzero(is_first)
+    counts = np.diff(np.append(first, len(order)))
+    best, second = order[first], scores[order[first + (counts > 1)]]
+    place = np.lexsort((id_rank[concepts[best]], ranks[best], -scores[best], query[best]))
+    place = place[np.arange(len(place)) - np.searchsorted(query[best], query[best]) < k]
+    best = best[place]
+    return Candidates(
+        np.searchsorted(query[best], np.arange(len(hits.indptr))),
+        concepts[best],
+        hits.rows[hit[best]],
+        entries[best],
+        scores[best],
+        None if hits.sparse is None else hits.sparse[hit[best]],
+        None if hits.dense is None else hits.dense[hit[best]],
+        counts[place].astype(np.int32),
+        second[place],
+    )
+
+
+def concepts_of(table: NameTable, rows: Integers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The concepts of several names: the place in `rows` and in `table.concepts` of each."""
+    starts = table.indptr[rows]
+    counts = table.indptr[rows + 1] - starts
+    name = np.repeat(np.arange(len(rows)), counts)
+    return name, (starts - np.cumsum(counts) + counts)[name] + np.arange(len(name))

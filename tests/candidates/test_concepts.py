@@ -1,0 +1,62 @@
+"""Names of a batch brought to concepts, by figures worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linker.candidates.concepts import Candidates, by_concept
+from linker.candidates.index import Hits
+from linker.dictionary import NameTable
+from linker.persistence import Strings
+
+# the names 0 to 4 and their concepts; entries are numbered in this order
+TABLE = NameTable(
+    Strings.of("abcde"),
+    np.array([0, 2, 3, 4, 6, 7]),
+    np.array([0, 1, 0, 2, 0, 2, 1], np.int32),
+    np.arange(7, dtype=np.int32),
+)
+ID_RANK, ENTRY_RANK = np.array([2, 1, 0], np.int32), np.array([1, 1, 0, 0, 0, 5, 0], np.int32)
+HITS = Hits(
+    np.array([0, 4, 4, 7]),
+    np.array([2, 0, 3, 1, 4, 1, 3], np.int32),
+    np.array([6, 9, 8, 9, 1, 4, 4], np.float32),
+    sparse=np.arange(7, dtype=np.float32),
+)
+
+
+def grouped(hits: Hits, k: int) -> Candidates:
+    return by_concept(hits, k, TABLE, ID_RANK, ENTRY_RANK)
+
+
+def test_each_concept_stands_at_the_place_of_its_best_name() -> None:
+    found = grouped(HITS, 9)
+    # first query: concept 0 by the names 1, 0 and 3, of which 1 has the better entry; concept 1 by
+    # name 0, which scores alike and has the worse entry; concept 2 by the names 3 and 2
+    assert found.indptr.tolist() == [0, 3, 3, 6]
+    assert found.queries.tolist() == [0, 0, 0, 2, 2, 2]
+    assert found.concepts.tolist() == [0, 1, 2, 0, 2, 1]
+    assert found.names.tolist() == [1, 0, 3, 1, 3, 4]
+    assert found.entries.tolist() == [2, 1, 5, 2, 5, 6]
+    assert found.scores.tolist() == [9, 9, 8, 4, 4, 1]
+    assert found.matches.tolist() == [3, 1, 2, 2, 1, 1]
+    assert found.second.tolist() == [9, 9, 6, 4, 4, 1]
+    assert found.sparse is not None
+    assert found.sparse.tolist() == [3, 1, 2, 5, 6, 4]
+    assert found.dense is None
+
+
+def test_the_best_of_each_query() -> None:
+    found = grouped(HITS, 1)
+    assert (found.indptr.tolist(), found.concepts.tolist()) == ([0, 1, 1, 2], [0, 0])
+    assert (found.matches.tolist(), found.second.tolist()) == ([3, 2], [9, 4])
+
+
+def test_batches_are_put_in_the_order_of_their_queries() -> None:
+    later = HITS.of(np.array([True, False, False]))
+    before = HITS.of(np.array([False, True, True]))
+    joined = Candidates.joined([grouped(before, 2), grouped(later, 2)], [1, 2, 0])
+    whole = grouped(HITS, 2)
+    for name in ("indptr", "concepts", "names", "entries", "scores", "sparse", "matches", "second"):
+        assert getattr(joined, name).tolist() == getattr(whole, name).tolist()
+    assert joined.dense is None
