@@ -40,6 +40,14 @@ class Candidates:
         """The number of the query that each candidate is of, (candidates,)."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
+    def take(self, queries: NDArray[np.int64]) -> Candidates:
+        """The candidates of some queries, given their numbers, any number of times."""
+        counts = np.diff(self.indptr)[queries]
+        rows = ranges(self.indptr[queries], counts)
+        columns = (getattr(self, field.name) for field in dataclasses.fields(Candidates)[1:])
+        taken: list[Any] = [None if column is None else column[rows] for column in columns]
+        return Candidates(np.append(0, np.cumsum(counts)), *taken)
+
     @staticmethod
     def joined(parts: Sequence[Candidates], numbers: Sequence[int]) -> Candidates:
         """The candidates of several batches, in the order of their queries.
@@ -51,7 +59,7 @@ class Candidates:
         counts = np.concatenate([np.diff(part.indptr) for part in parts])
         place = np.argsort(np.asarray(numbers, np.int64))
         starts, indptr = np.cumsum(counts) - counts, np.append(0, np.cumsum(counts[place]))
-        order = np.repeat(starts[place] - indptr[:-1], counts[place]) + np.arange(indptr[-1])
+        order = ranges(starts[place], counts[place])
         columns: dict[str, Any] = {}
         for field in dataclasses.fields(Candidates)[1:]:
             some = [getattr(part, field.name) for part in parts]
@@ -101,5 +109,10 @@ def concepts_of(table: NameTable, rows: Integers) -> tuple[NDArray[np.int64], ND
     """The concepts of several names: the place in `rows` and in `table.concepts` of each."""
     starts = table.indptr[rows]
     counts = table.indptr[rows + 1] - starts
-    name = np.repeat(np.arange(len(rows)), counts)
-    return name, (starts - np.cumsum(counts) + counts)[name] + np.arange(len(name))
+    return np.repeat(np.arange(len(rows)), counts), ranges(starts, counts)
+
+
+def ranges(starts: NDArray[Any], sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """The numbers of several ranges, one range behind another."""
+    shift: NDArray[np.int64] = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
+    return np.arange(sizes.sum()) + shift
