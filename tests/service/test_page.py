@@ -653,6 +653,7 @@ def test_a_browser_that_keeps_nothing(page: Any, fake: Fake) -> None:
             Object.defineProperty(window, name, { get() { throw new Error("refused"); } });"""
     )
     page.reload()
+    expect(page.locator("#model")).to_contain_text("346 concepts")  # else its request is refused
     fake.fail = [JSONResponse({"error": "a key"}, 401)]
     page.fill("#reviewer", "Ada")
     page.fill("#input", "leukaemia")
