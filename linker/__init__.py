@@ -11,10 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from linker.confidence.answers import Request
     from linker.dictionary import Dictionary
     from linker.errors import InputError, LinkerError
     from linker.linker import Linker
+    from linker.linking.requests import Request
     from linker.options import LinkerOptions
     from linker.types import (
         Candidate,
@@ -33,7 +33,7 @@ _PUBLIC = {
     "Dictionary": "linker.dictionary",
     "Linker": "linker.linker",
     "LinkerOptions": "linker.options",
-    "Request": "linker.confidence.answers",
+    "Request": "linker.linking.requests",
     **dict.fromkeys(("InputError", "LinkerError"), "linker.errors"),
     **dict.fromkeys(
         ("Candidate", "Concept", "Document", "Mention", "Name", "Part", "Prediction", "Selection"),

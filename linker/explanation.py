@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from linker.types import Decision, NameKind, ReadingKind, Span, State
@@ -11,11 +12,11 @@ Doubt = Literal["other case", "short form", "annotated short form", "unexplained
 """Why it is open what a text means: it is a name of the concept in other case only ("all"); a short
 form without a document, annotated with the concept or not; or one that its document leaves open."""
 
-Rule = Literal["score", "annotations", "lent", "kind", "id"]
+Rule = Literal["probability", "score", "annotations", "lent", "kind", "id"]
 """What puts a candidate before another one, in the order in which it counts.
 
-Its score; how often its name was annotated with it; that no other vocabulary lent the name; the
-kind of the name; its id.
+Its probability by the ranker; its score; how often its name was annotated with it; that no other
+vocabulary lent the name; the kind of the name; its id.
 """
 
 
@@ -79,8 +80,19 @@ class MatchedName:
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnEffect:
+    """A column of a described match, and how far it puts the first candidate before another one."""
+
+    name: str  # of `linker.ranker.matches.COLUMNS`
+    says: str  # what it says, in words
+    first: float  # the value of the first candidate
+    other: float  # that of the other one
+    log_odds: float  # that the first one would lose with the value of the other
+
+
+@dataclass(frozen=True, slots=True)
 class ExplainedCandidate:
-    """A concept that was ranked, and why it has its score."""
+    """A concept that was ranked, and why it stands where it does."""
 
     rank: int  # from 1
     concept_id: str
@@ -96,17 +108,10 @@ class ExplainedCandidate:
     paths: tuple[tuple[Place, ...], ...] = ()
     parents: int = 0  # `paths` may have fewer
     children: int = 0
-    decided_by: Rule | None = None  # what puts the first candidate before it; None: it is the first
-
-
-@dataclass(frozen=True, slots=True)
-class FeatureEffect:
-    """A number that the confidence rests on, and how far it can move the confidence."""
-
-    name: str
-    value: float
-    lowest: float  # the probability if this number alone were another one: the lowest
-    highest: float  # and the highest
+    decided_by: Rule | None = None  # what puts the first candidate before it; None: it is first
+    # the columns that describe it, those that are 0 left out; none: the ranker did not see it
+    match: Mapping[str, float] = field(default_factory=dict)
+    behind: tuple[ColumnEffect, ...] = ()  # what puts the first before it, the largest effect first
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +141,9 @@ class ExplainedReading:
     expansions: tuple[ExpandedForm, ...]
     won: bool
     first: tuple[Place | None, ...]  # the first concept of each lookup; None: there is no candidate
-    # the probability that all first concepts are right, before short forms limit it
+    # the probability that all first concepts are right, before short forms limit it; the largest
+    # wins; None: there is no confidence
     confidence: float | None
-    handicap: float = 0.0  # in log odds, of a reading that is not the most usual one
-    # of the confidence, less the handicap: the largest wins; None: no candidate, or no confidence
-    log_odds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +152,7 @@ class ExplainedPart:
 
     lookup: LookedUp
     candidates: tuple[ExplainedCandidate, ...]  # the best first
-    rejected: bool  # whether there is no answer, since the confidence is below the threshold
-    # the probability that the first concept is right before the reading counts; None: no model
-    alone: float | None
-    effects: tuple[FeatureEffect, ...]  # on `alone`, the largest first
+    rejected: bool  # whether there is no answer, since that it has none is more probable than all
     doubt: Doubt | None = None  # why the confidence has a limit; None: it has none
     limit: float | None = None  # the most that the confidence can be
 
@@ -200,7 +200,8 @@ class Explanation:
     document_id: str | None
     readings: tuple[ExplainedReading, ...]  # the most usual first
     parts: tuple[ExplainedPart, ...]  # of the reading that won
-    threshold: float | None  # the confidence that an answer needs; None: there is no confidence
+    none: float | None  # the probability that the dictionary has no concept for it; None: unknown
+    missed: float | None  # that it has one, which is not among the candidates
     provenance: str  # of the confidence, in words
     question: Question | None = None
     by_decision: ByDecision | None = None  # None: nobody decided

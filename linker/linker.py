@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import logging
-from collections import defaultdict
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -14,40 +14,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import cancelling, files, matching, metrics, model_folder, persistence
-from linker.candidates.base import Generator, Ranked, Unit
-from linker.candidates.cache import CachedRanker, SizedCache
+from linker.candidates.base import Generator, Ranked
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.options import IndexOptions
-from linker.confidence import reasons
-from linker.confidence import spans as span_models
-from linker.confidence.answers import (
-    Answers,
-    PreparedRequest,
-    RankedReading,
-    ReadingLookups,
-    Request,
-    batches,
-)
-from linker.confidence.calibration import Calibration
-from linker.confidence.features import Features
-from linker.confidence.restrictions import (
-    RestrictedBatch,
-    RestrictedItem,
-    Restrictions,
-    answered,
-    restrictions_of,
-)
-from linker.confidence.spans import SpanModel
 from linker.dictionary import Dictionary, selection
 from linker.dictionary.finding import DictionaryNames
 from linker.encoders.base import Precision
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
 from linker.explanation import Explanation
+from linker.linking import reasons
+from linker.linking import spans as span_models
+from linker.linking.answers import Answer, Answers
+from linker.linking.cache import SizedCache
+from linker.linking.lists import Batch, Read
+from linker.linking.requests import Request, batches
+from linker.linking.scope import (
+    RestrictedBatch,
+    RestrictedItem,
+    Restrictions,
+    answered,
+    restrictions_of,
+)
+from linker.linking.spans import SpanModel
 from linker.model_folder import ModelParts
 from linker.options import LinkerOptions, as_saved, for_encoder
+from linker.ranker.matches import Matches
+from linker.ranker.ranker import Ranker
+from linker.ranker.words import Words
 from linker.text import spelling
-from linker.text.mentions import Group, Item, grouped
+from linker.text.mentions import Item, grouped
 from linker.text.readings import NameForms, Wording, of_mention
 from linker.training import release, supervision
 from linker.training.course import Course
@@ -67,6 +63,7 @@ logger = logging.getLogger(__name__)
 _CACHES = 10_000  # names that take as much memory as the caches of a linker
 _PARTS = 32  # small parts of the dictionary that are kept for mentions restricted to them
 _BATCH = 1024  # mentions that are linked together
+_NAMES = 100  # that are put in order by the ranker, where names are ranked
 
 Validate = Callable[["Linker"], Mapping[str, float]]
 """Measures a linker on development data; `dev_acc1` chooses the epoch that is kept."""
@@ -88,9 +85,11 @@ class Linker:
         corrections: normalised words or phrases, and what they become.
         encoder: the name of the encoder in the registry.
         history: a record of each epoch of the training.
-        calibration: gives the confidence of its answers; None: they have none.
+        ranker: says which candidates are right, how probably; None: they are ordered by score, and
+            answers have no confidence.
         spans: how probable it is that a name found in a text is a mention there; None where no
             annotated documents told.
+        words: of the names; None: they are found when they are needed.
     """
 
     def __init__(
@@ -102,24 +101,31 @@ class Linker:
         corrections: Mapping[str, str],
         encoder: str = "tfidf",
         history: Sequence[Mapping[str, Any]] = (),
-        calibration: Calibration | None = None,
+        ranker: Ranker | None = None,
         spans: SpanModel | None = None,
+        words: Words | None = None,
     ) -> None:
         self.dictionary, self.generator, self.options = dictionary, generator, options
         self.seen, self.encoder, self.history = seen, encoder, list(history)
         self._corrections, self.spans = corrections, spans
-        self._cached = CachedRanker(generator)
+        self.ranker, self._words = ranker, words
         total = 2 * len(self.generator.table) + _PARTS * _CACHES
         self._parts: SizedCache[Restrictions, Linker] = SizedCache(total, _size)
         # the linker that this one is a part of, and what it is restricted to
         self._origin: tuple[Linker, Restrictions] | None = None
-        features = Features(dictionary, generator.table, seen.without_concept)
-        self._answers = Answers(dictionary, features, calibration)
 
-    @property
-    def calibration(self) -> Calibration | None:
-        """What gives the confidence of its answers; None: they have none."""
-        return self._answers.calibration
+    @cached_property
+    def words(self) -> Words:
+        """The words of the names of the dictionary."""
+        return self._words or Words.of(self.dictionary, self.normalize)
+
+    @cached_property
+    def _answers(self) -> Answers:
+        # a linker without a ranker never looks at the words
+        matches = (
+            Matches(self.dictionary, self.generator.table, self.words) if self.ranker else None
+        )
+        return Answers(self.dictionary, self.generator, matches, self.ranker)
 
     @classmethod
     def train(
@@ -185,7 +191,7 @@ class Linker:
             fingerprint = hashlib.sha256(repr(list(dev)).encode("utf-8", "replace")).hexdigest()
             settings = dataclasses.replace(settings, development=fingerprint)
         course: Course[Linker] = Course(
-            plan, dictionary, mentions, dev, settings, cls._trained, validate, _first_is_right
+            plan, dictionary, mentions, dev, settings, cls.trained, validate, _first_is_right
         )
         linker = course.run()
         learnt = [*mentions, *(dev if plan.refit else ())]
@@ -194,7 +200,7 @@ class Linker:
         return linker
 
     @classmethod
-    def _trained(
+    def trained(
         cls,
         plan: TrainingPlan,
         dictionary: Dictionary,
@@ -202,7 +208,7 @@ class Linker:
         settings: RunSettings,
         validate: Validate | None = None,
     ) -> Linker:
-        """Train once."""
+        """Train once, as a plan says; the linker has no ranker."""
         data = TrainingData.of(plan, dictionary, mentions)
         supervision.report(data.mentions, dictionary)
         options, corrections = plan.options, plan.corrections
@@ -267,7 +273,7 @@ class Linker:
         """Take a new release of the dictionary, or corrections, without training.
 
         Unlike `over`, it keeps what was learnt: the terms of the sparse encoder and their weights,
-        annotated mentions of concepts that are still there, and the calibration. Only names that
+        annotated mentions of concepts that are still there, and the ranker. Only names that
         are new are encoded.
 
         Args:
@@ -288,12 +294,13 @@ class Linker:
             generator=now.generator,
             seen=now.seen,
             options=options,
+            words=None,
         )
         return Linker._of(record), now.changes
 
-    def calibrated(self, calibration: Calibration | None) -> Linker:
-        """The same linker with the confidence that a calibration gives; None: without one."""
-        return Linker._of(dataclasses.replace(self._record, calibration=calibration))
+    def with_ranker(self, ranker: Ranker | None) -> Linker:
+        """The same linker with another ranker; None: candidates are ordered by score."""
+        return Linker._of(dataclasses.replace(self._record, ranker=ranker))
 
     def use(self, precision: Precision) -> Precision:
         """Encode mentions in this precision from now on; the vectors of names stay as they are.
@@ -318,7 +325,7 @@ class Linker:
         """The same linker with `factor` times its λ; one that links by characters has none."""
         if not isinstance(self.generator, HybridGenerator):
             return self
-        return self._with(self.generator.weighted(factor)).calibrated(None)
+        return self._with(self.generator.weighted(factor)).with_ranker(None)
 
     def by_characters(self) -> Linker:
         """The linker that links to the same names by characters alone."""
@@ -339,6 +346,7 @@ class Linker:
             generator=generator,
             seen=seen or self.seen,
             spans=None if dictionary else self.spans,
+            words=None if dictionary else self._known_words,
         )
         return Linker._of(record)
 
@@ -353,9 +361,15 @@ class Linker:
             self._corrections,
             self.encoder,
             self.history,
-            self.calibration,
+            self.ranker,
             self.spans,
+            self._known_words,
         )
+
+    @property
+    def _known_words(self) -> Words | None:
+        """The words of the names, where they were found already."""
+        return self.__dict__.get("words", self._words)
 
     @classmethod
     def _of(cls, record: ModelParts) -> Linker:
@@ -392,7 +406,8 @@ class Linker:
                 forms.
             k: how many concepts to return for each part.
             threshold: the confidence from 0 to 1 that a part needs; one with less is `nil`, and
-                its best candidate is `rejected`. None: the default of the model; 0: none.
+                its best candidate is `rejected`; 0: everything is answered. None: a mention is
+                `nil` where that it has no concept is more probable than any concept.
             min_score: leave out candidates with a lower score; a part that keeps none is `nil`.
             batch_size: mentions that are read before they are linked together; 1 answers each at
                 once.
@@ -453,59 +468,60 @@ class Linker:
         self, restrictions: Restrictions, items: RestrictedBatch
     ) -> Iterator[Prediction]:
         """The predictions of some mentions of each item, answered with a part of the dictionary."""
-        linker, compared = self._part(restrictions), self.calibration is not None
-        prepared = [
-            linker._prepared(item.request, (item.document, mentions, item.definitions), compared)
-            for item, mentions in items
+        linker = self._part(restrictions)
+        answers = [
+            Answer(item.request, mention, read)
+            for number, (item, mentions) in enumerate(items)
+            for mention, read in zip(mentions, linker.read(item, mentions, number), strict=True)
         ]
-        return iter([p for _, predictions in linker._answer(prepared) for p in predictions])
+        return iter([*linker._answers.predictions(answers)])
 
     def _checked(self, request: Request) -> Request:
         """Refuse a threshold that a model without a confidence cannot apply."""
-        if request.threshold and self.calibration is None:
+        if request.threshold and self.ranker is None:
             raise LinkerError(
-                "the model gives no confidence, so that there is no threshold on it; "
-                "train it again, or limit the raw score (--min-score)"
+                "the linker gives no confidence, so that there is no threshold on it; "
+                "limit the raw score (--min-score)"
             )
         return request
 
-    def _prepared(self, request: Request, group: Group, compared: bool) -> PreparedRequest:
-        """A request with its lookups; `compared`: whether answers are compared with others."""
-        document, mentions, definitions = group
-        rivals = compared and self.options.text.rivals
+    def read(
+        self, item: RestrictedItem, mentions: Sequence[Mention], number: int
+    ) -> Iterator[Read]:
+        """The ways to read some mentions of an item.
+
+        Args:
+            item: with the short forms of its document.
+            mentions: some of its own.
+            number: of the item in its batch.
+        """
+        rivals = self.ranker is not None and self.options.text.rivals
         wordings: dict[str, list[Wording]] = {}  # documents repeat their mentions
-        readings = []
+        document = number if item.document else -1
         for mention in mentions:
             cancelling.check()
             ways = wordings.get(mention.text)
             if ways is None:
-                ways = of_mention(mention.text, definitions, self._names, self.options.text, rivals)
+                ways = of_mention(
+                    mention.text, item.definitions, self._names, self.options.text, rivals
+                )
                 wordings[mention.text] = ways
-            readings.append([ReadingLookups(w.kind, w.lookups(mention)) for w in ways])
-        return PreparedRequest(request, document, readings, compared)
+            without = self.seen.without_concept.get(ways[0].forms[0], 0)
+            yield Read(mention.text, ways, document, math.log1p(without))
 
-    def _answer(self, batch: Sequence[PreparedRequest]) -> Iterator[Linked]:
-        """The predictions of each item, whose lookups are ranked in one batch."""
-        read = self._read_batch(batch)
-        predictions = self._answers.predictions(batch, read)
-        for prepared, of_item in zip(batch, predictions, strict=True):
-            yield prepared.document, of_item
-
-    def _read_batch(self, batch: Sequence[PreparedRequest]) -> list[list[list[RankedReading]]]:
-        """The ranked readings of each mention of each request."""
-        lookups: dict[int, list[Lookup]] = defaultdict(list)  # by how many answers are fetched
-        for prepared in batch:
-            lookups[prepared.k] += prepared.lookups
-        rankings = {k: iter(self.rank(of_k, k, "concepts")) for k, of_k in lookups.items()}
-        return [self._answers.read(prepared, rankings[prepared.k]) for prepared in batch]
-
-    def read(self, items: Iterable[Item]) -> Iterator[list[RankedReading]]:
-        """The ways to read each mention, ranked, without choosing between them."""
-        groups = grouped(items, self.options.text)
-        prepared = (self._prepared(Request(""), group, True) for group in groups)
-        for batch in batches(prepared, _BATCH):
-            for mentions in self._read_batch(batch):
-                yield from mentions
+    def lists(self, items: Iterable[Item]) -> Iterator[tuple[list[Mention], Batch]]:
+        """The described candidates of mentions, a batch at a time, as the ranker sees them."""
+        requests = (
+            RestrictedItem(Request(""), *group) for group in grouped(items, self.options.text)
+        )
+        for batch in batches(requests, _BATCH):
+            mentions = [mention for item in batch for mention in item.mentions]
+            reads = [
+                read
+                for number, item in enumerate(batch)
+                for read in self.read(item, item.mentions, number)
+            ]
+            yield mentions, self._answers.batch(reads)
 
     def explain(
         self,
@@ -528,21 +544,23 @@ class Linker:
         Raises:
             LinkerError: the mention is blank, or the dictionary does not have the id.
         """
-        task = reasons.Task.of(mention, document, within, self.options.text)
-        linker, compared = self._part(task.restrictions), self.calibration is not None
-        prepared = linker._prepared(Request("", k, 0.0), task.group, compared)
-        read = linker._read_batch([prepared])
-        (predictions,) = linker._answers.predictions([prepared], read)
-        answer = reasons.Answer(task, read[0][task.place], predictions[task.place])
+        task = reasons.Task.of(mention, document, within, self.options.text, k)
+        linker = self._part(task.restrictions)
+        answers = [
+            Answer(task.item.request, mention, read)
+            for mention, read in zip(
+                task.item.mentions, linker.read(task.item, task.item.mentions, 0), strict=True
+            )
+        ]
         model = reasons.Model(
             self.dictionary,
             linker.generator,
             self.options.text,
             self.options.normalize,
-            self.calibration,
+            linker._answers,
             linker._origin[1] if linker._origin else (),
         )
-        return reasons.explanation(model, answer, concept)
+        return reasons.explanation(model, task, answers, concept)
 
     def restricted(self, within: Selection | None) -> Linker:
         """The linker that answers with a part of the dictionary only; the rest is shared.
@@ -628,9 +646,21 @@ class Linker:
     def _names(self) -> NameForms:
         return NameForms(self.generator.table, self.normalize)
 
-    def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
-        """Rank the k best names or concepts of each lookup; what was asked lately is remembered."""
-        return self._cached.rank(lookups, k, unit)
+    def rank_names(self, texts: Sequence[str], k: int) -> list[Ranked]:
+        """The k best names of each text, for the protocol `biosyn`.
+
+        The ranker orders concepts; a name is as probable as the best of its concepts, and names of
+        equal probability stand in the order of their scores.
+        """
+        lookups = [Lookup.of(self.normalize(text)) for text in texts]
+        names = self.generator.rank(lookups, max(k, _NAMES), "names")
+        if self.ranker is not None:
+            reads = [
+                Read(text, [Wording("whole", (text,), (lookup.normalized,))], -1)
+                for text, lookup in zip(texts, lookups, strict=True)
+            ]
+            names = self._answers.with_names(reads, names)
+        return [of_one[:k] for of_one in names]
 
     def save(self, folder: files.Pathlike) -> None:
         """Write the model folder; one that stood there is replaced at the end."""
@@ -639,8 +669,9 @@ class Linker:
             "options": as_saved(self.options, self.encoder),
             "dictionary": self.describe_dictionary(),
         }
+        parts = dataclasses.replace(self._record, words=self.words if self.ranker else None)
         with persistence.saving(folder, "model", config, model_folder.read) as aside:
-            model_folder.write(aside, config, self._record)
+            model_folder.write(aside, config, parts)
 
     @classmethod
     def load(cls, folder: files.Pathlike) -> Linker:

@@ -100,6 +100,35 @@ def strict_rank(parts: Sequence[Sequence[str]], gold: Gold, resolve: Resolve) ->
     return min([*together, *([apart] if apart else [])], default=None)
 
 
+def right_ids(parts: Sequence[Sequence[str]], gold: Gold, resolve: Resolve) -> list[frozenset[str]]:
+    """For each part of a reading the ids that are right for it, first, by the protocol `strict`.
+
+    A mention is right at 1, as `strict_rank` says, where the first concept of each part is one.
+    Groups go to parts so that the right concepts stand as near to the top as they can.
+
+    Args:
+        parts: for each part the ranked concept ids.
+        gold: the annotated groups.
+        resolve: the current ids that an annotated id stands for.
+
+    Returns:
+        Empty sets where parts and groups do not fit together.
+    """
+    groups = [frozenset().union(*(_meanings(i, resolve) for i in group.ids)) for group in gold]
+    if len(gold) == 1 and gold[0].operator == "all_of":
+        groups = [_meanings(i, resolve) for i in gold[0].ids]
+    elif any(group.operator == "all_of" and len(group.ids) > 1 for group in gold):
+        groups = []
+    if len(groups) != len(parts):
+        return [frozenset()] * len(parts)
+    if len(groups) == 1:
+        return groups
+    from scipy.optimize import linear_sum_assignment
+
+    ranks = [[_first(part, group) or 2 * len(part) + 1 for group in groups] for part in parts]
+    return [groups[place] for place in linear_sum_assignment(ranks)[1].tolist()]
+
+
 def _group_rank(part: Sequence[str], group: GoldGroup, resolve: Resolve) -> int:
     """The minimum k at which a part's first k concepts satisfy a group; 0 for never."""
     ranks = [_first(part, _meanings(i, resolve)) for i in group.ids]

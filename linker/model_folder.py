@@ -16,20 +16,22 @@ from linker.candidates.base import Generator
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.options import IndexOptions
 from linker.candidates.sparse import SparseGenerator
-from linker.confidence import model_card
-from linker.confidence.calibration import Calibration
-from linker.confidence.spans import SpanModel
 from linker.dictionary import Dictionary
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
+from linker.linking import model_card
+from linker.linking.spans import SpanModel
 from linker.options import LinkerOptions, restored
+from linker.ranker.ranker import Ranker
+from linker.ranker.words import Words
 from linker.training.data import Seen
 from linker.version import install_hint
 
 logger = logging.getLogger(__name__)
 
-_HISTORY, _CONFIDENCE, _SPANS = "training.jsonl", "confidence.json", "spans.json"
+_HISTORY, _SPANS = "training.jsonl", "spans.json"
+_RANKER, _WORDS = "ranker", "words"  # older models have neither
 
 _Value = TypeVar("_Value")
 
@@ -45,8 +47,9 @@ class ModelParts:
     corrections: Mapping[str, str]
     encoder: str  # its name in the registry
     history: Sequence[Mapping[str, Any]]
-    calibration: Calibration | None
+    ranker: Ranker | None
     spans: SpanModel | None
+    words: Words | None  # None: they are found when they are needed
 
 
 def write(folder: Path, config: Mapping[str, Any], parts: ModelParts) -> None:
@@ -59,9 +62,11 @@ def write(folder: Path, config: Mapping[str, Any], parts: ModelParts) -> None:
     persistence.save_json(folder / "spelling.json", dict(parts.corrections))
     if parts.spans:
         persistence.save_json(folder / _SPANS, parts.spans.to_json())
-    if parts.calibration:
-        persistence.save_json(folder / _CONFIDENCE, parts.calibration.to_json())
-    card = model_card.text(config, parts.calibration, parts.spans)
+    if parts.ranker:
+        parts.ranker.save(folder / _RANKER)
+    if parts.words:
+        persistence.save_arrays(folder / _WORDS, parts.words.arrays())
+    card = model_card.text(config, parts.ranker, parts.spans)
     (folder / "README.md").write_text(card, "utf-8")
     if parts.history:
         _write_history(folder, parts.history)
@@ -137,9 +142,19 @@ def _read(path: Path, config: Mapping[str, Any]) -> ModelParts:
         _corrections(path / "spelling.json"),
         config["encoder"],
         _history(path / _HISTORY),
-        _optional(path / _CONFIDENCE, Calibration.from_json),
+        Ranker.load(path / _RANKER) if (path / _RANKER).is_dir() else Ranker.shipped(),
         _optional(path / _SPANS, SpanModel.from_json),
+        _words(path / _WORDS, dictionary),
     )
+
+
+def _words(path: Path, dictionary: Dictionary) -> Words | None:
+    """The words of the names of the dictionary; None where the model has none."""
+    if not path.is_dir():
+        return None
+    words = Words.from_arrays(persistence.load_arrays(path))
+    words.check(len(dictionary.names), len(dictionary))
+    return words
 
 
 def _generator(path: Path, dictionary: Dictionary, encoder: Any) -> Generator:

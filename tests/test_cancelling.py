@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from linker import Dictionary, Linker, cancelling
-from linker.confidence.answers import Request
+from linker.linking.requests import Request
 from linker.text import abbreviations
 from linker.types import Document, Mention, Passage
 

@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.lib import results
 from benchmarks.lib.data import TITLES, documents, medic
 from linker import Linker, Mention, matching
-from linker.confidence import answers
 from linker.dictionary.short_forms import doubt
 from linker.evaluation import run
+from linker.linking import answers
 
 EXAMPLES = ("IBS", "DM", "all", "cap")
 SURE = 0.8

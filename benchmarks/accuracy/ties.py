@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from linker.candidates.cache import CachedRanker
+
 from benchmarks.lib import results
 from benchmarks.lib.data import TITLES, documents, locate, medic
 from linker import Dictionary, Linker
-from linker.candidates.cache import CachedRanker
 from linker.evaluation import protocols
 from linker.ids import parse_gold
 from linker.metrics import paired_difference

@@ -29,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.lib import results
 from benchmarks.lib.data import documents, medic
 from linker import Linker, matching
-from linker.confidence.answers import Request
 from linker.linker import Linked
+from linker.linking.requests import Request
 from linker.service.reconciliation.vocabulary import Vocabulary
 from linker.types import Gold
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -57,6 +58,15 @@ class Ranked:
             self.scores[places],
             *(None if part is None else part[places] for part in parts),
         )
+
+    def followed_by(self, other: Ranked) -> Ranked:
+        """This ranking, and behind it the concepts of another one that it lacks."""
+        behind = other[np.flatnonzero(~np.isin(other.concepts, self.concepts))]
+        columns = (
+            (getattr(self, field.name), getattr(behind, field.name))
+            for field in dataclasses.fields(Ranked)
+        )
+        return Ranked(*(None if own is None else np.concatenate([own, o]) for own, o in columns))  # type: ignore[arg-type]
 
 
 class Generator(ABC):

@@ -116,3 +116,8 @@ def ranges(starts: NDArray[Any], sizes: NDArray[Any]) -> NDArray[np.int64]:
     """The numbers of several ranges, one range behind another."""
     shift: NDArray[np.int64] = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
     return np.arange(sizes.sum()) + shift
+
+
+def ends(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """Where ranges of some sizes begin, one behind another; the last number is where all end."""
+    return np.append(0, np.cumsum(sizes)).astype(np.int64)

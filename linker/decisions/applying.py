@@ -245,7 +245,7 @@ class Decided:
             answer = tuple(self._place(i) if i else None for i in ruling.parts)
             by_decision = ByDecision("accepted" if any(answer) else "no concept", answer, ruling.by)
         elif ruling.rejected or ruling.is_disputed:
-            needed = _needed(explained.threshold)
+            needed = _needed(None)
             answer = tuple(_next(part, ruling.rejected, needed) for part in explained.parts)
             state: State = "rejected" if all(answer) else "open"
             by_decision = ByDecision("disputed" if ruling.is_disputed else state, answer, ruling.by)
@@ -307,9 +307,6 @@ class Decided:
         self, prediction: Prediction, ruling: Ruling, threshold: float | None
     ) -> Prediction:
         """The prediction without the candidates that were rejected."""
-        if threshold is None:
-            calibration = self._linker.calibration
-            threshold = calibration.threshold if calibration else None
         needed = _needed(threshold)
         parts = tuple(_reduced(part, ruling.rejected, needed) for part in prediction.parts)
         rivals = tuple(

@@ -13,12 +13,12 @@ from linker.linker import Linker
 from linker.matching import Resolve
 from linker.text.biosyn import biosyn_parts
 from linker.text.mentions import Definitions, grouped
-from linker.types import Candidate, Document, Gold, Lookup, Mention, Prediction, ReadingKind
+from linker.types import Candidate, Document, Gold, Mention, Prediction, ReadingKind
 
 PROTOCOLS = ("strict", "biosyn")
 _BATCH = 1024
-_Annotated = tuple[Mention, list[Lookup]]
-"""A mention, and what is looked up for it."""
+_Annotated = tuple[Mention, list[str]]
+"""A mention, and the names that are looked up for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,38 +93,30 @@ def biosyn(linker: Linker, items: Iterable[Mention | Document], k: int) -> Itera
                 "the protocol biosyn ranks names of the whole model, and a mention has a selection "
                 "of its own; evaluate with the protocol strict"
             )
-        batch += [
-            (m, [Lookup(m, q, None, q) for q in biosyn_queries(linker, m, definitions)])
-            for m in mentions
-            if m.gold
-        ]
+        batch += [(m, biosyn_queries(m, definitions)) for m in mentions if m.gold]
         if len(batch) >= _BATCH:
             yield from _outcomes(linker, batch, k)
             batch = []
     yield from _outcomes(linker, batch, k)
 
 
-def biosyn_queries(linker: Linker, mention: Mention, definitions: Definitions) -> list[str]:
+def biosyn_queries(mention: Mention, definitions: Definitions) -> list[str]:
     """The names that the protocol `biosyn` looks up for a mention, one for each part.
 
     Args:
-        linker: the model, whose normal form the names have.
         mention: the mention with its gold ids.
         definitions: the short forms of its document.
     """
     pieces = mention.text.split("|")
     ids = [i for group in mention.gold or () for i in group.ids]
-    return [
-        linker.normalize(p)
-        for p in (pieces if len(pieces) > 1 else biosyn_parts(mention.text, definitions.first, ids))
-    ]
+    return pieces if len(pieces) > 1 else list(biosyn_parts(mention.text, definitions.first, ids))
 
 
 def _outcomes(linker: Linker, batch: Sequence[_Annotated], k: int) -> Iterator[Outcome]:
     """Rank names for mentions, and find the first that is right."""
     table, dictionary = linker.generator.table, linker.dictionary
-    lookups = [lookup for _, parts in batch for lookup in parts]
-    rankings = iter(linker.rank(lookups, k, "names"))
+    texts = [text for _, parts in batch for text in parts]
+    rankings = iter(linker.rank_names(texts, k))
     for mention, parts in batch:
         ids: list[list[frozenset[str]]] = []
         best: list[Candidate | None] = []

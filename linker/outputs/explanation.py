@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from tabulate import tabulate
 
 from linker.errors import shown
 from linker.explanation import (
+    ColumnEffect,
     ExplainedCandidate,
     ExplainedConcept,
     ExplainedPart,
     ExplainedReading,
     Explanation,
-    FeatureEffect,
     MatchedName,
     Place,
     Rule,
@@ -26,13 +27,13 @@ from linker.outputs import decision_to_json
 
 SCHEMA = 1
 MOST_SHARES = 6  # n-grams or words that a face for people shows
+_LEAST = 1e-6  # of a probability whose log odds are shown
 _BLANK = "␣"  # of an n-gram
 _SHOWN = 5e-5  # of a difference, which four decimals show as 0.0001
-READING = ("read", "looked up", "first concept", "confidence", "handicap", "log odds")
+READING = ("read", "looked up", "first concept", "confidence")
 CANDIDATE = ("rank", "concept", "name", "matched name", "score", "confidence")
-READING_NOTE = "the largest log odds win: those of the confidence, less the handicap"
-EFFECT = ("", "value", "lowest", "highest")
-EFFECT_NOTE = "lowest and highest: the confidence if this value alone were another one"
+EFFECT = ("what puts the first before it", "first", "this one", "log odds")
+EFFECT_NOTE = "log odds: what the first would lose with the value of the other one"
 TERMS = {
     "dense": "vectors",
     "sparse": "characters",
@@ -44,32 +45,6 @@ DOUBTS = {  # of a text
     "annotated short form": "is a short form, and no text says what it stands for, "
     "although it was annotated with the first candidate",
     "unexplained short form": "is a short form, and its document does not say what it stands for",
-}
-FEATURES = {  # where the name of a feature does not say it
-    "score": "score of the first concept",
-    "margin": "how far its score is ahead of the second concept's",
-    "sparse": "similarity of characters",
-    "dense": "similarity of vectors",
-    "sparse_lead": "how far it is ahead by characters alone",
-    "dense_lead": "how far it is ahead by vectors alone",
-    "exact": "the matched name is the mention (1) or not (0)",
-    "meanings": "log of the concepts that bear the matched name",
-    "preferred": "the matched name is a preferred one",
-    "training": "the matched name is known from annotated mentions alone",
-    "inexact": "the matched name is narrow, broad, related or an abbreviation",
-    "lent": "another vocabulary lent the matched name",
-    "annotated": "log of how often the matched name was annotated, plus 1",
-    "without_concept": "log of how often the mention was annotated without a concept, plus 1",
-    "letters": "log of the characters of the mention, plus 1",
-    "words": "words of the mention",
-    "short_form": "the mention looks like a short form",
-    "of_mention": "share of the mention's words that the matched name has",
-    "of_name": "share of the matched name's words that the mention has",
-    "coordinated": "the mention holds and, or, or a slash",
-    "usual": "the mention is read in the most usual way",
-    "expanded": "a short form was expanded",
-    "dropped": "words that were left out",
-    "agreement": "another mention of the document has the concept",
 }
 
 
@@ -95,7 +70,7 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     yield from _section("Readings", _readings(explanation))
     for number, part in enumerate(explanation.parts, 1):
         title = f"Part {number}: " if len(explanation.parts) > 1 else "Looked up: "
-        yield from _section(title + looked_up(part), _part(part, explanation.threshold))
+        yield from _section(title + looked_up(part), _part(part, explanation))
     if question := explanation.question:
         yield from _section(f"Why not {shown(question.id)}?", _question(explanation))
     yield from _section("Confidence", [f"  {shown(explanation.provenance)}"])
@@ -149,9 +124,7 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 def _readings(explanation: Explanation) -> Iterator[str]:
     rows = [("->" if r.won else "", *reading(r)) for r in explanation.readings]
-    yield from _table(("", *READING), rows, "llllrrr")
-    if len(rows) > 1:
-        yield f"  ({READING_NOTE})"
+    yield from _table(("", *READING), rows, "llllr")
     for r in explanation.readings:
         yield from (f"  {line}" for line in expansions(r))
 
@@ -163,8 +136,6 @@ def reading(reading: ExplainedReading) -> tuple[str, ...]:
         texts(reading),
         first(reading),
         number(reading.confidence),
-        f"{reading.handicap:.1f}" if reading.handicap else "",
-        number(reading.log_odds, 2),
     )
 
 
@@ -207,27 +178,25 @@ def looked_up(part: ExplainedPart) -> str:
     return text
 
 
-def _part(part: ExplainedPart, threshold: float | None) -> Iterator[str]:
+def _part(part: ExplainedPart, explanation: Explanation) -> Iterator[str]:
     if not part.candidates:
         yield "  no name of the dictionary is like it"
         return
     yield from _table(CANDIDATE, list(map(candidate, part.candidates)), "rlllrr")
     best, *others = part.candidates
     yield ""
-    yield f"  {decision(part, threshold)}"
+    yield f"  {decision(part, explanation)}"
     if line := limit(part):
         yield f"  {line}"
     yield f"  score {sum_of(best.parts)}"
     yield from _carried(best)
     yield from (f"  in the hierarchy: {way}" for way in ways(best))
-    if others:
-        yield ""
     for other in others:
-        yield f"  ahead of {shown(other.concept_id)} by {difference(best, other)}"
-    if part.effects:
         yield ""
-        yield f"  {grounds(part)}"
-        yield from _table(EFFECT, list(map(effect, part.effects)), "lrrr")
+        yield f"  ahead of {shown(other.concept_id)} by {difference(best, other)}"
+        if other.behind:
+            yield from _table(EFFECT, list(map(effect, other.behind)), "lrrr")
+    if any(other.behind for other in others):
         yield f"  ({EFFECT_NOTE})"
 
 
@@ -256,19 +225,17 @@ def matched(candidate: ExplainedCandidate) -> str:
     return f"{shown(name.text)} ({shown(', '.join(facts))})"
 
 
-def decision(part: ExplainedPart, threshold: float | None) -> str:
-    """What the threshold makes of the first candidate."""
-    best = part.candidates[0]
-    if best.confidence is None or threshold is None:
+def decision(part: ExplainedPart, explanation: Explanation) -> str:
+    """What becomes of the first candidate."""
+    best, none = part.candidates[0], explanation.none
+    if best.confidence is None or none is None:
         return "there is no confidence, so that the first candidate is the answer"
+    others = (
+        f"no concept of the dictionary {none:.4f}, one that was not found {explanation.missed:.4f}"
+    )
     if part.rejected:
-        return (
-            f"no concept is answered: the confidence {best.confidence:.4f} of the first candidate "
-            f"is below the threshold {threshold:.4f}"
-        )
-    if threshold:
-        return f"the confidence {best.confidence:.4f} reaches the threshold {threshold:.4f}"
-    return "there is no threshold, so that the first candidate is the answer"
+        return f"no concept is answered, since that is the most probable: {others}"
+    return f"the first candidate is the answer; otherwise: {others}"
 
 
 def limit(part: ExplainedPart) -> str:
@@ -293,7 +260,10 @@ def sum_of(parts: ScoreParts) -> str:
 
 
 def difference(best: ExplainedCandidate, other: ExplainedCandidate) -> str:
-    """How far the first candidate is ahead of another one, term by term, or by which rule."""
+    """How far the first candidate is ahead of another one, or by which rule."""
+    if other.decided_by == "probability":
+        odds = _log_odds(best.confidence) - _log_odds(other.confidence)
+        return f"{odds:.2f} in log odds" if odds > 0 else "its probability without the limit"
     if other.decided_by not in (None, "score"):
         return f"{_tie(best.matched, other.matched, other.decided_by)}, since the scores are equal"
     terms = [
@@ -301,6 +271,12 @@ def difference(best: ExplainedCandidate, other: ExplainedCandidate) -> str:
     ]
     lead = best.parts.score - other.parts.score
     return f"{'less than 0.0001' if lead < _SHOWN else f'{lead:.4f}'}: {', '.join(terms)}"
+
+
+def _log_odds(probability: float | None) -> float:
+    """The log odds of a probability, which is moved away from 0 and 1."""
+    bounded = min(max(probability or 0.0, _LEAST), 1 - _LEAST)
+    return math.log(bounded / (1 - bounded))
 
 
 def _tie(first: MatchedName, second: MatchedName, rule: Rule) -> str:
@@ -347,23 +323,14 @@ def ways(candidate: ExplainedCandidate) -> list[str]:
     return lines
 
 
-def grounds(part: ExplainedPart) -> str:
-    """What the effects of features are on.
-
-    It is no whole answer where the mention was split, or where the confidence has a limit.
-    """
-    confidence = part.candidates[0].confidence
-    if part.alone == confidence:
-        return f"the confidence of {number(confidence)} rests on"
-    if part.doubt:
-        return f"the confidence without this limit, {number(part.alone)}, rests on"
-    return f"the confidence of this part by itself, {number(part.alone)}, rests on"
-
-
-def effect(feature: FeatureEffect) -> tuple[str, str, str, str]:
-    """A feature in words, with its value and the range of the confidence."""
-    name = FEATURES.get(feature.name, feature.name.replace("_", " "))
-    return name, f"{feature.value:.4g}", number(feature.lowest), number(feature.highest)
+def effect(column: ColumnEffect) -> tuple[str, str, str, str]:
+    """A column in words, with the values of both candidates and what it is worth."""
+    return (
+        column.says,
+        f"{column.first:.4g}",
+        f"{column.other:.4g}",
+        f"{column.log_odds:+.2f}",
+    )
 
 
 def _question(explanation: Explanation) -> Iterator[str]:

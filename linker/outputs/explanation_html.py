@@ -51,7 +51,6 @@ _TEMPLATE = """\
 {% for line in decided(explanation) %}<p>{{ line }}</p>{% endfor %}
 <h4>Readings</h4>
 {{ table(reading_columns, readings) }}
-{% if readings | length > 1 %}<p><small>{{ reading_note }}</small></p>{% endif %}
 {% for reading in explanation.readings %}
 {% for line in expansions(reading) %}<p>{{ line }}</p>{% endfor %}
 {% endfor %}
@@ -59,7 +58,7 @@ _TEMPLATE = """\
 <h4>Looked up: {{ looked_up(part) }}</h4>
 {% if part.candidates %}
 {{ table(candidate_columns, candidates(part)) }}
-<p>{{ decision(part, explanation.threshold) }}</p>
+<p>{{ decision(part, explanation) }}</p>
 {% if limit(part) %}<p>{{ limit(part) }}</p>{% endif %}
 {% set best = part.candidates[0] %}
 <p>Score {{ sum_of(best.parts) }}</p>
@@ -71,15 +70,12 @@ _TEMPLATE = """\
 <p>It is ahead of</p>
 <ul>
 {% for other in part.candidates[1:] %}
-<li>{{ other.concept_id }} by {{ difference(best, other) }}</li>
+<li>{{ other.concept_id }} by {{ difference(best, other) }}
+{% if other.behind %}{{ table(effect_columns, effects(other)) }}{% endif %}</li>
 {% endfor %}
 </ul>
 {% endif %}
-{% if part.effects %}
-<p>{{ grounds(part) }}</p>
-{{ table(effect_columns, effects(part)) }}
 <p><small>{{ effect_note }}</small></p>
-{% endif %}
 {% else %}
 <p>No name of the dictionary is like it.</p>
 {% endif %}
@@ -109,7 +105,6 @@ def to_html(explanation: Explanation) -> str:
         "sum_of",
         "ways",
         "difference",
-        "grounds",
     )
     helpers = {
         name: getattr(words, name) for name in (*names, "piece", "answer", "answers", "decided")
@@ -118,11 +113,10 @@ def to_html(explanation: Explanation) -> str:
         explanation=explanation,
         readings=[(reading.won, *words.reading(reading)) for reading in explanation.readings],
         candidates=lambda part: [(c.rank == 1, *words.candidate(c)) for c in part.candidates],
-        effects=lambda part: [(False, *words.effect(effect)) for effect in part.effects],
+        effects=lambda other: [(False, *words.effect(effect)) for effect in other.behind],
         reading_columns=words.READING,
         candidate_columns=words.CANDIDATE,
         effect_columns=words.EFFECT,
-        reading_note=words.READING_NOTE,
         effect_note=words.EFFECT_NOTE,
         most=words.MOST_SHARES,
         **helpers,

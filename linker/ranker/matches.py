@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.candidates.concepts import Candidates, ranges
+from linker.candidates.concepts import Candidates, ends, ranges
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.columns import Lists
 from linker.ranker.words import Words, sequences
@@ -22,68 +22,70 @@ from linker.types import NAME_KINDS
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
-NEAR = 10  # candidates of a list among which ancestors and descendants are looked for
 _STEPS = 4  # up the hierarchy
 _SHORT_FORM = re.compile(r"[A-Z0-9-]{1,8}s?")
 _COORDINATED = re.compile(r"\b(?:and|or)\b|[/&]", re.IGNORECASE)
 _EQUAL = 1e-5  # of a cosine of characters
 _KINDS = {name: place for place, name in enumerate(NAME_KINDS)}
 
-COLUMNS = (
-    "score",  # dense + λ · sparse
-    "sparse",  # cosine of character n-grams
-    "dense",  # product of the vectors; 0 where there are none
-    "behind",  # score, less the best of the list
-    "sparse_behind",
-    "dense_behind",
-    "lead",  # of the first to the second score; 0 for the others
-    "place",  # log(1 + place in the order of scores)
-    "matches",  # log of the names of the concept that were found
-    "second",  # second best score of these, less the best
-    "of_mention",  # share of the mention's words, by weight, that the name has
-    "of_name",  # share of the name's words, by weight, that the mention has
-    "only_mention",  # weight of the mention's words that the name lacks
-    "only_name",  # weight of the name's words that the mention lacks
-    "of_concept",  # share of the mention's words, by weight, that any name of the concept has
-    "only_concept",  # weight of the mention's words that no name of the concept has
-    "common",  # words that both have
-    "extra",  # words of the name that the mention lacks
-    "of_preferred",  # share of the preferred name's words, by weight, that the mention has
-    "same_words",  # whether both have the same words, in any order
-    "same_order",  # and in the same order
-    "same_letters",  # whether both have the same n-grams of characters
-    "same_last",  # whether the last words are the same
-    "same_first",
-    "head_inside",  # whether the mention's last word is in the name
-    "numbers_common",  # numbers and single letters that both have
-    "numbers_mention",  # those of the mention that the name lacks
-    "numbers_name",  # those of the name that the mention lacks
-    "length",  # log of the mention's characters
-    "words",  # of the mention
-    "longer",  # log of the name's characters, less that of the mention's
-    "short_form",  # whether the mention is one word in capitals, of few characters
-    "preferred",  # whether the name is the preferred one
-    "training",  # whether it is known from annotated mentions alone
-    "inexact",  # whether its source calls it narrow, broad, related or an abbreviation
-    "lent",  # whether another vocabulary lent it
-    "meanings",  # log of the concepts of the list that bear the matched name
-    "below",  # candidates near the top that are descendants of this one
-    "above",  # candidates near the top that are ancestors of this one
-    "below_first",  # whether it is a descendant of the first one
-    "above_first",  # whether it is an ancestor of the first one
-    "annotated",  # log(1 + how often the matched name was annotated with the concept)
-    "annotated_same",  # the same, where the matched name is the mention
-    "annotated_share",  # of the annotations of the mention, those with this concept
-    "annotated_concept",  # log(1 + how often any name was annotated with the concept)
-    "coordinated",  # whether the mention holds "and", "or" or a slash
-    "agreement",  # other mentions of the document, spelt otherwise, for which it comes first: log
-    "usual",  # whether the mention is read in the most usual way
-    "expanded",  # whether a short form was expanded
-    "shortened",  # whether first words were left out to find a name
-    "split",  # whether the mention is read as several parts
-    "parts",  # how many
-    "dropped",  # words that were left out
-)
+COLUMNS: Mapping[str, str] = {
+    "score": "score, vectors + λ · characters",
+    "sparse": "similarity of characters",
+    "dense": "similarity of vectors",
+    "lead": "score of the first candidate, less that of the second",
+    "place": "log of the place in the order of scores",
+    "matches": "log of the names of the concept that were found",
+    "second": "second best score of these names, less the best",
+    "of_mention": "share of the mention's words, by weight, that the name has",
+    "of_name": "share of the name's words, by weight, that the mention has",
+    "only_mention": "weight of the mention's words that the name lacks",
+    "only_name": "weight of the name's words that the mention lacks",
+    "of_concept": "share of the mention's words, by weight, that names of the concept have",
+    "only_concept": "weight of the mention's words that no name of the concept has",
+    "common": "words that mention and name have",
+    "extra": "words of the name that the mention lacks",
+    "of_preferred": "share of the preferred name's words, by weight, that the mention has",
+    "same_words": "mention and name have the same words, in any order",
+    "same_order": "they have the same words in the same order",
+    "same_letters": "they have the same n-grams of characters",
+    "same_last": "their last words are the same",
+    "same_first": "their first words are the same",
+    "head_inside": "the name has the mention's last word",
+    "numbers_common": "numbers and single letters that mention and name have",
+    "numbers_mention": "numbers and single letters that the name lacks",
+    "numbers_name": "numbers and single letters that the mention lacks",
+    "length": "log of the mention's characters",
+    "words": "words of the mention",
+    "longer": "log of the name's characters, less that of the mention's",
+    "short_form": "the mention is one short word in capitals",
+    "preferred": "the name is the preferred one",
+    "training": "the name is known from annotated mentions alone",
+    "inexact": "the name is a narrow, broad or related one, or an abbreviation",
+    "lent": "another vocabulary lent the name",
+    "meanings": "log of the candidates that have the same matched name",
+    "below": "other candidates that stand below this concept",
+    "above": "other candidates that stand above this concept",
+    "below_first": "the concept stands below the first candidate by score",
+    "above_first": "the concept stands above the first candidate by score",
+    "annotated": "log of how often the name was annotated with the concept",
+    "annotated_same": "log of how often the mention was annotated with the concept",
+    "annotated_share": "share of the mention's annotations that have the concept",
+    "annotated_concept": "log of how often the concept was annotated",
+    "coordinated": "the mention holds and, or, or a slash",
+    "agreement": "log of the other mentions of the document that have the concept first",
+    "usual": "the mention is read in the most usual way",
+    "expanded": "a short form was expanded",
+    "shortened": "the first words of the mention were left out",
+    "split": "the mention was split",
+    "parts": "parts that the mention was split into",
+    "dropped": "weight of the words that were left out",
+}
+"""What is known of a match: the names of the columns, and what each says, for people.
+
+Words are compared without plural endings and in American spelling, each weighed by how few concepts
+have it. What is 1 where a sentence holds, and else 0, is written as the sentence. A log is of the
+count plus 1.
+"""
 PLACE = {name: place for place, name in enumerate(COLUMNS)}
 TEXT_COLUMNS = PLACE["agreement"]  # those before it depend on nothing but the text
 
@@ -115,13 +117,17 @@ class Matches:
         total = np.bincount(self._table.concepts, counts, len(self._dictionary))
         return np.log1p(total).astype(np.float32)
 
-    def describe(self, texts: Sequence[str], written: Sequence[str], found: Candidates) -> Floats:
-        """Describe the candidates of some texts, (rows, `TEXT_COLUMNS`).
+    def describe(
+        self, texts: Sequence[tuple[str, str]], found: Candidates
+    ) -> tuple[Floats, NDArray[np.float64]]:
+        """Describe the candidates of some texts.
 
         Args:
-            texts: in normal form.
-            written: the same as they are written.
+            texts: in normal form, and as they are written.
             found: their candidates.
+
+        Returns:
+            (rows, `TEXT_COLUMNS`), and the weight of the words of each text, (texts,).
         """
         values = np.zeros((len(found.concepts), TEXT_COLUMNS), np.float32)
         column = {name: values[:, place] for name, place in PLACE.items() if place < TEXT_COLUMNS}
@@ -129,22 +135,25 @@ class Matches:
         query = np.repeat(np.arange(len(texts)), counts)
         place = np.arange(len(query)) - found.indptr[query]
         _scores(column, found, query, place)
-        self._compare_words(column, texts, found, query)
-        self._compare_forms(column, texts, written, found, query)
+        weight = self._compare_words(column, [form for form, _ in texts], found, query)
+        self._compare_forms(column, texts, found, query)
         self._look_around(column, found, query, place)
         self._remember(column, found, query)
-        return values
+        return values, weight
 
     def _compare_words(
         self, column: Mapping[str, Floats], texts: Sequence[str], found: Candidates, query: Rows
-    ) -> None:
-        """Which words the texts share with the matched names, and with the concepts."""
+    ) -> NDArray[np.float64]:
+        """Which words the texts share with names and concepts; the weight of each text's words."""
         words = self._words
         own = words.of_texts(texts)
-        known = np.minimum(own.indices, len(words.texts))
-        weight, is_number = words.weight[known], words.is_number[known]
+        known = np.minimum(own.indices, len(words.texts) - 1)
+        is_known = own.indices < len(words.texts)
+        weight = np.where(is_known, words.weight[known], words.unknown_weight)
+        is_number = is_known & words.is_number[known]
         owner = np.repeat(np.arange(len(texts)), own.sizes)
-        total = np.bincount(owner, weight, len(texts))[query]
+        of_texts = np.bincount(owner, weight.astype(np.float64), len(texts))
+        total = of_texts[query]
         distinct, local = np.unique(own.indices, return_inverse=True)
         present = np.zeros((len(texts), max(1, len(distinct))), bool)
         present[owner, local] = True
@@ -176,17 +185,17 @@ class Matches:
         column["extra"][:] = size - common
         numbers = np.bincount(row, words.is_number[word], count)
         numbers_both = np.bincount(row[is_there], words.is_number[word[is_there]], count)
-        of_text = np.bincount(owner, is_number, len(texts))[query]
+        numbers_text = np.bincount(owner, is_number, len(texts))[query]
         column["numbers_common"][:] = numbers_both
-        column["numbers_mention"][:] = np.maximum(0, of_text - numbers_both)
+        column["numbers_mention"][:] = np.maximum(0, numbers_text - numbers_both)
         column["numbers_name"][:] = numbers - numbers_both
         column["words"][:] = own.sizes[query]
         column["same_words"][:] = (common == size) & (own.sizes[query] == size)
-        column["same_order"][:] = words.order[found.entries] == sequences(own)[query]
-        last, first = _ends(own)
-        last_name, first_name = _ends(words.names)
-        column["same_last"][:] = last[query] == last_name[found.entries]
-        column["same_first"][:] = first[query] == first_name[found.entries]
+        names = Lists(ends(size), word)
+        column["same_order"][:] = sequences(names) == sequences(own)[query]
+        (last, first), (last_name, first_name) = _ends(own), _ends(names)
+        column["same_last"][:] = last[query] == last_name
+        column["same_first"][:] = first[query] == first_name
         is_last = word == last[query][row]
         column["head_inside"][:] = np.bincount(row[is_last], minlength=count) > 0
         word, row, is_there = shared(words.names, self._dictionary.preferred[found.concepts])
@@ -196,24 +205,25 @@ class Matches:
         covered = np.bincount(row[is_there], words.weight[word[is_there]], count)
         column["of_concept"][:] = _share(covered, total)
         column["only_concept"][:] = np.maximum(0, total - covered)
+        return of_texts.astype(np.float64)
 
     def _compare_forms(
         self,
         column: Mapping[str, Floats],
-        texts: Sequence[str],
-        written: Sequence[str],
+        texts: Sequence[tuple[str, str]],
         found: Candidates,
         query: Rows,
     ) -> None:
         """Lengths, kinds of the names, and what the texts look like."""
         names = self._dictionary.columns.names
-        length = np.log1p(np.array([len(text) for text in texts]))[query]
+        length = np.log1p(np.array([len(form) for form, _ in texts]))[query]
         offsets = self._table.texts.offsets
         of_name = np.log1p(offsets[found.names + 1] - offsets[found.names])
         column["length"][:] = length
         column["longer"][:] = of_name - length
         looks = [
-            (bool(_SHORT_FORM.fullmatch(text)), bool(_COORDINATED.search(text))) for text in written
+            (bool(_SHORT_FORM.fullmatch(text)), bool(_COORDINATED.search(text)))
+            for _, text in texts
         ]
         short, coordinated = np.array(looks, np.float32).reshape(-1, 2).T
         column["short_form"][:] = short[query]
@@ -233,13 +243,12 @@ class Matches:
     def _look_around(
         self, column: Mapping[str, Floats], found: Candidates, query: Rows, place: Rows
     ) -> None:
-        """Which of the first candidates of a list stand above and below each other."""
+        """Which of the candidates of a list stand above and below each other."""
         parents, size = self._dictionary.columns.parents, np.int64(len(self._dictionary))
-        near = np.flatnonzero(place < NEAR)
-        keys = query[near] * size + found.concepts[near]
-        order = np.argsort(keys)
-        keys, rows = keys[order], near[order]
-        row, concept = near, found.concepts[near].astype(np.int64)
+        keys = query * size + found.concepts
+        rows = np.argsort(keys)
+        keys = keys[rows]
+        row, concept = np.arange(len(query)), found.concepts.astype(np.int64)
         seen = np.empty(0, np.int64)
         for _ in range(_STEPS):
             starts, sizes = parents.indptr[concept], parents.sizes[concept]
@@ -279,9 +288,6 @@ def _scores(column: Mapping[str, Floats], found: Candidates, query: Rows, place:
     dense = np.zeros_like(found.scores) if found.dense is None else found.dense
     for name, scores in (("score", found.scores), ("sparse", sparse), ("dense", dense)):
         column[name][:] = scores
-        column["behind" if name == "score" else f"{name}_behind"][:] = (
-            scores - largest(scores[:, None], found.indptr)[query, 0]
-        )
     first = found.indptr[:-1][np.diff(found.indptr) > 0]
     second = np.minimum(first + 1, len(query) - 1)
     has_second = np.diff(found.indptr)[np.diff(found.indptr) > 0] > 1

@@ -9,7 +9,7 @@ place of one similarity; the loss is the marginal likelihood of BioSyn, Sung et 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,44 +18,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import persistence
-from linker.candidates.concepts import ranges
+from linker.candidates.concepts import ends, ranges
 from linker.errors import LinkerError
 from linker.ranker.matches import COLUMNS, PLACE, largest
 
 Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
+
+SHIPPED = Path(__file__).with_name("weights")
 
 _CLIP = 5.0  # standard deviations from the mean that a number is moved to, if it is further away
 _LEAST_SCALE = 0.1  # a column that hardly ever changed in fitting says little elsewhere
 _HIDDEN, _HIDDEN_NONE = 64, 16
 _NETWORKS = 3  # whose scores are averaged
-_EPOCHS, _BATCH = 15, 256  # passes over the lists; lists of a step
+_EPOCHS, _BATCH = 8, 256  # passes over the lists; lists of a step
 _RATE, _DECAY = 3e-3, 1e-2
 _RATE_AGAIN = 1e-3  # where weights are fitted again
 _DROP_IN, _DROP = 0.1, 0.15  # of the numbers of a match, of hidden units
 _WARM = 0.2  # share of the steps in which the rate rises
-_MANY = 1e9  # subtracted from the score of what is not there
 
 
 @dataclass(frozen=True, slots=True)
 class Lists:
     """The described candidates of some mentions.
 
+    A mention has readings, a reading is looked up as one text or as several parts, and each of
+    these has candidates: the rows.
+
     Attributes:
-        indptr: (mentions + 1,) where the rows of each begin.
+        readings: (mentions + 1,) where the readings of each mention begin.
+        lookups: (readings + 1,) where the texts that each reading looks up begin.
+        rows: (lookups + 1,) where the candidates of each text begin.
         values: (rows, columns) of `matches.COLUMNS`.
         behind: (rows, columns) the same, less the largest of the candidates of the same text.
         without: (mentions,) log(1 + how often the mention was annotated as having no concept).
     """
 
-    indptr: NDArray[np.int64]
+    readings: Rows
+    lookups: Rows
+    rows: Rows
     values: Floats
     behind: Floats
     without: Floats
 
     @property
-    def owner(self) -> NDArray[np.int64]:
-        """The mention of each row, (rows,)."""
-        return np.repeat(np.arange(len(self.without)), np.diff(self.indptr))
+    def starts(self) -> Rows:
+        """(mentions + 1,) where the rows of each mention begin."""
+        return self.rows[self.lookups[self.readings]]
+
+    def only(self, mentions: Rows) -> tuple[Lists, Rows]:
+        """Some of the mentions, given their numbers, and the numbers of their rows."""
+        readings = ranges(self.readings[mentions], np.diff(self.readings)[mentions])
+        lookups = ranges(self.lookups[readings], np.diff(self.lookups)[readings])
+        rows = ranges(self.rows[lookups], np.diff(self.rows)[lookups])
+        some = Lists(
+            ends(np.diff(self.readings)[mentions]),
+            ends(np.diff(self.lookups)[readings]),
+            ends(np.diff(self.rows)[lookups]),
+            self.values[rows],
+            self.behind[rows],
+            self.without[mentions],
+        )
+        return some, rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,39 +87,61 @@ class Judged:
     """Lists of which it is known what is right."""
 
     lists: Lists
-    right: NDArray[np.bool_]  # (rows,); where no row of a mention is right, none of them is
+    right: NDArray[np.bool_]  # (rows,) whether each candidate is right for its text
+    is_known: NDArray[np.bool_]  # (mentions,) whether the dictionary has a concept that is right
     weight: Floats  # (mentions,) how much each mention counts
-    has_concept: NDArray[np.bool_]  # (mentions,) whether it was annotated with one
 
-    def only(self, kept: NDArray[np.bool_]) -> Judged:
-        """Some of the mentions, given whether each is kept."""
-        lists, mentions = self.lists, np.flatnonzero(kept)
-        counts = np.diff(lists.indptr)[mentions]
-        rows = ranges(lists.indptr[mentions], counts)
-        indptr = np.append(0, np.cumsum(counts))
-        some = Lists(indptr, lists.values[rows], lists.behind[rows], lists.without[mentions])
-        return Judged(some, self.right[rows], self.weight[mentions], self.has_concept[mentions])
+    def only(self, mentions: Rows) -> Judged:
+        """Some of the mentions, given their numbers."""
+        lists, rows = self.lists.only(mentions)
+        return Judged(lists, self.right[rows], self.is_known[mentions], self.weight[mentions])
 
     @classmethod
-    def joined(cls, parts: list[Judged]) -> Judged:
+    def joined(cls, parts: Sequence[Judged]) -> Judged:
         """Several of them, one behind another."""
-        lists = [part.lists for part in parts]
-        counts = np.concatenate([np.diff(of_one.indptr) for of_one in lists])
-        columns = (
-            np.concatenate([getattr(of_one, name) for of_one in lists])
-            for name in ("values", "behind", "without")
+
+        def column(name: str) -> Any:
+            return np.concatenate([getattr(part.lists, name) for part in parts])
+
+        def counted(name: str) -> Rows:
+            return ends(np.concatenate([np.diff(getattr(part.lists, name)) for part in parts]))
+
+        lists = Lists(
+            counted("readings"),
+            counted("lookups"),
+            counted("rows"),
+            column("values"),
+            column("behind"),
+            column("without"),
         )
         return cls(
-            Lists(np.append(0, np.cumsum(counts)), *columns),
-            np.concatenate([part.right for part in parts]),
-            np.concatenate([part.weight for part in parts]),
-            np.concatenate([part.has_concept for part in parts]),
+            lists,
+            *(
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("right", "is_known", "weight")
+            ),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Probabilities:
+    """How probable the readings and the candidates of some mentions are.
+
+    The logit of a reading is the mean of those of its parts, each the log of the sum of the
+    exponentials of the scores of its candidates; a mention's readings and its slots "none" and
+    "missed" compete in one softmax. Where all readings have one part, that is the softmax over all
+    candidates and the two slots.
+    """
+
+    rows: NDArray[np.float64]  # (rows,) of each candidate among those of its text
+    readings: NDArray[np.float64]  # (readings,)
+    none: NDArray[np.float64]  # (mentions,) that the dictionary has no concept for it
+    missed: NDArray[np.float64]  # (mentions,) that it has one, which is not among the candidates
 
 
 Weights = Mapping[str, Floats]
 """The weights of both networks: of a candidate `w` (inputs, hidden), `b`, `v` (hidden,); of the
-slot "none" `w_none`, `b_none`, `v_none`, and the bias `c_none` (1,)."""
+slots "none" and "missed" `w_none`, `b_none`, `v_none` (hidden, 2), and their biases `c_none`."""
 
 
 @dataclass(frozen=True)
@@ -106,23 +152,13 @@ class Ranker:
         centre: (inputs,) of values and of what they are behind: the mean that is subtracted.
         scale: (inputs,) and what they are divided by then.
         weights: of the networks.
-        threshold: the probability that an answer needs by default; 0: everything is answered.
         provenance: what it was fitted to.
     """
 
     centre: Floats
     scale: Floats
     weights: Weights
-    threshold: float = 0.0
     provenance: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of_scores(cls) -> Ranker:
-        """A ranker that knows nothing: all candidates are as probable, in the order of scores."""
-        count = 2 * len(COLUMNS)
-        weights = _random_weights(count, np.random.default_rng(0))
-        nothing = {name: np.zeros_like(values) for name, values in weights.items()}
-        return cls(np.zeros(count, np.float32), np.ones(count, np.float32), nothing)
 
     def inputs(self, lists: Lists) -> Floats:
         """What the network of candidates reads, (rows, 2 columns)."""
@@ -132,31 +168,32 @@ class Ranker:
         return np.clip(inputs, -_CLIP, _CLIP, out=inputs)
 
     def scores(self, lists: Lists) -> tuple[Floats, Floats]:
-        """The scores of the candidates, (rows,), and of the slots "none", (mentions,)."""
-        inputs = self.inputs(lists)
-        w = self.weights
+        """The scores of candidates, (rows,), and of "none" and "missed", (mentions, 2)."""
+        inputs, w = self.inputs(lists), self.weights
         hidden = np.maximum(inputs @ w["w"] + w["b"], 0)
         summary = np.maximum(_summary(inputs, lists) @ w["w_none"] + w["b_none"], 0)
         return hidden @ w["v"], summary @ w["v_none"] + w["c_none"]
 
-    def probabilities(self, lists: Lists) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The probability of each candidate, (rows,), and that none is right, (mentions,)."""
-        scores, none = self.scores(lists)
-        return softmax(scores, none, lists)
+    def scores_of(self, values: Floats) -> Floats:
+        """The scores of candidates, given values and what they are behind, (rows, 2 columns)."""
+        inputs = np.clip((values - self.centre) / self.scale, -_CLIP, _CLIP)
+        scores: Floats = np.maximum(inputs @ self.weights["w"] + self.weights["b"], 0)
+        return scores @ self.weights["v"]
+
+    def probabilities(self, lists: Lists) -> Probabilities:
+        """The probabilities of the candidates and readings, and that none is right."""
+        return softmax(*self.scores(lists), lists)
 
     @property
     def described(self) -> str:
-        """What it was fitted to, and what its threshold costs and gains there, in words."""
-        facts = self.provenance
-        fitted_to = f"fitted to {facts.get('mentions', 0):,} {facts.get('fitted_to', 'mentions')}"
-        if not self.threshold:
-            return f"{fitted_to}; everything is answered by default"
-        return (
-            f"{fitted_to}; threshold {self.threshold:.3f} by default, by which "
-            f"{facts['lost']:.2%} of them lose a right answer and {facts['gained']:.2%} that have "
-            f"no concept get none (strict accuracy {facts['accuracy_without_threshold']:.4f}, with "
-            f"it {facts['accuracy_with_threshold']:.4f})"
-        )
+        """What it was fitted to, in words."""
+        start = "as it is shipped, fitted to " if self.provenance.get("shipped") else "fitted to "
+        return start + str(self.provenance.get("fitted_to", "nothing"))
+
+    @classmethod
+    def shipped(cls) -> Ranker:
+        """The ranker that comes with linker, for dictionaries that nobody annotated."""
+        return cls.load(SHIPPED)
 
     def save(self, folder: Path) -> None:
         """Write the weights into a folder of a model that is being saved."""
@@ -164,7 +201,6 @@ class Ranker:
         persistence.save_arrays(folder, arrays | {"centre": self.centre, "scale": self.scale})
         record = {
             "columns": list(COLUMNS),
-            "threshold": self.threshold,
             "provenance": dict(self.provenance),
         }
         persistence.save_json(folder / "ranker.json", record)
@@ -176,10 +212,8 @@ class Ranker:
         Raises:
             LinkerError: a file is missing, or the weights are damaged or of other columns.
         """
-        record, arrays = (
-            persistence.load_json(folder / "ranker.json"),
-            dict(persistence.load_arrays(folder)),
-        )
+        record = persistence.load_json(folder / "ranker.json")
+        arrays = dict(persistence.load_arrays(folder))
         if record.get("columns") != list(COLUMNS):
             raise LinkerError(
                 f"{folder}: the ranker describes candidates by other columns than this release; "
@@ -187,25 +221,52 @@ class Ranker:
             )
         try:
             centre, scale = arrays.pop("centre"), arrays.pop("scale")
-            threshold = float(record["threshold"])
-            _check(arrays, centre, scale, threshold)
+            _check(arrays, centre, scale)
+            provenance = dict(record["provenance"])
         except (KeyError, TypeError, ValueError) as error:
             raise LinkerError(
                 f"{folder}: the weights of the ranker are damaged ({error}); train again"
             ) from None
-        return cls(centre, scale, arrays, threshold, record["provenance"])
+        return cls(centre, scale, arrays, provenance)
 
 
-def softmax(
-    scores: NDArray[Any], none: NDArray[Any], lists: Lists
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The softmax of each list with its slot "none"; see `Ranker.probabilities`."""
-    owner, count = lists.owner, len(none)
-    highest = np.maximum(largest(scores[:, None], lists.indptr)[:, 0], none)
-    of_rows = np.exp(scores - highest[owner], dtype=np.float64)
-    of_none = np.exp(none - highest, dtype=np.float64)
-    total = np.bincount(owner, of_rows, count) + of_none
-    return of_rows / total[owner], of_none / total
+def softmax(scores: NDArray[Any], slots: NDArray[Any], lists: Lists) -> Probabilities:
+    """Make probabilities of the scores of candidates, (rows,), and of both slots, (mentions, 2)."""
+    lookup, reading, mention = (_owners(of) for of in (lists.rows, lists.lookups, lists.readings))
+    highest = _highest(scores, lists.rows)
+    raised = np.exp(scores - highest[lookup], dtype=np.float64)
+    total = np.bincount(lookup, raised, len(highest))
+    with np.errstate(divide="ignore"):  # a text without a candidate has the logit -inf
+        logit = np.log(total) + highest
+    parts = np.diff(lists.lookups)
+    of_reading = np.bincount(reading, logit, len(parts)) / np.maximum(1, parts)
+    most = np.maximum(_highest(of_reading, lists.readings), slots.max(axis=1))
+    of_reading, of_slots = np.exp(of_reading - most[mention]), np.exp(slots - most[:, None])
+    whole = np.bincount(mention, of_reading, len(most)) + of_slots.sum(axis=1)
+    none, missed = (of_slots / whole[:, None]).T
+    return Probabilities(raised / total[lookup], of_reading / whole[mention], none, missed)
+
+
+def _owners(indptr: Rows) -> Rows:
+    """The number of the list that each item is of."""
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+def _highest(values: NDArray[Any], indptr: Rows) -> NDArray[np.float64]:
+    """The largest value of each list, (lists,); 0 for one that has none but -inf."""
+    result = np.zeros(len(indptr) - 1)
+    is_filled = np.diff(indptr) > 0
+    if is_filled.any():
+        result[is_filled] = np.maximum.reduceat(values, indptr[:-1][is_filled])
+    return np.where(np.isfinite(result), result, 0.0)
+
+
+def unfitted() -> Ranker:
+    """A ranker that knows nothing: all candidates are as probable, in the order of scores."""
+    count = 2 * len(COLUMNS)
+    weights = _random_weights(count, np.random.default_rng(0))
+    nothing = {name: np.zeros_like(values) for name, values in weights.items()}
+    return Ranker(np.zeros(count, np.float32), np.ones(count, np.float32), nothing)
 
 
 def fit(judged: Judged, seed: int, start: Ranker | None = None) -> Ranker:
@@ -237,25 +298,15 @@ def _fit(
     weights = {name: values.copy() for name, values in start.weights.items()}
     mean = {name: np.zeros_like(values) for name, values in weights.items()}
     square = {name: np.zeros_like(values) for name, values in weights.items()}
-    inputs, indptr = start.inputs(judged.lists), judged.lists.indptr
-    summary = _summary(inputs, judged.lists)
     count = len(judged.weight)
     steps, step = _EPOCHS * -(-count // _BATCH), 0
     for _ in range(_EPOCHS):
         order = random.permutation(count)
         for batch in (order[i : i + _BATCH] for i in range(0, count, _BATCH)):
             step += 1
-            sizes = indptr[batch + 1] - indptr[batch]
-            rows = ranges(indptr[batch], sizes)
-            gradients = _gradients(
-                weights,
-                inputs[rows],
-                summary[batch],
-                np.append(0, np.cumsum(sizes)),
-                judged.right[rows],
-                judged.weight[batch],
-                random,
-            )
+            some = judged.only(batch)
+            inputs = start.inputs(some.lists)
+            gradients = _gradients(weights, inputs, _summary(inputs, some.lists), some, random)
             share = step / (steps + 1)
             now = rate * min(share / _WARM, (1 - share) / (1 - _WARM))
             for name, gradient in gradients.items():
@@ -268,13 +319,7 @@ def _fit(
 
 
 def _gradients(
-    weights: Weights,
-    inputs: Floats,
-    summary: Floats,
-    indptr: NDArray[np.int64],
-    right: NDArray[np.bool_],
-    weight: Floats,
-    random: np.random.Generator,
+    weights: Weights, inputs: Floats, summary: Floats, judged: Judged, random: np.random.Generator
 ) -> dict[str, Floats]:
     """The gradients of the mean loss of some lists, with dropout."""
     w = weights
@@ -285,27 +330,49 @@ def _gradients(
     before_none = summary @ w["w_none"] + w["b_none"]
     alive_none = (before_none > 0) * _kept(before_none.shape, _DROP, random)
     hidden_none = before_none * alive_none
-    lists = Lists(indptr, inputs, inputs, weight)
-    scores, none = hidden @ w["v"], hidden_none @ w["v_none"] + w["c_none"]
-    of_rows, of_none = softmax(scores, none, lists)
-    owner = lists.owner
-    wanted = np.bincount(owner, of_rows * right, len(none))
-    is_none = np.bincount(owner, right, len(none)) == 0
-    target = of_rows * right / np.maximum(wanted, 1e-30)[owner]
-    each = weight / weight.sum()
-    d_scores = ((of_rows - target) * each[owner]).astype(np.float32)
-    d_none = ((of_none - is_none) * each).astype(np.float32)
+    scores, slots = hidden @ w["v"], hidden_none @ w["v_none"] + w["c_none"]
+    d_scores, d_slots = _gradients_of_scores(softmax(scores, slots, judged.lists), judged)
     d_hidden = d_scores[:, None] * w["v"] * alive
-    d_hidden_none = d_none[:, None] * w["v_none"] * alive_none
+    d_hidden_none = d_slots @ w["v_none"].T * alive_none
     return {
         "w": inputs.T @ d_hidden,
         "b": d_hidden.sum(axis=0),
         "v": hidden.T @ d_scores,
         "w_none": summary.T @ d_hidden_none,
         "b_none": d_hidden_none.sum(axis=0),
-        "v_none": hidden_none.T @ d_none,
-        "c_none": d_none.sum(keepdims=True),
+        "v_none": hidden_none.T @ d_slots,
+        "c_none": d_slots.sum(axis=0),
     }
+
+
+def _gradients_of_scores(probability: Probabilities, judged: Judged) -> tuple[Floats, Floats]:
+    """The gradients of the mean loss for the scores of candidates and of both slots.
+
+    With p the probability of a reading, q its share of what is right, π that of a candidate among
+    those of its text and t its share of what is right there, the gradient for the score of a
+    candidate of a reading of m parts is (p - q) π / m + q (π - t).
+    """
+    lists, right = judged.lists, judged.right
+    lookup, reading, mention = (_owners(of) for of in (lists.rows, lists.lookups, lists.readings))
+    of_lookup = np.bincount(lookup, probability.rows * right, len(lists.rows) - 1)
+    parts = np.diff(lists.lookups)
+    with np.errstate(divide="ignore"):
+        all_right = np.exp(np.bincount(reading, np.log(of_lookup), len(parts)))
+    wanted = probability.readings * all_right
+    total = np.bincount(mention, wanted, len(probability.none))
+    is_found = total > 0
+    q = wanted / np.where(is_found, total, 1)[mention]
+    t = probability.rows * right / np.where(of_lookup > 0, of_lookup, 1)[lookup]
+    each = judged.weight / judged.weight.sum()
+    of_reading = (probability.readings - q) / np.maximum(1, parts)
+    row = reading[lookup]
+    d_scores = of_reading[row] * probability.rows + q[row] * (probability.rows - t)
+    d_slots = np.stack([probability.none, probability.missed], axis=1)
+    d_slots -= np.stack([~is_found & ~judged.is_known, ~is_found & judged.is_known], axis=1)
+    return (
+        (d_scores * each[mention[row]]).astype(np.float32),
+        (d_slots * each[:, None]).astype(np.float32),
+    )
 
 
 def _kept(shape: tuple[int, ...], share: float, random: np.random.Generator) -> Floats:
@@ -319,11 +386,11 @@ def _summary(inputs: Floats, lists: Lists) -> Floats:
     That is the largest of each number, those of the first candidate of the most usual reading (the
     first row), and how often the mention was annotated without a concept.
     """
-    count = inputs.shape[1]
+    count, starts = inputs.shape[1], lists.starts
     summary = np.zeros((len(lists.without), 2 * count + 1), np.float32)
-    summary[:, :count] = largest(inputs, lists.indptr)
-    is_filled = np.diff(lists.indptr) > 0
-    summary[is_filled, count : 2 * count] = inputs[lists.indptr[:-1][is_filled]]
+    summary[:, :count] = largest(inputs, starts)
+    is_filled = np.diff(starts) > 0
+    summary[is_filled, count : 2 * count] = inputs[starts[:-1][is_filled]]
     summary[:, -1] = lists.without
     return summary
 
@@ -336,8 +403,8 @@ def _random_weights(inputs: int, random: np.random.Generator) -> Weights:
         "v": (_HIDDEN,),
         "w_none": (2 * inputs + 1, _HIDDEN_NONE),
         "b_none": (_HIDDEN_NONE,),
-        "v_none": (_HIDDEN_NONE,),
-        "c_none": (1,),
+        "v_none": (_HIDDEN_NONE, 2),
+        "c_none": (2,),
     }
     return {
         name: random.uniform(-1, 1, shape).astype(np.float32) / np.float32(np.sqrt(shape[0]))
@@ -359,7 +426,7 @@ def _averaged(several: list[Weights]) -> Weights:
     return weights | {"c_none": np.mean([of_one["c_none"] for of_one in several], axis=0)}
 
 
-def _check(weights: Mapping[str, Any], centre: Any, scale: Any, threshold: float) -> None:
+def _check(weights: Mapping[str, Any], centre: Any, scale: Any) -> None:
     """Raise ValueError where numbers are no weights of networks for the columns."""
     inputs, hidden = 2 * len(PLACE), len(weights["v"])
     hidden_none = len(weights["v_none"])
@@ -369,8 +436,8 @@ def _check(weights: Mapping[str, Any], centre: Any, scale: Any, threshold: float
         "v": (hidden,),
         "w_none": (2 * inputs + 1, hidden_none),
         "b_none": (hidden_none,),
-        "v_none": (hidden_none,),
-        "c_none": (1,),
+        "v_none": (hidden_none, 2),
+        "c_none": (2,),
     }
     arrays = {"centre": centre, "scale": scale, **weights}
     shapes |= {"centre": (inputs,), "scale": (inputs,)}
@@ -378,5 +445,3 @@ def _check(weights: Mapping[str, Any], centre: Any, scale: Any, threshold: float
         raise ValueError("the arrays do not have the shapes that are expected")
     if not all(np.isfinite(array).all() for array in arrays.values()) or not (scale > 0).all():
         raise ValueError("a number is not finite")
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"the threshold is {threshold}")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linker import persistence
 from linker.dictionary import Dictionary
 from linker.dictionary.columns import Lists
+from linker.dictionary.names import Places
 from linker.persistence import Strings
 
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9}
@@ -47,12 +50,18 @@ class Words:
     """The words of the names of a dictionary.
 
     Attributes:
-        texts: the distinct words.
+        texts: the distinct words; one that no name has is the last.
+        places: where each of them stands.
+        weight: (words,) log((concepts + 1) / (concepts with the word + 0.5)).
+        is_number: (words,) which of them are numbers, or single letters.
         names: of each name of the dictionary (`Dictionary.names`) its words, in order.
         concepts: of each concept the distinct words of its names, rising.
     """
 
     texts: Strings
+    places: Places
+    weight: NDArray[np.float32]
+    is_number: NDArray[np.bool_]
     names: Lists
     concepts: Lists
 
@@ -60,68 +69,84 @@ class Words:
     def of(cls, dictionary: Dictionary, normalize: Callable[[str], str]) -> Words:
         """Split the names of a dictionary, given what brings them into normal form."""
         number: dict[str, int] = {}
-        words, ends = [], [0]
+        words, ends = array("i"), array("q", [0])
         for name in dictionary.names:
-            words += [number.setdefault(word, len(number)) for word in words_of(normalize(name))]
+            words.extend(number.setdefault(w, len(number)) for w in words_of(normalize(name)))
             ends.append(len(words))
+        number[""] = len(number)
         indptr, indices = np.array(ends, np.int64), np.array(words, np.int32)
         concept = np.repeat(dictionary.name_concept, np.diff(indptr)).astype(np.int64)
-        pairs = np.unique(concept * max(1, len(number)) + indices)
-        owner, word = np.divmod(pairs, max(1, len(number)))
+        owner, word = np.divmod(np.unique(concept * len(number) + indices), len(number))
         starts = np.searchsorted(owner, np.arange(len(dictionary) + 1))
-        of_concepts = Lists(starts, word.astype(np.int32))
-        return cls(Strings.of(number), Lists(indptr, indices), of_concepts)
+        count = np.bincount(word, minlength=len(number))
+        texts = Strings.of(number)
+        return cls(
+            texts,
+            Places.of(texts),
+            np.log((len(dictionary) + 1) / (count + 0.5)).astype(np.float32),
+            np.array([len(word) == 1 or word[:1].isdecimal() for word in number]),
+            Lists(indptr, indices),
+            Lists(starts, word.astype(np.int32)),
+        )
 
-    @cached_property
-    def number(self) -> Mapping[str, int]:
-        """The number of each word."""
-        return {word: place for place, word in enumerate(self.texts)}
-
-    @cached_property
-    def weight(self) -> NDArray[np.float32]:
-        """log((concepts + 1) / (concepts with the word + 0.5)); the last is of unknown words."""
-        count = len(self.concepts.indptr) - 1
-        of_word = np.bincount(self.concepts.indices, minlength=len(self.texts))
-        return np.log((count + 1) / (np.append(of_word, 0) + 0.5)).astype(np.float32)
-
-    @cached_property
-    def is_number(self) -> NDArray[np.bool_]:
-        """Which words are numbers, or single letters, (words + 1,)."""
-        return np.array([*(len(w) == 1 or w[0].isdecimal() for w in self.texts), False])
-
-    @cached_property
-    def order(self) -> NDArray[np.uint64]:
-        """A number for the sequence of words of each name, (names,); 0 without words."""
-        return sequences(self.names)
+    @property
+    def unknown_weight(self) -> float:
+        """The weight of a word that no name has."""
+        return float(self.weight[-1])
 
     def of_texts(self, texts: Iterable[str]) -> Lists:
         """The words of normalised texts; unknown ones have the number after the last, and more."""
-        indices, ends, unknown = [], [0], dict[str, int]()
+        known: dict[str, int] = {}
+        indices, ends, unknown = [], [0], 0
         for text in texts:
             for word in words_of(text):
-                place = self.number.get(word)
+                place = known.get(word)
                 if place is None:
-                    place = unknown.setdefault(word, len(self.texts) + len(unknown))
+                    place = self.places.row(word, self.texts)
+                    if place < 0:
+                        place, unknown = len(self.texts) + unknown, unknown + 1
+                    known[word] = place
                 indices.append(place)
             ends.append(len(indices))
         return Lists(np.array(ends, np.int64), np.array(indices, np.int32))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays to save."""
-        lists = self.names.arrays("name") | self.concepts.arrays("concept")
-        return self.texts.arrays("word") | lists
+        return {
+            **self.texts.arrays("word"),
+            "hashes": self.places.hashes,
+            "hashed": self.places.rows,
+            "weight": self.weight,
+            "is_number": self.is_number,
+            **self.names.arrays("name"),
+            **self.concepts.arrays("concept"),
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Words:
         """The words saved by `arrays`."""
-        texts = Strings.from_arrays(arrays, "word")
-        return cls(texts, Lists.from_arrays(arrays, "name"), Lists.from_arrays(arrays, "concept"))
+        return cls(
+            Strings.from_arrays(arrays, "word"),
+            Places(arrays["hashes"], arrays["hashed"]),
+            arrays["weight"],
+            arrays["is_number"],
+            Lists.from_arrays(arrays, "name"),
+            Lists.from_arrays(arrays, "concept"),
+        )
 
     def check(self, names: int, concepts: int) -> None:
         """Raise ValueError where the arrays do not fit a dictionary of so many rows."""
+        count = len(self.texts)
         self.texts.check()
-        self.names.check(names, len(self.texts))
-        self.concepts.check(concepts, len(self.texts))
+        self.names.check(names, count)
+        self.concepts.check(concepts, count)
+        persistence.check_lists(np.array([0, count]), self.places.rows, 1, count)
+        if self.weight.shape != (count,) or self.is_number.shape != (count,) or not count:
+            raise ValueError("the weights do not fit the words")
+        if self.weight.dtype != np.float32 or not np.isfinite(self.weight).all():
+            raise ValueError("a weight is not finite")
+        if self.is_number.dtype != bool:
+            raise ValueError("is_number holds no truth values")
 
 
 def sequences(lists: Lists) -> NDArray[np.uint64]:

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
-from linker.confidence.answers import Request
 from linker.errors import LinkerError
+from linker.linking.requests import Request
 from linker.service.limits import Failure, Limits, TooMuch
 from linker.text.mentions import Item
 from linker.types import SELECTION, Document, Mention, Passage, Selection

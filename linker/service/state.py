@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 from linker import cancelling
 from linker.annotation import Annotator
 from linker.cluster.linking import model_hash
-from linker.confidence.answers import Request
 from linker.decisions.applying import Decided
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
 from linker.linker import Linked, Linker
+from linker.linking.requests import Request
 from linker.persistence import MANIFEST
 from linker.service.batching import Batcher
 from linker.service.metrics import Metrics

@@ -11,29 +11,23 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.confidence.calibration import Calibration
 from linker.dictionary import Dictionary
-from linker.training import calibrating, trial
+from linker.training import lists, trial
 from linker.training.plan import TrainingPlan
 from linker.training.settings import RunSettings
 from linker.training.trial import Items
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    pass
 
 
-class Trainable(calibrating.Readable, Protocol):
+class Trainable(lists.Ranked, Protocol):
     """What a course makes: a linker."""
 
     history: list[Mapping[str, Any]]
 
     @property
     def best_epoch(self) -> int: ...
-
-    @property
-    def calibration(self) -> Calibration | None: ...
-
-    def calibrated(self, calibration: Calibration | None) -> Self: ...
 
 
 _Linker = TypeVar("_Linker", bound=Trainable)
@@ -56,22 +50,23 @@ class Course(Generic[_Linker]):
         """Train as the plan says."""
         plan = self._chosen() if self.plan.compare else self.plan
         linker = self.fit(plan, self.dictionary, self.mentions, self.settings, self.validate)
-        linker = linker.calibrated(
-            calibrating.calibrated(
+        linker = linker.with_ranker(
+            lists.fitted(
                 linker,
                 self.dictionary,
                 self.mentions,
                 self.dev,
                 plan.options.training.seed,
                 self.settings.say,
+                is_trained=linker.best_epoch > 0,
             )
         )
         self.settings.on_trained(linker)
         if not plan.refit:
             return linker
-        history, epochs, calibration = linker.history, linker.best_epoch, linker.calibration
+        history, epochs, ranker = linker.history, linker.best_epoch, linker.ranker
         del linker  # its vectors, while the next ones are made
-        return self._refitted(plan, history, epochs).calibrated(calibration)
+        return self._refitted(plan, history, epochs).with_ranker(ranker)
 
     def _refitted(
         self, plan: TrainingPlan, history: Sequence[Mapping[str, Any]], epochs: int

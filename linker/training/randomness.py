@@ -22,7 +22,7 @@ class Stream(IntEnum):
     SHOTS = 10  # the few names of each class that are trained on
     HELD_OUT = 11  # names that validate grounding instead of being trained on
     TRIAL = 12  # names that compare an encoder with characters
-    CALIBRATION = 13  # what the confidence is fitted to
+    FOLDS = 13  # of annotated mentions that the ranker is fitted to
 
 
 def rng(seed: int, stream: Stream, epoch: int = 0) -> np.random.Generator:

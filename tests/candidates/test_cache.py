@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
+from linker.candidates.cache import CachedRanker, SizedCache
 
 from linker.candidates.base import Generator, Ranked, Unit
-from linker.candidates.cache import CachedRanker, SizedCache
 from linker.types import Lookup
 
 

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from linker import Linker, cancelling
 from linker.cli import commands
-from linker.confidence.answers import Request
+from linker.linking.requests import Request
 from linker.outputs import jsonl
 from linker.service.app import create
 from linker.service.limits import Limits

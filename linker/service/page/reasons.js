@@ -38,7 +38,7 @@ function reasonsOf(explanation) {
     readings(explanation.readings),
     explanation.parts.map((part) => [
       several && make("h4", part.lookup.text),
-      reasonsOfPart(part, explanation.threshold),
+      reasonsOfPart(part, explanation.none),
     ]),
     make("p.note", `The confidence is ${explanation.provenance}.`),
   ];
@@ -59,12 +59,12 @@ function readings(all) {
   ];
 }
 
-function reasonsOfPart(part, threshold) {
+function reasonsOfPart(part, none) {
   const [best, ...others] = part.candidates;
   if (!best) return make("p", "No name of the dictionary is like it.");
   return [
     make("p", matchOf(best)),
-    make("p", confidenceOf(best, part.rejected, threshold)),
+    make("p", confidenceOf(best, part.rejected, none)),
     make("p", `Score ${sumOf(best.parts)}`),
     best.ngrams.length > 0 && make("p", "Carried by ", shares(best.ngrams)),
     make("ul", others.map((other) => make("li", `ahead of ${other.name} by ${lead(best, other)}`))),
@@ -74,7 +74,10 @@ function reasonsOfPart(part, threshold) {
 /** How far the first candidate is ahead of another one, or by which rule. */
 function lead(best, other) {
   const rule = TIES[other.decided_by];
-  return rule ? `${rule}, since the scores are equal` : number(best.parts.score - other.parts.score);
+  if (rule) return `${rule}, since the scores are equal`;
+  if (other.decided_by === "score") return `${number(best.parts.score - other.parts.score)} of score`;
+  const most = other.behind.slice(0, 2).map(({ says }) => says);
+  return `${percent(best.confidence)} to ${percent(other.confidence)}${most.length ? `: ${most.join("; ")}` : ""}`;
 }
 
 function matchOf({ name, matched }) {
@@ -87,11 +90,11 @@ function matchOf({ name, matched }) {
   return `${name} was found by its name “${matched.text}” (${facts.join(", ")}).`;
 }
 
-function confidenceOf({ confidence }, rejected, threshold) {
-  if (confidence === null || threshold === null) return "The model has no confidence.";
-  const needed = rejected ? "is below" : "reaches";
-  const limit = threshold ? ` ${needed} the threshold of ${percent(threshold)}` : "";
-  return `Its confidence of ${percent(confidence)}${limit || " is enough: there is no threshold"}.`;
+function confidenceOf({ confidence }, rejected, none) {
+  if (confidence === null || none === null) return "The model has no confidence.";
+  const other = `that it has no concept is ${percent(none)} probable`;
+  if (rejected) return `No concept is answered: ${other}, the concept ${percent(confidence)}.`;
+  return `Its confidence is ${percent(confidence)}; ${other}.`;
 }
 
 const number = (value) => value.toFixed(3);

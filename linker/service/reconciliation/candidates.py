@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from linker.confidence.answers import Request
 from linker.dictionary.short_forms import doubt
 from linker.errors import shorten
 from linker.linker import Linked
+from linker.linking.requests import Request
 from linker.readers.checks import MENTION_LIMIT
 from linker.service.reconciliation.properties import IDENTIFYING, PROPERTIES, fit
 from linker.service.reconciliation.queries import Query
@@ -161,7 +161,7 @@ def _weighed(vocabulary: Vocabulary, query: Query, scored: Sequence[_Scored]) ->
     total = sum(entry.score * weight for entry, _, weight in weighed)
     rest = max(0.0, 1 - sum(entry.score for entry in scored))
     scale = total + rest * max((weight for *_, weight in weighed), default=1.0)
-    if vocabulary.linker.calibration is None or not wanted:
+    if vocabulary.linker.ranker is None or not wanted:
         scale = 1.0
     return sorted(
         (
@@ -209,10 +209,9 @@ def _is_match(vocabulary: Vocabulary, ranked: Sequence[_Scored], is_whole: bool)
     is_tied = len(ranked) > 1 and _points(ranked[0]) == _points(ranked[1])
     if is_tied or ranked[0].is_open:
         return False
-    calibration = vocabulary.linker.calibration
-    if calibration is None:
+    if vocabulary.linker.ranker is None:
         return is_whole and ranked[0].is_equal and not any(e.is_equal for e in ranked[1:])
-    return is_whole and ranked[0].score >= max(calibration.threshold, SURE)
+    return is_whole and ranked[0].score >= SURE
 
 
 def _points(entry: _Scored) -> float:

@@ -10,9 +10,9 @@ from typing import Any, Protocol, TypeVar
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
-from linker.confidence.answers import Request as LinkRequest
 from linker.errors import LinkerError
 from linker.linker import Linked
+from linker.linking.requests import Request as LinkRequest
 from linker.service import examples
 from linker.service.reconciliation import candidates, extension, queries, suggest
 from linker.service.reconciliation.manifest import manifest

@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from jinja2 import Environment
 
-from linker.confidence.answers import Request
 from linker.errors import shorten
 from linker.linker import Linked
+from linker.linking.requests import Request
 from linker.readers.checks import MENTION_LIMIT
 from linker.service.reconciliation.extension import described
 from linker.service.reconciliation.properties import PROPERTIES

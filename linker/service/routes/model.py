@@ -35,13 +35,11 @@ def router(service: Service) -> APIRouter:
     async def model() -> dict[str, Any]:
         """What the service links with, and what it takes of a request."""
         current = service.linker
-        calibration = current.calibration
         return {
             "name": service.settings.name,
             "encoder": current.encoder,
             "dictionary": current.describe_dictionary(),
-            "threshold": calibration.threshold if calibration else None,
-            "has_confidence": calibration is not None,
+            "has_confidence": current.ranker is not None,
             "limits": asdict(service.limits),
             "decisions": service.store is not None,
             "version": VERSION,

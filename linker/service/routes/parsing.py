@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from linker.cluster import linking, tables
-from linker.confidence import answers
 from linker.errors import stop
+from linker.linking.requests import Request as LinkRequest
 from linker.service import examples, parsing
 from linker.service.limits import Failure
 from linker.service.state import Service
@@ -80,7 +80,7 @@ def router(service: Service) -> APIRouter:
         )
         mentions = [tables.mention_of(opened.path, row, place, stop) for row in rows]
         model, has_decisions = service.model, service.store is not None
-        linked = await service.answer(model, [answers.Request(m) for m in mentions if m])
+        linked = await service.answer(model, [LinkRequest(m) for m in mentions if m])
         sources = has_decisions or linking.lends(model.linker)
         names, added = tables.written(tables.paired(rows, mentions, linked), sources, has_decisions)
         written = await asyncio.to_thread(parsing.written, opened, names, added)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, Linker
-from linker.confidence.answers import Request
 from linker.linker import Linked
+from linker.linking.requests import Request
 
 pytest.importorskip("fastapi")
 jsonschema = pytest.importorskip("jsonschema")

@@ -12,7 +12,7 @@ pytest.importorskip("fastapi")
 from fastapi.testclient import TestClient
 
 from linker import Linker
-from linker.confidence.answers import Request
+from linker.linking.requests import Request
 from linker.service.reconciliation import candidates
 from linker.service.reconciliation.queries import BATCH, Query
 from linker.service.reconciliation.vocabulary import Vocabulary

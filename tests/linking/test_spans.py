@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from linker import Dictionary
-from linker.confidence import spans
-from linker.confidence.spans import FEATURES, Counts, SpanModel
 from linker.dictionary.finding import DictionaryNames
+from linker.linking import spans
+from linker.linking.spans import FEATURES, Counts, SpanModel
 from linker.text.mentions import TextOptions
 from linker.types import Document, GoldGroup, Mention, Passage
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from linker.confidence.answers import Request
+from linker.linking.requests import Request
 from linker.text.mentions import Definitions
 from linker.types import Document, Mention, Prediction, Selection
 

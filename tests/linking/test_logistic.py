@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linker.confidence.logistic import Logistic
+from linker.linking.logistic import Logistic
 
 
 def test_a_probability_by_hand() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from linker.confidence.calibration import Calibration
 
 from linker import Dictionary, Document, Linker, Mention
-from linker.confidence.calibration import Calibration
 from linker.outputs.explanation import limit
 from linker.types import GoldGroup, Passage
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from linker.confidence.restrictions import Restrictions
-from linker.confidence.scores import Reasons, ScoredReading
 from linker.dictionary import Dictionary, selection
 from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
 from linker.errors import LinkerError, shorten
 from linker.explanation import ExplainedConcept, ExplainedPart, Question, Share
+from linker.linking.scope import Restrictions
+from linker.linking.scores import Reasons, ScoredReading
 from linker.types import SELECTION, Selection
 
 _SHARES = 8  # n-grams or words that are missing
@@ -98,7 +98,11 @@ class _Comparison:
         self, readings: Sequence[ScoredReading], best: int, parts: Sequence[ExplainedPart]
     ) -> None:
         self._readings, self._best, self._parts = readings, best, parts
-        self._rankings = readings[best].whole_rankings()
+        whole = readings[best].whole_rankings()
+        self._rankings = [
+            of_one.ranked.followed_by(ranked)
+            for of_one, ranked in zip(readings[best].lookups, whole, strict=True)
+        ]
         self._reasons = readings[best].reasons()
 
     def concept(self, row: int) -> ExplainedConcept:
@@ -127,9 +131,10 @@ class _Comparison:
     def _first_as(self, row: int) -> Iterator[str]:
         """The texts of the other readings for which a concept is first."""
         for place, scored in enumerate(self._readings):
-            for lookup, ranked in zip(scored.reading.lookups, scored.reading.rankings, strict=True):
+            for of_one in scored.lookups:
+                ranked = of_one.ranked
                 if place != self._best and len(ranked) and int(ranked.concepts[0]) == row:
-                    yield lookup.expanded or lookup.text
+                    yield of_one.lookup.expanded or of_one.lookup.text
 
 
 def _missing(reasons: Reasons, first: int, other: int) -> Iterator[tuple[Share, ...]]:

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from linker.confidence.logistic import Logistic
-from linker.confidence.trees import Floats
 from linker.dictionary.finding import DictionaryNames, Facts, Findings
+from linker.linking.logistic import Floats, Logistic
 from linker.text import find
 from linker.text.find import Match, is_short_form, running_text
 from linker.text.overlaps import longest

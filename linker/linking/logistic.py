@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from linker.confidence.trees import Bools, Floats, sigmoid
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
+
+_LARGEST = 700.0  # log odds, beyond which their exponential overflows
 _QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of a feature's values, where its curve may bend
 _DISTINCT = 10  # values from which on a feature has a curve; with fewer it has a line
 _PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # inverse strengths of the L2 penalty to try
@@ -123,6 +127,12 @@ class Logistic:
         if not np.isfinite(numbers).all():
             raise ValueError("a number is not finite")
         return cls(names, knots, weights, bias)
+
+
+def sigmoid(log_odds: Floats | float) -> Floats:
+    """Log odds as probabilities."""
+    odds: Floats = 1 / (1 + np.exp(-np.clip(log_odds, -_LARGEST, _LARGEST)))
+    return odds
 
 
 def _knots(values: Floats) -> tuple[float, ...]:

@@ -1,0 +1,95 @@
+"""The weights of the ranker that are shipped, and those of tables on a corpus, made without it.
+
+python benchmarks/accuracy/ranker_weights.py              writes linker/ranker/weights/
+python benchmarks/accuracy/ranker_weights.py --without ncbi -o FOLDER
+
+Fitted to the training and development mentions of NCBI Disease and BC5CDR, linked with the MEDIC of
+2017 with names lent by DOID and HPO, by characters and by static vectors: by the dictionary alone,
+by a dictionary that learnt the training mentions (those of the training documents in folds), and by
+one without a tenth of its concepts, which count less, as texts have few mentions without a concept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.accuracy.default import LENT, dictionary
+from benchmarks.lib.data import TITLES, documents
+from benchmarks.lib.results import WORK
+from linker import Linker
+from linker.ranker import ranker as rankers
+from linker.ranker.ranker import Judged, Ranker
+from linker.training import lists
+from linker.training.plan import TrainingRequest, make
+from linker.training.settings import RunSettings
+
+ENCODERS = ("static", "tfidf")
+MISSING, WEIGHT_MISSING = 0.1, 0.2  # share of the concepts that are left out, and what it counts
+SEED = 0
+
+
+def made(encoder: str, mentions: Sequence[object]) -> Linker:
+    """A linker of the dictionary and some documents, whose ranker only has to be there."""
+    plan = make(TrainingRequest(encoder=encoder, has_mentions=bool(mentions)))
+    linker = Linker.trained(plan, dictionary("2017", LENT), mentions, RunSettings())
+    return linker.with_ranker(nothing())
+
+
+def nothing() -> Ranker:
+    """A ranker that knows nothing, with which lists can be made."""
+    return rankers.unfitted()
+
+
+def judged(corpus: str, encoder: str) -> Iterator[Judged]:
+    """The lists of a corpus."""
+    train, devel = documents(corpus, "train"), documents(corpus, "devel")
+    names, learnt = made(encoder, []), made(encoder, train)
+    yield lists.judged(names, [*train, *devel])
+    yield lists.folds(names, dictionary("2017", LENT), train, SEED)
+    yield lists.judged(learnt, devel)
+    is_out = np.random.default_rng(SEED).random(len(names.dictionary)) < MISSING
+    fewer = lists.judged(names.without(np.zeros(0, np.int64), is_out), [*train, *devel])
+    yield dataclasses.replace(fewer, weight=WEIGHT_MISSING * fewer.weight)
+
+
+@cache
+def of_corpora(*corpora: str) -> Ranker:
+    """The ranker fitted to some corpora."""
+    parts = [part for c in corpora for encoder in ENCODERS for part in judged(c, encoder)]
+    ranker = rankers.fit(Judged.joined(parts), SEED)
+    titles = " and ".join(TITLES[corpus] for corpus in corpora)
+    facts = {"shipped": True, "fitted_to": f"the training and development mentions of {titles}"}
+    return dataclasses.replace(ranker, provenance=facts)
+
+
+def without(corpus: str) -> Ranker:
+    """The ranker for tables on a corpus: fitted to the others; kept in the working folder."""
+    folder = WORK / f"ranker-without-{corpus}"
+    if not folder.exists():
+        save(of_corpora(*(other for other in TITLES if other != corpus)), folder)
+    return Ranker.load(folder)
+
+
+def save(ranker: Ranker, folder: Path) -> None:
+    """Write the weights of a ranker."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ranker.save(folder)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--without", choices=TITLES, help="a corpus that is left out")
+    parser.add_argument("-o", "--output", type=Path, default=rankers.SHIPPED)
+    given = parser.parse_args()
+    corpora = [corpus for corpus in TITLES if corpus != given.without]
+    save(of_corpora(*corpora), given.output)
+    print(f"{given.output}: {sum(p.stat().st_size for p in given.output.iterdir()):,} bytes")

@@ -1,1 +1,0 @@
-"""The probability that an answer is right, and the reasons for it."""

@@ -1,0 +1,1 @@
+"""What happens to a mention: readings, candidates, matches, ranker, decisions, prediction."""

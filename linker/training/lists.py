@@ -1,0 +1,150 @@
+"""Lists of candidates of which it is known what is right, and the ranker that is fitted to them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from linker import matching
+from linker.dictionary import Dictionary
+from linker.linking.lists import Batch
+from linker.ranker import ranker as rankers
+from linker.ranker.ranker import Judged, Ranker
+from linker.training import trial
+from linker.training.randomness import Stream, rng
+from linker.training.trial import Items
+from linker.types import Document, Mention
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+FEWEST = 50  # annotated mentions to fit to; of fewer nothing can be said
+_FOLDS = 5
+
+
+class Ranked(trial.Trialled, Protocol):
+    """What a ranker is fitted for: a linker."""
+
+    @property
+    def dictionary(self) -> Dictionary: ...
+
+    def lists(
+        self, items: Iterable[Mention | Document]
+    ) -> Iterator[tuple[list[Mention], Batch]]: ...
+
+    @property
+    def ranker(self) -> Ranker | None: ...
+
+    def over(self, dictionary: Dictionary, mentions: Items) -> Self: ...
+
+    def with_ranker(self, ranker: Ranker | None) -> Self: ...
+
+
+def judged(linker: Ranked, items: Items) -> Judged:
+    """The lists of the annotated mentions of some items, and what of them is right.
+
+    Raises:
+        ValueError: no mention is annotated.
+    """
+    parts = []
+    for mentions, batch in linker.lists(items):
+        kept = np.flatnonzero([mention.gold is not None for mention in mentions])
+        right, known = _judged(linker, mentions, batch)
+        weight = np.ones(len(mentions), np.float32)
+        parts.append(Judged(batch.lists, right, known, weight).only(kept))
+    return Judged.joined([part for part in parts if len(part.weight)])
+
+
+def _judged(
+    linker: Ranked, mentions: list[Mention], batch: Batch
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    """Which candidates of a batch are right, (rows,), and which mentions have a concept."""
+    lists, concepts = batch.lists, batch.found.concepts.tolist()
+    ids, resolve = linker.dictionary.ids, linker.dictionary.resolve
+    linkable = set(linker.generator.table.concepts.tolist())
+    right, known = np.zeros(len(concepts), bool), np.zeros(len(mentions), bool)
+    readings, lookups, rows = (of.tolist() for of in (lists.readings, lists.lookups, lists.rows))
+    for place, mention in enumerate(mentions):
+        if not (gold := mention.gold):
+            continue
+        wanted = matching.accepted(gold, resolve)
+        known[place] = any(
+            row in linkable for identifier in wanted for row in linker.dictionary.rows(identifier)
+        )
+        for reading in range(readings[place], readings[place + 1]):
+            of_parts = range(lookups[reading], lookups[reading + 1])
+            ranked = [[ids[row] for row in concepts[rows[i] : rows[i + 1]]] for i in of_parts]
+            for i, own, accepted in zip(
+                of_parts, ranked, matching.right_ids(ranked, gold, resolve), strict=True
+            ):
+                right[rows[i] : rows[i + 1]] = [identifier in accepted for identifier in own]
+    return right, known
+
+
+def folds(linker: Ranked, dictionary: Dictionary, mentions: Items, seed: int) -> Judged:
+    """The lists of annotated mentions, each made by a linker that has learnt the other folds.
+
+    The encoder stays as it is.
+
+    Args:
+        linker: the linker.
+        dictionary: its names, without mentions.
+        mentions: documents, which are not divided, or mentions.
+        seed: of the folds.
+    """
+    fold_of = rng(seed, Stream.FOLDS).permutation(len(mentions)) % _FOLDS
+    parts = []
+    for fold in range(_FOLDS):
+        rest = [m for m, of_one in zip(mentions, fold_of, strict=True) if of_one != fold]
+        held = [m for m, of_one in zip(mentions, fold_of, strict=True) if of_one == fold]
+        if trial.questions(held):
+            parts.append(judged(linker.over(dictionary, rest), held))
+    return Judged.joined(parts)
+
+
+def fitted(
+    linker: Ranked,
+    dictionary: Dictionary,
+    mentions: Items,
+    dev: Items,
+    seed: int,
+    say: Callable[[str], None],
+    is_trained: bool = False,
+) -> Ranker:
+    """Fit the ranker of a linker to annotated mentions, from the weights that are shipped.
+
+    Args:
+        linker: the linker; if it has a ranker, from its weights.
+        dictionary: its names, without mentions.
+        mentions: what it was trained on; they are read in folds.
+        dev: development mentions.
+        seed: of folds, and of the fitting.
+        say: is told what the ranker was fitted to.
+        is_trained: whether gradients have trained the encoder on the mentions. It is too sure of
+            them then, so that they are left out.
+    """
+    start = linker.ranker or Ranker.shipped()
+    linker = linker.with_ranker(start)
+    sources: list[tuple[str, Callable[[], Judged]]] = []
+    if trial.questions(mentions) >= FEWEST and not is_trained:
+        sources.append(
+            (
+                f"{trial.questions(mentions):,} annotated mentions, in {_FOLDS} folds",
+                lambda: folds(linker, dictionary, mentions, seed),
+            )
+        )
+    if trial.questions(dev) >= FEWEST:
+        sources.append(
+            (f"{trial.questions(dev):,} development mentions", lambda: judged(linker, dev))
+        )
+    if not sources:
+        say(f"ranker: {start.described}")
+        return start
+    ranker = rankers.fit(Judged.joined([make() for _, make in sources]), seed, start)
+    facts = {"fitted_to": " and ".join(what for what, _ in sources)}
+    ranker = dataclasses.replace(ranker, provenance=facts)
+    say(f"ranker: {ranker.described}")
+    return ranker
