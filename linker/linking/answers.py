@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -60,6 +60,7 @@ class Ranking:
         readings: (readings,) the probability that the first candidates of all parts are right.
         best: (mentions,) the reading that wins.
         probabilities: what the ranker gave; None without a ranker, where confidences mean nothing.
+        deeper: more candidates of some normalised texts, in the order of their scores.
     """
 
     batch: Batch
@@ -68,6 +69,7 @@ class Ranking:
     readings: NDArray[np.float64]
     best: Rows
     probabilities: Probabilities | None
+    deeper: Mapping[str, Ranked] = field(default_factory=dict)  # of texts whose candidates are more
 
     def rows(self, lookup: int) -> Rows:
         """The rows of the candidates of a text, the most probable first."""
@@ -148,11 +150,26 @@ class Answers:
             None,
         )
 
+    def ranked(self, answers: Sequence[Answer]) -> Ranking:
+        """As `ranking`, with the further candidates that requests want of the winning readings."""
+        ranking = self.ranking([answer.read for answer in answers])
+        starts = ranking.batch.lists.readings.tolist()
+        wanted: dict[int, dict[str, None]] = defaultdict(dict)  # by how many candidates
+        for answer, best, start in zip(answers, ranking.best.tolist(), starts, strict=False):
+            if answer.request.k > DEPTH:
+                forms = answer.read.readings[best - start].forms
+                wanted[answer.request.k] |= dict.fromkeys(forms)
+        deeper: dict[str, Ranked] = {}
+        for k, forms in sorted(wanted.items()):
+            lookups = [Lookup.of(form) for form in forms]
+            deeper |= zip(forms, self._generator.rank(lookups, k, "concepts"), strict=True)
+        return replace(ranking, deeper=deeper)
+
     def predictions(self, answers: Sequence[Answer]) -> Iterator[Prediction]:
         """The prediction of each mention."""
         if not answers:
             return
-        ranking = self.ranking([answer.read for answer in answers])
+        ranking = self.ranked(answers)
         explained = self.explained(answers, ranking)
         for place, answer in enumerate(answers):
             yield self._prediction(answer, place, ranking, explained.get(answer.read.document))
@@ -301,20 +318,18 @@ class Answers:
                         of_document.add(concept)
         return {document: frozenset(of_one) for document, of_one in concepts.items()}
 
-    def candidates_of(self, ranking: Ranking, rows: Rows, form: str, k: int) -> Ranked:
-        """The candidates of a text; those that the ranker did not see, if k is more, come last."""
+    def candidates_of(self, ranking: Ranking, rows: Rows, form: str) -> Ranked:
+        """The candidates of a text; those that the ranker did not see come last."""
         found = ranking.batch.found
         columns = found.names, found.concepts, found.entries, found.scores, found.sparse
         ranked = Ranked(*(None if c is None else c[rows] for c in (*columns, found.dense)))  # type: ignore[arg-type]
-        if k <= DEPTH:
-            return ranked
-        return ranked.followed_by(self._generator.rank([Lookup.of(form)], k, "concepts")[0])
+        return ranked.followed_by(ranking.deeper[form]) if form in ranking.deeper else ranked
 
     def _candidates(
         self, ranking: Ranking, rows: Rows, form: str, k: int, limit: float
     ) -> list[Candidate]:
         """The k best candidates of a text; no confidence is above the limit."""
-        best = self.candidates_of(ranking, rows, form, k)[:k]
+        best = self.candidates_of(ranking, rows, form)[:k]
         confidences: list[float | None] = [None] * len(best)
         if ranking.probabilities is not None:
             seen = ranking.confidence[rows[:k]].tolist()

@@ -121,7 +121,7 @@ def explanation(
     Raises:
         LinkerError: the dictionary does not have this concept.
     """
-    ranking = model.answers.ranking([answer.read for answer in answers])
+    ranking = model.answers.ranked(answers)
     answer, ranker = answers[task.place], model.answers.ranker
     start, end = ranking.batch.lists.readings[task.place : task.place + 2].tolist()
     explained = model.answers.explained(answers, ranking).get(answer.read.document)
@@ -181,7 +181,7 @@ def _scored(
     lookups = []
     for place, lookup in enumerate(way.lookups(answer.mention)):
         rows = ranking.rows(first + place)
-        ranked = model.answers.candidates_of(ranking, rows, lookup.normalized, answer.request.k)
+        ranked = model.answers.candidates_of(ranking, rows, lookup.normalized)
         lookups.append(
             RankedLookup(
                 lookup,
