@@ -20,7 +20,6 @@ from linker.candidates.options import IndexOptions
 from linker.dictionary import Dictionary, selection
 from linker.dictionary.finding import DictionaryNames
 from linker.encoders.base import Precision
-from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
 from linker.explanation import Explanation
 from linker.linking import reasons
@@ -38,7 +37,7 @@ from linker.linking.scope import (
 )
 from linker.linking.spans import SpanModel
 from linker.model_folder import ModelParts
-from linker.options import LinkerOptions, as_saved, for_encoder
+from linker.options import LinkerOptions, as_saved
 from linker.ranker.matches import Matches
 from linker.ranker.ranker import Ranker
 from linker.ranker.words import Words
@@ -191,7 +190,7 @@ class Linker:
             fingerprint = hashlib.sha256(repr(list(dev)).encode("utf-8", "replace")).hexdigest()
             settings = dataclasses.replace(settings, development=fingerprint)
         course: Course[Linker] = Course(
-            plan, dictionary, mentions, dev, settings, cls.trained, validate, _first_is_right
+            plan, dictionary, mentions, dev, settings, cls.trained, validate
         )
         linker = course.run()
         learnt = [*mentions, *(dev if plan.refit else ())]
@@ -320,21 +319,6 @@ class Linker:
         if precision in ("auto", "fp32"):
             return "fp32"
         raise LinkerError(f"the model links by characters, which have no {precision}")
-
-    def weighted(self, factor: float) -> Linker:
-        """The same linker with `factor` times its λ; one that links by characters has none."""
-        if not isinstance(self.generator, HybridGenerator):
-            return self
-        return self._with(self.generator.weighted(factor)).with_ranker(None)
-
-    def by_characters(self) -> Linker:
-        """The linker that links to the same names by characters alone."""
-        first = self.generator
-        sparse = first.sparse if isinstance(first, HybridGenerator) else first
-        options = for_encoder(self.options, TfidfEncoder)
-        return Linker(
-            self.dictionary, sparse, options, self.seen, self._corrections, spans=self.spans
-        )
 
     def _with(
         self, generator: Generator, dictionary: Dictionary | None = None, seen: Seen | None = None
@@ -719,8 +703,3 @@ def _validation(dev: Sequence[Mention | Document]) -> Validate | None:
         return {name: round(float(np.mean(metrics.hits(ranks, k))), 5) for name, k in names.items()}
 
     return validate if dev else None
-
-
-def _first_is_right(dev: Iterable[Mention | Document], linker: Linker) -> NDArray[np.bool_]:
-    """Which development mentions have the right concept first."""
-    return np.array([rank == 1 for rank in _strict_ranks(dev, linker, 1)], bool)

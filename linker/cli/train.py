@@ -202,8 +202,7 @@ def _check_trained(checkpoints: Path, resume: bool) -> None:
 def _say_encoder(plan: TrainingPlan) -> None:
     """Say which encoder is trained, why, and where."""
     if plan.device or plan.reason:
-        compared = "; compared with characters first" if plan.compare else ""
-        reason = f" ({plan.reason}{compared})" if plan.reason else ""
+        reason = f" ({plan.reason})" if plan.reason else ""
         device = f", trained on {plan.device}" if plan.device else ""
         common.say(f"encoder: {plan.encoder}{reason}{device}")
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linker import matching
+from linker.candidates.base import Generator
 from linker.dictionary import Dictionary
 from linker.linking.lists import Batch
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, Ranker
-from linker.training import trial
+from linker.readers.mentions import flatten
 from linker.training.randomness import Stream, rng
-from linker.training.trial import Items
 from linker.types import Document, Mention
 
 if TYPE_CHECKING:
@@ -25,8 +26,15 @@ FEWEST = 50  # annotated mentions to fit to; of fewer nothing can be said
 _FOLDS = 5
 
 
-class Ranked(trial.Trialled, Protocol):
+Bools = NDArray[np.bool_]
+Items = Sequence[Mention | Document]
+
+
+class Ranked(Protocol):
     """What a ranker is fitted for: a linker."""
+
+    @property
+    def generator(self) -> Generator: ...
 
     @property
     def dictionary(self) -> Dictionary: ...
@@ -58,9 +66,7 @@ def judged(linker: Ranked, items: Items) -> Judged:
     return Judged.joined([part for part in parts if len(part.weight)])
 
 
-def _judged(
-    linker: Ranked, mentions: list[Mention], batch: Batch
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+def _judged(linker: Ranked, mentions: list[Mention], batch: Batch) -> tuple[Bools, Bools]:
     """Which candidates of a batch are right, (rows,), and which mentions have a concept."""
     lists, concepts = batch.lists, batch.found.concepts.tolist()
     ids, resolve = linker.dictionary.ids, linker.dictionary.resolve
@@ -100,7 +106,7 @@ def folds(linker: Ranked, dictionary: Dictionary, mentions: Items, seed: int) ->
     for fold in range(_FOLDS):
         rest = [m for m, of_one in zip(mentions, fold_of, strict=True) if of_one != fold]
         held = [m for m, of_one in zip(mentions, fold_of, strict=True) if of_one == fold]
-        if trial.questions(held):
+        if _annotated(held):
             parts.append(judged(linker.over(dictionary, rest), held))
     return Judged.joined(parts)
 
@@ -129,17 +135,15 @@ def fitted(
     start = linker.ranker or Ranker.shipped()
     linker = linker.with_ranker(start)
     sources: list[tuple[str, Callable[[], Judged]]] = []
-    if trial.questions(mentions) >= FEWEST and not is_trained:
+    if _annotated(mentions) >= FEWEST and not is_trained:
         sources.append(
             (
-                f"{trial.questions(mentions):,} annotated mentions, in {_FOLDS} folds",
+                f"{_annotated(mentions):,} annotated mentions, in {_FOLDS} folds",
                 lambda: folds(linker, dictionary, mentions, seed),
             )
         )
-    if trial.questions(dev) >= FEWEST:
-        sources.append(
-            (f"{trial.questions(dev):,} development mentions", lambda: judged(linker, dev))
-        )
+    if _annotated(dev) >= FEWEST:
+        sources.append((f"{_annotated(dev):,} development mentions", lambda: judged(linker, dev)))
     if not sources:
         say(f"ranker: {start.described}")
         return start
@@ -148,3 +152,8 @@ def fitted(
     ranker = dataclasses.replace(ranker, provenance=facts)
     say(f"ranker: {ranker.described}")
     return ranker
+
+
+def _annotated(mentions: Items) -> int:
+    """How many of the mentions are annotated."""
+    return sum(mention.gold is not None for mention, _ in flatten(mentions))

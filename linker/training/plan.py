@@ -21,9 +21,6 @@ from linker.version import install_hint
 if TYPE_CHECKING:
     from linker.encoders.words import WordVectors
 
-# groups of options that say nothing of the encoder
-_EVERY_ENCODER = ("normalize", "text", "sparse", "index")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRequest:
@@ -56,7 +53,6 @@ class TrainingPlan:
     words: WordVectors | None = None  # where None, they are trained where they are needed
     refit: bool = False  # whether to train again on the development mentions too
     reason: str = ""  # why this encoder, where none was asked for
-    compare: bool = False  # whether to keep the encoder only where it beats characters
     device: str = ""  # where a dense encoder is trained
 
     @cached_property
@@ -124,7 +120,6 @@ def make(request: TrainingRequest, words: WordVectors | None = None) -> Training
         words=words,
         refit=request.refit,
         reason=reason,
-        compare=_is_open(request, encoder, reason),
     )
     _check_words(request, plan)
     _check_changes(request, plan)
@@ -166,12 +161,6 @@ def _choose(request: TrainingRequest) -> tuple[str, str]:
     except LinkerError as error:
         raise UsageError(f"--preset {request.preset}: {error}") from None
     return encoder, f"of the preset {request.preset}"
-
-
-def _is_open(request: TrainingRequest, encoder: str, reason: str) -> bool:
-    """Whether nobody asked for this encoder, nor for anything of its training."""
-    is_asked = any(_group(change) not in _EVERY_ENCODER for change in request.changes)
-    return encoder == registry.BEST and bool(reason) and not is_asked
 
 
 def _group(change: str) -> str:

@@ -21,7 +21,7 @@ class Stream(IntEnum):
     GROUND_PAIRS = 9  # positives of pairs, and their order
     SHOTS = 10  # the few names of each class that are trained on
     HELD_OUT = 11  # names that validate grounding instead of being trained on
-    TRIAL = 12  # names that compare an encoder with characters
+    # 12 is of former releases
     FOLDS = 13  # of annotated mentions that the ranker is fitted to
 
 
