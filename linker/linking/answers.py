@@ -94,10 +94,10 @@ def ranked(batch: Batch, probabilities: Probabilities) -> Ranking:
     confidence[single] = np.bincount(place, joint[single])[place] if len(place) else 0
     order = np.lexsort((np.arange(len(lookup)), -confidence, lookup))
     is_filled = sizes > 0
-    first = order[np.minimum(lists.rows[:-1], max(0, len(order) - 1))] if len(order) else order
+    first = order[lists.rows[:-1][is_filled]]
     of_lookup, own = np.zeros(len(sizes)), np.zeros(len(sizes))
-    of_lookup[is_filled] = confidence[first[is_filled]]
-    own[is_filled] = joint[first[is_filled]]
+    of_lookup[is_filled] = confidence[first]
+    own[is_filled] = joint[first]
     of_reading, own = (np.multiply.reduceat(v, lists.lookups[:-1]) for v in (of_lookup, own))
     choice = np.lexsort((np.arange(len(parts)), -own, -of_reading, mention))
     return Ranking(batch, order, confidence, of_reading, choice[lists.readings[:-1]], probabilities)
