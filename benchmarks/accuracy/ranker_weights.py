@@ -14,18 +14,19 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.accuracy.default import LENT, dictionary
 from benchmarks.lib.data import TITLES, documents
+from benchmarks.lib.lent import LENT, dictionary
 from benchmarks.lib.results import WORK
-from linker import Linker
+from linker import Dictionary, Linker, LinkerOptions
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, Ranker
 from linker.training import lists
@@ -77,6 +78,47 @@ def without(corpus: str) -> Ranker:
     if not folder.exists():
         save(of_corpora(*(other for other in TITLES if other != corpus)), folder)
     return Ranker.load(folder)
+
+
+def trained(
+    corpus: str,
+    dictionary: Dictionary,
+    encoder: str,
+    mentions: Sequence[Any] = (),
+    options: LinkerOptions | None = None,
+    say: Callable[[str], None] = print,
+) -> Linker:
+    """As `Linker.train`, with a ranker that starts from weights which know nothing of the corpus.
+
+    Args:
+        corpus: what is evaluated on.
+        dictionary, encoder, mentions, options: as for `Linker.train`.
+        say: is told how the training goes.
+    """
+    chosen = (lambda _: options) if options else None
+    plan = make(TrainingRequest(encoder=encoder, options=chosen, has_mentions=bool(mentions)))
+    linker = Linker.trained(plan, dictionary, mentions, RunSettings(say=say))
+    return fitted(linker.with_ranker(without(corpus)), dictionary, mentions, say)
+
+
+def fitted(
+    linker: Linker,
+    dictionary: Dictionary,
+    mentions: Sequence[Any],
+    say: Callable[[str], None] = print,
+) -> Linker:
+    """A linker whose ranker is fitted further to the mentions that it learnt.
+
+    Args:
+        linker: with the ranker to start from.
+        dictionary: its names, without mentions.
+        mentions: that it learnt.
+        say: is told what the ranker was fitted to.
+    """
+    is_trained = linker.best_epoch > 0
+    return linker.with_ranker(
+        lists.fitted(linker, dictionary, mentions, [], SEED, say, is_trained=is_trained)
+    )
 
 
 def save(ranker: Ranker, folder: Path) -> None:

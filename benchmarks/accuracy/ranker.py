@@ -1,0 +1,294 @@
+"""What the ranker is worth: accuracy, confidences, no answers, a learning curve, and its columns.
+
+python benchmarks/accuracy/ranker.py              on development mentions
+python benchmarks/accuracy/ranker.py --on test    on the test mentions of NCBI Disease
+python benchmarks/accuracy/ranker.py --table      runs nothing, puts together what is kept
+
+Writes results/ranker.json; the runs are kept in results/runs/ranker-*.jsonl.gz. The MEDIC of 2017
+with the names of DOID and HPO. Candidates stand in the order of their scores ("by score"), or in
+that of a ranker which was fitted to the other corpus, and then to the training mentions in folds
+("fitted"). Where concepts are missing, a tenth of them is left out of the dictionary, and the
+mentions of these have no concept. A ranker that lacks columns, and the one it is compared with, are
+fitted to the training mentions alone ("from nothing").
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.accuracy import ranker_weights
+from benchmarks.lib import results, runs
+from benchmarks.lib.data import MEDIC, TITLES, locate
+from benchmarks.lib.dense_runs import Task
+from benchmarks.lib.lent import LENDERS, LENT, dictionary, lending
+from linker import Dictionary, Linker, metrics
+from linker.evaluation import confidences, run
+from linker.ranker import ranker as rankers
+from linker.ranker.matches import COLUMNS, PLACE
+from linker.ranker.ranker import Judged, Ranker
+from linker.training import lists
+from linker.training.plan import TrainingRequest, make
+from linker.training.settings import RunSettings
+from linker.types import Document
+
+KS = (1, 5, 20)
+MISSING = 0.1  # share of the concepts that are left out
+IDS, PARENTS = 1, 4  # columns of MEDIC
+SCORE, OTHER, FITTED, ALONE = "by score", "other corpus", "fitted", "from nothing"
+ALL = -1
+GROUPS = {  # of columns
+    "scores": "score sparse dense lead place matches second",
+    "words": (
+        "of_mention of_name only_mention only_name of_concept only_concept common extra "
+        "of_preferred same_words same_order same_letters same_last same_first head_inside"
+    ),
+    "numbers": "numbers_common numbers_mention numbers_name",
+    "form": "length words longer short_form coordinated",
+    "names": "preferred training inexact lent meanings",
+    "hierarchy": "below above below_first above_first",
+    "memory": "annotated annotated_same annotated_share annotated_concept",
+    "document": "agreement",
+    "readings": "usual expanded shortened split parts dropped",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A row: what is learnt, and by what candidates are ordered."""
+
+    ranker: str  # SCORE, OTHER, FITTED or ALONE
+    encoder: str = "static"
+    learnt: int = ALL  # training documents
+    missing: int = -1  # seed of the concepts that are left out; -1: none is
+    lacks: str = ""  # of `GROUPS`
+
+    @property
+    def key(self) -> str:
+        """The name of its run."""
+        missing = f"missing {self.missing}" if self.missing >= 0 else ""
+        learnt = "all" if self.learnt == ALL else self.learnt
+        return runs.slug(f"{self.encoder} {learnt} {self.ranker} {missing} {self.lacks}")
+
+
+WORTH = [
+    System(ranker, encoder, learnt)
+    for encoder in ("static", "tfidf")
+    for learnt, ways in ((0, (SCORE, OTHER)), (ALL, (SCORE, OTHER, FITTED)))
+    for ranker in ways
+]
+TABLES = {
+    "rows": WORTH,
+    "missing": [
+        System(ranker, learnt=learnt, missing=seed)
+        for seed in range(3)
+        for learnt, ranker in ((0, OTHER), (ALL, FITTED))
+    ],
+    "curve": [
+        System(ranker, learnt=learnt)
+        for learnt in (10, 30, 100, 300)
+        for ranker in (SCORE, OTHER, FITTED)
+    ],
+    "columns": [System(ALONE, lacks=lacks) for lacks in ("", *GROUPS)],
+}
+DEVEL, TEST = [Task(corpus, "devel") for corpus in TITLES], [Task("ncbi", "test")]
+
+
+def reduced(seed: int) -> Dictionary:
+    """The MEDIC of 2017 without a tenth of its concepts, and the names that it is lent."""
+    lines = gzip.decompress(locate(MEDIC["2017"]).read_bytes()).decode().splitlines()
+    table = [line.split("\t") for line in lines if not line.startswith("#")]
+    is_out = np.random.default_rng(seed).random(len(table)) < MISSING
+    out = {row[IDS] for row, left_out in zip(table, is_out, strict=True) if left_out}
+    for row in table:
+        row[PARENTS] = "|".join(i for i in row[PARENTS].split("|") if i not in out)
+    kept = ["\t".join(row) for row in table if row[IDS] not in out]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "medic.tsv"
+        comments = [line for line in lines if line.startswith("#")]
+        path.write_text("\n".join([*comments, *kept]) + "\n", encoding="utf-8")
+        return lending(Dictionary.read(path), LENDERS[LENT]).dictionary
+
+
+def without(documents: Iterable[Document], dictionary: Dictionary) -> list[Document]:
+    """Documents whose mentions have no concept where the dictionary knows none of their ids."""
+    result = []
+    for document in documents:
+        mentions = tuple(
+            dataclasses.replace(mention, gold=())
+            if mention.gold
+            and not any(dictionary.rows(i) for group in mention.gold for i in group.ids)
+            else mention
+            for mention in document.mentions
+        )
+        result.append(dataclasses.replace(document, mentions=mentions))
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A linker that has no ranker yet."""
+
+    linker: Linker
+    dictionary: Dictionary  # its names, without mentions
+    known: Sequence[Document]  # what it learnt
+    asked: Sequence[Document]
+
+
+@lru_cache(maxsize=1)
+def trained(task: Task, encoder: str, learnt: int, missing: int) -> Trained:
+    """Train the linker of a system."""
+    names = dictionary("2017", LENT) if missing < 0 else reduced(missing)
+    known, asked = task.known, task.test
+    if learnt != ALL:
+        order = np.random.default_rng(0).permutation(len(known))
+        known = [known[place] for place in order[:learnt].tolist()]
+    if missing >= 0:
+        known, asked = without(known, names), without(asked, names)
+    plan = make(TrainingRequest(encoder=encoder, has_mentions=bool(known)))
+    return Trained(Linker.trained(plan, names, known, RunSettings()), names, known, asked)
+
+
+def ranked(system: System, task: Task) -> tuple[Linker, Sequence[Document]]:
+    """A linker with its ranker, and what is asked."""
+    made = trained(task, system.encoder, system.learnt, system.missing)
+    linker = made.linker
+    if system.ranker == SCORE:
+        return linker, made.asked
+    if system.ranker == ALONE:
+        return linker.with_ranker(alone(task, system.lacks)), made.asked
+    linker = linker.with_ranker(ranker_weights.without(task.corpus))
+    if system.ranker == FITTED:
+        linker = ranker_weights.fitted(linker, made.dictionary, made.known)
+    return linker, made.asked
+
+
+@cache
+def folds(task: Task) -> Judged:
+    """The lists of the training mentions of a task, by static vectors."""
+    made = trained(task, "static", ALL, -1)
+    linker = made.linker.with_ranker(rankers.unfitted())
+    return lists.folds(linker, made.dictionary, made.known, ranker_weights.SEED)
+
+
+def alone(task: Task, lacks: str) -> Ranker:
+    """A ranker fitted to the training mentions of a task alone, which lacks some columns.
+
+    These are 0 in all lists that it is fitted to; its weights for them are 0, so that they say
+    nothing in other lists either.
+    """
+    out = [PLACE[name] for name in GROUPS[lacks].split()] if lacks else []
+    judged = folds(task)
+    values, behind = judged.lists.values.copy(), judged.lists.behind.copy()
+    values[:, out] = behind[:, out] = 0
+    rows = dataclasses.replace(judged.lists, values=values, behind=behind)
+    if lacks == "memory":
+        rows = dataclasses.replace(rows, without=np.zeros_like(rows.without))
+    ranker = rankers.fit(dataclasses.replace(judged, lists=rows), ranker_weights.SEED)
+    weights = {name: array.copy() for name, array in ranker.weights.items()}
+    every = np.add.outer(len(COLUMNS) * np.arange(4), out).astype(int)
+    weights["w"][every[:2].ravel()] = 0
+    weights["w_none"][every.ravel()] = 0
+    if lacks == "memory":
+        weights["w_none"][-1] = 0
+    return dataclasses.replace(ranker, weights=weights)
+
+
+def find(system: System, task: Task) -> dict[str, Any]:
+    """Train a system, and evaluate it on a task."""
+    linker, asked = ranked(system, task)
+    answered = run.evaluate(asked, linker, "strict", KS, threshold=0.0)
+    record, of_names = answered.record, run.evaluate(asked, linker, "biosyn", KS).record
+    unseen = record["groups"]["unseen_mention"]
+    figures = dataclasses.asdict(system) | {
+        "n": record["n"],
+        "acc": record["acc"],
+        "acc_interval": record["acc_interval"],
+        "biosyn": of_names["acc"],
+        "unseen": {"n": unseen["n"], "acc": unseen["acc"]},
+        "errors": record["errors"],
+        "composites": record["composites"],
+        "right": "".join(str(int(outcome.rank == 1)) for outcome in answered.outcomes),
+    }
+    if linker.ranker is None:
+        return figures
+    default = run.evaluate(asked, linker, "strict", KS).record
+    return figures | {
+        "calibration": {n: record["calibration"][n] for n in ("ece", "brier", "auroc")},
+        "coverage": {k: v["acc"] for k, v in record["risk_coverage"]["coverage"].items()},
+        "default": {"acc": default["acc"], "no_answer": default["no_answer"]},
+        "none_auroc": none_auroc(linker, linker.ranker, asked),
+    }
+
+
+def none_auroc(linker: Linker, ranker: Ranker, asked: Sequence[Document]) -> float | None:
+    """How well the probability of "none" tells mentions without a concept from others."""
+    values: list[float] = []
+    has_none: list[bool] = []
+    for mentions, batch in linker.lists(asked):
+        none = ranker.probabilities(batch.lists).none.tolist()
+        pairs = [(p, not m.gold) for m, p in zip(mentions, none, strict=True) if m.gold is not None]
+        values += [probability for probability, _ in pairs]
+        has_none += [is_none for _, is_none in pairs]
+    return confidences.rounded(metrics.auroc(values, has_none))
+
+
+def rows(tasks: Sequence[Task], systems: Sequence[System]) -> list[dict[str, Any]]:
+    """The figures of the runs that are kept, and the gain over the first system of a kind.
+
+    That is the order by score of the same linker, or the ranker with all columns.
+    """
+    lines = []
+    for task in tasks:
+        kept = runs.figures(table(task))
+        for system in systems:
+            if not (figures := dict(kept.get(system.key, {}))):
+                continue
+            right = _hits(figures.pop("right"))
+            base = dataclasses.replace(
+                system, ranker=SCORE if system.ranker != ALONE else ALONE, lacks=""
+            )
+            if system != base and base.key in kept:
+                first = _hits(kept[base.key]["right"])
+                pair = metrics.paired_difference(right[None], first[None])
+                figures["gain"] = [round(value, 5) for value in pair]
+            lines.append({"corpus": task.corpus, "on": task.on} | figures)
+    return lines
+
+
+def table(task: Task) -> str:
+    """The table that keeps the runs of a task."""
+    return f"ranker-{task.table}"
+
+
+def _hits(right: str) -> Any:
+    return np.array([*right], float)
+
+
+if __name__ == "__main__":
+    parser = results.parser(__doc__)
+    parser.add_argument("--on", choices=("devel", "test"), default="devel")
+    parser.add_argument("--table", action="store_true", help="run nothing")
+    given = parser.parse_args()
+    tasks, tables = (DEVEL, TABLES) if given.on == "devel" else (TEST, {"test": WORTH})
+    if not given.table:
+        for task in tasks:
+            for system in (system for systems in tables.values() for system in systems):
+                runs.make(table(task), system.key, partial(find, system, task), 0)
+    figures = {name: rows(DEVEL, systems) for name, systems in TABLES.items()}
+    results.save("ranker", figures | {"test": rows(TEST, WORTH)}, seed=0)
+    for name in tables:
+        for row in figures.get(name) or rows(TEST, WORTH):
+            what = [row[key] for key in ("corpus", "encoder", "learnt", "ranker", "lacks")]
+            print(*what, row["acc"]["1"], row.get("gain"), row.get("calibration"))
