@@ -183,7 +183,7 @@ class Decided:
             document: of the mention; None for a loose one.
             k: how many candidates to keep; None: as many as there are.
             threshold: the confidence that a later candidate needs where those before it were
-                rejected, at least `SURE`; None: the default of the model.
+                rejected; it is never less than `SURE`. None: `SURE`.
         """
         mention = prediction.mention
         ruling = self._ruling(mention, document)

@@ -116,15 +116,14 @@ class _Comparison:
             return ExplainedConcept(identifier, name, (), first_as)
         place, part = min(standing)
         ranked, reasons = self._rankings[part], self._reasons[part]
-        among = (c for c in self._parts[part].candidates if c.concept_id == identifier)
-        same = next(among, None)
+        confidence = reasons.confidence(place, self._parts[part].limit)
         return ExplainedConcept(
             identifier,
             name,
             (),
             first_as,
             part,
-            reasons.candidate(ranked, place, same.confidence if same else None),
+            reasons.candidate(ranked, place, confidence),
             *_missing(reasons, int(ranked.names[0]), int(ranked.names[place])),
         )
 

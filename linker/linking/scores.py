@@ -27,6 +27,7 @@ from linker.types import Lookup, ReadingKind
 _NGRAMS = 10  # of a candidate
 _PATHS = 4
 _EFFECTS = 6  # columns that put the first candidate before another one
+_LEAST_EFFECT = 0.005  # log odds that two decimals show
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +135,25 @@ class Reasons:
 
     def _decided_by(self, ranked: Ranked, place: int) -> Rule:
         """What puts the first candidate before another one."""
-        confidences = self.seen.confidences
-        if confidences and (place >= len(confidences) or confidences[0] != confidences[place]):
+        seen = self.seen.confidences or ()
+        if place < len(seen) and seen[0] != seen[place]:
             return "probability"
         if ranked.scores[0] != ranked.scores[place]:
             return "score"
         return self._dictionary.tie_rule(int(ranked.entries[0]), int(ranked.entries[place]))
+
+    def confidence(self, place: int, limit: float | None) -> float | None:
+        """How probable it is that a candidate is right; None without a ranker.
+
+        Args:
+            place: of the candidate; one that the ranker did not see has 0.
+            limit: the most that it can be; None: it has no limit.
+        """
+        seen = self.seen.confidences
+        if seen is None:
+            return None
+        value = seen[place] if place < len(seen) else 0.0
+        return round(value if limit is None else min(limit, value), 6)
 
     def _match(self, place: int) -> dict[str, float]:
         """The columns of a candidate that the ranker saw."""
@@ -151,7 +165,8 @@ class Reasons:
     def _behind(self, place: int) -> tuple[ColumnEffect, ...]:
         """What puts the first candidate before another one that the ranker saw.
 
-        For each column the log odds that the first would lose with the value of the other.
+        For each column the log odds that the first would lose with the value of the other, the
+        largest first; columns that speak for the other one are left out.
         """
         values, behind = self.seen.values, self.seen.behind
         if self._ranker is None or values is None or behind is None or not 0 < place < len(values):
@@ -174,6 +189,7 @@ class Reasons:
             )
             for column, score in zip(changed.tolist(), scores[1:], strict=True)
         ]
+        effects = [effect for effect in effects if effect.log_odds >= _LEAST_EFFECT]
         return tuple(sorted(effects, key=lambda effect: -effect.log_odds)[:_EFFECTS])
 
     def _matched(self, row: int, entry: int) -> MatchedName:

@@ -231,11 +231,12 @@ def decision(part: ExplainedPart, explanation: Explanation) -> str:
     if best.confidence is None or none is None:
         return "there is no confidence, so that the first candidate is the answer"
     others = (
-        f"no concept of the dictionary {none:.4f}, one that was not found {explanation.missed:.4f}"
+        f"{none:.4f} that the dictionary has no concept for the mention, "
+        f"{explanation.missed:.4f} that it has one which was not found"
     )
     if part.rejected:
-        return f"no concept is answered, since that is the most probable: {others}"
-    return f"the first candidate is the answer; otherwise: {others}"
+        return f"no concept is the answer, since that is the most probable; probabilities: {others}"
+    return f"the first candidate is the answer; other probabilities: {others}"
 
 
 def limit(part: ExplainedPart) -> str:
@@ -270,7 +271,9 @@ def difference(best: ExplainedCandidate, other: ExplainedCandidate) -> str:
         f"{value:+.4f} {TERMS[name]}" for name, value in best.parts.ahead_of(other.parts).items()
     ]
     lead = best.parts.score - other.parts.score
-    return f"{'less than 0.0001' if lead < _SHOWN else f'{lead:.4f}'}: {', '.join(terms)}"
+    unseen = "; the ranker weighs only the best by score" if best.match and not other.match else ""
+    shown_lead = "less than 0.0001" if lead < _SHOWN else f"{lead:.4f}"
+    return f"{shown_lead}: {', '.join(terms)}{unseen}"
 
 
 def _log_odds(probability: float | None) -> float:

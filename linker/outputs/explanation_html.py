@@ -74,8 +74,10 @@ _TEMPLATE = """\
 {% if other.behind %}{{ table(effect_columns, effects(other)) }}{% endif %}</li>
 {% endfor %}
 </ul>
-{% endif %}
+{% if part.candidates | selectattr("behind") | list %}
 <p><small>{{ effect_note }}</small></p>
+{% endif %}
+{% endif %}
 {% else %}
 <p>No name of the dictionary is like it.</p>
 {% endif %}

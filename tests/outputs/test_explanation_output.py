@@ -10,13 +10,13 @@ import pytest
 
 from linker.explanation import (
     ByDecision,
+    ColumnEffect,
     ExpandedForm,
     ExplainedCandidate,
     ExplainedConcept,
     ExplainedPart,
     ExplainedReading,
     Explanation,
-    FeatureEffect,
     LookedUp,
     MatchedName,
     Place,
@@ -46,7 +46,9 @@ def candidate(rank: int, identifier: str, text: str) -> ExplainedCandidate:
         ((Place("A:0", text), Place("A:00", "nearer")),),
         2,
         1,
-        None if rank == 1 else "score",
+        None if rank == 1 else "probability",
+        {"score": 1.6 - rank / 10},
+        () if rank == 1 else (ColumnEffect("of_name", f"what {text} says", 0.5, 0.25, 0.75),),
     )
 
 
@@ -63,19 +65,14 @@ def explained(text: str, **changes: object) -> Explanation:
                 (ExpandedForm(text, text, (3, 9)), ExpandedForm("SF", "short form", None)),
                 True,
                 (Place("A:1", text),),
-                0.5,
-                0.0,
-                0.0,
+                0.625,
             ),
-            ExplainedReading("whole", (lookup,), (), False, (None,), 0.0, 3.0, None),
+            ExplainedReading("whole", (lookup,), (), False, (None,), 0.0),
         ),
-        (
-            ExplainedPart(
-                lookup, (first, second), False, 0.5, (FeatureEffect("of_name", 0.5, 0.25, 0.75),)
-            ),
-        ),
-        0.25,
-        f"fitted to {text}",
+        (ExplainedPart(lookup, (first, second), False),),
+        0.125,
+        0.0625,
+        f"from the ranker fitted to {text}",
         Question(
             "A:9",
             "alternative",
@@ -182,13 +179,17 @@ def test_faces_say_everything(face: object) -> None:
         "heart is heart, defined at characters 3 to 9 of the document",
         "SF is short form, by the definition of a compound of it",
         "heart (exact, exact match, of heart, annotated once)",
-        "the confidence 0.5000 reaches the threshold 0.2500",
+        "expanded heart A:1 heart 0.6250 whole heart none 0.0000",
+        "the first candidate is the answer; other probabilities: "
+        "0.1250 that the dictionary has no concept for the mention, "
+        "0.0625 that it has one which was not found",
         "1.5000 = 0.9000 (vectors) + 0.5 · 1.0000 (characters) + 0.1000 (bonus of a frequent name)",
-        "by 0.1000: +0.0000 vectors, +0.0000 characters, +0.1000 bonus of a frequent name",
+        "ahead of A:2 by 1.10 in log odds",
+        "A:1 is ahead by 1.10 in log odds",
         "heart > nearer > heart (1 direct child)",
         "and by 1 further parent",
-        "the confidence of 0.5000 rests on",
-        "share of the matched name's words that the mention has 0.5 0.2500 0.7500",
+        "what puts the first before it first this one log odds what heart says 0.5 0.25 +0.75",
+        "log odds: what the first would lose with the value of the other one",
         "A:9 is an alternative id; it stands for A:2 heart, A:3 heart, A:4 heart",
         "A:2 heart has rank 2, by its name heart (exact, of heart, annotated 2 times)",
         "n-grams that give the first more: mis 0.125",
@@ -196,30 +197,65 @@ def test_faces_say_everything(face: object) -> None:
         "it is first where the mention is read as heart",
         "A:3 heart cannot be answered here: it is not under heart",
         "A:4 heart is no candidate: none of its names shares an n-gram with the mention",
-        "fitted to heart",
+        "from the ranker fitted to heart",
     ):
-        assert text in shown
+        assert text in shown, text
     assert "␣he 0.25" in shown
 
 
 @pytest.mark.parametrize("face", [to_text, lambda explanation: Page(to_html(explanation)).text])
-def test_what_the_threshold_does(face: object) -> None:
+def test_why_there_is_no_answer(face: object) -> None:
     assert callable(face)
     (part,) = explained("heart").parts
-    rejected = explained("heart", parts=(replace(part, rejected=True),), threshold=0.75)
+    rejected = explained("heart", parts=(replace(part, rejected=True),), none=0.75)
     assert "Answer: none" in face(rejected)
-    assert "of the first candidate is below the threshold 0.7500" in face(rejected)
-    assert "there is no threshold" in face(explained("heart", threshold=0.0))
+    assert (
+        "no concept is the answer, since that is the most probable; probabilities: "
+        "0.7500 that the dictionary has no concept for the mention" in face(rejected)
+    )
     best = replace(part.candidates[0], confidence=None)
-    unsure = replace(part, candidates=(best,), alone=None, effects=())
-    assert "there is no confidence" in face(explained("heart", parts=(unsure,), threshold=None))
-    assert "the confidence of this part by itself, 0.7000, rests on" in face(
-        explained("heart", parts=(replace(part, alone=0.7),))
+    unsure = replace(part, candidates=(best,))
+    assert "there is no confidence, so that the first candidate is the answer" in face(
+        explained("heart", parts=(unsure,), none=None, missed=None)
     )
-    empty = replace(part, candidates=(), alone=None, effects=())
-    assert "o name of the dictionary is like it" in face(
-        explained("heart", parts=(empty,), question=None)
+    empty = replace(part, candidates=())
+    shown = face(explained("heart", parts=(empty,), question=None))
+    assert "o name of the dictionary is like it" in shown
+    assert "Answer: none" in shown
+
+
+@pytest.mark.parametrize("face", [to_text, lambda explanation: Page(to_html(explanation)).text])
+def test_why_the_confidence_has_a_limit(face: object) -> None:
+    assert callable(face)
+    (part,) = explained("FAP").parts
+    limited = replace(part, doubt="short form", limit=0.4)
+    assert (
+        "the confidence is 0.4 at most, since FAP is a short form, "
+        "and no text says what it stands for" in face(explained("FAP", parts=(limited,)))
     )
+    assert "at most" not in face(explained("FAP"))
+    same = replace(part.candidates[1], confidence=part.candidates[0].confidence)
+    both = replace(limited, candidates=(part.candidates[0], same))
+    assert "ahead of A:2 by its probability without the limit" in (
+        face(explained("FAP", parts=(both,))).replace("It is ahead of A:2", "ahead of A:2")
+    )
+
+
+@pytest.mark.parametrize("face", [to_text, lambda explanation: Page(to_html(explanation)).text])
+def test_scores_decide_where_the_ranker_does_not(face: object) -> None:
+    assert callable(face)
+    explanation = explained("heart")
+    (part,), best = explanation.parts, explanation.parts[0].candidates[0]
+    ahead = "0.1000: +0.0000 vectors, +0.0000 characters, +0.1000 bonus of a frequent name"
+    note = "; the ranker weighs only the best by score"
+    unseen = replace(part.candidates[1], decided_by="score", match={}, behind=())
+    shown = face(replace(explanation, parts=(replace(part, candidates=(best, unseen)),)))
+    assert f"by {ahead}{note}" in shown
+    both = replace(best, match={}), unseen  # there is no ranker
+    shown = face(replace(explanation, parts=(replace(part, candidates=both),)))
+    assert f"by {ahead}" in shown
+    assert note not in shown
+    assert "what the first would lose" not in shown
 
 
 @pytest.mark.parametrize("face", [to_text, lambda explanation: Page(to_html(explanation)).text])
@@ -251,6 +287,7 @@ def test_a_rule_decides_between_equal_scores(face: object, rule: Rule, sentence:
 
 def test_a_difference_too_small_to_show_is_no_zero() -> None:
     best, other = explained("heart").parts[0].candidates
+    other = replace(other, decided_by="score")
     parts = replace(best.parts, score=best.parts.score - 0.00004)
     assert difference(best, replace(other, parts=parts)).startswith("less than 0.0001: ")
 
@@ -264,7 +301,11 @@ def test_json_holds_the_record() -> None:
     assert record["schema"] == 1
     assert record["mention"] == EVIL
     assert record["parts"][0]["candidates"][1]["parts"]["sparse_weight"] == 0.5
-    assert record["parts"][0]["candidates"][1]["decided_by"] == "score"
+    assert record["parts"][0]["candidates"][1]["decided_by"] == "probability"
+    assert record["parts"][0]["candidates"][1]["behind"] == [
+        {"name": "of_name", "says": f"what {EVIL} says", "first": 0.5, "other": 0.25, "log_odds": 0.75}
+    ]
+    assert (record["none"], record["missed"]) == (0.125, 0.0625)
     assert record["readings"][0]["expansions"][0] == {"short": EVIL, "long": EVIL, "span": [3, 9]}
     assert record["question"]["concepts"][0]["missing"] == [{"text": "mis", "value": 0.125}]
 

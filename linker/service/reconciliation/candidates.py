@@ -16,7 +16,7 @@ from linker.service.reconciliation.vocabulary import ANY, Json, Type, Vocabulary
 from linker.types import Candidate, Selection
 
 SURE = 0.8
-"""The confidence that a match needs at least; a model's threshold may be higher.
+"""The confidence that a match needs.
 
 It is a choice: of development mentions 19 of 20 matches are right with it, 7 of 8 with one half
 (benchmarks/service/openrefine.py).
