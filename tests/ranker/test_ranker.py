@@ -1,8 +1,7 @@
-"""The list-wise ranker: softmax with a slot "none", fitting, files."""
+"""The list-wise ranker: one softmax over readings and slots, fitting, files."""
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import math
@@ -10,86 +9,239 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from linker.errors import LinkerError
 from linker.ranker import ranker as rankers
 from linker.ranker.matches import COLUMNS, PLACE
-from linker.ranker.ranker import Judged, Lists, Ranker, softmax
+from linker.ranker.ranker import Judged, Lists, Probabilities, Ranker, softmax
 
 WIDTH = len(COLUMNS)
+Layout = list[list[list[int]]]  # how many candidates each text of each reading of mentions has
+
+
+def ends(sizes: list[int]) -> np.ndarray:
+    return np.array([0, *itertools.accumulate(sizes)], np.int64)
+
+
+def laid_out(layout: Layout, values: np.ndarray | None = None) -> Lists:
+    """The lists of mentions, given how many candidates each text has."""
+    readings = [reading for mention in layout for reading in mention]
+    sizes = [size for reading in readings for size in reading]
+    values = np.zeros((sum(sizes), WIDTH), np.float32) if values is None else values
+    return Lists(
+        ends([len(mention) for mention in layout]),
+        ends([len(reading) for reading in readings]),
+        ends(sizes),
+        values,
+        values * 0,
+        np.zeros(len(layout), np.float32),
+    )
 
 
 def judged(mentions: int = 300, seed: int = 0) -> Judged:
-    """Lists of 0 to 6 candidates; the one whose words agree is right, without one none is."""
+    """One to three readings of mentions, the second one split in two.
+
+    Texts have up to four candidates; those whose words agree are right. Where no reading is right,
+    half of the mentions have a concept, which their last column tells.
+    """
     random = np.random.default_rng(seed)
-    sizes = random.integers(0, 7, mentions)
-    values = random.normal(size=(int(sizes.sum()), WIDTH)).astype(np.float32)
-    right = np.zeros(len(values), bool)
-    indptr = np.append(0, np.cumsum(sizes))
-    for start, end in itertools.pairwise(indptr.tolist()):
-        values[start:end, PLACE["of_mention"]] = -1
-        if end > start and random.random() < 0.7:
-            chosen = random.integers(start, end)
-            right[chosen], values[chosen, PLACE["of_mention"]] = True, 1
-    has_concept = np.array([right[a:b].any() for a, b in itertools.pairwise(indptr.tolist())])
-    lists = Lists(indptr, values, values * 0, np.zeros(mentions, np.float32))
-    return Judged(lists, right, np.ones(mentions, np.float32), has_concept)
+    layout = [
+        [random.integers(0, 5, 2 if place == 1 else 1).tolist() for place in range(count)]
+        for count in random.integers(1, 4, mentions)
+    ]
+    lists = laid_out(layout)
+    lists.values[:] = random.normal(size=lists.values.shape)
+    right = np.zeros(len(lists.values), bool)
+    known, start = np.zeros(mentions, bool), 0
+    for place, mention in enumerate(layout):
+        is_right = random.random() < 0.7
+        known[place] = random.random() < 0.5
+        for reading in mention:
+            for size in reading:
+                if size and is_right:
+                    right[start + random.integers(size)] = True
+                lists.values[start : start + size, -1] = 1 if known[place] else -1
+                start += size
+            known[place] |= is_right and all(reading)
+    lists.values[:, PLACE["of_mention"]] = np.where(right, 1, -1)
+    lists.without[:] = random.random(mentions)
+    return Judged(lists, right, known, np.ones(mentions, np.float32))
 
 
-def test_softmax_by_hand() -> None:
-    indptr = np.array([0, 2, 2, 3])
-    nothing = np.zeros((3, 0), np.float32)
-    lists = Lists(indptr, nothing, nothing, np.zeros(3, np.float32))
-    rows, none = softmax(np.log([2.0, 1.0, 3.0]), np.log([1.0, 5.0, 1.0]), lists)
-    assert rows == pytest.approx([2 / 4, 1 / 4, 3 / 4])
-    assert none == pytest.approx([1 / 4, 1.0, 1 / 4])
+def slow_softmax(scores: list[float], slots: list[list[float]], layout: Layout) -> Probabilities:
+    """The same as `softmax`, mention by mention, from the formula."""
+    rows, readings, none, missed = [], [], [], []
+    left = iter(scores)
+    for mention, of_slots in zip(layout, slots, strict=True):
+        logits = []
+        for reading in mention:
+            of_parts = []
+            for size in reading:
+                odds = [math.exp(next(left)) for _ in range(size)]
+                rows += [one / sum(odds) for one in odds]
+                of_parts.append(math.log(sum(odds)) if odds else -math.inf)
+            logits.append(sum(of_parts) / len(of_parts))
+        whole = sum(map(math.exp, [*logits, *of_slots]))
+        readings += [math.exp(logit) / whole for logit in logits]
+        none.append(math.exp(of_slots[0]) / whole)
+        missed.append(math.exp(of_slots[1]) / whole)
+    return Probabilities(*map(np.array, (rows, readings, none, missed)))
+
+
+# ---------------------------------------------------------------------------- probabilities
+
+
+def test_candidates_and_both_slots_in_one_softmax() -> None:
+    """Where all readings have one part: 2 + 1 + 3 of candidates, 1 and 3 of the slots."""
+    lists = laid_out([[[2], [1]], [[0]]])
+    slots = np.log([[1.0, 3.0], [1.0, 4.0]])
+    found = softmax(np.log([2.0, 1.0, 3.0]), slots, lists)
+    assert found.rows == pytest.approx([2 / 3, 1 / 3, 1])
+    assert found.readings == pytest.approx([3 / 10, 3 / 10, 0])
+    assert found.none == pytest.approx([1 / 10, 1 / 5])
+    assert found.missed == pytest.approx([3 / 10, 4 / 5])
+
+
+def test_a_split_reading_has_the_mean_of_its_parts() -> None:
+    """Parts of 4 and 9 together count sqrt(4 * 9) = 6; a part without a candidate ends it."""
+    lists = laid_out([[[1], [1, 2], [1, 0]]])
+    found = softmax(np.log([2.0, 4.0, 8.0, 1.0, 5.0]), np.log([[1.0, 1.0]]), lists)
+    assert found.readings == pytest.approx([2 / 10, 6 / 10, 0])
+    assert found.rows == pytest.approx([1, 1, 8 / 9, 1 / 9, 1])
+    assert (found.none[0], found.missed[0]) == pytest.approx((1 / 10, 1 / 10))
+
+
+layouts = st.lists(
+    st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=3), min_size=1, max_size=3),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(layouts, st.integers(0, 2**32 - 1))
+@settings(max_examples=100, deadline=None)
+def test_softmax_the_slow_way(layout: Layout, seed: int) -> None:
+    lists, random = laid_out(layout), np.random.default_rng(seed)
+    scores = random.normal(scale=3, size=len(lists.values))
+    slots = random.normal(scale=3, size=(len(layout), 2))
+    found, expected = softmax(scores, slots, lists), None
+    expected = slow_softmax(scores.tolist(), slots.tolist(), layout)
+    for name in ("rows", "readings", "none", "missed"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), abs=1e-12), name
+    mention = np.repeat(np.arange(len(layout)), np.diff(lists.readings))
+    whole = np.bincount(mention, found.readings, len(layout)) + found.none + found.missed
+    assert whole == pytest.approx(np.ones(len(layout)))
+
+
+@pytest.mark.parametrize("shift", [0.0, 800.0, -800.0])
+def test_large_scores_do_not_overflow(shift: float) -> None:
+    lists = laid_out([[[2], [1, 1]]])
+    scores, slots = np.array([1.0, 2.0, 0.0, 3.0]) + shift, np.array([[0.0, 1.0]]) + shift
+    found = softmax(scores, slots, lists)
+    expected = softmax(scores - shift, slots - shift, lists)
+    assert found.readings == pytest.approx(expected.readings)
+    assert found.none == pytest.approx(expected.none)
 
 
 def test_without_knowledge_all_are_as_probable() -> None:
-    lists = judged(1, seed=3).lists
-    count = int(lists.indptr[-1])
-    rows, none = Ranker.of_scores().probabilities(lists)
-    assert rows == pytest.approx(np.full(count, 1 / (count + 1)))
-    assert none == pytest.approx([1 / (count + 1)])
+    lists = laid_out([[[3], [2]], [[0]]])
+    found = rankers.unfitted().probabilities(lists)
+    assert found.readings == pytest.approx([3 / 7, 2 / 7, 0])
+    assert found.none == pytest.approx([1 / 7, 1 / 2])
+    assert found.missed == pytest.approx([1 / 7, 1 / 2])
+
+
+def test_scores_by_hand() -> None:
+    """One hidden unit each: it reads the first column less its mean, and the largest of it."""
+    count = 2 * WIDTH
+    weights = {
+        "w": np.zeros((count, 1)),
+        "b": np.array([1.0]),
+        "v": np.array([10.0]),
+        "w_none": np.zeros((2 * count + 1, 1)),
+        "b_none": np.array([0.0]),
+        "v_none": np.array([[2.0, -2.0]]),
+        "c_none": np.array([0.5, 0.25]),
+    }
+    weights["w"][0] = 1
+    weights["w_none"][0], weights["w_none"][count], weights["w_none"][-1] = 1, 100, 1000
+    centre, scale = np.zeros(count, np.float32), np.ones(count, np.float32)
+    centre[0], scale[0] = 3, 2
+    ranker = Ranker(centre, scale, {k: v.astype(np.float32) for k, v in weights.items()})
+    lists = laid_out([[[2], [1]], [[0]]])
+    lists.values[:, 0] = [4, 7, 1000]  # 0.5, 2 and far off: 5
+    lists.without[:] = [0, 0.125]
+    scores, slots = ranker.scores(lists)
+    assert scores.tolist() == [15, 30, 60]
+    assert slots.tolist() == [[2 * 55 + 0.5, -2 * 55 + 0.25], [2 * 125 + 0.5, -2 * 125 + 0.25]]
+    both = np.concatenate([lists.values, lists.behind], axis=1)
+    assert ranker.scores_of(both).tolist() == [15, 30, 60]
 
 
 def test_probabilities_do_not_depend_on_the_batch() -> None:
     some = judged(40)
     ranker = rankers.fit(some, 0)
-    whole, none = ranker.probabilities(some.lists)
+    whole, lists = ranker.probabilities(some.lists), some.lists
     for number in range(40):
-        kept = np.arange(40) == number
-        alone, of_none = ranker.probabilities(some.only(kept).lists)
-        start, end = some.lists.indptr[number : number + 2]
-        assert alone == pytest.approx(whole[start:end], abs=1e-6)
-        assert of_none == pytest.approx(none[[number]], abs=1e-6)
+        alone = ranker.probabilities(lists.only(np.array([number]))[0])
+        start, end = lists.starts[number : number + 2]
+        assert alone.rows == pytest.approx(whole.rows[start:end], abs=1e-6)
+        start, end = lists.readings[number : number + 2]
+        assert alone.readings == pytest.approx(whole.readings[start:end], abs=1e-6)
+        assert alone.none == pytest.approx(whole.none[[number]], abs=1e-6)
+        assert alone.missed == pytest.approx(whole.missed[[number]], abs=1e-6)
+
+
+# -------------------------------------------------------------------------------- fitting
+
+
+def loss_of(found: Probabilities, some: Judged) -> float:
+    """The weighted mean of -log of what is right, from its definition."""
+    lists, total = some.lists, 0.0
+    weight = some.weight.astype(np.float64)  # in float32 the difference of two losses is noise
+    for mention in range(len(weight)):
+        wanted = 0.0
+        for reading in range(*lists.readings[mention : mention + 2]):
+            share = found.readings[reading]
+            for lookup in range(*lists.lookups[reading : reading + 2]):
+                start, end = lists.rows[lookup : lookup + 2]
+                share *= found.rows[start:end][some.right[start:end]].sum()
+            wanted += share
+        if not wanted:
+            wanted = (found.missed if some.is_known[mention] else found.none)[mention]
+        total -= weight[mention] * math.log(wanted)
+    return float(total / weight.sum())
 
 
 def test_gradients_are_those_of_the_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each gradient against the difference of two losses, in float64, without dropout."""
     monkeypatch.setattr(rankers, "_kept", lambda shape, *_: np.ones(shape))
-    some = judged(12, seed=1)
+    some = judged(12, seed=11)
     random = np.random.default_rng(5)
-    start = Ranker.of_scores()
+    some.weight[:] = random.uniform(0.5, 2, 12)
+    start = rankers.unfitted()
     weights = {k: random.normal(size=v.shape) / 5 for k, v in start.weights.items()}
     inputs = np.asarray(start.inputs(some.lists), np.float64)
     summary = np.asarray(rankers._summary(inputs, some.lists), np.float64)
-    arguments = inputs, summary, some.lists.indptr, some.right, some.weight, random
-    gradients = rankers._gradients(weights, *arguments)
+    gradients = rankers._gradients(weights, inputs, summary, some, random)
+    kinds = {"right": 0, "none": 0, "missed": 0}
 
     def loss() -> float:
         hidden = np.maximum(inputs @ weights["w"] + weights["b"], 0)
         of_none = np.maximum(summary @ weights["w_none"] + weights["b_none"], 0)
-        scores, none = hidden @ weights["v"], of_none @ weights["v_none"] + weights["c_none"]
-        total = 0.0
-        for number, (a, b) in enumerate(itertools.pairwise(some.lists.indptr.tolist())):
-            odds = [*np.exp(scores[a:b]), math.exp(none[number])]
-            wanted = sum(odds[i - a] for i in range(a, b) if some.right[i])
-            total -= math.log((wanted or odds[-1]) / sum(odds))
-        return total / 12
+        slots = of_none @ weights["v_none"] + weights["c_none"]
+        return loss_of(softmax(hidden @ weights["v"], slots, some.lists), some)
 
+    for mention in range(12):  # each kind of mention is there, and so are split readings
+        rows = slice(*some.lists.starts[mention : mention + 2])
+        kinds["missed" if some.is_known[mention] else "none"] += not some.right[rows].any()
+        kinds["right"] += some.right[rows].any()
+    assert all(kinds.values())
+    assert (np.diff(some.lists.lookups) == 2).any()
     for name, gradient in gradients.items():
-        for place in random.integers(0, weights[name].size, 4):
+        for place in random.integers(0, weights[name].size, 6):
             before, step = weights[name].flat[place], 1e-5
             weights[name].flat[place] = before + step
             above = loss()
@@ -100,12 +252,37 @@ def test_gradients_are_those_of_the_loss(monkeypatch: pytest.MonkeyPatch) -> Non
             assert gradient.flat[place] == pytest.approx(expected, abs=1e-5), name
 
 
+@given(layouts, st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_gradients_of_scores_are_those_of_the_loss(layout: Layout, seed: int) -> None:
+    lists, random = laid_out(layout), np.random.default_rng(seed)
+    count, mentions = len(lists.values), len(layout)
+    scores, slots = random.normal(size=count), random.normal(size=(mentions, 2))
+    weight = random.uniform(0.5, 2, mentions).astype(np.float32)
+    some = Judged(lists, random.random(count) < 0.5, random.random(mentions) < 0.5, weight)
+    d_scores, d_slots = rankers._gradients_of_scores(softmax(scores, slots, lists), some)
+    for values, gradient in ((scores, d_scores), (slots, d_slots)):
+        for place in range(values.size):
+            losses = []
+            for step in (1e-5, -2e-5):
+                values.flat[place] += step
+                losses.append(loss_of(softmax(scores, slots, lists), some))
+            values.flat[place] += 1e-5
+            expected = (losses[0] - losses[1]) / 2e-5
+            assert gradient.flat[place] == pytest.approx(expected, abs=1e-5)
+
+
 def test_it_learns_what_is_right_and_that_nothing_is() -> None:
-    ranker, held = rankers.fit(judged(1500), 0), judged(200, seed=9)
-    rows, none = ranker.probabilities(held.lists)
-    chance = Ranker.of_scores().probabilities(held.lists)
-    assert np.mean(rows[held.right]) > 1.5 * np.mean(chance[0][held.right])
-    assert np.mean(none[~held.has_concept]) > 0.75 > np.mean(chance[1][~held.has_concept])
+    ranker, held = rankers.fit(judged(2000), 0), judged(300, seed=9)
+    found = ranker.probabilities(held.lists)
+    chance = rankers.unfitted().probabilities(held.lists)
+    assert loss_of(found, held) < 0.7 * loss_of(chance, held)
+    assert np.mean(found.rows[held.right]) > 1.3 * np.mean(chance.rows[held.right])
+    right = [held.right[a:b].any() for a, b in itertools.pairwise(held.lists.starts.tolist())]
+    empty = (np.diff(held.lists.starts) > 0) & ~np.array(right)
+    missed, none = empty & held.is_known, empty & ~held.is_known
+    assert np.mean(found.missed[missed]) > 1.2 * np.mean(found.missed[none])
+    assert np.mean(found.none[none]) > 1.2 * np.mean(found.none[missed])
 
 
 def test_the_same_seed_gives_the_same_weights() -> None:
@@ -114,55 +291,150 @@ def test_the_same_seed_gives_the_same_weights() -> None:
     assert not np.array_equal(first.weights["w"], other.weights["w"])
 
 
-def test_fitting_again_stays_near_where_lists_say_nothing() -> None:
+def test_the_average_of_networks_gives_the_mean_of_their_scores() -> None:
+    lists = judged(20).lists
+    several = [rankers._random_weights(2 * WIDTH, np.random.default_rng(n)) for n in range(3)]
+    nothing = rankers.unfitted()
+    scores = [Ranker(nothing.centre, nothing.scale, one).scores(lists) for one in several]
+    together = Ranker(nothing.centre, nothing.scale, rankers._averaged(several)).scores(lists)
+    for place in (0, 1):
+        mean = np.mean([of_one[place] for of_one in scores], axis=0)
+        assert together[place] == pytest.approx(mean, abs=1e-5)
+
+
+def test_fitting_again_stays_near_the_start() -> None:
     start = rankers.fit(judged(300), 0)
+    before = {name: values.copy() for name, values in start.weights.items()}
     again = rankers.fit(judged(50, seed=4), 0, start)
-    moved = np.abs(again.weights["w"] - start.weights["w"]).max()
-    assert 0 < moved < 0.1
+    assert 0 < np.abs(again.weights["w"] - start.weights["w"]).max() < 0.1
+    assert np.array_equal(again.centre, start.centre)
+    assert np.array_equal(again.scale, start.scale)
+    assert all(np.array_equal(before[name], start.weights[name]) for name in before)
 
 
-def test_only_and_joined() -> None:
+# ---------------------------------------------------------------------------------- lists
+
+
+def equal(first: Judged, second: Judged) -> bool:
+    names = ("readings", "lookups", "rows", "values", "behind", "without")
+    return all(
+        np.array_equal(getattr(first.lists, n), getattr(second.lists, n)) for n in names
+    ) and all(
+        np.array_equal(getattr(first, n), getattr(second, n))
+        for n in ("right", "is_known", "weight")
+    )
+
+
+def test_only_some_mentions() -> None:
+    """Of mentions with 2 + 1, with 1 + (0, 3) and with 2 candidates the last and the second."""
+    values = np.repeat(np.arange(9, dtype=np.float32)[:, None], WIDTH, axis=1)
+    lists = laid_out([[[2], [1]], [[1], [0, 3]], [[2]]], values)
+    lists.without[:] = [0, 1, 2]
+    some, rows = lists.only(np.array([2, 1]))
+    assert rows.tolist() == [7, 8, 3, 4, 5, 6]
+    assert some.values[:, 0].tolist() == rows.tolist()
+    assert some.readings.tolist() == [0, 1, 3]
+    assert some.lookups.tolist() == [0, 1, 2, 4]
+    assert some.rows.tolist() == [0, 2, 3, 3, 6]
+    assert some.starts.tolist() == [0, 2, 6]
+    assert some.without.tolist() == [2, 1]
+
+
+def test_parts_are_joined_again() -> None:
     whole = judged(20)
-    kept = np.arange(20) < 7
-    joined = Judged.joined([whole.only(kept), whole.only(~kept)])
-    assert np.array_equal(joined.lists.values, whole.lists.values)
-    assert np.array_equal(joined.lists.indptr, whole.lists.indptr)
-    assert np.array_equal(joined.right, whole.right)
+    parts = [whole.only(np.arange(a, b)) for a, b in ((0, 7), (7, 7), (7, 20))]
+    assert equal(Judged.joined(parts), whole)
+
+
+# ---------------------------------------------------------------------------------- files
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Ranker:
+    ranker = rankers.fit(judged(60), 0)
+    return Ranker(ranker.centre, ranker.scale, ranker.weights, {"fitted_to": "60 made mentions"})
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    dataclasses.replace(rankers.fit(judged(60), 0), threshold=0.25).save(tmp_path / "ranker")
+def folder(fitted: Ranker, tmp_path: Path) -> Path:
+    fitted.save(tmp_path / "ranker")
     return tmp_path / "ranker"
 
 
-def test_saved_weights_come_back(folder: Path) -> None:
+def test_saved_weights_come_back(fitted: Ranker, folder: Path) -> None:
     lists, again = judged(5).lists, Ranker.load(folder)
-    assert again.threshold == 0.25
-    expected = rankers.fit(judged(60), 0).probabilities(lists)[0]
-    assert np.array_equal(again.probabilities(lists)[0], expected)
+    assert again.provenance == {"fitted_to": "60 made mentions"}
+    assert np.array_equal(again.probabilities(lists).rows, fitted.probabilities(lists).rows)
+    assert np.array_equal(again.probabilities(lists).none, fitted.probabilities(lists).none)
+
+
+def test_what_it_was_fitted_to_in_words(fitted: Ranker) -> None:
+    assert fitted.described == "fitted to 60 made mentions"
+    assert rankers.unfitted().described == "fitted to nothing"
+    assert Ranker.shipped().described == (
+        "as it is shipped, fitted to the training and development mentions of NCBI Disease and "
+        "BC5CDR"
+    )
+
+
+def test_the_shipped_ranker_prefers_the_better_match() -> None:
+    lists = laid_out([[[2]]])
+    for name in ("score", "sparse", "of_mention", "of_name", "same_words", "same_order"):
+        lists.values[0, PLACE[name]] = 1
+        lists.behind[1, PLACE[name]] = -1
+    lists.values[1, PLACE["place"]] = math.log(2)
+    assert Ranker.shipped().probabilities(lists).rows[0] > 0.9
 
 
 def test_weights_of_other_columns_are_refused(folder: Path) -> None:
     record = json.loads((folder / "ranker.json").read_text("utf-8"))
     (folder / "ranker.json").write_text(json.dumps(record | {"columns": ["score"]}), "utf-8")
-    with pytest.raises(LinkerError, match="other columns than this release; train again"):
+    with pytest.raises(LinkerError, match="by other columns than this release; train again"):
         Ranker.load(folder)
 
 
+def test_a_folder_without_its_record_is_refused(folder: Path) -> None:
+    (folder / "ranker.json").unlink()
+    with pytest.raises(LinkerError, match=r"ranker\.json: there is no such file"):
+        Ranker.load(folder)
+
+
+def test_a_record_without_provenance_is_refused(folder: Path) -> None:
+    record = {"columns": list(COLUMNS)}
+    (folder / "ranker.json").write_text(json.dumps(record), "utf-8")
+    with pytest.raises(LinkerError, match=r"damaged \('provenance'\); train again"):
+        Ranker.load(folder)
+
+
+SHAPES = "the arrays do not have the shapes that are expected"
+
+
 @pytest.mark.parametrize(
-    ("name", "array"),
+    ("name", "array", "why"),
     [
-        ("w", np.zeros((3, 3), np.float32)),
-        ("scale", np.zeros(2 * WIDTH, np.float32)),
-        ("v", None),
-        ("c_none", np.array([np.nan], np.float32)),
+        ("w", np.zeros((3, 3), np.float32), SHAPES),
+        ("w_none", np.zeros((4 * WIDTH, 48), np.float32), SHAPES),
+        ("b", np.zeros(3, np.float32), SHAPES),
+        ("v_none", np.zeros((48, 1), np.float32), SHAPES),
+        ("centre", np.zeros(WIDTH, np.float32), SHAPES),
+        ("more", np.zeros(3, np.float32), SHAPES),
+        ("b_none", None, SHAPES),
+        ("v", None, "'v'"),
+        ("scale", None, "'scale'"),
+        ("v", np.float32(1), "len() of unsized object"),
+        ("scale", np.zeros(2 * WIDTH, np.float32), "a number is not finite"),
+        ("centre", np.full(2 * WIDTH, np.inf, np.float32), "a number is not finite"),
+        ("c_none", np.array([np.nan, 0], np.float32), "a number is not finite"),
     ],
 )
-def test_damaged_weights_are_refused(folder: Path, name: str, array: object) -> None:
+def test_damaged_weights_are_refused(
+    folder: Path, name: str, array: np.ndarray | None, why: str
+) -> None:
     if array is None:
         (folder / f"{name}.npy").unlink()
     else:
         np.save(folder / f"{name}.npy", array)
-    with pytest.raises(LinkerError, match=r"weights of the ranker are damaged.*train again"):
+    with pytest.raises(LinkerError) as error:
         Ranker.load(folder)
+    expected = f"{folder}: the weights of the ranker are damaged ({why}); train again"
+    assert str(error.value) == expected
