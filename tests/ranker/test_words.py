@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from linker.dictionary import Dictionary
 from linker.dictionary.building import Builder
+from linker.dictionary.columns import Lists
 from linker.errors import stop
 from linker.ranker.words import Words, sequences, stem, words_of
 from linker.text.normalize import normalize
@@ -40,19 +46,22 @@ def test_words_of_a_text() -> None:
     assert words_of("type II tumours_of the-nose") == ["type", "2", "tumor", "of", "the", "nose"]
 
 
-@pytest.fixture
-def words() -> tuple[Dictionary, Words]:
-    concepts = [
-        Concept(
-            "X:1",
-            "Lung cancer",
-            (Name("Lung cancer", "X:1", "preferred"), Name("Cancers of lung", "X:1", "exact")),
-        ),
-        Concept("X:2", "Cancer", (Name("Cancer", "X:2", "preferred"),)),
-    ]
+def made(concepts: list[Concept]) -> Dictionary:
     builder = Builder(frozenset(), frozenset(), stop)
     builder.add(concepts, "made", "table", "")
-    dictionary = Dictionary(*builder.build())
+    return Dictionary(*builder.build())
+
+
+@pytest.fixture
+def words() -> tuple[Dictionary, Words]:
+    names = ("Lung cancer", "Cancers of lung", "Lung cancer II", "K cancer")
+    of_first = [Name(name, "X:1", "exact" if n else "preferred") for n, name in enumerate(names)]
+    dictionary = made(
+        [
+            Concept("X:1", "Lung cancer", tuple(of_first)),
+            Concept("X:2", "Cancer", (Name("Cancer", "X:2", "preferred"),)),
+        ]
+    )
     return dictionary, Words.of(dictionary, normalize)
 
 
@@ -60,20 +69,33 @@ def test_names_concepts_and_weights(words: tuple[Dictionary, Words]) -> None:
     dictionary, found = words
     texts = list(found.texts)
     of_name = [[texts[w] for w in found.names[row]] for row in range(len(dictionary.names))]
-    assert sorted(of_name) == [["cancer"], ["cancer", "of", "lung"], ["lung", "cancer"]]
-    of_concept = [sorted(texts[w] for w in found.concepts[row]) for row in range(2)]
-    assert of_concept == [["cancer", "lung", "of"], ["cancer"]]
-    weight = dict(zip(texts, found.weight.tolist(), strict=False))
+    assert of_name == [words_of(normalize(name)) for name in dictionary.names]
+    of_concept = [[texts[w] for w in found.concepts[row]] for row in range(2)]
+    assert sorted(of_concept[0]) == ["2", "cancer", "k", "lung", "of"]
+    assert of_concept[1] == ["cancer"]
+    assert all((np.diff(found.concepts[row]) > 0).all() for row in range(2))
+    weight = dict(zip(texts, found.weight.tolist(), strict=True))
     assert weight["cancer"] == pytest.approx(math.log(3 / 2.5))
-    assert weight["lung"] == pytest.approx(math.log(3 / 1.5))
-    assert found.weight[-1] == pytest.approx(math.log(3 / 0.5))  # of a word that no concept has
+    assert weight["lung"] == pytest.approx(math.log(3 / 1.5))  # two names of one concept
+    assert (texts[-1], found.unknown_weight) == ("", pytest.approx(math.log(3 / 0.5)))
+    is_number = dict(zip(texts, found.is_number.tolist(), strict=True))
+    assert [word for word in sorted(is_number) if is_number[word]] == ["2", "k"]
+    assert all(found.places.row(text, found.texts) == row for row, text in enumerate(texts))
+
+
+def test_a_dictionary_whose_names_have_no_words() -> None:
+    dictionary = made([Concept("X:1", "+", (Name("+", "X:1", "preferred"),))])
+    found = Words.of(dictionary, normalize)
+    found.check(1, 1)
+    assert (list(found.texts), found.names[0].tolist()) == ([""], [])
+    assert found.of_texts(["lung"])[0].tolist() == [1]
 
 
 def test_words_of_texts_keep_unknown_ones_apart(words: tuple[Dictionary, Words]) -> None:
     _, found = words
-    lists = found.of_texts(["lung cancer", "", "foo bar foo"])
-    known = len(found.texts)
-    assert lists[0].tolist() == [found.number["lung"], found.number["cancer"]]
+    lists = found.of_texts(["lung cancers", "", "foo bar foo"])
+    known, texts = len(found.texts), list(found.texts)
+    assert lists[0].tolist() == [texts.index("lung"), texts.index("cancer")]
     assert lists[1].tolist() == []
     assert lists[2].tolist() == [known, known + 1, known]
 
@@ -85,11 +107,57 @@ def test_sequences_tell_orders_apart(words: tuple[Dictionary, Words]) -> None:
     assert numbers[3] == 0
 
 
+@given(st.lists(st.lists(st.integers(0, 3), max_size=4), max_size=8))
+def test_sequences_are_equal_where_lists_are(several: list[list[int]]) -> None:
+    ends = np.cumsum([0, *map(len, several)])
+    flat = np.array([number for one in several for number in one], np.int32)
+    numbers = sequences(Lists(ends, flat)).tolist()
+    for (one, number), (other, other_number) in itertools.product(
+        zip(several, numbers, strict=True), repeat=2
+    ):
+        assert (one == other) == (number == other_number)
+
+
 def test_arrays_come_back(words: tuple[Dictionary, Words]) -> None:
     dictionary, found = words
     again = Words.from_arrays(found.arrays())
     again.check(len(dictionary.names), len(dictionary))
     assert list(again.texts) == list(found.texts)
-    assert np.array_equal(again.names.indices, found.names.indices)
-    with pytest.raises(ValueError, match="lists of rows"):
-        again.check(len(dictionary.names) + 1, len(dictionary))
+    arrays, expected = again.arrays(), found.arrays()
+    assert arrays.keys() == expected.keys()
+    assert all(np.array_equal(arrays[name], expected[name]) for name in arrays)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("weight", lambda values: values[1:], "the weights do not fit the words"),
+        ("is_number", lambda values: values[1:], "the weights do not fit the words"),
+        ("weight", lambda values: values * np.nan, "a weight is not finite"),
+        ("weight", lambda values: values.astype(np.float64), "a weight is not finite"),
+        ("is_number", lambda values: values.astype(np.int8), "is_number holds no truth values"),
+        ("hashed", lambda values: values + 1, "a list names a row that is not there"),
+        ("hashed", lambda values: values[1:], "lists of rows overlap or leave gaps"),
+        ("name.indices", lambda values: values + 99, "a list names a row that is not there"),
+        ("concept.indices", lambda values: values - 1, "a list names a row that is not there"),
+        ("concept.indptr", lambda values: values[:-1], "lists of rows overlap or leave gaps"),
+        ("name.indptr", lambda values: values * 1.0, "is no list of whole numbers"),
+    ],
+)
+def test_damage_is_refused(
+    words: tuple[Dictionary, Words], name: str, change: Callable[[Any], Any], message: str
+) -> None:
+    dictionary, found = words
+    arrays = found.arrays()
+    damaged = Words.from_arrays({**arrays, name: change(arrays[name])})
+    with pytest.raises(ValueError, match=message):
+        damaged.check(len(dictionary.names), len(dictionary))
+
+
+@pytest.mark.parametrize(("names", "concepts"), [(1, 0), (0, 1), (-1, 0), (0, -1)])
+def test_words_of_another_dictionary_are_refused(
+    words: tuple[Dictionary, Words], names: int, concepts: int
+) -> None:
+    dictionary, found = words
+    with pytest.raises(ValueError, match="lists of rows overlap or leave gaps"):
+        found.check(len(dictionary.names) + names, len(dictionary) + concepts)
