@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker.matching import accepted, biosyn_rank, relevance, strict_rank
+from linker.matching import accepted, biosyn_rank, relevance, right_ids, strict_rank
 from linker.types import Gold, GoldGroup
 
 OLD = {
@@ -213,3 +213,59 @@ def test_biosyn_and_relevance_call_the_same_names_right(names: list[set[str]], i
     assert biosyn_rank([names], gold(ids), resolve) == (
         graded.index(2) + 1 if 2 in graded else None
     )
+
+
+def right(parts: str, groups: str) -> list[str]:
+    """The ids that are right for each part, as letters in order."""
+    lists = [list(part) for part in parts.split(",")]
+    return ["".join(sorted(ids)) for ids in right_ids(lists, gold(groups), resolve)]
+
+
+@pytest.mark.parametrize(
+    ("parts", "groups", "expected"),
+    [
+        ("abc", "a", ["a"]),
+        ("abc", "c/d", ["cd"]),  # any of several ids
+        ("abc", "x", ["ax"]),  # an alternative id, and what it stands for
+        ("abc", "y", ["bcy"]),
+        ("a,b", "a", ["", ""]),  # split, though it is one concept
+        ("ab", "a|b", [""]),  # not split
+        ("a,b,c", "a|b", ["", "", ""]),
+        ("a,b", "a|b", ["a", "b"]),
+        ("b,a", "a|b", ["b", "a"]),  # in another order
+        ("ab,a", "a|b", ["b", "a"]),  # the second part has no other right one
+        ("zab,ba", "a|b", ["a", "b"]),  # 2 and 1, not 3 and 2
+        ("z,a", "a|b", ["b", "a"]),  # what is left goes to the part that has none
+        ("c,b", "x|y", ["bcy", "ax"]),
+        ("c,b", "c/d|a/b", ["cd", "ab"]),
+        ("a,b", "a+b", ["a", "b"]),  # all are needed: one of each part
+        ("b,a", "a+b", ["b", "a"]),
+        ("ab", "a+b", [""]),  # no first concept of one part can be both
+        ("a,b", "a+b|c", ["", ""]),
+        ("a", "a+a", [""]),
+        (",", "a|b", ["a", "b"]),  # nothing was found
+    ],
+)
+def test_right_ids_of_each_part(parts: str, groups: str, expected: list[str]) -> None:
+    assert right(parts, groups) == expected
+
+
+@given(
+    RANKED,
+    st.lists(st.sampled_from(["a", "b", "c", "x", "y", "a+b", "d/e"]), min_size=1, max_size=4),
+)
+@settings(deadline=None, max_examples=150)
+def test_a_reading_whose_first_concepts_are_right_ids_is_right_at_1(
+    parts: list[str], groups: list[str]
+) -> None:
+    annotated = gold("|".join(groups))
+    accepted_ids = right_ids([list(part) for part in parts], annotated, resolve)
+    assert len(accepted_ids) == len(parts)
+    firsts = [sorted(ids & set("abcde")) for ids in accepted_ids]
+    for chosen in itertools.product(*firsts):  # none where a part has no right id
+        assert strict_rank([[identifier] for identifier in chosen], annotated, resolve) == 1
+    is_first = all(part[0] in ids for part, ids in zip(parts, accepted_ids, strict=True))
+    if is_first:
+        assert strict(",".join(parts), "|".join(groups)) == 1
+    elif not any("+" in group for group in groups):
+        assert strict(",".join(parts), "|".join(groups)) != 1
