@@ -1,129 +1,105 @@
-"""What is trained in which order, and on what: the choice of the encoder, the training, the refit."""
+"""What is trained in which order, and on what: the training, the ranker, the refit."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from linker import Dictionary
 from linker.options import preset
-from linker.training import calibrating, trial
+from linker.training import lists
 from linker.training.course import Course
 from linker.training.plan import TrainingPlan
 from linker.training.settings import RunSettings
 from linker.types import GoldGroup, Mention
 
-TRAIN = [Mention(f"m{i}", gold=(GoldGroup(("X:1",)),)) for i in range(300)]
+TRAIN = [Mention(f"m{i}", gold=(GoldGroup(("X:1",)),)) for i in range(30)]
 DEV = [Mention("d", gold=(GoldGroup(("X:1",)),)), Mention("e")]
 
 
-@pytest.fixture
-def dictionary(tmp_path: Path) -> Dictionary:
-    rows = [f"X:{i}\tname {i}\tother {i}" for i in range(300)]
-    (tmp_path / "d.tsv").write_text("id\tname\tsynonyms\n" + "\n".join(rows) + "\n")
-    return Dictionary.read(tmp_path / "d.tsv")
-
-
 class Log:
-    """Runs a course whose trainings and whose trial only leave a note."""
+    """Runs a course whose trainings, and the fitting of the ranker, only leave a note."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, dictionary: Dictionary) -> None:
-        self.fits: list[tuple[str, float, int, int, bool]] = []
+        self.notes: list[Any] = []
         self.said: list[str] = []
-        self.trials: list[trial.Trial[Any]] = []
-        self.dictionary, self.choice = dictionary, trial.Choice(True, 4.0, ["line"])
-        monkeypatch.setattr(trial, "choose", self.choose)
-        monkeypatch.setattr(calibrating, "calibrated", lambda *_: None)
+        self.epochs, self.dictionary = 0, dictionary
+        monkeypatch.setattr(lists, "fitted", self.fitted)
 
-    def choose(self, _: Any, asked: trial.Trial[Any]) -> trial.Choice:
-        self.trials.append(asked)
-        return self.choice
+    def fitted(
+        self,
+        linker: Any,
+        dictionary: Dictionary,
+        mentions: Any,
+        dev: Any,
+        seed: int,
+        say: Any,
+        is_trained: bool = False,
+    ) -> str:
+        assert (dictionary, say) == (self.dictionary, self.said.append)
+        assert linker.ranker is None
+        self.notes.append(("ranker", len(mentions), len(dev), seed, is_trained))
+        return "a ranker"
 
-    def fit(self, plan: TrainingPlan, dictionary: Any, mentions: Any, settings: Any, _: Any) -> Any:
-        weight = plan.options.training.sparse_weight
-        note = (plan.encoder, weight, len(dictionary.names), len(mentions), settings.refit)
-        self.fits.append(note)
-        linker = SimpleNamespace(history=[], best_epoch=0, calibration=None)
-        linker.calibrated = lambda calibration: linker
+    def fit(self, plan: Any, _: Any, mentions: Any, settings: Any, validate: Any) -> Any:
+        epochs = plan.options.training.epochs
+        self.notes.append(("fit", epochs, len(mentions), settings.refit, validate))
+        phase = "refit" if settings.refit else "rank"
+        history = [{"phase": "align", "epoch": 1}, {"phase": phase, "epoch": 1}]
+        return self.linker(history, None)
+
+    def linker(self, history: list[Any], ranker: Any) -> Any:
+        made = SimpleNamespace(history=history, best_epoch=self.epochs, ranker=ranker)
+        made.with_ranker = lambda ranker: self.linker(made.history, ranker)
+        return made
+
+    def run(self, mentions: Any = (), dev: Any = (), *, refit: bool = False) -> Any:
+        options = preset("default", "dan")
+        training = dataclasses.replace(options.training, epochs=9, seed=5)
+        plan = TrainingPlan("dan", dataclasses.replace(options, training=training), refit=refit)
+        trained: list[Any] = []
+        settings = RunSettings(say=self.said.append, on_trained=trained.append)
+        validate: Any = "validate"
+        course = Course(plan, self.dictionary, mentions, dev, settings, self.fit, validate)
+        linker = course.run()
+        assert [one.ranker for one in trained] == ["a ranker"]  # once, before the refit
         return linker
-
-    def run(
-        self, mentions: Any = (), dev: Any = (), *, refit: bool = False, compare: bool = True
-    ) -> list[tuple[str, float, int, int, bool]]:
-        options = preset("default", "static")
-        plan = TrainingPlan("static", options, refit=refit, compare=compare)
-        settings = RunSettings(say=self.said.append, on_trained=lambda _: self.said.append("made"))
-        Course(
-            plan,
-            self.dictionary,
-            mentions,
-            dev,
-            settings,
-            self.fit,
-            None,
-            lambda *_: np.ones(1, bool),
-        ).run()
-        return self.fits
 
 
 @pytest.fixture
-def log(monkeypatch: pytest.MonkeyPatch, dictionary: Dictionary) -> Log:
-    return Log(monkeypatch, dictionary)
+def log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Log:
+    (tmp_path / "d.tsv").write_text("id\tname\nX:1\tfever\n")
+    return Log(monkeypatch, Dictionary.read(tmp_path / "d.tsv"))
 
 
-def test_names_are_held_out_for_the_choice_and_learnt_in_the_end(log: Log) -> None:
-    assert log.run() == [("static", 10, 540, 0, False), ("static", 40, 600, 0, False)]
-    assert [asked.what for asked in log.trials] == ["names held out of the dictionary"]
-    assert log.said == ["line", "encoder: static (with λ = 2, the weight of characters)", "made"]
+def test_it_is_trained_once_and_then_the_ranker(log: Log) -> None:
+    linker = log.run(TRAIN, DEV)
+    assert linker.ranker == "a ranker"
+    assert log.notes == [("fit", 9, 30, False, "validate"), ("ranker", 30, 2, 5, False)]
+    assert log.said == []
 
 
-def test_so_are_annotated_mentions(log: Log) -> None:
-    assert log.run(TRAIN) == [("static", 10, 600, 225, False), ("static", 40, 600, 300, False)]
-    assert [asked.what for asked in log.trials] == ["annotated mentions held out"]
-    log.fits.clear()
-    assert [note[2:4] for note in log.run(TRAIN[:99])] == [(540, 99), (600, 99)]
-
-
-def test_with_development_mentions_nothing_is_held_out(log: Log) -> None:
-    assert log.run(TRAIN, DEV) == [("static", 10, 600, 300, False), ("static", 40, 600, 300, False)]
-    assert [asked.what for asked in log.trials] == ["development mentions"]
+def test_the_ranker_knows_of_gradients(log: Log) -> None:
+    log.epochs = 1
+    log.run(TRAIN)
+    assert log.notes[1] == ("ranker", 30, 0, 5, True)
 
 
 def test_a_refit_learns_the_development_mentions_too(log: Log) -> None:
-    assert log.run(TRAIN, DEV, refit=True)[1:] == [
-        ("static", 40, 600, 300, False),
-        ("static", 40, 600, 302, True),
-    ]
-    assert log.said[-1] == "made"  # once, before the refit
+    """The ranker is kept, and the epochs are as many as were best."""
+    log.epochs = 3
+    linker = log.run(TRAIN, DEV, refit=True)
+    assert log.notes[1:] == [("ranker", 30, 2, 5, True), ("fit", 3, 32, True, None)]
+    assert log.said == ["refit: 3 epochs on the training and the development mentions"]
+    assert linker.ranker == "a ranker"
+    assert [record["phase"] for record in linker.history] == ["align", "rank", "refit"]
 
 
-def test_development_mentions_without_annotations_ask_nothing(log: Log) -> None:
-    log.run((), DEV[1:])
-    assert [asked.what for asked in log.trials] == ["names held out of the dictionary"]
-
-
-def test_where_the_encoder_adds_nothing_characters_are_taken(log: Log) -> None:
-    log.choice = trial.Choice(False, 8.0, ["line"])
-    assert [note[0] for note in log.run(TRAIN, DEV, refit=True)] == ["static", "tfidf", "tfidf"]
-    assert log.said == ["line", "encoder: tfidf (with static no more is found)", "made"]
-
-
-def test_where_nothing_can_be_asked_the_encoder_is_taken(
-    log: Log, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(trial, "FEWEST", 61)
-    assert [note[0] for note in log.run()] == ["static"]
-    assert log.said[0] == (
-        "encoder: static (fewer than 61 names can be held out to compare it with characters; "
-        "--encoder tfidf takes these alone)"
-    )
-    assert not log.trials
-
-
-def test_an_encoder_that_was_asked_for_is_not_tried(log: Log) -> None:
-    assert log.run(compare=False) == [("static", 10, 600, 0, False)]
-    assert log.said == ["made"]
+def test_a_refit_without_epochs_says_nothing(log: Log) -> None:
+    log.run(TRAIN, DEV, refit=True)
+    assert log.notes[2] == ("fit", 9, 32, True, None)
+    assert log.said == []

@@ -1,4 +1,4 @@
-"""Which encoder a request means, whether it is compared with characters, and what is refused."""
+"""Which encoder a request means, why, and what is refused."""
 
 from __future__ import annotations
 
@@ -18,35 +18,36 @@ needs_torch = pytest.mark.skipif(
 )
 
 
-def asked(**request: Any) -> tuple[str, bool]:
-    """The encoder of a request, and whether it is compared."""
+def asked(**request: Any) -> tuple[str, str]:
+    """The encoder of a request, and why it is taken."""
     plan = make(TrainingRequest(**request))
-    return plan.encoder, plan.compare
+    return plan.encoder, plan.reason
 
 
-def test_who_says_nothing_gets_a_comparison() -> None:
-    assert asked() == (registry.BEST, True) == ("static", True)
-    assert asked(flags=["--seed 3"]) == ("static", True)
-    assert asked(changes=["sparse.ngram_max=3", "text.composites=false"]) == ("static", True)
-    assert asked(has_mentions=True, has_dev=True, refit=True) == ("static", True)
+def test_who_says_nothing_gets_static_vectors() -> None:
+    best = "static", "needs no download and no torch"
+    assert asked() == best
+    assert registry.BEST == "static"
+    assert asked(flags=["--seed 3"]) == best
+    assert asked(changes=["sparse.ngram_max=3", "text.composites=false"]) == best
+    assert asked(changes=["static.dim=64"]) == best
+    assert asked(has_mentions=True, has_dev=True, refit=True) == best
     plan = make(TrainingRequest())
-    assert (plan.reason, plan.device) == ("needs no download and no torch", "")
+    assert plan.device == ""
     assert not plan.is_trained
     assert not plan.is_sparse
 
 
-def test_who_names_an_encoder_or_its_options_gets_it() -> None:
-    assert asked(encoder="static") == ("static", False)
-    assert asked(encoder="tfidf") == ("tfidf", False)
-    assert asked(changes=["static.dim=64"]) == ("static", False)
-    assert asked(changes=[" training.sparse_weight=2"]) == ("static", False)
+def test_who_names_an_encoder_gets_it_without_a_reason() -> None:
+    assert asked(encoder="static") == ("static", "")
+    assert asked(encoder="tfidf") == ("tfidf", "")
 
 
 @needs_torch
 def test_words_and_texts_mean_dan() -> None:
-    assert asked(has_words=True) == asked(has_texts=True) == ("dan", False)
+    words = "dan", "it is made of word vectors"
+    assert asked(has_words=True) == asked(has_texts=True) == words
     plan = make(TrainingRequest(has_words=True))
-    assert plan.reason == "it is made of word vectors"
     assert plan.is_trained
     assert plan.device
 
@@ -79,4 +80,4 @@ def test_the_table_is_looked_at_before_the_work(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(WordPieces, "shipped", shipped)
     with pytest.raises(LinkerError, match="install linker again"):
         make(TrainingRequest())
-    assert asked(encoder="tfidf") == ("tfidf", False)
+    assert asked(encoder="tfidf") == ("tfidf", "")

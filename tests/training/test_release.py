@@ -140,7 +140,7 @@ def test_the_same_release_changes_nothing(old: Linker, tmp_path: Path) -> None:
         assert (changes.names_added, changes.names_gone, changes.names_moved) == (0, 0, 0)
         assert (changes.concepts_added, changes.concepts_gone, changes.concepts_moved) == (0, 0, 0)
         assert sorted(linker.dictionary.names) == sorted(old.dictionary.names)
-        assert (linker.seen, linker.calibration) == (old.seen, old.calibration)
+        assert (linker.seen, linker.ranker) == (old.seen, old.ranker)
         if isinstance(old.generator, HybridGenerator):
             assert isinstance(linker.generator, HybridGenerator)
             assert linker.generator.bias == pytest.approx(old.generator.bias)
@@ -177,9 +177,10 @@ def test_corrections_are_added(old: Linker) -> None:
         assert three / two == pytest.approx(np.log(4) / np.log(3))
 
 
-def test_calibration_spans_and_history_stay(old: Linker, new: Dictionary) -> None:
+def test_ranker_spans_and_history_stay(old: Linker, new: Dictionary) -> None:
     linker, _ = old.renewed(new)
-    assert linker.calibration is old.calibration
+    assert linker.ranker is old.ranker is not None
+    assert list(linker.words.texts) != list(old.words.texts)  # of the names that it has now
     assert (linker.spans, linker.history, linker.encoder) == (old.spans, old.history, old.encoder)
 
 
