@@ -1,16 +1,156 @@
-"""The limits of confidence where a short form stands without a text that explains it."""
+"""From probabilities to predictions: the order, the reading, no answer, limits, batches."""
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+import math
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
-from linker.confidence.calibration import Calibration
+from hypothesis import given
+from hypothesis import strategies as st
 
-from linker import Dictionary, Document, Linker, Mention
+from linker import Dictionary, Document, Linker, LinkerError, Mention
+from linker.candidates.concepts import Candidates
+from linker.linking.answers import Ranking, ranked
+from linker.linking.lists import DEPTH, Batch
+from linker.linking.requests import Request
 from linker.outputs.explanation import limit
-from linker.types import GoldGroup, Passage
+from linker.ranker import ranker as rankers
+from linker.ranker.matches import PLACE
+from linker.ranker.ranker import Lists, Probabilities, Ranker
+from linker.readers import mentions as readers
+from linker.types import GoldGroup, Lookup, Passage, Prediction
+
+Text = list[tuple[int, float]]  # the candidates of a text: each concept with its share
+Reading = tuple[float, list[Text]]  # its probability, and the texts that are looked up
+
+
+def ranking_of(*mentions: list[Reading]) -> Ranking:
+    """What `ranked` makes of mentions whose readings and candidates have these probabilities."""
+    readings = [reading for mention in mentions for reading in mention]
+    texts = [text for _, texts in readings for text in texts]
+    concepts = np.array([concept for text in texts for concept, _ in text], np.int32)
+    ends = [
+        np.array([0, *itertools.accumulate(sizes)], np.int64)
+        for sizes in (
+            [len(mention) for mention in mentions],
+            [len(texts) for _, texts in readings],
+            [len(text) for text in texts],
+        )
+    ]
+    nothing = np.zeros((len(concepts), 0), np.float32)
+    zeros = np.zeros(len(concepts), np.float32)
+    without = np.zeros(len(mentions), np.float32)
+    columns = (concepts, concepts, concepts, zeros, None, None, concepts, zeros)
+    probabilities = Probabilities(
+        np.array([share for text in texts for _, share in text], np.float64),
+        np.array([probability for probability, _ in readings], np.float64),
+        *(np.array([1 - sum(p for p, _ in mention) for mention in mentions]) / 2 for _ in range(2)),
+    )
+    lists = Lists(*ends, nothing, nothing, without)
+    return ranked(Batch(lists, Candidates(ends[2], *columns)), probabilities)
+
+
+def in_order(ranking: Ranking, text: int) -> list[tuple[int, float]]:
+    """The concepts of a text, the best first, each with its confidence."""
+    return [
+        (int(ranking.batch.found.concepts[row]), pytest.approx(ranking.confidence[row]))
+        for row in ranking.rows(text).tolist()
+    ]
+
+
+# ---------------------------------------------------------------------------- order and reading
+
+
+def test_readings_of_one_part_add_up_for_a_concept() -> None:
+    """1 has 0.5 · 0.6; 2 has 0.5 · 0.4 + 0.3 · 0.9; 3 has 0.3 · 0.1."""
+    ranking = ranking_of([(0.5, [[(1, 0.6), (2, 0.4)]]), (0.3, [[(2, 0.9), (3, 0.1)]])])
+    assert in_order(ranking, 0) == [(2, 0.47), (1, 0.3)]
+    assert in_order(ranking, 1) == [(2, 0.47), (3, 0.03)]
+    assert ranking.readings == pytest.approx([0.47, 0.47])
+    assert ranking.best.tolist() == [1]  # which gives 2 more: 0.27 against 0.2
+
+
+def test_a_split_reading_is_the_product_of_its_parts() -> None:
+    """0.6 · 0.9 · 0.8 = 0.432, of which each part has a root."""
+    split: Reading = (0.6, [[(1, 0.9), (2, 0.1)], [(3, 0.2), (4, 0.8)]])
+    ranking = ranking_of([split, (0.4, [[(5, 1.0)]])])
+    root = math.sqrt(0.6)
+    assert in_order(ranking, 0) == [(1, root * 0.9), (2, root * 0.1)]
+    assert in_order(ranking, 1) == [(4, root * 0.8), (3, root * 0.2)]
+    assert ranking.readings == pytest.approx([0.432, 0.4])
+    assert ranking.best.tolist() == [0]
+    assert ranking_of([split, (0.44, [[(5, 1.0)]])]).best.tolist() == [1]
+
+
+def test_a_split_reading_adds_nothing_to_others() -> None:
+    ranking = ranking_of([(0.4, [[(1, 1.0)], [(2, 1.0)]]), (0.3, [[(1, 1.0)]])])
+    assert in_order(ranking, 0) == [(1, math.sqrt(0.4))]
+    assert in_order(ranking, 2) == [(1, 0.3)]
+
+
+def test_mentions_do_not_add_up() -> None:
+    ranking = ranking_of([(0.4, [[(1, 1.0)]])], [(0.3, [[(1, 1.0)]]), (0.5, [[(1, 1.0)]])])
+    assert ranking.readings == pytest.approx([0.4, 0.8, 0.8])
+    assert ranking.best.tolist() == [0, 2]
+
+
+def test_what_is_equal_stays_in_its_order() -> None:
+    """Candidates in that of their scores, readings with the most usual first."""
+    ranking = ranking_of([(0.5, [[(7, 0.25), (3, 0.5), (5, 0.25)]]), (0.25, [[(9, 1.0)]])])
+    assert [concept for concept, _ in in_order(ranking, 0)] == [3, 7, 5]
+    assert ranking.best.tolist() == [0]
+    assert ranking_of([(0.25, [[(1, 1.0)]]), (0.25, [[(1, 1.0)]])]).best.tolist() == [0]
+
+
+def test_a_part_without_candidates() -> None:
+    ranking = ranking_of([(0.0, [[(1, 1.0)], []]), (0.25, [[(2, 1.0)]]), (0.0, [[]])], [(0, [[]])])
+    assert ranking.readings.tolist() == [0, 0.25, 0, 0]
+    assert ranking.best.tolist() == [1, 3]
+    assert in_order(ranking, 1) == []
+    assert ranking_of([(0.0, [[]])]).best.tolist() == [0]
+
+
+eighths = st.integers(0, 8).map(lambda n: n / 8)
+texts = st.lists(st.tuples(st.integers(0, 4), eighths), max_size=4, unique_by=lambda one: one[0])
+some_readings = st.lists(
+    st.tuples(eighths, st.lists(texts, min_size=1, max_size=3)), min_size=1, max_size=3
+)
+
+
+@given(st.lists(some_readings, min_size=1, max_size=3))
+def test_ranked_against_a_slow_twin(mentions: list[list[Reading]]) -> None:
+    ranking, text, reading = ranking_of(*mentions), 0, 0
+    for mention, best in zip(mentions, ranking.best.tolist(), strict=True):
+        of_concept: dict[int, float] = {}
+        for probability, parts in mention:
+            for concept, share in parts[0] if len(parts) == 1 else ():
+                of_concept[concept] = of_concept.get(concept, 0) + probability * share
+        products = []
+        for probability, parts in mention:
+            product = 1.0
+            for candidates in parts:
+                confidences = {
+                    concept: of_concept[concept]
+                    if len(parts) == 1
+                    else probability ** (1 / len(parts)) * share
+                    for concept, share in candidates
+                }
+                expected = sorted(confidences, key=lambda concept: -confidences[concept])
+                assert in_order(ranking, text) == [(c, confidences[c]) for c in expected]
+                product *= max(confidences.values(), default=0.0)
+                text += 1
+            products.append(product)
+        first = reading
+        reading += len(mention)
+        assert ranking.readings[first:reading] == pytest.approx(products)
+        assert products[best - first] == pytest.approx(max(products))
+
+
+# ---------------------------------------------------------------------------- answers
 
 ROWS = (
     "id\tname\tsynonyms",
@@ -20,13 +160,26 @@ ROWS = (
 )
 
 
-class _Sure:
-    """Gives every answer the same probability."""
+class Fixed:
+    """A ranker that gives the first candidate of each text the same probability."""
 
-    features = ()
+    described = "made by hand"
 
-    def probabilities(self, values: Any) -> Any:
-        return np.full(len(values), 0.97)
+    def __init__(self, first: float, none: float, missed: float) -> None:
+        self.first, self.slots = first, (none, missed)
+
+    def probabilities(self, lists: Lists) -> Probabilities:
+        with np.errstate(divide="ignore"):
+            odds = np.where(lists.values[:, PLACE["place"]] == 0, self.first, 0)
+            slots = np.tile(np.log(self.slots), (len(lists.without), 1))
+            return rankers.softmax(np.log(odds), slots, lists)
+
+
+def fixed(first: float, none: float, missed: float) -> Ranker:
+    return cast(Ranker, Fixed(first, none, missed))
+
+
+SURE = fixed(0.97, 0.02, 0.01)
 
 
 def document(text: str, *names: str, gold: str = "") -> Document:
@@ -38,13 +191,60 @@ def document(text: str, *names: str, gold: str = "") -> Document:
 
 
 @pytest.fixture(scope="module")
-def linker(tmp_path_factory: pytest.TempPathFactory) -> Linker:
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Linker:
     path = tmp_path_factory.mktemp("limits") / "dictionary.tsv"
     path.write_text("\n".join(ROWS) + "\n", encoding="utf-8")
     known = document("Myocardial infarction (MI) is not rare; MI", "MI", gold="D:3")
-    trees: Any = _Sure()
-    learnt = Linker.train(Dictionary.read(path), mentions=[known])
-    return learnt.calibrated(Calibration(trees))
+    return Linker.train(Dictionary.read(path), mentions=[known])
+
+
+@pytest.fixture(scope="module")
+def linker(toy: Linker) -> Linker:
+    """The same with a ranker that is always sure."""
+    return toy.with_ranker(SURE)
+
+
+@pytest.mark.parametrize(
+    ("first", "none", "missed", "threshold", "is_answered"),
+    [
+        (0.3, 0.5, 0.2, None, False),
+        (0.3, 0.5, 0.2, 0, True),  # everything is answered
+        (0.2, 0.3, 0.5, None, True),  # it has a concept, probably, and this one is the best
+        (0.2, 0.3, 0.5, 0.25, False),
+        (0.6, 0.3, 0.1, None, True),
+        (0.6, 0.3, 0.1, 0.59, True),
+        (0.6, 0.3, 0.1, 0.61, False),
+        (0.5, 0.5, 0.0, None, True),  # no more probable than a concept
+        (0.4, 0.5, 0.1, 0.39, True),  # a threshold says by itself what is answered
+    ],
+)
+def test_what_has_no_answer(
+    toy: Linker,
+    first: float,
+    none: float,
+    missed: float,
+    threshold: float | None,
+    is_answered: bool,
+) -> None:
+    linker = toy.with_ranker(fixed(first, none, missed))
+    (prediction,) = linker.link(["heart attack"], threshold=threshold)
+    (part,) = prediction.parts
+    assert part.nil is not is_answered
+    best = part.best if is_answered else part.rejected
+    assert best is not None
+    assert (best.concept_id, best.confidence) == ("D:3", pytest.approx(first))
+    assert (part.rejected is None) is is_answered
+    assert bool(part.returned) is is_answered
+    # an explanation says what a question without a threshold gets
+    assert linker.explain("heart attack").parts[0].rejected is (none > max(missed, first))
+
+
+def test_a_mention_that_nothing_is_like_has_no_answer(linker: Linker) -> None:
+    for threshold in (None, 0, 0.5):
+        for asked in (["…"], ["…", "heart attack"]):
+            part = next(linker.link(asked, threshold=threshold)).parts[0]
+            assert (part.nil, part.candidates, part.rejected) == (True, (), None)
+    assert list(linker.link([])) == []
 
 
 @pytest.mark.parametrize(
@@ -83,7 +283,16 @@ def test_a_text_explains_a_short_form(
     linker: Linker, text: str, mentions: list[str], confidence: float
 ) -> None:
     prediction = next(linker.link([document(text, *mentions)]))
-    assert prediction.parts[0].confidence == confidence
+    # several readings with the same concept are surer together
+    assert prediction.parts[0].confidence == pytest.approx(confidence, abs=0.02)
+    assert (prediction.parts[0].confidence == confidence) is (confidence < 0.9) or len(mentions) > 1
+
+
+def test_a_limit_holds_for_all_candidates(toy: Linker) -> None:
+    low = toy.with_ranker(fixed(0.3, 0.2, 0.5))
+    assert next(low.link(["IBS"])).parts[0].confidence == pytest.approx(0.3)
+    part = next(toy.with_ranker(SURE).link(["IBS"])).parts[0]
+    assert all(c.confidence is not None and c.confidence <= 0.4 for c in part.candidates)
 
 
 def test_a_limit_below_the_threshold_gives_no_concept(linker: Linker) -> None:
@@ -93,10 +302,159 @@ def test_a_limit_below_the_threshold_gives_no_concept(linker: Linker) -> None:
 
 
 def test_the_explanation_says_that_there_is_a_limit(linker: Linker) -> None:
-    (part,) = linker.explain("IBS").parts
-    assert (part.candidates[0].confidence, part.alone) == (0.4, 0.97)
+    explanation = linker.explain("IBS")
+    (part,), (reading,) = explanation.parts, explanation.readings
+    assert (part.candidates[0].confidence, reading.confidence) == (0.4, pytest.approx(0.97))
     assert limit(part) == (
         "the confidence is 0.4 at most, since IBS is a short form, "
         "and no text says what it stands for"
     )
     assert limit(linker.explain("heart attack").parts[0]) == ""
+
+
+# ---------------------------------------------------------------------------- the sample
+
+
+@pytest.fixture(scope="module")
+def trained(sample: Path) -> Linker:
+    return Linker.train(Dictionary.read(sample), encoder="static")
+
+
+@pytest.fixture(scope="module")
+def items(sample: Path) -> list[Document | Mention]:
+    documents = readers.read(sample.with_name("sample_documents.pubtator.txt"))
+    texts = ("breast and ovarian cancer", "AS", "atxia", "…", "familial leukemia", "AS")
+    return [*map(Mention, texts), *documents, Mention("breast and ovarian cancer")]
+
+
+def told(predictions: list[Prediction]) -> list[Any]:
+    """What predictions hold, with numbers that may differ a little."""
+    return [
+        (
+            prediction.reading,
+            [
+                [
+                    (c.concept_id, c.matched_name, pytest.approx(c.confidence, abs=1e-4))
+                    for c in part.candidates
+                ]
+                for part in prediction.parts
+            ],
+            [
+                (rival.kind, pytest.approx(rival.confidence, abs=1e-4))
+                for rival in prediction.rivals
+            ],
+        )
+        for prediction in predictions
+    ]
+
+
+@pytest.mark.parametrize("has_ranker", [True, False])
+def test_items_are_answered_alike_alone_and_together(
+    trained: Linker, items: list[Document | Mention], has_ranker: bool
+) -> None:
+    linker = trained if has_ranker else trained.with_ranker(None)
+    together = list(linker.link(items, threshold=0))
+    alone = [p for item in items for p in linker.link([item], threshold=0)]
+    assert told(together) == told(alone)
+    assert told(together) == told(list(linker.link(items, threshold=0, batch_size=1)))
+
+
+def test_behind_what_the_ranker_sees_are_others_by_score(trained: Linker) -> None:
+    (few,) = trained.link(["cancer of the breast"], k=DEPTH, threshold=0)
+    (many,) = trained.link(["cancer of the breast"], k=3 * DEPTH, threshold=0)
+    candidates = many.parts[0].candidates
+    assert len(candidates) == 3 * DEPTH
+    assert candidates[:DEPTH] == few.parts[0].candidates
+    (by_score,) = trained.generator.rank(
+        [Lookup.of(trained.normalize("cancer of the breast"))], 3 * DEPTH, "concepts"
+    )
+    ids = [trained.dictionary.ids[row] for row in by_score.concepts]
+    assert sorted(ids[:DEPTH]) == sorted(c.concept_id for c in candidates[:DEPTH])
+    assert ids[DEPTH:] == [c.concept_id for c in candidates[DEPTH:]]
+    assert {c.confidence for c in candidates[DEPTH:]} == {0.0}
+    assert [c.score for c in candidates[DEPTH:]] == pytest.approx(
+        by_score.scores[DEPTH:].tolist(), abs=1e-5
+    )
+
+
+def test_requests_of_a_batch_have_their_own_numbers(trained: Linker) -> None:
+    numbers = (1, 25, 12, len(trained.dictionary))
+    requests = [Request("breast cancers", k, 0.0) for k in numbers]
+    answers = [predictions[0] for _, predictions in trained.answer(requests)]
+    ids = [[c.concept_id for c in of_one.parts[0].candidates] for of_one in answers]
+    assert [len(of_one) for of_one in ids] == list(numbers)
+    assert all(of_one == ids[-1][: len(of_one)] for of_one in ids)
+
+
+def test_candidates_below_the_least_score_are_left_out(trained: Linker) -> None:
+    (every,) = trained.link(["breast cancers"], threshold=0)
+    candidates = every.parts[0].candidates
+    scores = sorted(c.score for c in candidates)
+    (some,) = trained.link(["breast cancers"], threshold=0, min_score=scores[2])
+    assert some.parts[0].candidates == tuple(c for c in candidates if c.score >= scores[2])
+    (nothing,) = trained.link(["breast cancers"], threshold=0, min_score=scores[-1] + 0.1)
+    assert (nothing.parts[0].nil, nothing.parts[0].candidates) == (True, ())
+    assert nothing.parts[0].rejected == candidates[0]
+
+
+@pytest.mark.parametrize("text", ["breast and ovarian cancer", "familial leukemia", "leukemia"])
+def test_the_rival_is_the_second_best_reading(trained: Linker, text: str) -> None:
+    prediction = next(trained.link([text], threshold=0))
+    readings = [r for r in trained.explain(text).readings if not r.won]
+    assert len(prediction.rivals) == min(1, len(readings))
+    for rival in prediction.rivals:
+        best = max(readings, key=lambda reading: reading.confidence or 0.0)
+        assert rival.kind == best.kind
+        assert [part.text for part in rival.parts] == [lookup.text for lookup in best.lookups]
+        assert [len(part.candidates) for part in rival.parts] == [1] * len(best.lookups)
+        assert [part.candidates[0].concept_id for part in rival.parts] == [
+            place and place.concept_id for place in best.first
+        ]
+        assert rival.confidence == pytest.approx(best.confidence, abs=1e-5)
+
+
+def test_without_a_ranker_scores_decide(trained: Linker, items: list[Document | Mention]) -> None:
+    linker = trained.with_ranker(None)
+    for prediction in linker.link(items):
+        assert prediction.rivals == ()
+        for part in prediction.parts:
+            scores = [candidate.score for candidate in part.candidates]
+            assert scores == sorted(scores, reverse=True)
+            assert part.confidence is None
+            assert part.nil is not bool(scores)
+    (prediction,) = linker.link(["breast and ovarian cancer"])
+    request = next(linker.lists(["breast and ovarian cancer"]))[1]
+    assert prediction.reading == "split"  # the most usual one
+    assert len(request.lists.readings) == 2
+    with pytest.raises(LinkerError, match="gives no confidence"):
+        list(linker.link(["x"], threshold=0.5))
+
+
+def test_names_stand_in_the_order_of_their_concepts(trained: Linker) -> None:
+    """As `biosyn` ranks them: each name with the most probable of its concepts."""
+    texts = ["leukaemias", "anemia of fanconi", "…"]
+    assert [len(trained.explain(text).readings) for text in texts] == [1, 1, 1]
+    by_score = trained.with_ranker(None).rank_names(texts, 100)
+    expected = trained.generator.rank(
+        [Lookup.of(trained.normalize(text)) for text in texts], 100, "names"
+    )
+    table, ids = trained.generator.table, trained.dictionary.ids
+    for text, names, plain, generated in zip(
+        texts, trained.rank_names(texts, 100), by_score, expected, strict=True
+    ):
+        assert plain.names.tolist() == generated.names.tolist()
+        (prediction,) = trained.link([text], k=DEPTH, threshold=0)
+        confidence = {c.concept_id: c.confidence or 0.0 for c in prediction.parts[0].candidates}
+        values = {
+            name: max(confidence.get(ids[row], 0.0) for row in table.concepts_of(name).tolist())
+            for name in plain.names.tolist()
+        }
+        ordered = [values[name] for name in names.names.tolist()]
+        assert ordered == pytest.approx(sorted(values.values(), reverse=True), abs=2e-6)
+        seen = {
+            name
+            for name in plain.names.tolist()
+            if any(ids[row] in confidence for row in table.concepts_of(name).tolist())
+        }
+        unseen = [name for name in plain.names.tolist() if name not in seen]
+        assert [name for name in names.names.tolist() if name not in seen] == unseen

@@ -1,0 +1,259 @@
+"""The lists that the ranker reads: readings, texts and documents in columns."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linker import Dictionary, Linker
+from linker.candidates.concepts import Candidates
+from linker.linking import lists as module
+from linker.linking.lists import DEPTH, Batch, Read, described, found
+from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches
+from linker.ranker.ranker import Lists
+from linker.text.readings import Wording
+from linker.types import Lookup, ReadingKind
+
+ROWS = (
+    "id\tname\tsynonyms",
+    "D:1\tbreast cancer\tbreast tumor",
+    "D:2\tovarian cancer\t",
+    "D:3\tcancer\t",
+    "D:4\tlymphoid leukemia\tALL",
+)
+
+
+@pytest.fixture(scope="module")
+def linker(tmp_path_factory: pytest.TempPathFactory) -> Linker:
+    path = tmp_path_factory.mktemp("lists") / "dictionary.tsv"
+    path.write_text("\n".join(ROWS) + "\n", encoding="utf-8")
+    return Linker.train(Dictionary.read(path))
+
+
+def way(linker: Linker, kind: ReadingKind, *texts: str) -> Wording:
+    return Wording(kind, texts, tuple(map(linker.normalize, texts)))
+
+
+def describe(linker: Linker, *mentions: Read) -> Batch:
+    matches = Matches(linker.dictionary, linker.generator.table, linker.words)
+    return described(mentions, linker.generator, matches)
+
+
+def column(batch: Batch, name: str, lookup: int) -> Any:
+    """A column of the candidates of one text that is looked up."""
+    start, end = batch.lists.rows[lookup : lookup + 2]
+    return batch.lists.values[start:end, PLACE[name]]
+
+
+def ids(linker: Linker, batch: Batch, lookup: int) -> list[str]:
+    start, end = batch.lists.rows[lookup : lookup + 2]
+    return [linker.dictionary.ids[row] for row in batch.found.concepts[start:end]]
+
+
+def weight(linker: Linker, text: str) -> float:
+    """The weight of the words of a text."""
+    words, own = linker.words, linker.words.of_texts([linker.normalize(text)])
+    return sum(
+        float(words.weight[i]) if i < len(words.texts) else float(words.unknown_weight)
+        for i in own.indices.tolist()
+    )
+
+
+# ---------------------------------------------------------------------------- readings
+
+
+def test_columns_tell_how_a_mention_is_read(linker: Linker) -> None:
+    """Three readings: split in two, as a whole, and shortened."""
+    text = "familial breast and ovarian cancer"
+    readings = [
+        way(linker, "split", "breast cancer", "ovarian cancer"),
+        way(linker, "whole", text),
+        way(linker, "shortened", "ovarian cancer"),
+    ]
+    batch = describe(linker, Read(text, readings, -1))
+    assert batch.lists.readings.tolist() == [0, 3]
+    assert batch.lists.lookups.tolist() == [0, 2, 3, 4]
+    told = [
+        [set(column(batch, name, lookup).tolist()) for lookup in range(4)]
+        for name in ("usual", "split", "shortened", "expanded", "parts")
+    ]
+    assert told == [
+        [{1}, {1}, {0}, {0}],
+        [{1}, {1}, {0}, {0}],
+        [{0}, {0}, {0}, {1}],
+        [{0}, {0}, {0}, {0}],
+        [{2}, {2}, {1}, {1}],
+    ]
+    weights = [
+        weight(linker, "breast cancer") + weight(linker, "ovarian cancer"),
+        weight(linker, text),
+        weight(linker, "ovarian cancer"),
+    ]
+    dropped = [max(weights) - weights[reading] for reading in (0, 0, 1, 2)]
+    for lookup, expected in enumerate(dropped):
+        assert column(batch, "dropped", lookup) == pytest.approx(expected, abs=1e-4)
+
+
+def test_an_expanded_reading_is_not_the_usual_one_where_it_is_second(linker: Linker) -> None:
+    readings = [way(linker, "whole", "ALL"), way(linker, "expanded", "lymphoid leukemia")]
+    batch = describe(linker, Read("ALL", readings, -1, 0.5), Read("cancer", readings[:1], -1))
+    assert [set(column(batch, "expanded", lookup)) for lookup in range(3)] == [{0}, {1}, {0}]
+    assert [set(column(batch, "usual", lookup)) for lookup in range(3)] == [{1}, {0}, {1}]
+    assert batch.lists.without.tolist() == [0.5, 0]
+
+
+# ---------------------------------------------------------------------------- texts
+
+
+def test_candidates_are_those_of_the_generator(linker: Linker) -> None:
+    """A form that is looked up several times has the same candidates each time."""
+    reads = [
+        Read("ALL", [way(linker, "whole", "ALL")], -1),
+        Read("…", [way(linker, "whole", "…")], -1),
+        Read("all", [way(linker, "whole", "all"), way(linker, "expanded", "ALL")], -1),
+    ]
+    plain, batch = found(reads, linker.generator), describe(linker, *reads)
+    (expected,) = linker.generator.rank([Lookup.of(linker.normalize("ALL"))], DEPTH, "concepts")
+    names = [linker.dictionary.ids[row] for row in expected.concepts]
+    for of_one in (plain, batch):
+        assert [ids(linker, of_one, lookup) for lookup in range(4)] == [names, [], names, names]
+        assert of_one.found.indptr.tolist() == of_one.lists.rows.tolist()
+    # how it is written counts
+    assert [set(column(batch, "short_form", lookup)) for lookup in (0, 2, 3)] == [{1}, {0}, {1}]
+    assert plain.lists.values.shape == (3 * len(names), 0)
+
+
+def test_a_text_has_the_same_columns_in_any_batch(linker: Linker) -> None:
+    texts = ["breast cancers", "ALL", "all", "tumor of the breast", "…", "leukemia"]
+    reads = [Read(text, [way(linker, "whole", text)], -1) for text in texts]
+    together = describe(linker, *reads)
+    for lookup, read in enumerate(reads):
+        alone = describe(linker, read)
+        start, end = together.lists.rows[lookup : lookup + 2]
+        np.testing.assert_allclose(together.lists.values[start:end], alone.lists.values, atol=1e-5)
+        np.testing.assert_allclose(together.lists.behind[start:end], alone.lists.behind, atol=1e-5)
+
+
+def test_behind_is_less_than_the_largest_of_the_text(linker: Linker) -> None:
+    """Columns of readings and documents say nothing of other candidates."""
+    readings = [way(linker, "whole", "breast cancer"), way(linker, "shortened", "cancer")]
+    lists = describe(linker, Read("breast cancer", readings, 0)).lists
+    for start, end in itertools.pairwise(lists.rows.tolist()):
+        values = lists.values[start:end, :TEXT_COLUMNS]
+        np.testing.assert_allclose(
+            lists.behind[start:end, :TEXT_COLUMNS], values - values.max(axis=0), atol=1e-6
+        )
+    assert not lists.behind[:, TEXT_COLUMNS:].any()
+    assert lists.values.shape[1] == len(COLUMNS)
+
+
+@pytest.mark.parametrize("texts", [[], ["…"], ["…", "!"]])
+def test_lists_without_candidates(linker: Linker, texts: list[str]) -> None:
+    reads = [Read(text, [way(linker, "whole", text)], 0) for text in texts]
+    if reads:
+        assert len(describe(linker, *reads).found) == 0
+    assert len(found(reads, linker.generator).found) == 0
+
+
+# ---------------------------------------------------------------------------- documents
+
+
+def test_other_mentions_of_a_document_agree(linker: Linker) -> None:
+    """Of the first document three spellings have D:1 first; of the second, one."""
+    given = [
+        ("breast cancer", 0),
+        ("breast cancer", 0),  # is spelt alike, and counts once
+        ("breast tumor", 0),
+        ("breast tumors", 0),
+        ("ovarian cancer", 0),
+        ("breast cancer", 1),
+        ("breast cancer", -1),
+    ]
+    reads = [Read(text, [way(linker, "whole", text)], document) for text, document in given]
+    batch = describe(linker, *reads)
+    told = [
+        dict(zip(ids(linker, batch, i), column(batch, "agreement", i).tolist(), strict=True))
+        for i in range(len(given))
+    ]
+    of_first = [round(math.expm1(of_one["D:1"])) for of_one in told]
+    assert of_first == [2, 2, 2, 2, 3, 0, 0]
+    of_second = [round(math.expm1(of_one["D:2"])) if "D:2" in of_one else None for of_one in told]
+    assert of_second == [1, 1, None, None, 0, 0, 0]
+
+
+def test_less_usual_readings_do_not_count(linker: Linker) -> None:
+    rival = [way(linker, "whole", "cancer"), way(linker, "expanded", "breast cancer")]
+    plain = [way(linker, "whole", "breast tumor")]
+    batch = describe(linker, Read("cancer", rival, 0), Read("breast tumor", plain, 0))
+    told = [
+        dict(zip(ids(linker, batch, i), column(batch, "agreement", i).tolist(), strict=True))
+        for i in range(3)
+    ]
+    assert told[2]["D:1"] == 0  # the other mention may mean it
+    assert told[0]["D:1"] == told[1]["D:1"] == pytest.approx(math.log(2))
+
+
+mentions = st.lists(  # the document, and for each reading the texts: a number and candidates
+    st.tuples(
+        st.integers(-1, 2),
+        st.lists(
+            st.lists(st.integers(0, 5), min_size=1, max_size=2),
+            min_size=1,
+            max_size=3,
+        ),
+    ),
+    max_size=6,
+)
+candidates_of_texts = st.lists(
+    st.lists(st.integers(0, 3), max_size=3, unique=True), min_size=6, max_size=6
+)
+
+
+@given(mentions, candidates_of_texts)
+def test_agreement_against_a_slow_twin(
+    given_mentions: list[tuple[int, list[list[int]]]], candidates: list[list[int]]
+) -> None:
+    """Text number n has the n-th of `candidates`, wherever it is looked up."""
+    readings = [reading for _, of_one in given_mentions for reading in of_one]
+    texts = [text for reading in readings for text in reading]
+    sizes = [len(candidates[text]) for text in texts]
+    concepts = np.array([c for text in texts for c in candidates[text]], np.int32)
+    values = np.zeros((len(concepts), len(COLUMNS)), np.float32)
+    ends = [
+        np.array([0, *itertools.accumulate(counts)], np.int64)
+        for counts in (
+            [len(of_one) for _, of_one in given_mentions],
+            [len(reading) for reading in readings],
+            sizes,
+        )
+    ]
+    lists = Lists(*ends, values, values * 0, np.zeros(len(given_mentions), np.float32))
+    nothing = np.zeros(len(concepts), np.float32)
+    batch = Batch(
+        lists,
+        Candidates(ends[2], concepts, concepts, concepts, nothing, None, None, concepts, nothing),
+    )
+    module._describe_documents(
+        batch, np.array(texts, np.int64), [document for document, _ in given_mentions]
+    )
+    expected = []
+    for document, of_one in given_mentions:
+        spelt = {  # each spelling of the document with the concept that is first for it
+            (text, candidates[text][0])
+            for other, of_other in given_mentions
+            for text in of_other[0]
+            if other == document and candidates[text]
+        }
+        for text in (text for reading in of_one for text in reading):
+            for concept in candidates[text]:
+                others = {t for t, first in spelt if first == concept and t != text}
+                expected.append(math.log1p(len(others)) if document >= 0 else 0.0)
+    assert values[:, PLACE["agreement"]].tolist() == pytest.approx(expected)
+    values[:, PLACE["agreement"]] = 0
+    assert not values.any()
