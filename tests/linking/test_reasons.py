@@ -26,6 +26,9 @@ from linker.explanation import (
     ScoreParts,
 )
 from linker.ids import parse_gold
+from linker.linking.lists import DEPTH
+from linker.ranker.matches import COLUMNS, PLACE
+from linker.ranker.ranker import unfitted
 from linker.readers import mentions as readers
 from linker.types import Name, Passage
 
@@ -158,12 +161,79 @@ def test_the_rank_of_a_concept_is_its_place_in_a_ranking_of_all(
     text = "atxia telangiectasia leukemia"
     candidate = asked_candidate(linker.explain(text, concept=identifier, k=1))
     scores = best_scores(linker, text)
-    assert candidate.rank == 1 + sum(s > scores[identifier] + 1e-6 for s in scores.values())
     assert candidate.parts.score == pytest.approx(scores[identifier], abs=1e-5)
     (prediction,) = linker.link([text], k=len(linker.dictionary), threshold=0)
     ranking = [c.concept_id for c in prediction.parts[0].candidates]
     assert len(prediction.parts) == 1
     assert ranking.index(identifier) + 1 == candidate.rank
+    plain = linker.with_ranker(None)
+    candidate = asked_candidate(plain.explain(text, concept=identifier, k=1))
+    assert candidate.rank == 1 + sum(s > scores[identifier] + 1e-6 for s in scores.values())
+
+
+def test_a_concept_that_is_asked_for_has_its_confidence(linker: Linker) -> None:
+    """It is the one that `link` gives, however few candidates are explained."""
+    text = "myeloid leukemias"
+    (prediction,) = linker.link([text], k=DEPTH + 5, threshold=0)
+    candidates = prediction.parts[0].candidates
+    for place, expected in enumerate(candidates):
+        candidate = asked_candidate(linker.explain(text, concept=expected.concept_id, k=1))
+        assert (candidate.rank, candidate.confidence) == (place + 1, expected.confidence)
+        assert bool(candidate.match) is (place < DEPTH)
+        if place >= DEPTH:
+            assert (candidate.decided_by, candidate.behind) == ("score", ())
+
+
+def test_a_limit_holds_for_a_concept_that_is_asked_for(sparse: Linker) -> None:
+    (part,) = sparse.explain("APC", k=1).parts
+    assert part.limit == 0.4
+    best = part.candidates[0]
+    asked = asked_candidate(sparse.explain("APC", concept=best.concept_id))
+    assert asked.confidence == best.confidence is not None
+    assert asked.confidence <= 0.4
+
+
+def test_the_columns_of_a_candidate_are_those_that_the_ranker_read(linker: Linker) -> None:
+    text = "leukaemias"
+    ((_, batch),) = linker.lists([text])
+    values = {
+        linker.dictionary.ids[concept]: dict(zip(COLUMNS, row.tolist(), strict=True))
+        for concept, row in zip(batch.found.concepts.tolist(), batch.lists.values, strict=True)
+    }
+    (part,) = linker.explain(text).parts
+    for candidate in part.candidates:
+        expected = {name: v for name, v in values[candidate.concept_id].items() if v}
+        assert candidate.match == pytest.approx(expected, abs=1e-5)
+
+
+def test_what_puts_the_first_before_another_one(linker: Linker) -> None:
+    """The log odds that it loses where one column is that of the other, by whole lists."""
+    text = "leukaemias"
+    assert linker.ranker is not None
+    ((_, batch),) = linker.lists([text])
+    rows = {linker.dictionary.ids[c]: row for row, c in enumerate(batch.found.concepts.tolist())}
+    first, *others = linker.explain(text).parts[0].candidates
+    before, _ = linker.ranker.scores(batch.lists)
+    at = rows[first.concept_id]
+    assert first.behind == ()
+    assert all(other.behind for other in others)
+    for other in others:
+        lost = {}
+        for name, column in PLACE.items():
+            values, behind = batch.lists.values.copy(), batch.lists.behind.copy()
+            for array in (values, behind):
+                array[at, column] = array[rows[other.concept_id], column]
+            after, _ = linker.ranker.scores(
+                dataclasses.replace(batch.lists, values=values, behind=behind)
+            )
+            lost[name] = float(before[at] - after[at])
+        largest = sorted((v for v in lost.values() if v >= 0.005), reverse=True)[:6]
+        assert [effect.log_odds for effect in other.behind] == pytest.approx(largest, abs=1e-3)
+        for effect in other.behind:
+            assert effect.log_odds == pytest.approx(lost[effect.name], abs=1e-3)
+            assert effect.says == COLUMNS[effect.name]
+            assert effect.first == pytest.approx(first.match.get(effect.name, 0), abs=1e-5)
+            assert effect.other == pytest.approx(other.match.get(effect.name, 0), abs=1e-5)
 
 
 def test_what_a_concept_lacks(sparse: Linker) -> None:
@@ -217,21 +287,30 @@ def test_a_composite_is_explained_part_by_part(sparse: Linker) -> None:
     assert asked_candidate(explanation).rank == 1
 
 
-def test_the_readings_compete_by_log_odds(linker: Linker) -> None:
+def test_the_most_probable_reading_wins(linker: Linker) -> None:
     readings = linker.explain("FAP", document=APC).readings
     assert [reading.lookups[0].text for reading in readings[:2]] == [
         "Familial adenomatous polyposis",
         "Familial amyloid polyneuropathy",
     ]
-    assert readings[0].handicap == 0
+    confidences = [reading.confidence or 0.0 for reading in readings]
+    assert [reading.won for reading in readings].count(True) == 1
+    assert next(r.confidence for r in readings if r.won) == max(confidences)
     for reading in readings:
-        assert reading.confidence is not None
-        assert reading.log_odds is not None
-        odds = np.log(reading.confidence / (1 - reading.confidence)) - reading.handicap
-        assert reading.log_odds == pytest.approx(odds, abs=0.02)
-    assert [r.won for r in readings] == [
-        r.log_odds == max(o.log_odds or 0 for o in readings) for r in readings
-    ]
+        assert [place and place.name for place in reading.first]
+
+
+def test_all_readings_and_slots_are_one_whole(linker: Linker) -> None:
+    """Of whole readings: what all candidates, "none" and "missed" have together."""
+    for text in ("leukemia", "leukaemias", "zzz"):
+        explanation = linker.explain(text, k=DEPTH)
+        assert len(explanation.readings) == 1
+        (part,) = explanation.parts
+        confidences = [candidate.confidence or 0.0 for candidate in part.candidates]
+        assert explanation.none is not None
+        assert explanation.missed is not None
+        total = sum(confidences) + explanation.none + explanation.missed
+        assert total == pytest.approx(1, abs=2e-5)
 
 
 def test_an_expansion_names_the_definition_in_the_document(linker: Linker) -> None:
@@ -271,29 +350,41 @@ def test_a_corrected_word_is_shown(dictionary: Dictionary) -> None:
     assert linker.explain("Ataxia telangiectasia").parts[0].lookup.misspelt is None
 
 
-def test_a_model_without_a_calibration(sparse: Linker) -> None:
-    explanation = sparse.calibrated(None).explain("leukemia", concept="MESH:D008223")
-    assert explanation.threshold is None
-    assert "none" in explanation.provenance
+def test_a_model_without_a_ranker(linker: Linker) -> None:
+    explanation = linker.with_ranker(None).explain("leukemia", concept="MESH:D015470")
+    assert (explanation.none, explanation.missed) == (None, None)
+    assert explanation.provenance == "none, since the linker has no ranker"
     (reading,) = explanation.readings
-    assert (reading.won, reading.confidence, reading.log_odds) == (True, None, None)
+    assert (reading.won, reading.confidence) == (True, None)
     (part,) = explanation.parts
-    assert (part.rejected, part.alone, part.effects) == (False, None, ())
-    assert {candidate.confidence for candidate in part.candidates} == {None}
+    assert (part.rejected, part.doubt, part.limit) == (False, None, None)
+    for candidate in (*part.candidates, asked_candidate(explanation)):
+        assert (candidate.confidence, dict(candidate.match), candidate.behind) == (None, {}, ())
+        assert candidate.decided_by in (None, "score")
+
+
+def test_what_the_ranker_was_fitted_to_is_said(sparse: Linker) -> None:
+    assert sparse.ranker is not None
+    explanation = sparse.explain("leukemia")
+    assert explanation.provenance == f"from the ranker {sparse.ranker.described}"
+    own = dataclasses.replace(sparse.ranker, provenance={"fitted_to": "60 mentions"})
+    explanation = sparse.with_ranker(own).explain("leukemia")
+    assert explanation.provenance == "from the ranker fitted to 60 mentions"
 
 
 def test_a_rejected_answer_keeps_its_candidates(sparse: Linker) -> None:
-    calibration = sparse.calibration
-    assert calibration is not None
-    figures = ("lost", "gained", "accuracy_without_threshold", "accuracy_with_threshold")
-    provenance = {**calibration.provenance, **dict.fromkeys(figures, 0.0)}
-    strict = sparse.calibrated(
-        dataclasses.replace(calibration, threshold=1.0, provenance=provenance)
-    )
-    (part,) = strict.explain("leukaemic thing").parts
+    assert sparse.ranker is not None
+    assert not sparse.explain("leukaemic thing").parts[0].rejected
+    weights = dict(sparse.ranker.weights)
+    weights["c_none"] = weights["c_none"] + np.array([100, 0], np.float32)
+    strict = sparse.with_ranker(dataclasses.replace(sparse.ranker, weights=weights))
+    explanation = strict.explain("leukaemic thing")
+    (part,) = explanation.parts
     assert part.rejected
     assert len(part.candidates) == 5
-    assert not sparse.explain("leukaemic thing").parts[0].rejected
+    assert explanation.none == pytest.approx(1)
+    assert next(strict.link(["leukaemic thing"])).parts[0].nil
+    assert not next(strict.link(["leukaemic thing"], threshold=0)).parts[0].nil
 
 
 def test_the_place_in_the_hierarchy(sparse: Linker) -> None:
@@ -340,12 +431,16 @@ def test_equal_scores_name_the_rule_that_decided(
     (tmp_path / "d.tsv").write_text(TWO.format(*names))
     lending = [Name("gamma", identifier, source="other") for identifier in lent]
     two = Dictionary.read(tmp_path / "d.tsv").with_lent_names(lending, ())
-    linker = Linker.train(two, mentions=annotated(*mentions))
+    linker = Linker.train(two, mentions=annotated(*mentions), encoder="tfidf").with_ranker(None)
     best, other = linker.explain("gamma").parts[0].candidates
     assert best.parts.score == other.parts.score
     assert (best.concept_id, best.decided_by, other.decided_by) == (first, None, rule)
     asked = asked_candidate(linker.explain("gamma", concept=other.concept_id))
     assert asked.decided_by == rule
+    alike = linker.with_ranker(unfitted())  # both are as probable
+    best, other = alike.explain("gamma").parts[0].candidates
+    assert (best.confidence, best.concept_id) == (other.confidence, first)
+    assert (other.decided_by, other.behind) == (rule, ())
 
 
 def statuses(explanation: Explanation) -> tuple[str, list[str]]:
@@ -382,7 +477,7 @@ def test_a_filtered_concept_is_said_to_be_filtered(linker: Linker) -> None:
         "MESH:D001943",
         *(
             c.concept_id
-            for p in linker.link(["x"], k=99, within=within)
+            for p in linker.link(["cancer"], k=99, threshold=0, within=within)
             for c in p.parts[0].candidates
         ),
     }
