@@ -1,0 +1,283 @@
+"""The lists that the ranker is fitted to: what is right in them, folds, and where they come from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linker import Dictionary, Linker
+from linker.ranker import ranker as rankers
+from linker.ranker.matches import PLACE
+from linker.ranker.ranker import Judged, Ranker
+from linker.training import lists
+from linker.training.settings import RunSettings
+from linker.types import Document, Gold, GoldGroup, Mention, Passage
+
+ROWS = (
+    "id\tname\tsynonyms\talt_ids",
+    "D:1\tbreast cancer\tmammary carcinoma\tOLD:1",
+    "D:2\tovarian cancer\tcancer of the ovary\t",
+    "D:3\tlung cancer\t\t",
+    "D:4\tfever\tpyrexia\t",
+)
+
+
+def one_of(*ids: str) -> Gold:
+    return (GoldGroup(ids),)
+
+
+@pytest.fixture(scope="module")
+def dictionary(tmp_path_factory: pytest.TempPathFactory) -> Dictionary:
+    path = tmp_path_factory.mktemp("lists") / "d.tsv"
+    path.write_text("\n".join(ROWS) + "\n", encoding="utf-8")
+    return Dictionary.read(path)
+
+
+@pytest.fixture(scope="module")
+def linker(dictionary: Dictionary) -> Linker:
+    return Linker.train(dictionary, encoder="tfidf")
+
+
+def right(linker: Linker, mention: Mention) -> list[list[tuple[str, ...]]]:
+    """For each part of each reading the ids of the candidates that are right."""
+    some = lists.judged(linker, [mention])
+    ((_, batch),) = linker.lists([mention])
+    ids = [linker.dictionary.ids[row] for row in batch.found.concepts.tolist()]
+    of = some.lists
+    return [
+        [
+            tuple(ids[row] for row in range(*of.rows[lookup : lookup + 2]) if some.right[row])
+            for lookup in range(*of.lookups[reading : reading + 2])
+        ]
+        for reading in range(len(of.lookups) - 1)
+    ]
+
+
+def readings(linker: Linker, text: str) -> list[int]:
+    """How many parts each reading of a mention has."""
+    ((_, batch),) = linker.lists([Mention(text)])
+    return np.diff(batch.lists.lookups).tolist()
+
+
+# ---------------------------------------------------------------------------- what is right
+
+
+def test_one_concept(linker: Linker) -> None:
+    assert right(linker, Mention("cancer of breast", gold=one_of("D:1")))[0] == [("D:1",)]
+    assert right(linker, Mention("cancer of breast", gold=one_of("OLD:1")))[0] == [("D:1",)]
+    both = right(linker, Mention("cancer of breast", gold=one_of("D:3", "D:1")))[0]
+    assert sorted(both[0]) == ["D:1", "D:3"]
+
+
+def test_a_composite_is_right_where_it_is_split(linker: Linker) -> None:
+    text = "breast and ovarian cancer"
+    parts = readings(linker, text)
+    split, whole = parts.index(2), parts.index(1)
+    found = right(linker, Mention(text, gold=(*one_of("D:2"), *one_of("D:1"))))
+    assert found[split] == [("D:1",), ("D:2",)]
+    assert found[whole] == [()]
+    found = right(linker, Mention(text, gold=one_of("D:1")))
+    assert found[split] == [(), ()]
+    assert found[whole] == [("D:1",)]
+
+
+def test_what_is_known(linker: Linker) -> None:
+    """A concept that the dictionary has, one that it lacks, none; the last is not annotated."""
+    mentions = [
+        Mention("xyz", gold=one_of("D:4")),
+        Mention("fever", gold=one_of("NO:1")),
+        Mention("fever", gold=()),
+        Mention("fever"),
+    ]
+    some = lists.judged(linker, mentions)
+    assert some.is_known.tolist() == [True, False, False]
+    assert not some.right.any()
+    assert some.weight.tolist() == [1, 1, 1]
+    assert len(some.lists.readings) == 4
+
+
+def test_batches_are_joined(linker: Linker, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = list(linker.dictionary.names)
+    mentions = [Mention(name, gold=one_of("D:1")) for name in names]
+    whole = lists.judged(linker, mentions)
+    monkeypatch.setattr("linker.linker._BATCH", 2)
+    parts = lists.judged(linker, mentions)
+    assert parts.right.tolist() == whole.right.tolist()
+    assert parts.lists.rows.tolist() == whole.lists.rows.tolist()
+    assert parts.lists.values == pytest.approx(whole.lists.values, abs=1e-5)
+
+
+def test_concepts_that_are_out_of_reach_are_not_known(linker: Linker) -> None:
+    part = linker.among(np.array([False, True, True, True]))
+    some = lists.judged(part, [Mention("breast cancer", gold=one_of("D:1"))])
+    assert (some.is_known.tolist(), some.right.any()) == ([False], False)
+
+
+# ------------------------------------------------------------------------------------ folds
+
+
+# names of known n-grams, so that characters tell them apart
+NEW = [
+    f"{first} {second}"
+    for first in ("breast", "ovarian", "lung", "cancer", "mammary")
+    for second in ("fever", "pyrexia")
+]
+
+
+def same(judged: Judged) -> list[float]:
+    """For each mention whether any candidate was annotated with the very text."""
+    largest = [
+        judged.lists.values[a:b, PLACE["annotated_same"]].max(initial=0)
+        for a, b in zip(judged.lists.starts[:-1], judged.lists.starts[1:], strict=True)
+    ]
+    return [float(value) for value in largest]
+
+
+def test_a_mention_is_not_known_from_its_own_fold(dictionary: Dictionary) -> None:
+    mentions = [Mention(name, gold=one_of("D:4")) for name in NEW]
+    linker = Linker.train(dictionary, encoder="tfidf", mentions=mentions)
+    assert all(same(lists.judged(linker, mentions)))
+    apart = lists.folds(linker, dictionary, mentions, 0)
+    assert same(apart) == [0] * 10
+    twice = lists.folds(linker, dictionary, mentions * 5, 0)
+    assert len(same(twice)) == 50
+    assert sum(map(bool, same(twice))) > 25  # most are in other folds, too
+
+
+def test_documents_stay_whole(dictionary: Dictionary) -> None:
+    documents = [
+        Document(
+            name,
+            (Passage("a text that names it twice"),),
+            (
+                Mention(name, ((0, 1),), one_of("D:4")),
+                Mention(name, ((2, 6),), one_of("D:4")),
+            ),
+        )
+        for name in NEW
+    ]
+    linker = Linker.train(dictionary, encoder="tfidf", mentions=documents)
+    assert all(same(lists.judged(linker, documents)))
+    assert same(lists.folds(linker, dictionary, documents, 0)) == [0] * 20
+
+
+def test_folds_without_annotations_are_left_out(dictionary: Dictionary, linker: Linker) -> None:
+    mentions = [Mention("fever", gold=one_of("D:4")), *[Mention("pyrexia")] * 9]
+    assert len(lists.folds(linker, dictionary, mentions, 0).weight) == 1
+
+
+# ----------------------------------------------------------------------------------- fitted
+
+
+class Fitting:
+    """Notes what the ranker would be fitted to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.said: list[str] = []
+        self.fits: list[tuple[int, int, Ranker]] = []
+        self.made = rankers.unfitted()
+        monkeypatch.setattr(rankers, "fit", self.fit)
+
+    def fit(self, judged: Judged, seed: int, start: Ranker) -> Ranker:
+        self.fits.append((len(judged.weight), seed, start))
+        return self.made
+
+
+@pytest.fixture
+def fitting(monkeypatch: pytest.MonkeyPatch) -> Fitting:
+    return Fitting(monkeypatch)
+
+
+def annotated(count: int) -> list[Mention]:
+    return [Mention(f"fever {number}", gold=one_of("D:4")) for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("mentions", "dev", "is_trained", "count", "what"),
+    [
+        (50, 0, False, 50, "50 annotated mentions, in 5 folds"),
+        (0, 50, False, 50, "50 development mentions"),
+        (49, 50, False, 50, "50 development mentions"),
+        (50, 49, False, 50, "50 annotated mentions, in 5 folds"),
+        (
+            50,
+            60,
+            False,
+            110,
+            "50 annotated mentions, in 5 folds and 60 development mentions",
+        ),
+        (50, 60, True, 60, "60 development mentions"),
+    ],
+)
+def test_it_is_fitted_to_mentions(
+    fitting: Fitting,
+    linker: Linker,
+    dictionary: Dictionary,
+    mentions: int,
+    dev: int,
+    is_trained: bool,
+    count: int,
+    what: str,
+) -> None:
+    start = linker.ranker
+    items = [*annotated(mentions), Mention("fever")], [*annotated(dev), Mention("fever")]
+    ranker = lists.fitted(linker, dictionary, *items, 7, fitting.said.append, is_trained)
+    ((found, seed, first),) = fitting.fits
+    assert (found, seed) == (count, 7)
+    assert first is start
+    assert ranker.weights is fitting.made.weights
+    assert ranker.provenance == {"fitted_to": what}
+    assert fitting.said == [f"ranker: fitted to {what}"]
+
+
+@pytest.mark.parametrize(
+    ("mentions", "dev", "is_trained"), [(0, 0, False), (49, 49, False), (99, 0, True)]
+)
+def test_fewer_mentions_leave_the_shipped_one(
+    fitting: Fitting,
+    linker: Linker,
+    dictionary: Dictionary,
+    mentions: int,
+    dev: int,
+    is_trained: bool,
+) -> None:
+    bare = linker.with_ranker(None)
+    items = annotated(mentions), annotated(dev)
+    ranker = lists.fitted(bare, dictionary, *items, 7, fitting.said.append, is_trained)
+    assert fitting.fits == []
+    assert ranker.provenance == Ranker.shipped().provenance
+    assert fitting.said == [
+        "ranker: as it is shipped, fitted to the training and development mentions of NCBI Disease "
+        "and BC5CDR"
+    ]
+
+
+def test_thousands_have_a_comma(
+    fitting: Fitting, linker: Linker, dictionary: Dictionary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = lists.judged(linker, annotated(1))
+    monkeypatch.setattr(lists, "judged", lambda *_: some)
+    lists.fitted(linker, dictionary, [], annotated(1234), 0, fitting.said.append)
+    assert fitting.said == ["ranker: fitted to 1,234 development mentions"]
+
+
+def test_fitting_helps_what_it_is_fitted_to(sample: Path) -> None:
+    """Annotations that the shipped ranker gets wrong: the concept of each name is another one."""
+    dictionary = Dictionary.read(sample)
+    mentions = [
+        Mention(dictionary.preferred_name(row), gold=one_of(dictionary.ids[row - 7]))
+        for row in range(80)
+    ]
+    said: list[str] = []
+    settings = RunSettings(say=said.append)
+    linker = Linker.train(dictionary, encoder="tfidf", dev=mentions, settings=settings)
+    assert said == ["ranker: fitted to 80 development mentions"]
+    assert linker.ranker
+    some = lists.judged(linker, mentions)
+    first = some.lists.starts[:-1][np.diff(some.lists.starts) > 0]
+    shipped = Ranker.shipped().probabilities(some.lists)
+    found = linker.ranker.probabilities(some.lists)
+    assert found.rows[first].mean() < shipped.rows[first].mean()
+    assert found.missed.mean() > shipped.missed.mean()  # the concepts are not candidates
