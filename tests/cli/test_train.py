@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from linker import Linker, LinkerOptions
+from linker.encoders.wordpieces import WordPieces
+from linker.errors import LinkerError
 
 Run = Callable[..., Any]
 
 
 def config(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "config.json").read_text("utf-8"))
+
+
+def write(path: Path, rows: Sequence[str]) -> Path:
+    path.write_text("id\tname\tsynonyms\n" + "\n".join(rows) + "\n", "utf-8")
+    return path
 
 
 def test_train_then_link_with_nothing_else_typed(
@@ -27,13 +36,13 @@ def test_train_then_link_with_nothing_else_typed(
     assert (result.code, result.out) == (0, "")
     assert re.fullmatch(
         r"dictionary: sample_medic.tsv \(medic\): (\d+) concepts\n"
-        r"encoder: static \(needs no download and no torch; compared with characters first\)\n"
-        r"share linked right of \d+ names held out of the dictionary .*:\n(  \w.* 0\.\d{3} .*\n){3}"
-        r"encoder: (static|tfidf) \(.*\)\n"
-        r"confidence: fitted to [\d,]+ names held out of the dictionary; .*\n"
+        r"encoder: static \(needs no download and no torch\)\n"
+        r"ranker: as it is shipped, fitted to the training and development mentions of NCBI "
+        r"Disease and BC5CDR\n"
         r"model: linker-model \(\1 concepts, 1,\d{3} distinct names\)\n",
         result.err,
     )
+    assert Linker.load("linker-model").encoder == "static"
     Path("m.txt").write_text("breast cancer\n")
     assert "MESH:D001943" in run("link", "m.txt").out
 
@@ -448,3 +457,137 @@ def test_a_lender_that_joins_nothing_stops_the_training(
     assert (result.code, (tmp_path / "model").exists()) == (1, False)
     assert result.err.startswith(f"linker: {lender}: none of its concepts joins a concept")
     assert len(result.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("asked", ["static", "tfidf"])
+def test_who_asks_for_an_encoder_gets_it_without_a_word(
+    run: Run, sample: Path, tmp_path: Path, asked: str
+) -> None:
+    result = run("train", "--dict", sample, "-o", tmp_path / "model", "--encoder", asked)
+    assert result.code == 0
+    assert "encoder:" not in result.err
+    assert Linker.load(tmp_path / "model").encoder == asked
+
+
+def test_the_same_seed_makes_the_same_model(run: Run, sample: Path, tmp_path: Path) -> None:
+    mentions = sample.with_name("sample_mentions.tsv")
+
+    def trained(*seed: str) -> tuple[str, dict[str, bytes]]:
+        result = run(
+            *("train", "--dict", sample, "--mentions", mentions, "-o", tmp_path / "model"), *seed
+        )
+        assert result.code == 0
+        files = [path for path in (tmp_path / "model").rglob("*") if path.is_file()]
+        return result.err, {
+            path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in files
+        }
+
+    first, again, other = (trained("--seed", seed) for seed in "334")
+    assert first == again
+    ranker = "model/ranker/w.npy"  # fitted in folds, which the seed deals
+    assert first[1][ranker] != other[1][ranker]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [("--epochs", "3"), ("--device", "cpu"), ("--loss", "marginal"), ("--top-k", "5")],
+)
+@pytest.mark.parametrize("encoder", [(), ("--encoder", "static")])
+def test_flags_of_gradients_are_refused(
+    run: Run, sample: Path, tmp_path: Path, flags: tuple[str, str], encoder: tuple[str, ...]
+) -> None:
+    result = run("train", "--dict", sample, "-o", tmp_path / "model", *encoder, *flags)
+    message = "only an encoder with weights is trained, not static; choose --encoder transformer, dan or static-tuned, or do without"
+    assert result.code == 2
+    assert result.err.endswith(f"Error: {' '.join(flags)}: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "letters"),
+    [
+        ("болезнь", "недуг", "абвгдежзклмнопрстуфх"),
+        ("病", "症", "一丁丂七丄丅丆万丈三上下丌不与丏丐丑丒专"),
+    ],
+)
+def test_a_dictionary_in_another_script(
+    run: Run, tmp_path: Path, first: str, other: str, letters: str
+) -> None:
+    """No word has a vector: a warning says so, and characters link all the same."""
+    codes = [left + right for left in letters for right in letters]
+    rows = [f"X:{i}\t{first} {code}\t{code}{code} {other}" for i, code in enumerate(codes)]
+    path = write(tmp_path / "d.tsv", rows)
+    result = run("train", "--dict", path, "-o", tmp_path / "m")
+    assert result.code == 0
+    assert re.search(r"(\d+) of \1 names have no word with a static vector", result.err)
+    (tmp_path / "m.txt").write_text(f"{first} {codes[7]}\n", "utf-8")
+    assert "X:7\t" in run("link", "--model", tmp_path / "m", tmp_path / "m.txt").out
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [["X:1\tfever\t"], ["X:1\tfever\t—|?!|fever fever"]],
+    ids=["one name", "punctuation"],
+)
+def test_a_few_names_are_enough(run: Run, tmp_path: Path, rows: list[str]) -> None:
+    result = run("train", "--dict", write(tmp_path / "d.tsv", rows), "-o", tmp_path / "m")
+    assert result.code == 0
+    (tmp_path / "m.txt").write_text("fevers\n")
+    assert "X:1\t" in run("link", "--model", tmp_path / "m", tmp_path / "m.txt").out
+
+
+def test_a_dictionary_of_punctuation(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "d.tsv", ["X:1\t—\t?!"])
+    result = run("train", "--dict", path, "-o", tmp_path / "m")
+    assert result.code == 1
+    assert "no name of the dictionary is left once normalised" in result.err
+
+
+def test_a_shipped_table_that_is_missing_is_said_before_the_work(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shipped() -> None:
+        raise LinkerError("install linker again")
+
+    monkeypatch.setattr(WordPieces, "shipped", shipped)
+    result = run("train", "--dict", "nowhere", "-o", tmp_path / "m")
+    assert (result.code, result.err) == (1, "linker: install linker again\n")
+
+
+def test_the_default_needs_neither_torch_nor_transformers_nor_tokenizers(
+    sample: Path, tmp_path: Path
+) -> None:
+    missing = (
+        "torch",
+        "transformers",
+        "tokenizers",
+        "huggingface_hub",
+        "accelerate",
+        "safetensors",
+    )
+    code = (
+        "import sys\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        f"        if name.partition('.')[0] in {missing!r}:\n"
+        "            raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Missing())\n"
+        "from linker.cli import main\n"
+        "sys.argv = ['linker', *sys.argv[1:]]\n"
+        "main()"
+    )
+
+    def call(*arguments: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    trained = call("train", "--dict", sample, "-o", tmp_path / "m")
+    assert trained.returncode == 0, trained.stderr
+    assert "encoder: static" in trained.stderr
+    (tmp_path / "mentions.txt").write_text("kidney failure\n")
+    linked = call("link", "--model", tmp_path / "m", tmp_path / "mentions.txt")
+    assert linked.returncode == 0, linked.stderr
+    assert "MESH:" in linked.stdout
