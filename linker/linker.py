@@ -121,8 +121,11 @@ class Linker:
     @cached_property
     def _answers(self) -> Answers:
         # a linker without a ranker never looks at the words
+        weight = getattr(self.generator, "sparse_weight", 1.0)
         matches = (
-            Matches(self.dictionary, self.generator.table, self.words) if self.ranker else None
+            Matches(self.dictionary, self.generator.table, self.words, weight)
+            if self.ranker
+            else None
         )
         return Answers(self.dictionary, self.generator, matches, self.ranker)
 

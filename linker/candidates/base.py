@@ -21,7 +21,7 @@ from linker.dictionary import NameTable
 from linker.dictionary.dictionary import LENT_RANK
 from linker.types import Lookup
 
-_OVERFETCH = 10  # names fetched for each concept to rank (MEDIC has 7 a concept)
+_OVERFETCH = 5  # names fetched for each concept to rank
 _GROWTH = 4  # times as many hits in the next round, where a list may change
 _CELLS = 500_000  # hits in memory at once, 4 MB
 

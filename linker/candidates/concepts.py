@@ -16,7 +16,7 @@ from linker.dictionary import NameTable
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The best concepts of several queries; all arrays but `indptr` have a number for each.
+    """The best concepts of several queries; arrays but `indptr` and `own` have a number for each.
 
     Those of query i are the places `indptr[i]` to `indptr[i + 1]`, best first. `names`, `entries`,
     `scores`, `sparse` and `dense` are of the best name of each concept.
@@ -31,6 +31,7 @@ class Candidates:
     dense: Floats | None
     matches: Integers  # how many names of the concept were among the hits of the query
     second: Floats  # the score of the second best of these; the best one's where it is alone
+    own: Floats | None = None  # (queries,) as in `Hits`
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -44,9 +45,12 @@ class Candidates:
         """The candidates of some queries, given their numbers, any number of times."""
         counts = np.diff(self.indptr)[queries]
         rows = ranges(self.indptr[queries], counts)
-        columns = (getattr(self, field.name) for field in dataclasses.fields(Candidates)[1:])
-        taken: list[Any] = [None if column is None else column[rows] for column in columns]
-        return Candidates(np.append(0, np.cumsum(counts)), *taken)
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        taken: dict[str, Any] = {
+            name: None if column is None else column[rows] for name, column in columns.items()
+        }
+        own = None if self.own is None else self.own[queries]
+        return Candidates(ends(counts), **taken, own=own)
 
     @staticmethod
     def joined(parts: Sequence[Candidates], numbers: Sequence[int]) -> Candidates:
@@ -58,13 +62,17 @@ class Candidates:
         """
         counts = np.concatenate([np.diff(part.indptr) for part in parts])
         place = np.argsort(np.asarray(numbers, np.int64))
-        starts, indptr = np.cumsum(counts) - counts, np.append(0, np.cumsum(counts[place]))
+        starts, indptr = np.cumsum(counts) - counts, ends(counts[place])
         order = ranges(starts[place], counts[place])
         columns: dict[str, Any] = {}
-        for field in dataclasses.fields(Candidates)[1:]:
-            some = [getattr(part, field.name) for part in parts]
-            columns[field.name] = None if some[0] is None else np.concatenate(some)[order]
-        return Candidates(indptr, **columns)
+        for name in _COLUMNS:
+            some = [getattr(part, name) for part in parts]
+            columns[name] = None if some[0] is None else np.concatenate(some)[order]
+        own = None if parts[0].own is None else np.concatenate([p.own for p in parts])[place]
+        return Candidates(indptr, **columns, own=own)
+
+
+_COLUMNS = tuple(field.name for field in dataclasses.fields(Candidates))[1:-1]
 
 
 def by_concept(
@@ -102,6 +110,7 @@ def by_concept(
         None if hits.dense is None else hits.dense[hit[best]],
         counts[place].astype(np.int32),
         second[place],
+        hits.own,
     )
 
 

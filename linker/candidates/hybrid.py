@@ -1,4 +1,4 @@
-"""Exact top-k of the hybrid score, z = dense + λ · sparse.
+"""Candidates by the hybrid score, z = dense + λ · sparse.
 
 The score is that of BioSyn (Sung et al. 2020, eq. 1-4) and BCNH (Yan et al. 2021, eq. 1-3).
 """
@@ -17,18 +17,7 @@ from scipy.sparse import csr_matrix
 from linker import persistence
 from linker.candidates.ann import IvfIndex, has_faiss
 from linker.candidates.base import Generator
-from linker.candidates.index import (
-    QUERIES,
-    BestLists,
-    ExactIndex,
-    Floats,
-    Hits,
-    Integers,
-    VectorIndex,
-    above,
-    blocks,
-    is_finite,
-)
+from linker.candidates.index import ExactIndex, Floats, Hits, Integers, VectorIndex, is_finite
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary
 from linker.encoders.base import Encoder, SparseEncoder
@@ -37,11 +26,7 @@ from linker.errors import LinkerError
 INDEX = "index"  # the folder of an approximate index in a model folder
 VECTORS = "dense_names/vectors.npy"
 
-_SPARSE, _FEWEST_SPARSE = 2, 100  # names with the best sparse scores come first: 2 k, at least 100
-_MANY = 4  # other names for each of these, at which more of these come first: `_MANY` times
-_FIRST = 64  # queries of the first search, which finds out whether there are so many
-_EACH = 4  # times k names by either score are scored in full, where the index is not exact
-_ROUNDING = 1e-5  # of a score that is computed in two ways
+_SILENT = 0.75  # of the product of a query's vector with itself: with no name nearer, it is new
 _LARGEST = 1e30  # of λ, so that float32 holds the scores
 
 ENCODING = Lock()
@@ -88,7 +73,6 @@ class HybridGenerator(Generator):
             raise ValueError(f"sparse_weight is {sparse_weight}, expected: a finite number")
         self.sparse, self.encoder, self.rows = sparse, encoder, rows
         self.sparse_weight = float(sparse_weight)
-        self._fewest_sparse, self._is_first = _FEWEST_SPARSE, True
 
     @property
     def vectors(self) -> NDArray[Any]:
@@ -126,14 +110,15 @@ class HybridGenerator(Generator):
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
         vectors, weights = encode_names(self.encoder, queries), self.sparse.encoder.encode(queries)
-        query, rows = self._best(vectors, weights, k)
+        own = np.einsum("ij,ij->i", vectors, vectors)
+        query, rows = self._best(vectors, own, weights, k)
         has_text = np.array([text != "" for text in queries], bool)[query]
         query, rows = query[has_text], rows[has_text]  # an empty query finds nothing
         dense = self.products(vectors, query, rows)
         sparse = self.sparse.products(weights, query, rows)
         scores = dense + self.sparse_weight * sparse + self.bias[rows]
         indptr = np.searchsorted(query, np.arange(len(queries) + 1))
-        return Hits(indptr, rows, scores, sparse, dense)
+        return Hits(indptr, rows, scores, sparse, dense, own)
 
     def products(self, vectors: Floats, query: NDArray[Any], rows: NDArray[Any]) -> Floats:
         """Multiply pairs: `vectors[query[i]]` by the vector of the name `rows[i]`, for each i."""
@@ -161,67 +146,30 @@ class HybridGenerator(Generator):
         return HybridGenerator(sparse, self.encoder, self.dense, weight, self.bias, self.rows)
 
     def _best(
-        self, vectors: Floats, weights: csr_matrix, k: int
-    ) -> tuple[NDArray[np.integer[Any]], Integers]:
-        """The queries and the rows of the hits, in the order of queries."""
-        if not (isinstance(self.dense, ExactIndex) and self.sparse.names.exact):
-            return self._approximate_best(vectors, weights, k)
-        query, rows, start = [], [], 0
-        while start < len(vectors):
-            batch = slice(start, start + (_FIRST if self._is_first else QUERIES))
-            best_query, best_rows = self._exact_best(self.dense, vectors[batch], weights[batch], k)
-            query.append(best_query + start)
-            rows.append(best_rows)
-            start, self._is_first = batch.stop, False
-        none = [np.empty(0, np.int32)]
-        return np.concatenate(query or none), np.concatenate(rows or none)
+        self, vectors: Floats, own: Floats, weights: csr_matrix, k: int
+    ) -> tuple[NDArray[np.int64], Integers]:
+        """The queries and the rows of the hits, in the order of queries.
 
-    def _exact_best(
-        self, dense: ExactIndex, vectors: Floats, weights: csr_matrix, k: int
-    ) -> tuple[Integers, Integers]:
-        """The queries and the rows of the hits, of at most `QUERIES` queries.
-
-        The names with the best sparse scores come first. Every other name has at most the sparse
-        score of the last of them, so that its sparse score is computed only where its dense score
-        could make up for the rest. Where that is so for many, more come first in later searches.
+        The k names with the best dense scores get their full score, and so do the k best by
+        characters where vectors are silent; the k best of these are the result. A name that is
+        good only by the sum may be missed: on mentions of diseases vectors alone find as many right
+        concepts as both (docs/scale.md).
         """
-        factor, count = self.sparse_weight, max(self._fewest_sparse, _SPARSE * k)
-        if not factor:  # n-grams then cost nothing
-            weights = csr_matrix(weights.shape, dtype=np.float32)
-        found = self.sparse.search(weights, count)
-        reach = abs(factor) * _last(found, count)  # what sparse scores change of other names
-        highest = self.bias.max(initial=0) + (reach if factor > 0 else 0)
-        spread = reach + np.ptp(self.bias) + _ROUNDING * (1 + abs(factor))
-        hits = found.only(self._is_named)
-        known = np.append(hits.queries * np.int64(len(self.table)) + hits.rows, -1)
-        known.sort()
-        lists = BestLists(len(vectors), k)
-        self._add(lists, vectors, weights, hits.queries, hits.rows)
-        others = 0
-        for names in blocks(len(self.table), len(vectors)):
-            block = dense.block(vectors, names, self.rows)
-            block[~self._is_named[names]] = -np.inf
-            floor = lists.floor - highest - _ROUNDING * (1 + np.abs(lists.floor))
-            rows, query = above(block, floor, k, spread)
-            rows += np.int32(names.start)
-            keys = query * np.int64(len(self.table)) + rows
-            is_new = known[np.searchsorted(known, keys, "right") - 1] != keys
-            self._add(lists, vectors, weights, query[is_new], rows[is_new])
-            others += int(np.count_nonzero(is_new))
-        if factor and others > _MANY * count * len(vectors):
-            self._fewest_sparse = _MANY * count
-        return lists.sorted()[:2]
-
-    def _add(
-        self,
-        lists: BestLists,
-        vectors: Floats,
-        weights: csr_matrix,
-        query: NDArray[Any],
-        rows: Integers,
-    ) -> None:
-        """Score names for queries, and add them to the lists."""
-        lists.add(query, rows, self._scores(vectors, weights, query, rows))
+        dense = self.dense.search(vectors, k, self.rows)
+        nearest = np.zeros(len(vectors), np.float32)
+        np.maximum.at(nearest, dense.queries, dense.scores)
+        silent = np.flatnonzero(nearest <= _SILENT * own)
+        sparse = self.sparse.search(weights[silent], k)
+        query = np.concatenate([dense.queries, silent[sparse.queries]])
+        rows = np.concatenate([self._names(dense), sparse.rows])
+        pairs = np.unique(query * np.int64(len(self.table)) + rows)
+        query, rows = np.divmod(pairs, len(self.table))
+        query, rows = query[self._is_named[rows]], rows[self._is_named[rows]]
+        scores = self._scores(vectors, weights, query, rows)
+        order = np.lexsort((-scores, query))
+        query, rows = query[order], rows[order]
+        is_best = np.arange(len(query)) - np.searchsorted(query, query) < k
+        return query[is_best], rows[is_best].astype(np.int32)
 
     def _scores(
         self, vectors: Floats, weights: csr_matrix, query: NDArray[Any], rows: NDArray[Any]
@@ -231,27 +179,6 @@ class HybridGenerator(Generator):
         sparse = self.sparse.products(weights, query, rows)
         scores: Floats = dense + np.float32(self.sparse_weight) * sparse + self.bias[rows]
         return scores
-
-    def _approximate_best(
-        self, vectors: Floats, weights: csr_matrix, k: int
-    ) -> tuple[NDArray[np.int64], Integers]:
-        """Like `_best`, by an index that searches by dense scores only.
-
-        The best by the dense score and the best by the sparse score, `_EACH` · k of each, get
-        their full score, and the k best of these are the result. A name that is good only by the
-        sum may be missed.
-        """
-        dense = self.dense.search(vectors, _EACH * k, self.rows)
-        sparse = self.sparse.search(weights, _EACH * k)
-        query = np.concatenate([dense.queries, sparse.queries])
-        rows = np.concatenate([self._names(dense), sparse.rows])
-        query, rows = np.unique([query, rows], axis=1)
-        query, rows = query[self._is_named[rows]], rows[self._is_named[rows]]
-        scores = self._scores(vectors, weights, query, rows)
-        order = np.lexsort((-scores, query))
-        query, rows = query[order], rows[order]
-        is_best = np.arange(len(query)) - np.searchsorted(query, query) < k
-        return query[is_best], rows[is_best].astype(np.int32)
 
     def _names(self, hits: Hits) -> Integers:
         """The rows of the name table that the rows of an index's hits stand for."""
@@ -294,13 +221,6 @@ class HybridGenerator(Generator):
             raise LinkerError(
                 f"{folder}: the dense vectors do not fit the names ({error}); train again"
             ) from None
-
-
-def _last(hits: Hits, k: int) -> Floats:
-    """The lowest score of each query, (queries,); 0 where there are fewer than k hits."""
-    lowest = np.full(len(hits.indptr) - 1, np.inf, np.float32)
-    np.minimum.at(lowest, hits.queries, hits.scores)
-    return np.where(np.diff(hits.indptr) < k, np.float32(0), lowest)
 
 
 def _indexed(folder: Path, vectors: NDArray[Any]) -> NDArray[Any] | VectorIndex:

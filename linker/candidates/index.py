@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +21,8 @@ _NAMES = 100_000  # names that are scored together, however few the queries
 _COMPONENTS = 4_000_000  # components of vectors that become float32 at once, 16 MB
 _PAIRS = 5_000  # pairs of vectors that are multiplied at once, 8 MB a side with 384 components
 _RANKED = 64  # queries whose scores of all names are sorted together
+_FLAT = 32  # queries from which on faiss searches: one mention does not pay for its import
+_MOST_FLAT = 100_000_000  # components of vectors that it holds, 400 MB
 _SIGN_AND_REST, _EXPONENT = np.int32(-0x70000001), np.float32(2.0**112)  # see `to_fp32`
 _MANY = 4  # best names of a list are sorted again with a quarter of new ones
 _CROWD = 4  # a block that would add more than 4 · k names to a list is first cut to its own k best
@@ -39,7 +43,7 @@ class Hits:
 
     Those of query i are `rows[indptr[i]:indptr[i + 1]]`.
     `sparse` and `dense` are the parts of the scores, each the plain dot product, where there are
-    such parts.
+    such parts; `own` is the product of the vector of each query with itself, (queries,).
     """
 
     indptr: NDArray[np.int64]
@@ -47,6 +51,7 @@ class Hits:
     scores: Floats
     sparse: Floats | None = None
     dense: Floats | None = None
+    own: Floats | None = None
 
     @property
     def queries(self) -> NDArray[np.int64]:
@@ -64,13 +69,14 @@ class Hits:
             return self
         hits = self._kept(np.repeat(queries, np.diff(self.indptr)))
         indptr = hits.indptr[np.append(queries, True)]
-        return Hits(indptr, hits.rows, hits.scores, hits.sparse, hits.dense)
+        own = None if self.own is None else self.own[queries]
+        return Hits(indptr, hits.rows, hits.scores, hits.sparse, hits.dense, own)
 
     def _kept(self, kept: NDArray[np.bool_]) -> Hits:
         """Some of the hits, given whether each is kept."""
         indptr = np.concatenate([[0], np.cumsum(kept)])[self.indptr]
-        parts = (None if part is None else part[kept] for part in (self.sparse, self.dense))
-        return Hits(indptr, self.rows[kept], self.scores[kept], *parts)
+        sparse, dense = (None if part is None else part[kept] for part in (self.sparse, self.dense))
+        return Hits(indptr, self.rows[kept], self.scores[kept], sparse, dense, self.own)
 
 
 class VectorIndex(ABC):
@@ -161,8 +167,26 @@ class ExactIndex(VectorIndex):
     exact = True
 
     def search(self, queries: Floats, k: int, among: NDArray[np.int64] | None = None) -> Hits:
+        if among is None and len(queries) >= _FLAT and self._flat is not None:
+            scores, rows = self._flat.search(np.ascontiguousarray(queries), min(k, len(self)))
+            indptr = np.arange(len(queries) + 1) * rows.shape[1]
+            return Hits(indptr, rows.ravel().astype(np.int32), scores.ravel())
         parts = (queries[i : i + QUERIES] for i in range(0, len(queries), QUERIES))
         return joined([self.search_batch(part, k, among) for part in parts])
+
+    @cached_property
+    def _flat(self) -> Any:
+        """The vectors in faiss, which compares four times as many; None without it, or for many."""
+        if self.vectors.size > _MOST_FLAT or not importlib.util.find_spec("faiss"):
+            return None
+        import faiss
+
+        index = faiss.IndexFlatIP(self.vectors.shape[1])
+        index.add(self._checked(slice(None)))
+        return index
+
+    def __getstate__(self) -> dict[str, Any]:  # what another process makes for itself
+        return {name: value for name, value in self.__dict__.items() if name != "_flat"}
 
     def search_batch(
         self,

@@ -162,9 +162,7 @@ def explanation(
         parts,
         round(float(probabilities.none[task.place]), 6) if probabilities else None,
         round(float(probabilities.missed[task.place]), 6) if probabilities else None,
-        f"from the ranker {ranker.described}"
-        if ranker
-        else "none, since the linker has no ranker",
+        f"from the ranker {ranker.described}" if ranker else "none, since the linker has no ranker",
         question,
     )
 

@@ -29,13 +29,13 @@ _EQUAL = 1e-5  # of a cosine of characters
 _KINDS = {name: place for place, name in enumerate(NAME_KINDS)}
 
 COLUMNS: Mapping[str, str] = {
-    "score": "score, vectors + λ · characters",
+    "score": "score, as a share of that of a name that is the mention",
     "sparse": "similarity of characters",
-    "dense": "similarity of vectors",
-    "lead": "score of the first candidate, less that of the second",
+    "dense": "similarity of vectors, as a share of that of the mention with itself",
+    "lead": "score of the first candidate, less that of the second, as such shares",
     "place": "log of the place in the order of scores",
     "matches": "log of the names of the concept that were found",
-    "second": "second best score of these names, less the best",
+    "second": "second best score of these names, less the best, as such shares",
     "of_mention": "share of the mention's words, by weight, that the name has",
     "of_name": "share of the name's words, by weight, that the mention has",
     "only_mention": "weight of the mention's words that the name lacks",
@@ -97,10 +97,14 @@ class Matches:
         dictionary: the concepts and names, annotated mentions among them.
         table: its distinct normalised names.
         words: of its names.
+        sparse_weight: λ of the scores of candidates; 1 where characters alone make them.
     """
 
-    def __init__(self, dictionary: Dictionary, table: NameTable, words: Words) -> None:
+    def __init__(
+        self, dictionary: Dictionary, table: NameTable, words: Words, sparse_weight: float = 1.0
+    ) -> None:
         self._dictionary, self._table, self._words = dictionary, table, words
+        self._sparse_weight = sparse_weight
 
     @cached_property
     def _annotated(self) -> NDArray[Any]:
@@ -134,7 +138,7 @@ class Matches:
         counts = np.diff(found.indptr)
         query = np.repeat(np.arange(len(texts)), counts)
         place = np.arange(len(query)) - found.indptr[query]
-        _scores(column, found, query, place)
+        _scores(column, found, query, place, self._sparse_weight)
         weight = self._compare_words(column, [form for form, _ in texts], found, query)
         self._compare_forms(column, texts, found, query)
         self._look_around(column, found, query, place)
@@ -282,20 +286,36 @@ class Matches:
         column["annotated_concept"][:] = self._of_concept[found.concepts]
 
 
-def _scores(column: Mapping[str, Floats], found: Candidates, query: Rows, place: Rows) -> None:
-    """What the generator says."""
+def _scores(
+    column: Mapping[str, Floats], found: Candidates, query: Rows, place: Rows, weight: float
+) -> None:
+    """What the generator says, as shares of what it would say of a name that is the mention.
+
+    So encoders whose vectors have different lengths, and different λ, are alike to a ranker.
+
+    Args:
+        column: to fill.
+        found: the candidates.
+        query: of each.
+        place: of each among those of its query, from 0.
+        weight: λ; 1 for a generator without vectors.
+    """
+    own = np.zeros(len(found.indptr) - 1, np.float32) if found.own is None else found.own
+    full = np.maximum(own + max(0.0, weight), _EQUAL)[query]
+    scores, second = found.scores / full, found.second / full
     sparse = found.scores if found.sparse is None else found.sparse
-    dense = np.zeros_like(found.scores) if found.dense is None else found.dense
-    for name, scores in (("score", found.scores), ("sparse", sparse), ("dense", dense)):
-        column[name][:] = scores
-    first = found.indptr[:-1][np.diff(found.indptr) > 0]
-    second = np.minimum(first + 1, len(query) - 1)
-    has_second = np.diff(found.indptr)[np.diff(found.indptr) > 0] > 1
-    lead = found.scores[first] - np.where(has_second, found.scores[second], 0)
-    column["lead"][first] = lead
+    column["score"][:] = scores
+    column["sparse"][:] = sparse
+    if found.dense is not None:
+        column["dense"][:] = found.dense / np.maximum(own, _EQUAL)[query]
+    filled = np.flatnonzero(np.diff(found.indptr) > 0)
+    first = found.indptr[:-1][filled]
+    has_second = np.diff(found.indptr)[filled] > 1
+    next_score = np.where(has_second, scores[np.minimum(first + 1, len(query) - 1)], 0)
+    column["lead"][first] = scores[first] - next_score
     column["place"][:] = np.log1p(place)
     column["matches"][:] = np.log(found.matches)
-    column["second"][:] = found.second - found.scores
+    column["second"][:] = second - scores
     column["same_letters"][:] = sparse > 1 - _EQUAL
 
 
