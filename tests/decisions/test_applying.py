@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from linker import Document, Linker, Mention, Selection
@@ -256,12 +257,14 @@ def test_predictions_without_decisions_are_only_cut(linker: Linker) -> None:
         [Decision("breast cancer", OVARIAN, reviewer="ann"), Decision("breast cancer", "")],
     ],
 )
-@pytest.mark.parametrize("threshold", [0.0, 0.5])
+@pytest.mark.parametrize("none", [-100, 0, 100])  # how sure it is that there is no concept
 def test_explanations_say_what_links(
-    linker: Linker, decisions: list[Decision], threshold: float
+    linker: Linker, decisions: list[Decision], none: float
 ) -> None:
-    assert linker.calibration is not None
-    linker = linker.calibrated(replace(linker.calibration, threshold=threshold))
+    assert linker.ranker is not None
+    weights = dict(linker.ranker.weights)
+    weights["c_none"] = weights["c_none"] + np.array([none, 0], np.float32)
+    linker = linker.with_ranker(replace(linker.ranker, weights=weights))
     text = "She has breast cancer."
     document = Document("7", (Passage(text),), (Mention("breast cancer", ((8, 21),)),))
     decided = Decided(decisions, linker)

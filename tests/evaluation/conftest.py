@@ -20,10 +20,12 @@ _ROWS = (
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Linker:
-    """By characters, 'abcd' ranks the names abcd (D:1), abcde (D:1), abcd like (D:6), then abxy (D:2); 'twin' is D:1's and D:2's."""
+    """By characters alone, 'abcd' ranks the names abcd (D:1), abcde (D:1), abcd like (D:6), then abxy (D:2); 'twin' is D:1's and D:2's."""
     path = tmp_path_factory.mktemp("tiny") / "tiny.tsv"
     path.write_text("\n".join(_ROWS) + "\n", encoding="utf-8")
-    return Linker.train(
+    linker = Linker.train(
         Dictionary.read(path),
+        encoder="tfidf",
         options=LinkerOptions(sparse=TfidfOptions("char", 1, 2, sublinear=False)),
     )
+    return linker.with_ranker(None)

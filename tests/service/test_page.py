@@ -247,6 +247,22 @@ def test_the_example_is_linked_and_explained(page: Any) -> None:
     expect(page.locator("#reasons-body")).to_contain_text("HIV Infections has rank")
 
 
+def test_reasons_say_how_probable_it_is_that_there_is_no_concept(page: Any) -> None:
+    link(page, "FAP\nAPC")
+    rows = page.locator("#results tbody tr")
+    expect(rows.nth(0)).to_contain_text("no concept")
+    rows.nth(0).get_by_text("FAP").click()
+    heading(page, "FAP")
+    page.click("#reasons > summary")
+    reasons = page.locator("#reasons-body")
+    expect(reasons).to_contain_text("No concept is answered. The first one has a confidence of")
+    expect(reasons).to_contain_text("That the dictionary has no concept for it is")
+    rows.nth(1).get_by_text("APC").click()
+    heading(page, "APC")
+    expect(reasons).to_contain_text("at most 40% for a short form that nothing explains")
+    expect(reasons).to_contain_text("that it has one which was not found")
+
+
 def test_a_list_of_names_becomes_a_table(page: Any) -> None:
     link(page, "breast cancers\nbreast and ovarian cancer\n\ntall stature\n")
     rows = page.locator("#results tbody tr")
@@ -321,7 +337,9 @@ def test_a_session_by_keyboard_alone(page: Any, fake: Fake) -> None:
     press("Enter")
     expect(page.locator("#answer")).to_be_focused()
     press("e")
-    expect(page.locator("#reasons-body")).to_contain_text("The confidence is fitted")
+    expect(page.locator("#reasons-body")).to_contain_text(
+        "Confidence: from the ranker as it is shipped, fitted to"
+    )
     press("?")
     expect(page.locator("#help")).to_be_visible()
     press("j")  # keys do nothing behind a dialog
@@ -1052,7 +1070,7 @@ def test_looks_and_accessibility(page: Any, fake: Fake, pictures: Path, look: st
     if look in ("light", "dark", "narrow"):
         page.locator("#results").get_by_text("hereditary breast and ovarian cancer").click()
         page.click("#reasons > summary")
-        expect(page.locator("#reasons-body")).to_contain_text("The confidence")
+        expect(page.locator("#reasons-body")).to_contain_text("Confidence: from")
     if look == "focus":
         for _ in range(4):
             page.keyboard.press("j")

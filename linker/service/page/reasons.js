@@ -38,9 +38,9 @@ function reasonsOf(explanation) {
     readings(explanation.readings),
     explanation.parts.map((part) => [
       several && make("h4", part.lookup.text),
-      reasonsOfPart(part, explanation.none),
+      reasonsOfPart(part, explanation),
     ]),
-    make("p.note", `The confidence is ${explanation.provenance}.`),
+    make("p.note", `Confidence: ${explanation.provenance}.`),
   ];
 }
 
@@ -59,12 +59,12 @@ function readings(all) {
   ];
 }
 
-function reasonsOfPart(part, none) {
+function reasonsOfPart(part, explanation) {
   const [best, ...others] = part.candidates;
   if (!best) return make("p", "No name of the dictionary is like it.");
   return [
     make("p", matchOf(best)),
-    make("p", confidenceOf(best, part.rejected, none)),
+    make("p", confidenceOf(best, part, explanation)),
     make("p", `Score ${sumOf(best.parts)}`),
     best.ngrams.length > 0 && make("p", "Carried by ", shares(best.ngrams)),
     make("ul", others.map((other) => make("li", `ahead of ${other.name} by ${lead(best, other)}`))),
@@ -90,11 +90,14 @@ function matchOf({ name, matched }) {
   return `${name} was found by its name “${matched.text}” (${facts.join(", ")}).`;
 }
 
-function confidenceOf({ confidence }, rejected, none) {
+function confidenceOf({ confidence }, { rejected, limit }, { none, missed }) {
   if (confidence === null || none === null) return "The model has no confidence.";
-  const other = `that it has no concept is ${percent(none)} probable`;
-  if (rejected) return `No concept is answered: ${other}, the concept ${percent(confidence)}.`;
-  return `Its confidence is ${percent(confidence)}; ${other}.`;
+  const why = limit === null ? "" : `, at most ${percent(limit)} for a short form that nothing explains`;
+  const others =
+    `That the dictionary has no concept for it is ${percent(none)} probable, ` +
+    `that it has one which was not found ${percent(missed)}.`;
+  const answer = rejected ? "No concept is answered. The first one has" : "It has";
+  return `${answer} a confidence of ${percent(confidence)}${why}. ${others}`;
 }
 
 const number = (value) => value.toFixed(3);

@@ -114,7 +114,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Linker:
     """A linker without confidence over two branches."""
     path = tmp_path_factory.mktemp("toy") / "toy.obo"
     path.write_text(OBO, encoding="utf-8")
-    return Linker.train(Dictionary.read(path))
+    return Linker.train(Dictionary.read(path)).with_ranker(None)
 
 
 @pytest.fixture(scope="session")

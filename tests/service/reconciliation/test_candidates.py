@@ -174,21 +174,16 @@ def test_what_is_no_name_has_no_candidates(client: TestClient, text: str) -> Non
 
 
 def test_a_cell_of_two_names_is_never_matched(sampled: Linker) -> None:
-    vocabulary = Vocabulary(_confident(sampled, 0.0))
+    vocabulary = Vocabulary(sampled)
     linked = _linked(("a", "MESH:D000012", 0.99), ("b", "MESH:D000130", 0.97))
     result = candidates.result(vocabulary, Query.model_validate({"query": "a and b"}), [linked])
     assert [c["score"] for c in result] == [99, 97]
     assert not result[0]["match"]
 
 
-@pytest.mark.parametrize(
-    ("confidence", "threshold", "matched"),
-    [(0.8, 0.0, True), (0.79, 0.0, False), (0.85, 0.9, False), (0.9, 0.9, True)],
-)
-def test_match_needs_the_threshold_and_certainty(
-    sampled: Linker, confidence: float, threshold: float, matched: bool
-) -> None:
-    vocabulary = Vocabulary(_confident(sampled, threshold))
+@pytest.mark.parametrize(("confidence", "matched"), [(0.8, True), (0.79, False)])
+def test_a_match_needs_confidence(sampled: Linker, confidence: float, matched: bool) -> None:
+    vocabulary = Vocabulary(sampled)
     linked = _linked(("a", "MESH:D000012", confidence))
     (candidate,) = candidates.result(vocabulary, Query.model_validate({"query": "a"}), [linked])
     assert candidate["score"] == 100 * confidence
@@ -199,19 +194,19 @@ def test_match_needs_the_threshold_and_certainty(
 def test_a_short_form_is_never_matched(sampled: Linker, text: str, matched: bool) -> None:
     query = Query.model_validate({"query": text})
     linked = _linked((text, "MESH:D011125", 0.99))
-    (entry,) = candidates.result(Vocabulary(_confident(sampled, 0.0)), query, [linked])
+    (entry,) = candidates.result(Vocabulary(sampled), query, [linked])
     assert entry["match"] is matched
 
 
 def test_a_short_form_is_never_matched_without_confidence(sampled: Linker) -> None:
-    client = client_of(sampled.calibrated(None))
+    client = client_of(sampled.with_ranker(None))
     assert first(client, query="APC")["id"] == "MESH:D011125"
     assert not first(client, query="APC")["match"]
     assert first(client, query="polyposis coli")["match"]
 
 
 def test_properties_move_confidence_between_candidates(sampled: Linker) -> None:
-    vocabulary = Vocabulary(_confident(sampled, 0.0))
+    vocabulary = Vocabulary(sampled)
     first_, second = ("MESH:D000012", 0.5), ("MESH:D000130", 0.4)
     parts = Part(
         "a", candidates=tuple(Candidate(i, "n", "n", c, confidence=c) for i, c in (first_, second))
@@ -274,7 +269,20 @@ def test_a_decision_wins_over_properties_without_confidence(toy: Linker) -> None
     assert [(c["id"], c["match"]) for c in result] == [("TOY:21", True), ("TOY:12", False)]
 
 
-def test_requests_ask_for_candidates_below_the_threshold(toy: Linker) -> None:
+def test_a_name_is_matched_by_the_ranker(sampled: Linker) -> None:
+    """Scores are confidences in hundredths; what the model would not answer is a candidate, too."""
+    client = client_of(sampled)
+    (linked,) = sampled.link(["oesophageal cancers"], k=5, threshold=0)
+    expected = [round(100 * (c.confidence or 0.0), 2) for c in linked.parts[0].candidates]
+    result = answers(client, {"q": {"query": "oesophageal cancers", "limit": 5}})["q"]["result"]
+    assert [c["score"] for c in result] == pytest.approx(expected, abs=0.01)
+    assert result[0]["match"] is (expected[0] >= 80)
+    unknown = "FAP"  # means two of its concepts, or anything
+    assert next(sampled.link([unknown])).parts[0].nil
+    assert first(client, query=unknown)["match"] is False
+
+
+def test_requests_ask_for_all_candidates(toy: Linker) -> None:
     query = Query.model_validate({"query": "a", "limit": 7})
     (request,) = candidates.requests(Vocabulary(toy), query)
     assert request == Request("a", 7, 0.0)
@@ -389,14 +397,6 @@ def test_results_have_the_form_of_the_protocol(client: TestClient, valid: Any) -
     content = answers(client, queries)
     for version in ("0.1", "0.2"):
         valid(version, "reconciliation-result-batch", content)
-
-
-def _confident(linker: Linker, threshold: float) -> Linker:
-    """The linker with a calibration of which only the threshold is used."""
-    from linker.confidence.calibration import Calibration
-
-    trees: Any = None
-    return linker.calibrated(Calibration(trees, threshold=threshold))
 
 
 def _linked(*parts: tuple[str, str, float]) -> Any:
