@@ -271,7 +271,7 @@ class Candidate:
     name: str  # preferred name
     matched_name: str  # the name of the concept with the best score
     score: float
-    """The number that candidates are ordered by.
+    """How alike the mention and the matched name are; candidates stand in the order of confidence.
 
     For a dense linker this is the dense score, plus λ times the sparse one, plus the bonus of
     frequent names.
@@ -280,7 +280,7 @@ class Candidate:
     dense_score: float | None = None
     source: str = ""  # the file that lent the matched name; empty for names of the dictionary's own
     confidence: float | None = None
-    """The probability that the concept is right, 0 to 1; None where the model has no calibration.
+    """The probability that the concept is right, 0 to 1; None without a ranker.
 
     Those of a part's candidates sum to 1 at most.
     """

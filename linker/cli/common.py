@@ -244,7 +244,7 @@ def threshold_options(command: _Command) -> _Command:
     )(command)
     text = (
         "Return no concept where the confidence is lower; 0: return one always. "
-        "[default: what linker train chose]"
+        "[default: none where that is the most probable]"
     )
     return click.option("--threshold", type=click.FloatRange(0, 1), metavar="P", help=text)(command)
 

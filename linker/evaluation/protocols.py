@@ -55,7 +55,7 @@ def strict(
         linker: the model.
         items: mentions with their gold ids, or documents that hold them.
         k: the number of candidates to look at.
-        threshold: the confidence that an answer needs; None for the model's default.
+        threshold: the confidence that an answer needs; None: as `Linker.link` does it.
     """
     yield from outcomes(linker.link(items, k=k, threshold=threshold), linker)
 

@@ -63,7 +63,7 @@ def evaluate(
         protocol: a name of `protocols.PROTOCOLS`.
         ks: the k of Acc@k.
         path: predictions to evaluate instead of the model's, see `predictions.outcomes`.
-        threshold: the confidence that an answer of the model needs; None for the model's default;
+        threshold: the confidence that an answer of the model needs; None: as `Linker.link` does it;
             protocol strict only.
 
     Raises:
