@@ -177,8 +177,8 @@ def test_every_table_of_runs_can_be_read() -> None:
         [
             *("bc5cdr-devel", "default-bc5cdr-devel", "default-ncbi-devel", "few-shot"),
             *("held-out", "lending", "levels", "names", "ncbi-devel", "ncbi-test", "speed"),
-            *("default-ncbi-test", "static-table", "confidence-ncbi-test"),
-            *("confidence-bc5cdr-devel", "confidence-ncbi-devel"),
+            *("default-ncbi-test", "static-table", "ranker-ncbi-devel"),
+            "ranker-bc5cdr-devel",
         ]
     )
     assert sum(len(module.figures(table)) for table in tables) >= 310

@@ -22,11 +22,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.accuracy.ranker_weights import trained
 from benchmarks.lib import measure, results
 from benchmarks.lib.data import TITLES, documents, medic
-from linker import Candidate, Dictionary, Linker, Mention, Part, Prediction
+from linker import Candidate, Dictionary, Mention, Part, Prediction
 from linker.annotation import Annotator
 from linker.evaluation.documents import DocumentOutcome, summary
+from linker.linking import spans
 from linker.options import LinkerOptions
 from linker.text.normalize import normalize
 from linker.training import supervision
@@ -38,13 +40,15 @@ Annotate = Callable[[Iterable[Document]], Iterable[Sequence[Prediction]]]
 Found = Iterator[tuple[int, int, str]]  # start, end, id of the concept
 
 
-def linker(dictionary: Dictionary, known: list[Any]) -> Annotate:
+def linker(dictionary: Dictionary, known: list[Any], corpus: str) -> Annotate:
     """Our own annotator, whose linker has static vectors beside characters."""
-    annotator = Annotator(Linker.train(dictionary, mentions=known, encoder="static"))
+    model = trained(corpus, dictionary, "static", known)
+    model.spans = spans.fit(model.found_names, known, 0) if known else None
+    annotator = Annotator(model)
     return lambda texts: (predictions for _, predictions in annotator.annotate(texts, k=1))
 
 
-def phrase_matcher(dictionary: Dictionary, known: list[Any]) -> Annotate:
+def phrase_matcher(dictionary: Dictionary, known: list[Any], corpus: str) -> Annotate:
     """spaCy's PhraseMatcher in small letters, the longest of names that overlap."""
     import spacy
     from spacy.matcher import PhraseMatcher
@@ -65,7 +69,7 @@ def phrase_matcher(dictionary: Dictionary, known: list[Any]) -> Annotate:
     return _predicting(find)
 
 
-def gilda(dictionary: Dictionary, known: list[Any]) -> Annotate:
+def gilda(dictionary: Dictionary, known: list[Any], corpus: str) -> Annotate:
     """Gilda's annotator (Gyori et al. 2022), with its list of words that are no names."""
     from gilda.grounder import Grounder
     from gilda.ner import annotate
@@ -123,7 +127,7 @@ def measured(system: str, corpus: str, learnt: str) -> dict[str, Any]:
     """The figures of one system on one corpus."""
     dictionary = medic(RELEASES[corpus])
     known = documents(corpus, *SPLITS[learnt])
-    seconds, annotate = measure.timed(lambda: SYSTEMS[system](dictionary, known))
+    seconds, annotate = measure.timed(lambda: SYSTEMS[system](dictionary, known, corpus))
     asked = documents(corpus, "devel")
     bare = [dataclasses.replace(document, mentions=()) for document in asked]
     list(annotate(bare[:1]))  # what is made at first use

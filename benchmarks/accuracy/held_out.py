@@ -1,4 +1,4 @@
-"""Which linker finds names that its dictionary lacks: the default beside single encoders.
+"""Which encoder finds names that its dictionary lacks, with the ranker that is shipped.
 
 python benchmarks/accuracy/held_out.py                   all; those of dan take 5 minutes each
 python benchmarks/accuracy/held_out.py --system NAME     makes the runs of one system; --task NAME
@@ -25,25 +25,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
+from benchmarks.lib.held_out_names import held_out
 from linker import Dictionary, Linker, metrics
 from linker.candidates.hybrid import HybridGenerator
 from linker.options import changed, preset
 from linker.readers import table
 from linker.text.normalize import normalize
-from linker.training import trial
 from linker.training.settings import RunSettings
 
-TABLE, SEED = "held-out", 1  # a seed that `linker train` does not hold names out with
+TABLE, SEED = "held-out", 1
 HPO, DOID = "ontologies/hp.obo.gz", "ontologies/doid.obo.gz"
 CHARACTERS = "characters"
-ENCODERS = {  # system -> encoder; None: what `linker train` chooses
-    "default": None,
+ENCODERS = {  # by system
     CHARACTERS: "tfidf",
     "static": "static",
     "dan": "dan",
@@ -58,16 +56,14 @@ CHANGES = {  # what the systems change in the defaults of their encoders
 ALIGNED = 10_000  # names, at most, of the dictionaries that MiniLM is aligned on
 
 
-Hits = NDArray[np.bool_]
-
-
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A dictionary, and questions that it has no answers to."""
+    """A dictionary, and names that it lacks."""
 
     dictionary: Dictionary
-    right: Callable[[Linker], Hits]  # which questions a linker has right
-    lent: int = 0  # how many of the questions are names that were lent
+    texts: Sequence[str]
+    ids: Sequence[str]  # of the concept of each
+    lent: int = 0  # how many of the names were lent
 
 
 def names_out(dictionary: Dictionary, *lenders: str) -> Task:
@@ -77,15 +73,12 @@ def names_out(dictionary: Dictionary, *lenders: str) -> Task:
         dictionary: the names.
         lenders: files that lend names to what is left.
     """
-    asked = trial.names(dictionary, (), normalize, SEED)
-    if asked is None:
-        raise SystemExit("the dictionary has too few names to hold some out")
+    asked = held_out(dictionary, SEED)
     if not lenders:
-        return Task(asked.dictionary, asked.right)
+        return Task(asked.dictionary, asked.texts, asked.ids)
     rest = asked.dictionary.lend(*map(locate, lenders))
-    out = {*map(normalize, dictionary.names)} - {*map(normalize, asked.dictionary.names)}
     lent = {normalize(rest.names[row]) for row in rest.lent_rows.tolist()}
-    return Task(rest, asked.right, len(out & lent))
+    return Task(rest, asked.texts, asked.ids, len(lent.intersection(asked.texts)))
 
 
 def single_names(concepts: int = 1000) -> Task:
@@ -97,7 +90,7 @@ def single_names(concepts: int = 1000) -> Task:
     ids = [whole.ids[row] for row in whole.name_concept[asked].tolist()]
     others = np.setdiff1d(np.arange(len(whole.names)), whole.preferred)
     dictionary = only(whole.without(others), rows.tolist())
-    return Task(dictionary, partial(nearest, texts, ids))
+    return Task(dictionary, texts, ids)
 
 
 def layperson_names(path: Path) -> set[tuple[str, str]]:
@@ -136,7 +129,7 @@ def laypersons(concepts: int = 0, share: float = 1.0) -> Task:
         dictionary = only(dictionary, sample.tolist())
     texts = [whole.names[row] for row in asked.tolist()]
     ids = [whole.ids[row] for row in owners[asked].tolist()]
-    return Task(dictionary, partial(nearest, texts, ids))
+    return Task(dictionary, texts, ids)
 
 
 def only(dictionary: Dictionary, rows: Sequence[int]) -> Dictionary:
@@ -148,10 +141,11 @@ def only(dictionary: Dictionary, rows: Sequence[int]) -> Dictionary:
         return Dictionary.read(file.name)
 
 
-def nearest(texts: Sequence[str], ids: Sequence[str], linker: Linker) -> Hits:
-    """Whether one of the best concepts for each text is its own."""
-    answers = zip(ids, linker.link(texts, k=1), strict=True)
-    return np.array([i in {p.best.concept_id for p in a.parts if p.best} for i, a in answers], bool)
+def nearest(task: Task, linker: Linker) -> str:
+    """Whether the best concept for each text is its own, as digits."""
+    answers = zip(task.ids, linker.link(task.texts, k=1, threshold=0), strict=True)
+    right = (i in {part.best.concept_id for part in a.parts if part.best} for i, a in answers)
+    return "".join(str(int(hit)) for hit in right)
 
 
 def of_file(name: str, *lenders: str) -> Task:
@@ -177,7 +171,7 @@ def run(task: Task, system: str) -> dict[str, Any]:
     """What a system has right of a task, and what it was."""
     said: list[str] = []
     encoder, start = ENCODERS[system], time.perf_counter()
-    options = changed(preset("default", encoder), CHANGES.get(system, {})) if encoder else None
+    options = changed(preset("default", encoder), CHANGES.get(system, {}))
     linker = Linker.train(
         task.dictionary, encoder=encoder, options=options, settings=RunSettings(say=said.append)
     )
@@ -186,11 +180,11 @@ def run(task: Task, system: str) -> dict[str, Any]:
         "concepts": len(task.dictionary),
         "names": len(task.dictionary.names),
         "lent": task.lent,
-        "encoder": linker.encoder,
         "weight": generator.sparse_weight if isinstance(generator, HybridGenerator) else None,
         "said": said,
         "seconds": round(seconds, 1),
-        "right": "".join(str(int(hit)) for hit in task.right(linker)),
+        "by_score": nearest(task, linker.with_ranker(None)),
+        "right": nearest(task, linker),
     }
 
 
@@ -218,9 +212,10 @@ def row(task: str) -> dict[str, Any]:
     cells = {"n": len(hits[CHARACTERS])} | {k: first[k] for k in ("concepts", "names", "lent")}
     return {"task": task, **cells} | {
         "systems": {
-            system: {key: figures[key] for key in ("encoder", "weight", "said", "seconds")}
+            system: {key: figures[key] for key in ("weight", "said", "seconds")}
             | {
                 "acc1": _rounded(metrics.mean_interval(hits[system])),
+                "by_score": round(sum(map(int, figures["by_score"])) / len(hits[system]), 5),
                 "gain": _rounded(
                     metrics.paired_difference(hits[system][None], hits[CHARACTERS][None])
                 ),

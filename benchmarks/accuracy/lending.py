@@ -4,7 +4,8 @@ python benchmarks/accuracy/lending.py            all
 python benchmarks/accuracy/lending.py --table    runs nothing, puts together what is kept
 
 Writes results/lending.json; the runs are kept in results/runs/lending.jsonl.gz. The MEDIC of 2017
-by characters and by static vectors on development mentions, strict, without annotated mentions.
+by characters and by static vectors on development mentions, strict, without annotated mentions and
+without the ranker: candidates stand in the order of their scores.
 """
 
 from __future__ import annotations
@@ -21,20 +22,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.accuracy.default import (
-    CHARACTERS,
-    ENCODERS,
-    LENDERS,
-    LENT,
-    MAPPED,
-    NONE,
-    ONTOLOGIES,
-    STATIC,
-    dictionary,
-    lending,
-)
-from benchmarks.lib import results, runs
-from benchmarks.lib.data import TITLES, documents
+from benchmarks.accuracy.default import CHARACTERS, ENCODERS, STATIC
+from benchmarks.lib import by_score, results, runs
+from benchmarks.lib.data import TITLES, documents, medic
+from benchmarks.lib.lent import LENDERS, LENT, MAPPED, NONE, ONTOLOGIES, dictionary, lending
 from linker import Linker, matching, metrics
 from linker.dictionary import lent_names
 from linker.dictionary.lent_names import LendingOptions
@@ -84,7 +75,7 @@ def outcomes(linker: Linker) -> Iterator[Outcome]:
 
 def find_rule(rule: Rule) -> dict[str, Any]:
     """What a rule lends, and which mentions are right first then, by characters and static."""
-    lent = lending("2017", rule.files, rule.options)
+    lent = lending(medic("2017"), rule.files, rule.options)
     names = Counter[str]()
     for report in lent.lenders:
         names.update(report.names)
@@ -96,7 +87,7 @@ def find_rule(rule: Rule) -> dict[str, Any]:
             for items in (documents(corpus, "devel") for corpus in TITLES)
         ]
         for name in (CHARACTERS, STATIC)
-        for linker in [Linker.train(lent.dictionary, encoder=ENCODERS[name])]
+        for linker in [by_score.trained(lent.dictionary, ENCODERS[name])]
     }
     return {"names": dict(names), "concepts": concepts, "right": right}
 
@@ -128,7 +119,7 @@ def branches() -> dict[str, Any]:
     right = [
         (outcome, after.rank == 1, outcome.rank == 1)
         for outcome, after in zip(
-            *(outcomes(Linker.train(d, encoder="static")) for d in (own, lent)), strict=True
+            *(outcomes(by_score.trained(d, ENCODERS[STATIC])) for d in (own, lent)), strict=True
         )
     ]
     receivers = {*lent.name_concept[lent.lent_rows].tolist()}

@@ -9,7 +9,8 @@ python benchmarks/accuracy/ncbi_disease.py --encoder dan                     of 
 Writes results/ncbi_disease_choice.json, ncbi_disease.json, ncbi_test_dense.json,
 ncbi_devel_dense.json, ncbi_test_dan.json, ncbi_devel_dan.json and plots. The dense runs take hours
 on two cores: each is kept in results/runs/, a second call makes those that are missing, and --table
-makes none. BCNH's Table 3 has 10 epochs, which take --epochs 10 and a day for each seed.
+makes none. BCNH's Table 3 has 10 epochs, which take --epochs 10 and a day for each seed. Candidates
+stand in the order of their scores; what the ranker adds, accuracy/ranker.py says.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.accuracy import configurations
 from benchmarks.accuracy.configurations import BASE, chosen
-from benchmarks.lib import dense_tables, results
+from benchmarks.lib import by_score, dense_tables, results
 from benchmarks.lib.data import documents, locate, medic
 from benchmarks.lib.dense_runs import Task
-from linker import Linker, LinkerOptions
+from linker import LinkerOptions
 from linker.encoders.tfidf import TfidfOptions
 from linker.evaluation import predictions, protocols, report
 from linker.readers import mentions
@@ -61,7 +62,7 @@ def choose() -> None:
         row: dict[str, Any] = dataclasses.asdict(sparse)
         for protocol, dictionary in names.items():
             options = dataclasses.replace(BASE[protocol], sparse=sparse)
-            linker = Linker.train(dictionary, mentions=train, options=options)
+            linker = by_score.trained(dictionary, "tfidf", train, options)
             outcomes = list(getattr(protocols, protocol)(linker, dev, max(KS)))
             row[protocol] = report.figures(outcomes, KS, intervals=False)
         rows.append(row)
@@ -76,7 +77,7 @@ def test() -> None:
     known, items = documents("ncbi", "train", "devel"), documents("ncbi", "test")
     rows = []
     for name, year, protocol, options, training in sparse_configurations(known):
-        linker = Linker.train(medic(year), mentions=training, options=options)
+        linker = by_score.trained(medic(year), "tfidf", training, options)
         outcomes = list(getattr(protocols, protocol)(linker, items, max(KS)))
         row = {"configuration": name, "medic": year, "protocol": protocol}
         row |= {"names": len(linker.generator.table), "options": dataclasses.asdict(options)}

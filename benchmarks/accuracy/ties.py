@@ -4,7 +4,8 @@ python benchmarks/accuracy/ties.py    by characters, on development mentions (st
 
 Writes results/ties.json. NCBI Disease and BC5CDR with the MEDIC of 2017; and MedMentions, its
 development documents in two parts, of which the first names the concepts: there the same words are
-annotated with several concepts more often.
+annotated with several concepts more often. There is no ranker: it orders only the candidates that
+this order puts among the first ten.
 """
 
 from __future__ import annotations
@@ -20,11 +21,9 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from linker.candidates.cache import CachedRanker
-
-from benchmarks.lib import results
+from benchmarks.lib import by_score, results
 from benchmarks.lib.data import TITLES, documents, locate, medic
-from linker import Dictionary, Linker
+from linker import Dictionary
 from linker.evaluation import protocols
 from linker.ids import parse_gold
 from linker.metrics import paired_difference
@@ -71,11 +70,10 @@ def evaluate(
     name: str, dictionary: Dictionary, training: list[Any], development: list[Any]
 ) -> dict[str, Any]:
     """Acc@1 by each order, its difference to the first, and how many mentions change."""
-    linker = Linker.train(dictionary, mentions=training)
+    linker = by_score.trained(dictionary, "tfidf", training)
     right: dict[str, NDArray[np.float64]] = {}
     for order, values in ranks(linker.dictionary).items():
         linker.generator._entry_rank = values
-        linker._cached = CachedRanker(linker.generator)
         outcomes = list(protocols.strict(linker, development, 5))
         right[order] = np.array([outcome.rank == 1 for outcome in outcomes], float)
     texts = np.array([linker.normalize(outcome.mention.text) for outcome in outcomes])

@@ -29,6 +29,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.accuracy.ranker_weights import trained
 from benchmarks.lib import results
 from benchmarks.lib.data import documents, medic
 from linker import Dictionary, Document, Linker, matching
@@ -61,8 +62,12 @@ class Session:
         self._dictionary, self._before = dictionary, list(before)
         self._remembers, self._retrains = remembers, retrains
         self.decisions: list[Decision] = []
-        self.linker = Linker.train(dictionary, mentions=self._before)
+        self.linker = self._trained(self._before)
         self._decided = Decided([], self.linker)
+
+    def _trained(self, mentions: Sequence[Any]) -> Linker:
+        """Train on some mentions."""
+        return trained("ncbi", self._dictionary, "tfidf", mentions, say=lambda _: None)
 
     def clicks(self, prediction: Prediction, document: Document) -> int:
         """The clicks that a mention takes; its decision is remembered."""
@@ -81,7 +86,7 @@ class Session:
     def learn(self) -> None:
         """Train again on all decisions."""
         mentions = [*self._before, *learnt(self.decisions)]
-        self.linker = Linker.train(self._dictionary, mentions=mentions)
+        self.linker = self._trained(mentions)
         self._decided = Decided(self.decisions, self.linker)
 
     def run(self, items: Sequence[Document]) -> list[int]:

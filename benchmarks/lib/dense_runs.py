@@ -2,7 +2,8 @@
 
 A run is kept when it ends (lib/runs.py); a second call goes on with what is missing, from the last
 checkpoint of a run that was interrupted. Self-alignment and grounding see no mentions: runs that
-share the options of these phases share the trained weights.
+share the options of these phases share the trained weights. What is compared are encoders: there is
+no ranker, and candidates stand in the order of their scores.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.lib import runs
+from benchmarks.lib import by_score, runs
 from benchmarks.lib.data import CORPORA, documents, medic
 from benchmarks.lib.results import WORK, record
 from benchmarks.lib.vectors import vectors
@@ -126,11 +127,11 @@ def _trained(configuration: Configuration, task: Task, seed: int) -> dict[str, A
     options, test = configuration.seeded(seed), task.test
     phase = f"{task.table}-{configuration.slug()}-{seed}"
     folder = checkpoints(configuration, seed)
-    model = Linker.train(
+    model = by_score.trained(
         medic(configuration.medic),
-        encoder=configuration.encoder,
-        mentions=task.known if configuration.mentions else [],
-        options=options,
+        configuration.encoder,
+        task.known if configuration.mentions else [],
+        options,
         words=vectors("fastText") if configuration.from_words and configuration.text else None,
         validate=(lambda linker: _accuracy(linker, test)) if task.on == "devel" else None,
         settings=RunSettings(folder / phase, resume=True, shared=folder, on_event=_print),

@@ -159,22 +159,6 @@ def _lever_row(row: Row, gained: str) -> list[str]:
     return [*cells, *others]
 
 
-def rescoring() -> str:
-    """What is added to the scores of the aligned model, on development mentions."""
-    every, titles = rows("rescoring"), {"ncbi": "NCBI Disease", "bc5cdr": "BC5CDR"}
-    figures = {
-        (row["corpus"], row["lever"], row["weight"]): " / ".join(
-            f"{row[f'acc{k}']:.4f}" for k in (1, 5, 20)
-        )
-        for row in every
-    }
-    tried = dict.fromkeys((row["lever"], row["weight"]) for row in every)
-    sizes = {row["corpus"]: row["mentions"] for row in every}
-    columns = [f"{title}, Acc@1 / 5 / 20 (n={sizes[c]:,})" for c, title in titles.items()]
-    lines = [[lever, f"{w:g}", *(figures[c, lever, w] for c in titles)] for lever, w in tried]
-    return table(" | ".join(["added", "weight", *columns]), lines)
-
-
 def example() -> str:
     """BCNH's Table 2: the ten best names of one mention."""
     every = [row for row in rows("ncbi_test_dense") if row["medic"] == "2012"]
@@ -194,6 +178,5 @@ BLOCKS = (
     differences,
     levers,
     word_levers,
-    rescoring,
     example,
 )

@@ -77,7 +77,7 @@ def _costs_of_default() -> tuple[str, str]:
     """Speed and size of the default, where they were measured."""
     if not results.exists("default_speed"):
         return "-", "-"
-    figures = results.figures("default_speed")["systems"]["default"]
+    figures = results.figures("default_speed")["systems"]["static"]
     linked = statistics.median(figures["linking"]["as they come"]["mentions_per_second"])
     return f"{linked:,.0f} mentions linked a second", f"{figures['training']['model_mb']:.0f} MB"
 

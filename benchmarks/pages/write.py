@@ -22,11 +22,11 @@ from benchmarks.pages import (
     choose,
     classes,
     cluster,
-    confidence,
     default,
     index,
     names,
     others,
+    ranker,
     scale,
     speed,
 )
@@ -34,7 +34,7 @@ from benchmarks.pages import (
 MODULES = (
     choose,
     default,
-    confidence,
+    ranker,
     accuracy,
     classes,
     names,

@@ -26,6 +26,7 @@ from urllib.parse import urlencode
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.accuracy.ranker_weights import trained
 from benchmarks.lib import results
 from benchmarks.lib.data import documents, medic
 from linker import Linker, matching
@@ -167,7 +168,7 @@ def main() -> None:
     linker = (
         Linker.load(chosen.model)
         if chosen.model
-        else Linker.train(medic("2017"), mentions=documents("ncbi", "train"))
+        else trained("ncbi", medic("2017"), "tfidf", documents("ncbi", "train"))
     )
     cells = column()
     figures: dict[str, Any] = {"encoder": linker.encoder, "batches": {}}

@@ -19,10 +19,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import httpx
 
+from benchmarks.accuracy.ranker_weights import trained
 from benchmarks.lib import results
 from benchmarks.lib.data import documents, medic
 from benchmarks.service.openrefine import column, correctness, serving
-from linker import Linker
 
 NAME = "mention"
 PROPERTIES = ("parents", "synonyms", "xrefs", "definition")
@@ -121,7 +121,7 @@ def main() -> None:
     parser = results.parser(__doc__)
     parser.add_argument("--openrefine", default="http://127.0.0.1:3333", help="where it runs")
     refine = OpenRefine(parser.parse_args().openrefine)
-    linker = Linker.train(medic("2017"), mentions=documents("ncbi", "train"))
+    linker = trained("ncbi", medic("2017"), "tfidf", documents("ncbi", "train"))
     cells = column()
     figures: dict[str, Any] = {"openrefine": refine.version}
     with serving(linker) as port:

@@ -1,4 +1,4 @@
-"""What the default of `linker train` costs: training, size, loading, linking; others beside it.
+"""What the default of `linker train`, static, costs: training, size, loading, linking; and others.
 
 python benchmarks/speed/default_speed.py            all; dan takes minutes, once
 python benchmarks/speed/default_speed.py --quick    without dan and MiniLM, printed and not saved
@@ -28,7 +28,6 @@ from benchmarks.lib.measure import child, memory, peak, timed
 LENDERS = ("ontologies/doid.obo.gz", "ontologies/hp.obo.gz")
 UNTRAINED = ("--set", "align.epochs=0", "--set", "training.epochs=0")
 SYSTEMS: dict[str, tuple[str, ...]] = {  # system -> options of linker train
-    "default": (),
     "tfidf": ("--encoder", "tfidf"),
     "static": ("--encoder", "static"),
     "dan": ("--encoder", "dan"),
