@@ -40,7 +40,9 @@ class Options(Body):
 
     k: int = Field(5, ge=1, le=MOST_CANDIDATES, description="Candidates of each part.")
     threshold: Confidence | None = Field(
-        None, description="Confidence that an answer needs; null: the model's own."
+        None,
+        description="Confidence that an answer needs; 0: all are answered; null: a mention has no "
+        "answer where it is most probable that it has no concept.",
     )
     min_score: Score | None = Field(None, description="Candidates with less are left out.")
     under: Ids = Field([], description="Answer with these concepts and those below them.")

@@ -11,6 +11,7 @@ from linker import Candidate, Linker, LinkerError, Mention
 from linker.evaluation import protocols, report, run
 from linker.ids import parse_gold
 from linker.outputs import jsonl
+from linker.ranker.ranker import Ranker
 from linker.types import Part, Prediction
 
 GIVEN = [
@@ -35,6 +36,27 @@ def test_a_model_is_evaluated_by_a_protocol(tiny: Linker, protocol: str) -> None
     }
     assert ("no_answer" in result.record) == (protocol == "strict")
     assert (result.mentions, result.warning) == (3, "")
+
+
+def test_the_confidences_of_a_ranker_are_calibrated(tiny: Linker, tmp_path: Path) -> None:
+    """By `strict` they are those of `link`; `biosyn` knows none, but names stand by them."""
+    linker = tiny.with_ranker(Ranker.shipped())
+    result = run.evaluate(GIVEN, linker, "strict", (1,))
+    given = [p.parts[0].confidence for p in linker.link(GIVEN, threshold=0)][:2]
+    assert [outcome.confidence for outcome in result.outcomes] == given
+    assert result.record["calibration"]["n"] == 2
+    assert result.record["calibration"]["without_confidence"] == 0
+    run.write(tmp_path, result.record, result.outcomes, linker)
+    _, first, _ = (tmp_path / "outcomes.tsv").read_text("utf-8").splitlines()
+    assert first.split("\t")[7] == f"{given[0]:.4f}"
+    assert "<h2>Calibration</h2>" in (tmp_path / "report.html").read_text("utf-8")
+    names = run.evaluate(GIVEN, linker, "biosyn", (1, 5))
+    assert "calibration" not in names.record
+    (ranking,) = linker.rank_names(["abcd"], 20)
+    ids = [linker.dictionary.ids[row] for row in ranking.concepts.tolist()]
+    assert [outcome.rank for outcome in names.outcomes] == [
+        ids.index(gold) + 1 for gold in ("D:1", "D:5")
+    ]
 
 
 def test_predictions_need_no_model(tiny: Linker, tmp_path: Path) -> None:

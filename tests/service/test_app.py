@@ -343,6 +343,40 @@ def test_odd_mentions_are_answered(client: Any, case: str) -> None:
     assert [p["mention"] for p in answer.json()["predictions"]] == GOOD[case]
 
 
+def test_the_model_has_confidence_and_no_threshold(client: Any) -> None:
+    model = client.get("/model").json()
+    assert model["has_confidence"] is True
+    assert "threshold" not in model
+
+
+def test_a_model_without_a_ranker_has_no_confidence(linker: Linker, tmp_path: Path) -> None:
+    from fastapi.testclient import TestClient
+
+    settings = Settings(model="sample", decisions=str(tmp_path / "decisions.sqlite"))
+    with TestClient(create(Service(settings, linker.with_ranker(None)))) as client:
+        assert client.get("/model").json()["has_confidence"] is False
+        body = {"mentions": ["FAP", "breast cancer"], "k": 1}
+        predictions = client.post("/link", json=body).json()["predictions"]
+        parts = [part for prediction in predictions for part in prediction["parts"]]
+        assert [part["candidates"][0].get("confidence") for part in parts] == [None, None]
+        refused = client.post("/link", json=body | {"threshold": 0.5})
+        assert refused.status_code == 422
+        assert "gives no confidence" in refused.json()["error"]
+        explained = client.post("/explain", json={"mention": "FAP"}).json()
+        assert (explained["none"], explained["missed"]) == (None, None)
+
+
+def test_by_default_what_has_no_concept_has_no_answer(client: Any) -> None:
+    def nil(**options: Any) -> list[bool]:
+        body = {"mentions": ["FAP", "breast cancer"], **options}
+        predictions = client.post("/link", json=body).json()["predictions"]
+        return [prediction["parts"][0]["nil"] for prediction in predictions]
+
+    assert nil() == nil(threshold=None) == [True, False]
+    assert nil(threshold=0) == [False, False]
+    assert nil(threshold=0.99999) == [True, True]
+
+
 def test_limits_of_numbers(start: Start) -> None:
     client = start({"mentions": 2, "documents": 1, "text": 10})
     assert client.get("/model").json()["limits"]["mentions"] == 2
