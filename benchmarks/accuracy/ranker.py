@@ -206,30 +206,28 @@ def alone(task: Task, lacks: str) -> Ranker:
 
 
 def find(system: System, task: Task) -> dict[str, Any]:
-    """Train a system, and evaluate it on a task."""
+    """Train a system, and evaluate it; a row of a curve, or without columns, says less."""
     linker, asked = ranked(system, task)
     answered = run.evaluate(asked, linker, "strict", KS, threshold=0.0)
-    record, of_names = answered.record, run.evaluate(asked, linker, "biosyn", KS).record
-    unseen = record["groups"]["unseen_mention"]
+    record = answered.record
     figures = dataclasses.asdict(system) | {
-        "n": record["n"],
-        "acc": record["acc"],
-        "acc_interval": record["acc_interval"],
-        "biosyn": of_names["acc"],
-        "unseen": {"n": unseen["n"], "acc": unseen["acc"]},
-        "errors": record["errors"],
-        "composites": record["composites"],
-        "right": "".join(str(int(outcome.rank == 1)) for outcome in answered.outcomes),
+        name: record[name] for name in ("n", "acc", "acc_interval", "errors", "composites")
     }
-    if linker.ranker is None:
+    figures["right"] = "".join(str(int(outcome.rank == 1)) for outcome in answered.outcomes)
+    if linker.ranker:
+        figures["calibration"] = {n: record["calibration"][n] for n in ("ece", "brier", "auroc")}
+        coverage = record["risk_coverage"]["coverage"]
+        figures["coverage"] = {share: of_share["acc"] for share, of_share in coverage.items()}
+    if system.ranker == ALONE or system.learnt > 0:
         return figures
-    default = run.evaluate(asked, linker, "strict", KS).record
-    return figures | {
-        "calibration": {n: record["calibration"][n] for n in ("ece", "brier", "auroc")},
-        "coverage": {k: v["acc"] for k, v in record["risk_coverage"]["coverage"].items()},
-        "default": {"acc": default["acc"], "no_answer": default["no_answer"]},
-        "none_auroc": none_auroc(linker, linker.ranker, asked),
-    }
+    unseen = record["groups"]["unseen_mention"]
+    figures["unseen"] = {"n": unseen["n"], "acc": unseen["acc"]}
+    figures["biosyn"] = run.evaluate(asked, linker, "biosyn", KS).record["acc"]
+    if linker.ranker:
+        default = run.evaluate(asked, linker, "strict", KS).record
+        figures["default"] = {"acc": default["acc"], "no_answer": default["no_answer"]}
+        figures["none_auroc"] = none_auroc(linker, linker.ranker, asked)
+    return figures
 
 
 def none_auroc(linker: Linker, ranker: Ranker, asked: Sequence[Document]) -> float | None:
