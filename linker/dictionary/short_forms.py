@@ -56,8 +56,7 @@ def doubt(dictionary: Dictionary, text: str, concept: int) -> Doubt | None:
         None where it is no short form.
     """
     text = text.strip(_AROUND)
-    letters = _letters(text)
-    if len(letters) > LONGEST_SHORT or len(text.split()) != 1:
+    if len(text.split()) != 1 or len(letters := _letters(text)) > LONGEST_SHORT:
         return None
     names = dictionary.names
     rows = [

@@ -6,13 +6,14 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linker.candidates.base import Generator, Ranked
+from linker.candidates.concepts import Candidates
 from linker.dictionary import Dictionary
 from linker.dictionary.short_forms import doubt
 from linker.explanation import Doubt
@@ -47,7 +48,7 @@ class Answer:
     read: Read
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ranking:
     """The candidates of a batch in order, and how probable they are.
 
@@ -75,6 +76,31 @@ class Ranking:
         """The rows of the candidates of a text, the most probable first."""
         start, end = self.batch.lists.rows[lookup : lookup + 2]
         return self.order[start:end]
+
+    @cached_property
+    def columns(self) -> list[_Row]:
+        """What candidates are made of, in order: rows of concept and name, scores, confidence."""
+        found, order = self.batch.found, self.order
+        confidence = self.confidence if self.probabilities else None
+        return _rows(found.concepts, found.entries, found, confidence, order)
+
+
+_Row = tuple[int, int, float, float | None, float | None, float | None]
+
+
+def _rows(
+    concepts: NDArray[Any],
+    entries: NDArray[Any],
+    scores: Candidates | Ranked,
+    confidence: NDArray[Any] | None,
+    order: Rows,
+) -> list[_Row]:
+    """Candidates in an order, with numbers of six decimals: float32 holds no more."""
+    numbers = (
+        [None] * len(order) if of is None else np.round(of[order].astype(np.float64), 6).tolist()
+        for of in (scores.scores, scores.sparse, scores.dense, confidence)
+    )
+    return list(zip(concepts[order].tolist(), entries[order].tolist(), *numbers, strict=True))
 
 
 def ranked(batch: Batch, probabilities: Probabilities) -> Ranking:
@@ -261,7 +287,9 @@ class Answers:
             shown, expanded = (answer.mention.text, text) if is_expanded else (text, None)
             rows = ranking.rows(lookup + place)
             limit = self._limit(shown, expanded, ranking, rows, explained)
-            candidates = self._candidates(ranking, rows, form, k or answer.request.k, limit)
+            candidates = self._candidates(
+                ranking, lookup + place, form, k or answer.request.k, limit
+            )
             kept, rejected = _answered(answer.request, candidates, is_none)
             spans = answer.mention.spans if len(way.texts) == 1 else ()
             parts.append(Part(shown, expanded, spans, kept, nil=not kept, rejected=rejected))
@@ -326,24 +354,23 @@ class Answers:
         return ranked.followed_by(ranking.deeper[form]) if form in ranking.deeper else ranked
 
     def _candidates(
-        self, ranking: Ranking, rows: Rows, form: str, k: int, limit: float
+        self, ranking: Ranking, lookup: int, form: str, k: int, limit: float
     ) -> list[Candidate]:
         """The k best candidates of a text; no confidence is above the limit."""
-        best = self.candidates_of(ranking, rows, form)[:k]
-        confidences: list[float | None] = [None] * len(best)
-        if ranking.probabilities is not None:
-            seen = ranking.confidence[rows[:k]].tolist()
-            confidences = [round(min(limit, value), 6) for value in seen]
-            confidences += [0.0] * (len(best) - len(seen))
-        scores = [  # float32 holds no more than six digits
-            [None] * len(best) if part is None else [round(v, 6) for v in part.tolist()]
-            for part in (best.scores, best.sparse, best.dense)
+        start = int(ranking.batch.lists.rows[lookup])
+        rows = ranking.columns[
+            start : start + min(k, int(ranking.batch.lists.rows[lookup + 1]) - start)
         ]
+        if len(rows) < k and form in ranking.deeper:
+            best = self.candidates_of(ranking, ranking.rows(lookup), form)
+            behind = np.arange(len(rows), min(k, len(best)))
+            unseen = np.zeros(len(best)) if ranking.probabilities else None
+            rows = rows + _rows(best.concepts, best.entries, best, unseen, behind)
         candidates = []
-        for concept, entry, score, sparse, dense, confidence in zip(
-            best.concepts.tolist(), best.entries.tolist(), *scores, confidences, strict=True
-        ):
+        for concept, entry, score, sparse, dense, confidence in rows:
             identifier, name, matched, lender = self._texts(concept, entry)
+            if confidence is not None and confidence > limit:
+                confidence = limit
             candidates.append(
                 Candidate(identifier, name, matched, score, sparse, dense, lender, confidence)
             )
