@@ -288,16 +288,6 @@ def test_nothing_to_ground_on(options: LinkerOptions, tmp_path: Path) -> None:
         Linker.train(few, encoder="dan", options=changed(options, {"words": {"tokens": "names"}}))
 
 
-def test_another_weight_of_characters(model: Linker) -> None:
-    double = model.weighted(2.0)
-    for one, two in zip(model.link(QUERIES, k=1), double.link(QUERIES, k=1), strict=True):
-        for a, b in zip(one.parts[0].candidates, two.parts[0].candidates, strict=True):
-            if a.concept_id == b.concept_id:
-                weight = model.generator.sparse_weight  # type: ignore[attr-defined]
-                assert b.score - a.score == pytest.approx(weight * a.sparse_score, abs=1e-5)  # type: ignore[operator]
-    assert double.generator.vectors is model.generator.vectors  # type: ignore[attr-defined]
-
-
 def test_another_dictionary_with_the_same_encoder(
     model: Linker,
     dictionary: Dictionary,

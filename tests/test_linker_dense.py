@@ -155,7 +155,7 @@ def found(
 ) -> list[list[Candidate]]:
     return [
         [c for part in p.parts for c in part.candidates]
-        for p in linker.link(queries, k=4, batch_size=batch_size)
+        for p in linker.link(queries, k=4, batch_size=batch_size, threshold=0)
     ]
 
 
@@ -202,9 +202,8 @@ def test_a_score_is_made_of_its_parts(model: Linker) -> None:
             assert c.score == pytest.approx(
                 alike + generator.bias[texts.index(model.normalize(c.matched_name))], abs=1e-4
             )
-        assert [c.score for c in part.candidates] == sorted(
-            (c.score for c in part.candidates), reverse=True
-        )
+        confidences = [c.confidence for c in part.candidates]
+        assert confidences == sorted(confidences, reverse=True)
 
 
 def test_what_was_annotated_often_is_likelier(
@@ -262,7 +261,7 @@ def test_the_history_tells_of_each_epoch(model: Linker, mentions: list[Mention])
     }
     best = max(model.history[1:], key=lambda record: record["dev_acc1"])
     assert model.best_epoch == best["epoch"]
-    measured = accuracy(model.calibrated(None), mentions[::3])  # as epochs are
+    measured = accuracy(model.with_ranker(None), mentions[::3])  # as epochs are
     assert measured == {name: best[name] for name in ("dev_acc1", "dev_acc5")}
     assert model.generator.sparse_weight == best["sparse_weight"] / 20  # type: ignore[attr-defined]
 

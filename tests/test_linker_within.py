@@ -158,14 +158,14 @@ def first(
 ) -> list[str]:
     return [
         "|".join(part.best.concept_id if part.best else "-" for part in prediction.parts)
-        for prediction in linker.link(items, k=1, **options)
+        for prediction in linker.link(items, k=1, threshold=0, **options)
     ]
 
 
 def test_an_ambiguous_name_keeps_the_concepts_of_the_part(tiny: Linker) -> None:
     assert first(tiny, ["acute disease"]) == ["B:3"]
     assert first(tiny, ["acute disease"], within=KIDNEY) == ["B:4"]
-    (prediction,) = tiny.link(["acute disease"], k=9, within=KIDNEY)
+    (prediction,) = tiny.link(["acute disease"], k=9, threshold=0, within=KIDNEY)
     assert [c.concept_id for c in prediction.parts[0].candidates] == ["B:4", "A:2"]
 
 
@@ -190,14 +190,14 @@ def test_a_mention_and_a_document_may_have_selections_of_their_own(tiny: Linker)
     ]
     items = [own, "acute disease", *documents, Mention("failure", within=KIDNEY)]
     assert first(tiny, items) == ["B:4", "B:3", "B:3", "B:4", "B:4", "B:3", "B:4", "B:4"]
-    linked = list(tiny.link_items(items, k=1))
+    linked = list(tiny.link_items(items, k=1, threshold=0))
     assert [d and d.id for d, _ in linked] == [None, None, "1", "2", "3", "4", None]
     assert [len(predictions) for _, predictions in linked] == [1, 1, 2, 2, 1, 0, 1]
     assert [p.mention for _, predictions in linked[2:4] for p in predictions] == [
         *documents[0].mentions,
         *documents[1].mentions,
     ]
-    assert [next(tiny.link_items([item], k=1)) for item in items] == linked
+    assert [next(tiny.link_items([item], k=1, threshold=0)) for item in items] == linked
 
 
 def test_a_selection_of_its_own_is_combined_with_that_of_the_call(tiny: Linker) -> None:
@@ -210,7 +210,7 @@ def test_a_selection_of_its_own_is_combined_with_that_of_the_call(tiny: Linker) 
     assert first(attack, [Mention("acute disease", within=Selection(types=("T1", "T2")))]) == [
         "B:3"
     ]
-    answers = tiny.answer([Request(own, 1, within=KIDNEY), Request("acute disease", 1)])
+    answers = tiny.answer([Request(own, 1, 0, within=KIDNEY), Request("acute disease", 1, 0)])
     assert [p.parts[0].best and p.parts[0].best.concept_id for _, (p,) in answers] == ["B:4", "B:3"]
     with pytest.raises(
         LinkerError,

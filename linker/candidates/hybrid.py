@@ -136,14 +136,8 @@ class HybridGenerator(Generator):
         )
 
     def without(self, pairs: NDArray[np.bool_]) -> HybridGenerator:
-        return self._with(self.sparse.without(pairs), self.sparse_weight)
-
-    def weighted(self, factor: float) -> HybridGenerator:
-        """The generator with λ multiplied by a factor."""
-        return self._with(self.sparse, factor * self.sparse_weight)
-
-    def _with(self, sparse: SparseGenerator, weight: float) -> HybridGenerator:
-        return HybridGenerator(sparse, self.encoder, self.dense, weight, self.bias, self.rows)
+        sparse, weight, bias = self.sparse.without(pairs), self.sparse_weight, self.bias
+        return HybridGenerator(sparse, self.encoder, self.dense, weight, bias, self.rows)
 
     def _best(
         self, vectors: Floats, own: Floats, weights: csr_matrix, k: int

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from linker.candidates.concepts import Candidates, by_concept
@@ -60,3 +62,18 @@ def test_batches_are_put_in_the_order_of_their_queries() -> None:
     for name in ("indptr", "concepts", "names", "entries", "scores", "sparse", "matches", "second"):
         assert getattr(joined, name).tolist() == getattr(whole, name).tolist()
     assert joined.dense is None
+
+
+def test_what_a_name_that_is_the_query_would_have_is_kept_of_each_query() -> None:
+    hits = dataclasses.replace(HITS, own=np.array([4, 5, 6], np.float32))
+    found = grouped(hits, 2)
+    assert found.own is not None
+    assert found.own.tolist() == [4, 5, 6]
+    assert found.take(np.array([2, 0, 2])).own.tolist() == [6, 4, 6]  # type: ignore[union-attr]
+    assert grouped(HITS, 2).own is None
+    parts = [
+        grouped(hits.of(np.array(kept)), 2) for kept in ([True, False, False], [False, True, True])
+    ]
+    joined = Candidates.joined(parts[::-1], [1, 2, 0])
+    assert joined.own is not None
+    assert joined.own.tolist() == [4, 5, 6]

@@ -499,7 +499,7 @@ def test_names_alone_are_enough_and_the_model_links(
         rf"align, epoch 1 of 1: loss {NUMBER}, {SO_FAR}\n"
         rf"rank, epoch 1 of 2: loss {NUMBER}, lists with gold {NUMBER}, λ {NUMBER}, {LEFT}\n"
         rf"rank, epoch 2 of 2: loss {NUMBER}, lists with gold {NUMBER}, λ {NUMBER}, {SO_FAR}\n"
-        rf"confidence: none, .*\n"
+        rf"ranker: as it is shipped, fitted to .*\n"
         rf"model: {re.escape(str(tmp_path))}/model \(8 concepts, 20 distinct names\)\n",
         result.err,
     )
@@ -553,7 +553,7 @@ def test_development_mentions_choose_the_epoch_that_refit_repeats(
         rf"rank, epoch 1 of 3: {epoch}, development Acc@1 0\.1000, {judgement}, {LEFT}\n"
         rf"rank, epoch 2 of 3: {epoch}, development Acc@1 0\.9000, {judgement}, {LEFT}\n"
         rf"rank, epoch 3 of 3: {epoch}, development Acc@1 0\.5000, {judgement}, {SO_FAR}\n"
-        rf"(confidence: .*\n)+"
+        rf"ranker: .*\n"
         rf"development mentions, protocol strict, with the weights of epoch 2:\n(.*\n)+"
         rf"refit: 2 epochs on the training and the development mentions\n"
         rf"refit, epoch 1 of 2: {epoch}, {LEFT}\nrefit, epoch 2 of 2: {epoch}, {SO_FAR}\n"
