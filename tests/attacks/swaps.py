@@ -20,7 +20,7 @@ from linker.files import replacing
 from . import seeds
 from .core import Attack, Failed
 
-POINTS = 5_000  # more than there are lines in the four runs together
+POINTS = 10_000  # more than there are lines in the four runs together
 _TRACED = {files.__file__, persistence.__file__, replacing.__file__}
 _OLD, _NEW = "old\n" * 3, "new\n" * 5
 
