@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from linker import (
@@ -25,10 +26,12 @@ from linker import (
     Prediction,
     Request,
     Selection,
+    model_folder,
     persistence,
 )
 from linker.ids import parse_gold
 from linker.options import PRESETS, changed, preset
+from linker.ranker.ranker import Ranker
 from linker.readers import mentions
 from linker.training.supervision import collect
 from linker.types import GoldGroup, Passage
@@ -562,3 +565,31 @@ def test_a_restricted_model_can_be_saved(several: Linker, tmp_path: Path) -> Non
     assert found(loaded, "heart attack") == [["B:1"]]
     with pytest.raises(LinkerError, match="no concept with the prefix A; it has: B 2, b 1"):
         loaded.restricted(Selection(namespaces=("A",)))
+
+
+def test_folders_of_older_releases_have_the_shipped_ranker(model: Linker, tmp_path: Path) -> None:
+    """They hold neither a ranker nor words; what they hold of confidences is passed over."""
+    folder = tmp_path / "model"
+    model.with_ranker(None).save(folder)
+    assert not (folder / "ranker").exists()
+    assert not (folder / "words").exists()
+    (folder / "confidence.json").write_text("{}")
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    parts = model_folder.read(folder, config)
+    assert parts.words is None
+    assert parts.ranker
+    assert parts.ranker.provenance == Ranker.shipped().provenance
+    texts = ["breast cancer", "FAP", "zzzz"]
+    assert list(Linker._of(parts).link(texts)) == list(model.link(texts))
+
+
+@pytest.mark.parametrize("name", ["ranker/v.npy", "words/weight.npy"])
+def test_a_ranker_or_words_that_do_not_fit_are_refused(
+    model: Linker, tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "model"
+    model.save(folder)
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    np.save(folder / name, np.load(folder / name)[1:])
+    with pytest.raises(LinkerError, match="train again"):
+        model_folder.read(folder, config)
