@@ -231,13 +231,13 @@ def test_small_batches_give_what_large_ones_do(monkeypatch: pytest.MonkeyPatch) 
     )
     queries = [str(i) for i in range(11)]
     whole = [ranked.concepts.tolist() for ranked in concepts_of(generator, queries, 2)]
-    assert generator.asked[0] == (queries, 20)
+    assert generator.asked[0] == (queries, 10)
     for cells in (1, 50, 100):
         monkeypatch.setattr(base, "_CELLS", cells)
         generator.asked.clear()
         assert [ranked.concepts.tolist() for ranked in concepts_of(generator, queries, 2)] == whole
         assert all(len(batch) * k <= cells or len(batch) == 1 for batch, k in generator.asked)
-        assert [query for batch, k in generator.asked if k == 20 for query in batch] == queries
+        assert [query for batch, k in generator.asked if k == 10 for query in batch] == queries
         check(generator, 3)
 
 
@@ -250,7 +250,7 @@ def test_only_lists_that_are_open_are_fetched_again() -> None:
     assert generator.asked == [(["0", "1", "2"], 4), (["1"], 16), (["1"], 30)]
     generator.asked.clear()
     concepts_of(generator, ["0", "1", "2"], 2)
-    assert generator.asked == [(["0", "1", "2"], 20), (["1"], 30)]
+    assert generator.asked == [(["0", "1", "2"], 10), (["1"], 30)]
 
 
 def test_names_without_concepts_are_passed_over() -> None:
@@ -279,3 +279,19 @@ def test_no_query_and_no_hit(k: int) -> None:
     assert concepts_of(generator, [], k) == []
     assert names_of(generator, ["0"], k)[0][0].tolist() == []
     assert concepts_of(generator, ["0"], k)[0].concepts.tolist() == []
+
+
+def test_a_ranking_followed_by_the_concepts_that_it_lacks() -> None:
+    def ranked(concepts: list[int]) -> base.Ranked:
+        rows = np.array(concepts, np.int32)
+        scores = rows.astype(np.float32) / 8
+        return base.Ranked(rows + 10, rows, rows + 20, scores, scores)
+
+    both = ranked([3, 1]).followed_by(ranked([1, 5, 3, 0]))
+    assert both.concepts.tolist() == [3, 1, 5, 0]
+    assert both.names.tolist() == [13, 11, 15, 10]
+    assert both.scores.tolist() == [3 / 8, 1 / 8, 5 / 8, 0]
+    assert both.sparse is not None
+    assert both.sparse.tolist() == both.scores.tolist()
+    assert both.dense is None
+    assert len(ranked([2]).followed_by(ranked([2]))) == 1
