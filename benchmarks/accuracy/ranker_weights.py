@@ -5,8 +5,9 @@ python benchmarks/accuracy/ranker_weights.py --without ncbi -o FOLDER
 
 Fitted to the training and development mentions of NCBI Disease and BC5CDR, linked with the MEDIC of
 2017 with names lent by DOID and HPO, by characters and by static vectors: by the dictionary alone,
-by a dictionary that learnt the training mentions (those of the training documents in folds), and by
-one without a tenth of its concepts, which count less, as texts have few mentions without a concept.
+by a dictionary that learnt the training mentions (those of the training documents in folds), by one
+without a tenth of its concepts, and by parts of five to a hundred concepts. The last two count
+less, as texts have few mentions without a concept, and most dictionaries are not small.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ from linker.ranker.ranker import Judged, Ranker
 from linker.training import lists
 from linker.training.plan import TrainingRequest, make
 from linker.training.settings import RunSettings
+from linker.types import Document
 
 ENCODERS = ("static", "tfidf")
 MISSING, WEIGHT_MISSING = 0.1, 0.2  # share of the concepts that are left out, and what it counts
+SMALL, WEIGHT_SMALL = {5: 20, 20: 5, 100: 1}, 0.5  # concepts: parts of so many; what they count
 SEED = 0
 
 
@@ -60,6 +63,30 @@ def judged(corpus: str, encoder: str) -> Iterator[Judged]:
     is_out = np.random.default_rng(SEED).random(len(names.dictionary)) < MISSING
     fewer = lists.judged(names.without(np.zeros(0, np.int64), is_out), [*train, *devel])
     yield dataclasses.replace(fewer, weight=WEIGHT_MISSING * fewer.weight)
+    for part in small(names, devel):
+        weight = np.where(part.is_known, WEIGHT_SMALL, WEIGHT_MISSING * WEIGHT_SMALL)
+        yield dataclasses.replace(part, weight=weight.astype(np.float32))
+
+
+def small(linker: Linker, items: Sequence[Document]) -> Iterator[Judged]:
+    """The lists of parts of the dictionary: the mentions of their concepts, and as many others."""
+    random, rows = np.random.default_rng(SEED), linker.dictionary.rows
+    concepts = [
+        {row for group in m.gold or () for i in group.ids for row in rows(i)}
+        for d in items
+        for m in d.mentions
+    ]
+    mentions = [mention for document in items for mention in document.mentions]
+    known = np.unique(sorted({row for of_one in concepts for row in of_one}))
+    for size, parts in SMALL.items():
+        for _ in range(parts):
+            is_in = np.zeros(len(linker.dictionary), bool)
+            is_in[random.permutation(known)[:size]] = True
+            inside = [any(is_in[row] for row in of_one) for of_one in concepts]
+            others = random.permutation(np.flatnonzero(~np.array(inside)))[: sum(inside)]
+            asked = [mentions[i] for i in sorted([*np.flatnonzero(inside), *others])]
+            if asked:
+                yield lists.judged(linker.among(is_in), asked)
 
 
 @cache

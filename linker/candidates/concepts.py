@@ -130,3 +130,13 @@ def ranges(starts: NDArray[Any], sizes: NDArray[Any]) -> NDArray[np.int64]:
 def ends(sizes: NDArray[Any]) -> NDArray[np.int64]:
     """Where ranges of some sizes begin, one behind another; the last number is where all end."""
     return np.append(0, np.cumsum(sizes)).astype(np.int64)
+
+
+def looked_up(
+    keys: NDArray[np.int64], values: NDArray[Any], wanted: NDArray[np.int64]
+) -> NDArray[Any]:
+    """The value of each wanted key, given rising keys with their values; 0 for any other."""
+    if not len(keys):
+        return np.zeros(len(wanted), values.dtype)
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, values[at], values.dtype.type(0))

@@ -111,7 +111,8 @@ class HybridGenerator(Generator):
     def score(self, queries: Sequence[str], k: int) -> Hits:
         vectors, weights = encode_names(self.encoder, queries), self.sparse.encoder.encode(queries)
         own = np.einsum("ij,ij->i", vectors, vectors)
-        query, rows = self._best(vectors, own, weights, k)
+        equal = np.array([self.table.row(text) for text in queries], np.int64)
+        query, rows = self._best(vectors, own, weights, equal, k)
         has_text = np.array([text != "" for text in queries], bool)[query]
         query, rows = query[has_text], rows[has_text]  # an empty query finds nothing
         dense = self.products(vectors, query, rows)
@@ -140,22 +141,32 @@ class HybridGenerator(Generator):
         return HybridGenerator(sparse, self.encoder, self.dense, weight, bias, self.rows)
 
     def _best(
-        self, vectors: Floats, own: Floats, weights: csr_matrix, k: int
+        self, vectors: Floats, own: Floats, weights: csr_matrix, equal: NDArray[np.int64], k: int
     ) -> tuple[NDArray[np.int64], Integers]:
         """The queries and the rows of the hits, in the order of queries.
 
-        The k names with the best dense scores get their full score, and so do the k best by
-        characters where vectors are silent; the k best of these are the result. A name that is
-        good only by the sum may be missed: on mentions of diseases vectors alone find as many right
-        concepts as both (docs/scale.md).
+        The k names with the best dense scores get their full score, and so do the name that is the
+        query and the k best by characters; the k best of these are the result. Characters are left
+        out where vectors of sub-words have found something near (decision 4). A name that is good
+        only by the sum may be missed.
+
+        Args:
+            vectors: of the queries.
+            own: the product of each with itself.
+            weights: of their n-grams.
+            equal: the row of the name that is the query; -1: there is none.
+            k: names for each query.
         """
         dense = self.dense.search(vectors, k, self.rows)
-        nearest = np.zeros(len(vectors), np.float32)
-        np.maximum.at(nearest, dense.queries, dense.scores)
-        silent = np.flatnonzero(nearest <= _SILENT * own)
+        silent = np.arange(len(vectors))
+        if self.encoder.covers_characters:
+            nearest = np.zeros(len(vectors), np.float32)
+            np.maximum.at(nearest, dense.queries, dense.scores)
+            silent = np.flatnonzero(nearest <= _SILENT * own)
         sparse = self.sparse.search(weights[silent], k)
-        query = np.concatenate([dense.queries, silent[sparse.queries]])
-        rows = np.concatenate([self._names(dense), sparse.rows])
+        known = np.flatnonzero(equal >= 0)
+        query = np.concatenate([dense.queries, silent[sparse.queries], known])
+        rows = np.concatenate([self._names(dense), sparse.rows, equal[known]])
         pairs = np.unique(query * np.int64(len(self.table)) + rows)
         query, rows = np.divmod(pairs, len(self.table))
         query, rows = query[self._is_named[rows]], rows[self._is_named[rows]]

@@ -93,6 +93,8 @@ class Encoder(ABC):
         is_grounded: whether the grounding phase trains it, since it starts from vectors of names.
         trained_as: the name in the registry under which gradients train an encoder that is
             otherwise used as `create` makes it; empty: there is none.
+        covers_characters: whether names that are alike by characters are alike by its vectors, so
+            that characters need not be searched, too, where vectors find something near.
         presets: settings by name. The one that is called as the encoder is in the registry holds
             its defaults; `paper-NAME` holds those of a paper.
         options: the options that it was made with.
@@ -105,6 +107,7 @@ class Encoder(ABC):
     has_weights: ClassVar[bool] = False
     is_grounded: ClassVar[bool] = False
     trained_as: ClassVar[str] = ""
+    covers_characters: ClassVar[bool] = False
     presets: ClassVar[Mapping[str, Preset]] = {}
     options: Any = None
     provenance: str = ""

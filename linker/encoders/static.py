@@ -84,6 +84,7 @@ class StaticEncoder(Encoder):
         ),
     }
     trained_as = "static-tuned"
+    covers_characters = True
 
     def __init__(self, table: WordPieces, options: StaticOptions) -> None:
         self.table, self.options = table, options

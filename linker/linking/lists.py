@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linker.candidates.base import Generator
-from linker.candidates.concepts import Candidates, ends, ranges
+from linker.candidates.concepts import Candidates, ends, looked_up, ranges
 from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches, largest
 from linker.ranker.ranker import Lists, Rows
 from linker.text.readings import Wording
@@ -159,15 +158,7 @@ def _describe_documents(batch: Batch, text: Rows, documents: Sequence[int]) -> N
     row_lookup = np.repeat(np.arange(len(text)), np.diff(rows))
     is_in = of_lookup[row_lookup] >= 0
     wanted = of_lookup[row_lookup[is_in]] * size + found.concepts[is_in]
-    times = _looked_up(concepts, counts, wanted)
+    times = looked_up(concepts, counts, wanted)
     own = wanted * wide + text[row_lookup[is_in]]
-    times -= _looked_up(spelt, np.ones(len(spelt), np.int64), own)
+    times -= looked_up(spelt, np.ones(len(spelt), np.int64), own)
     lists.values[is_in, PLACE["agreement"]] = np.log1p(times)
-
-
-def _looked_up(keys: Rows, counts: NDArray[Any], wanted: Rows) -> NDArray[Any]:
-    """The count of each wanted key, given rising keys with their counts; 0 for any other."""
-    if not len(keys):
-        return np.zeros(len(wanted), np.int64)
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, counts[at], 0)

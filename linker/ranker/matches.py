@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.candidates.concepts import Candidates, ends, ranges
+from linker.candidates.concepts import Candidates, ends, looked_up, ranges
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.columns import Lists
 from linker.ranker.words import Words, sequences
@@ -142,7 +142,7 @@ class Matches:
         weight = self._compare_words(column, [form for form, _ in texts], found, query)
         self._compare_forms(column, texts, found, query)
         self._look_around(column, found, query, place)
-        self._remember(column, found, query)
+        self._remember(column, [form for form, _ in texts], found, query)
         return values, weight
 
     def _compare_words(
@@ -198,8 +198,8 @@ class Matches:
         names = Lists(ends(size), word)
         column["same_order"][:] = sequences(names) == sequences(own)[query]
         (last, first), (last_name, first_name) = _ends(own), _ends(names)
-        column["same_last"][:] = last[query] == last_name
-        column["same_first"][:] = first[query] == first_name
+        column["same_last"][:] = (last[query] == last_name) & (last_name >= 0)
+        column["same_first"][:] = (first[query] == first_name) & (first_name >= 0)
         is_last = word == last[query][row]
         column["head_inside"][:] = np.bincount(row[is_last], minlength=count) > 0
         word, row, is_there = shared(words.names, self._dictionary.preferred[found.concepts])
@@ -273,14 +273,22 @@ class Matches:
         column["below_first"][below[place[above] == 0]] = 1
         column["above_first"][above[place[below] == 0]] = 1
 
-    def _remember(self, column: Mapping[str, Floats], found: Candidates, query: Rows) -> None:
+    def _remember(
+        self, column: Mapping[str, Floats], forms: Sequence[str], found: Candidates, query: Rows
+    ) -> None:
         """How often names and concepts were annotated."""
         if self._dictionary.columns.names.annotated is None:
             return
-        times = self._annotated[found.entries].astype(np.float64)
-        same = np.where(column["same_letters"] * column["same_words"] > 0, times, 0.0)
-        total = np.bincount(query, same, int(query.max(initial=-1)) + 1)[query]
-        column["annotated"][:] = np.log1p(times)
+        table, size = self._table, np.int64(len(self._dictionary))
+        rows = np.array([table.row(form) for form in forms], np.int64)
+        known = np.flatnonzero(rows >= 0)
+        counts = (table.indptr[rows + 1] - table.indptr[rows])[known]
+        pairs = ranges(table.indptr[rows[known]], counts)
+        keys = np.repeat(known, counts) * size + table.concepts[pairs]
+        of_text = self._annotated[table.entries[pairs]].astype(np.float64)
+        same = looked_up(keys, of_text, query * size + found.concepts)
+        total = np.bincount(keys // size, of_text, len(forms))[query]
+        column["annotated"][:] = np.log1p(self._annotated[found.entries])
         column["annotated_same"][:] = np.log1p(same)
         column["annotated_share"][:] = _share(same, total)
         column["annotated_concept"][:] = self._of_concept[found.concepts]
@@ -336,8 +344,8 @@ def _share(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _ends(lists: Lists) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The last and the first number of each list; -1 and -2 for an empty one, which equals none."""
+    """The last and the first number of each list; -1 for an empty one."""
     indices = np.append(lists.indices.astype(np.int64), -1)
     is_filled = lists.sizes > 0
     last = np.where(is_filled, indices[lists.indptr[1:] - 1], -1)
-    return last, np.where(is_filled, indices[lists.indptr[:-1]], -2)
+    return last, np.where(is_filled, indices[lists.indptr[:-1]], -1)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ Rows = NDArray[np.int64]
 SHIPPED = Path(__file__).with_name("weights")
 
 _CLIP = 5.0  # standard deviations from the mean that a number is moved to, if it is further away
-_LEAST_SCALE = 0.1  # a column that hardly ever changed in fitting says little elsewhere
+_LEAST_SCALE = 0.3  # a column that hardly ever changed in fitting says little elsewhere
 _HIDDEN, _HIDDEN_NONE = 64, 16
 _NETWORKS = 3  # whose scores are averaged
 _EPOCHS, _BATCH = 8, 256  # passes over the lists; lists of a step
@@ -167,12 +168,18 @@ class Ranker:
         inputs /= self.scale
         return np.clip(inputs, -_CLIP, _CLIP, out=inputs)
 
-    def scores(self, lists: Lists) -> tuple[Floats, Floats]:
+    def scores(self, lists: Lists) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The scores of candidates, (rows,), and of "none" and "missed", (mentions, 2)."""
-        inputs, w = self.inputs(lists), self.weights
-        hidden = np.maximum(inputs @ w["w"] + w["b"], 0)
-        summary = np.maximum(_summary(inputs, lists) @ w["w_none"] + w["b_none"], 0)
+        inputs, w = self.inputs(lists), self._exact
+        hidden = np.maximum(inputs.astype(np.float64) @ w["w"] + w["b"], 0)
+        summary = _summary(inputs, lists).astype(np.float64)
+        summary = np.maximum(summary @ w["w_none"] + w["b_none"], 0)
         return hidden @ w["v"], summary @ w["v_none"] + w["c_none"]
+
+    @cached_property
+    def _exact(self) -> Mapping[str, NDArray[np.float64]]:
+        """The weights in double precision: what a batch holds beside a mention changes nothing."""
+        return {name: values.astype(np.float64) for name, values in self.weights.items()}
 
     def scores_of(self, values: Floats) -> Floats:
         """The scores of candidates, given values and what they are behind, (rows, 2 columns)."""

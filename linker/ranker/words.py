@@ -52,7 +52,8 @@ class Words:
     Attributes:
         texts: the distinct words; one that no name has is the last.
         places: where each of them stands.
-        weight: (words,) log((concepts + 1) / (concepts with the word + 0.5)).
+        weight: (words,) log((concepts + 1) / (concepts with the word + 0.5)), as a share of that of
+            a word that no concept has, so that it is alike in small dictionaries and in large ones.
         is_number: (words,) which of them are numbers, or single letters.
         names: of each name of the dictionary (`Dictionary.names`) its words, in order.
         concepts: of each concept the distinct words of its names, rising.
@@ -79,11 +80,11 @@ class Words:
         owner, word = np.divmod(np.unique(concept * len(number) + indices), len(number))
         starts = np.searchsorted(owner, np.arange(len(dictionary) + 1))
         count = np.bincount(word, minlength=len(number))
-        texts = Strings.of(number)
+        texts, most = Strings.of(number), np.log((len(dictionary) + 1) / 0.5)
         return cls(
             texts,
             Places.of(texts),
-            np.log((len(dictionary) + 1) / (count + 0.5)).astype(np.float32),
+            (np.log((len(dictionary) + 1) / (count + 0.5)) / most).astype(np.float32),
             np.array([len(word) == 1 or word[:1].isdecimal() for word in number]),
             Lists(indptr, indices),
             Lists(starts, word.astype(np.int32)),
@@ -141,6 +142,8 @@ class Words:
         self.names.check(names, count)
         self.concepts.check(concepts, count)
         persistence.check_lists(np.array([0, count]), self.places.rows, 1, count)
+        if self.places.hashes.shape != self.places.rows.shape:
+            raise ValueError("the hashes do not fit the words")
         if self.weight.shape != (count,) or self.is_number.shape != (count,) or not count:
             raise ValueError("the weights do not fit the words")
         if self.weight.dtype != np.float32 or not np.isfinite(self.weight).all():
