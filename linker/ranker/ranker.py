@@ -28,7 +28,7 @@ Rows = NDArray[np.int64]
 
 SHIPPED = Path(__file__).with_name("weights")
 
-_CLIP = 5.0  # standard deviations from the mean that a number is moved to, if it is further away
+_CLIP = 3.0  # standard deviations from the mean that a number is moved to, if it is further away
 _LEAST_SCALE = 0.3  # a column that hardly ever changed in fitting says little elsewhere
 _HIDDEN, _HIDDEN_NONE = 64, 16
 _NETWORKS = 3  # whose scores are averaged
