@@ -397,6 +397,7 @@ def test_an_empty_list_of_documents_has_the_columns_of_documents(
 def test_namespaces(run: Run, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "m.txt").write_text("breast cancer\n")
     options = (tmp_path / "m.txt", "--model", trained, "-k", "1", "--format", "jsonl")
+    options += ("--threshold", "0")
     line = json.loads(run("link", *options, "--namespaces", "omim:").out)
     assert line["parts"][0]["candidates"][0]["concept_id"].startswith("OMIM:")
     result = run("link", *options, "--namespaces", "MESH,HP")

@@ -303,7 +303,13 @@ def test_json_holds_the_record() -> None:
     assert record["parts"][0]["candidates"][1]["parts"]["sparse_weight"] == 0.5
     assert record["parts"][0]["candidates"][1]["decided_by"] == "probability"
     assert record["parts"][0]["candidates"][1]["behind"] == [
-        {"name": "of_name", "says": f"what {EVIL} says", "first": 0.5, "other": 0.25, "log_odds": 0.75}
+        {
+            "name": "of_name",
+            "says": f"what {EVIL} says",
+            "first": 0.5,
+            "other": 0.25,
+            "log_odds": 0.75,
+        }
     ]
     assert (record["none"], record["missed"]) == (0.125, 0.0625)
     assert record["readings"][0]["expansions"][0] == {"short": EVIL, "long": EVIL, "span": [3, 9]}

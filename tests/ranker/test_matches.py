@@ -138,13 +138,11 @@ def test_scores_of_vectors_and_characters(dictionary: Dictionary, described: Des
 def test_words_in_common(described: Described) -> None:
     """The mention has lung, cancer and an unknown word; the name also of, type and 2."""
     found = described.describe("Foo lung cancers", ("D:2", "cancer of lung type 2"))
-    weight = {
-        word: math.log(8 / (n + 0.5)) for word, n in {"lung": 3, "cancer": 1, "of": 2}.items()
-    }
-    weight |= {"type": math.log(8 / 1.5), "2": math.log(8 / 2.5), "foo": math.log(8 / 0.5)}
+    times = {"lung": 3, "cancer": 1, "of": 2, "type": 1, "2": 2, "foo": 0}
+    weight = {word: math.log(8 / (n + 0.5)) / math.log(8 / 0.5) for word, n in times.items()}
     both, own = weight["lung"] + weight["cancer"], weight["lung"] + weight["cancer"] + weight["foo"]
     name = both + weight["of"] + weight["type"] + weight["2"]
-    preferred = weight["lung"] + math.log(8 / 2.5)  # lung tumor
+    preferred = weight["lung"] + math.log(8 / 2.5) / math.log(8 / 0.5)  # lung tumor
     expected = {
         "of_mention": both / own,
         "of_name": both / name,
@@ -250,7 +248,7 @@ def test_annotations_by_hand(dictionary: Dictionary) -> None:
     mentions = [Mention(text, gold=(GoldGroup((concept,)),)) for text, concept in annotated]
     described = Described(Linker.train(dictionary, mentions=mentions))
     names = [("D:1", "growth"), ("D:2", "growth"), ("D:0", "illness")]
-    found = described.describe("growths", *names, scores=[1, 1, 0.5])
+    found = described.describe("growth", *names, scores=[1, 1, 0.5])
     log = math.log
     assert found["annotated"] == pytest.approx([log(3), log(2), 0])
     assert found["annotated_same"] == pytest.approx([log(3), log(2), 0])
@@ -268,7 +266,7 @@ def test_nothing_is_found(described: Described) -> None:
         [("foo", "foo"), ("", "")], described.candidates([[], []])
     )
     assert values.shape == (0, TEXT_COLUMNS)
-    assert weight == pytest.approx([math.log(8 / 0.5), 0])
+    assert weight == pytest.approx([1, 0])  # a word that no name has
 
 
 def test_an_empty_text_shares_no_words(described: Described) -> None:
@@ -300,6 +298,7 @@ def slow(described: Described, text: str, entries: Sequence[int]) -> list[dict[s
             math.log(
                 (len(dictionary) + 1) / (sum(w in of_one for of_one in of_concept.values()) + 0.5)
             )
+            / math.log((len(dictionary) + 1) / 0.5)
             for w in words
         )
 

@@ -171,13 +171,13 @@ def test_scores_by_hand() -> None:
     centre[0], scale[0] = 3, 2
     ranker = Ranker(centre, scale, {k: v.astype(np.float32) for k, v in weights.items()})
     lists = laid_out([[[2], [1]], [[0]]])
-    lists.values[:, 0] = [4, 7, 1000]  # 0.5, 2 and far off: 5
+    lists.values[:, 0] = [4, 7, 1000]  # 0.5, 2 and far off: 3
     lists.without[:] = [0, 0.125]
     scores, slots = ranker.scores(lists)
-    assert scores.tolist() == [15, 30, 60]
-    assert slots.tolist() == [[2 * 55 + 0.5, -2 * 55 + 0.25], [2 * 125 + 0.5, -2 * 125 + 0.25]]
+    assert scores.tolist() == [15, 30, 40]
+    assert slots.tolist() == [[2 * 53 + 0.5, -2 * 53 + 0.25], [2 * 125 + 0.5, -2 * 125 + 0.25]]
     both = np.concatenate([lists.values, lists.behind], axis=1)
-    assert ranker.scores_of(both).tolist() == [15, 30, 60]
+    assert ranker.scores_of(both).tolist() == [15, 30, 40]
 
 
 def test_probabilities_do_not_depend_on_the_batch() -> None:

@@ -75,9 +75,10 @@ def test_names_concepts_and_weights(words: tuple[Dictionary, Words]) -> None:
     assert of_concept[1] == ["cancer"]
     assert all((np.diff(found.concepts[row]) > 0).all() for row in range(2))
     weight = dict(zip(texts, found.weight.tolist(), strict=True))
-    assert weight["cancer"] == pytest.approx(math.log(3 / 2.5))
-    assert weight["lung"] == pytest.approx(math.log(3 / 1.5))  # two names of one concept
-    assert (texts[-1], found.unknown_weight) == ("", pytest.approx(math.log(3 / 0.5)))
+    assert weight["cancer"] == pytest.approx(math.log(3 / 2.5) / math.log(3 / 0.5))
+    # two names of one concept
+    assert weight["lung"] == pytest.approx(math.log(3 / 1.5) / math.log(3 / 0.5))
+    assert (texts[-1], found.unknown_weight) == ("", pytest.approx(1))
     is_number = dict(zip(texts, found.is_number.tolist(), strict=True))
     assert [word for word in sorted(is_number) if is_number[word]] == ["2", "k"]
     assert all(found.places.row(text, found.texts) == row for row, text in enumerate(texts))
