@@ -318,9 +318,7 @@ def blocks(names: int, queries: int) -> Iterator[slice]:
     return (slice(start, min(start + step, names)) for start in range(0, names, step))
 
 
-def above(
-    block: Floats, floor: Floats, k: int, slack: float | Floats = 0.0
-) -> tuple[Integers, Integers]:
+def above(block: Floats, floor: Floats, k: int) -> tuple[Integers, Integers]:
     """Rows and columns of the scores above the floor of their column.
 
     Of a crowd only those are returned that can be among the k best of the block.
@@ -329,15 +327,13 @@ def above(
         block: the scores, (names, queries).
         floor: of each query, (queries,).
         k: names that are wanted for each query.
-        slack: by how much a name may end up higher, above others of the block, (queries,).
     """
     is_above = block > floor
     if np.count_nonzero(is_above) > k * len(floor):
         crowded = np.flatnonzero(np.count_nonzero(is_above, axis=0) > _CROWD * k)
         columns = block[:, crowded].T.copy()
         columns.partition(len(block) - k, axis=1)
-        kth = columns[:, len(block) - k] - np.broadcast_to(slack, floor.shape)[crowded]
-        below = np.nextafter(kth, np.float32(-np.inf))
+        below = np.nextafter(columns[:, len(block) - k], np.float32(-np.inf))
         is_above[:, crowded] &= block[:, crowded] > below  # equal scores stay
     row, column = np.divmod(np.flatnonzero(is_above), len(floor))
     return row.astype(np.int32), column.astype(np.int32)
