@@ -144,7 +144,7 @@ def test_signals_end_all_processes(
             child.stdin.close()
         written = child.stderr.read().decode()
     assert child.returncode == code
-    assert written.strip().partition(":")[0] == message.partition(":")[0]
+    assert written.strip().partition(":")[0] == message.partition(":")[0], written
     assert message in written
     assert len(written.strip().splitlines()) <= 1
     assert (tmp_path / "out.tsv").read_text() == "old\n"
