@@ -286,7 +286,8 @@ class Answers:
         for place, (form, text) in enumerate(zip(way.forms, way.texts, strict=True)):
             shown, expanded = (answer.mention.text, text) if is_expanded else (text, None)
             rows = ranking.rows(lookup + place)
-            limit = self._limit(shown, expanded, ranking, rows, explained)
+            why = self.doubt(shown, expanded, ranking, rows, explained)
+            limit = 1.0 if why is None else LIMITS[why]
             candidates = self._candidates(
                 ranking, lookup + place, form, k or answer.request.k, limit
             )
@@ -294,18 +295,6 @@ class Answers:
             spans = answer.mention.spans if len(way.texts) == 1 else ()
             parts.append(Part(shown, expanded, spans, kept, nil=not kept, rejected=rejected))
         return tuple(parts)
-
-    def _limit(
-        self,
-        text: str,
-        expanded: str | None,
-        ranking: Ranking,
-        rows: Rows,
-        explained: frozenset[int] | None,
-    ) -> float:
-        """The most that the confidence of a part can be."""
-        why = self.doubt(text, expanded, ranking, rows, explained)
-        return 1.0 if why is None else LIMITS[why]
 
     def doubt(
         self,
