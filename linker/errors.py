@@ -69,7 +69,10 @@ To stop the reader, the function raises the error.
 
 def stop(error: InputError) -> None:
     """Stop at the first bad record (the default of every reader)."""
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # it would hold itself through its traceback, and the files of its frames open
 
 
 def ignore(error: InputError) -> None:

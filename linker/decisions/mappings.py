@@ -162,10 +162,9 @@ def _decisions(path: Pathlike, group: Sequence[_Curated], on_error: OnError) -> 
     for first in group[:1]:
         if first.is_part and len(group) < max(2, first.place[1]):
             problem = "no other part of the mention stands beside it"
-            error = InputError(
-                path, problem, line=first.number, value=first.line, expected=_EXPECTED
+            on_error(
+                InputError(path, problem, line=first.number, value=first.line, expected=_EXPECTED)
             )
-            on_error(error)
         else:
             concepts = "|".join(mapping.concept for mapping in group)
             yield first.number, first.line, first.decision(concepts)

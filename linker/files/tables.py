@@ -226,16 +226,18 @@ class TextTable:
             if len(row.cells) <= len(self.header):
                 yield row
                 continue
-            error = InputError(
-                self.path,
-                f"the row has {len(row.cells)} cells",
-                line=row.number,
-                value=row.raw.rstrip("\r\n"),
-                expected=f"at most {len(self.header)}, as in the header",
-                remedy="name every column in the header, put the cell into quotes, "
-                "or delete what stands above the header",
-            )
-            self._on_error(error)
+            self._on_error(self._too_wide(row))
+
+    def _too_wide(self, row: Row) -> InputError:
+        return InputError(
+            self.path,
+            f"the row has {len(row.cells)} cells",
+            line=row.number,
+            value=row.raw.rstrip("\r\n"),
+            expected=f"at most {len(self.header)}, as in the header",
+            remedy="name every column in the header, put the cell into quotes, "
+            "or delete what stands above the header",
+        )
 
     def write(self, file: IO[Any], names: Sequence[str], added: Added) -> None:
         """Write the rows as they stand in the file, with more cells at their ends.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 from pathlib import Path
 
@@ -232,6 +233,21 @@ def test_no_line_between_tabs_is_lost_or_changed(
         return
     assert text == "a\tb\tc\n" + "".join(row.raw for row in rows)
     assert all(len(row.cells) <= 3 for row in rows)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are not listed")
+def test_a_file_is_closed_as_soon_as_a_bad_row_stops_its_reader(tmp_path: Path) -> None:
+    """Not at some later collection of garbage, which would warn of it in another's test."""
+    path = tmp_path / "t.tsv"
+    path.write_text("a\tb\n1\t2\t3\n" + "1\t2\n" * 30)
+    gc.disable()
+    try:
+        with pytest.raises(InputError, match="the row has 3 cells"):
+            list(tables.read(path).rows())
+        opened = [link.resolve() for link in Path("/proc/self/fd").iterdir()]
+    finally:
+        gc.enable()
+    assert path.resolve() not in opened
 
 
 def test_lines_that_end_in_carriage_returns_alone_are_refused(tmp_path: Path) -> None:
