@@ -19,7 +19,7 @@ from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.options import IndexOptions
 from linker.dictionary import Dictionary, selection
 from linker.dictionary.finding import DictionaryNames
-from linker.encoders.base import Precision
+from linker.encoders.base import Device, Precision
 from linker.errors import LinkerError
 from linker.explanation import Explanation
 from linker.linking import reasons
@@ -304,21 +304,34 @@ class Linker:
         """The same linker with another ranker; None: candidates are ordered by score."""
         return Linker._of(dataclasses.replace(self._record, ranker=ranker))
 
-    def use(self, precision: Precision) -> Precision:
-        """Encode mentions in this precision from now on; the vectors of names stay as they are.
+    def use(self, precision: Precision, device: Device = "auto") -> Precision:
+        """Compute in this precision and on this device from now on; vectors of names are the same.
+
+        Linkers that were restricted before share the encoder, and search where they did.
 
         Args:
-            precision: fp32 is the default; auto is the fastest that the processor has and the
-                model was prepared for.
+            precision: in which mentions are encoded. fp32 is the default; auto is the fastest that
+                the processor, or the GPU, has and the model was prepared for.
+            device: cuda: names are searched on a GPU, and mentions encoded there if torch encodes
+                them; cpu: neither; auto: both stay where they are.
 
         Returns:
             The precision, never auto.
 
         Raises:
-            LinkerError: the encoder, or this machine, does not compute in it.
+            LinkerError: the encoder, or this machine, does not compute in it, or there is no such
+                device, or nothing to compute there.
         """
         if isinstance(self.generator, HybridGenerator):
+            if device != "auto":
+                self.generator.move(device)
+                self._parts.clear()  # they search where they did
             return self.generator.encoder.use(precision)
+        if device == "cuda":
+            raise LinkerError(
+                "the model links by characters, which have no vectors to search on a GPU; "
+                "take the device auto, or train with another encoder, such as static"
+            )
         if precision in ("auto", "fp32"):
             return "fp32"
         raise LinkerError(f"the model links by characters, which have no {precision}")
@@ -636,8 +649,8 @@ class Linker:
     def rank_names(self, texts: Sequence[str], k: int) -> list[Ranked]:
         """The k best names of each text, for the protocol `biosyn`.
 
-        The ranker orders concepts; a name is as probable as the best of its concepts, and names of
-        equal probability stand in the order of their scores.
+        The ranker orders concepts: the best name of each stands in this order, and behind these the
+        other names in the order of their scores.
         """
         lookups = [Lookup.of(self.normalize(text)) for text in texts]
         names = self.generator.rank(lookups, max(k, _NAMES), "names")

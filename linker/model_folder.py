@@ -84,7 +84,7 @@ def _write_index(folder: Path, generator: Generator, options: IndexOptions) -> N
             vectors,
             options,
             lambda: hybrid.encode_names(generator.encoder, ann_building.changed_names(names)),
-            generator.dense,
+            generator.dense.on_cpu,
         )
 
 

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import cancelling
-from linker.candidates.concepts import Candidates, by_concept, concepts_of
-from linker.candidates.index import Floats, Hits, Integers
+from linker.candidates.concepts import Candidates, by_concept, concepts_of, distinct
+from linker.candidates.index import Floats, Hits, Integers, is_finite
 from linker.dictionary import NameTable
 from linker.dictionary.dictionary import LENT_RANK
+from linker.errors import LinkerError
 from linker.types import Lookup
 
 _OVERFETCH = 5  # names fetched for each concept to rank
@@ -174,6 +175,11 @@ class Generator(ABC):
             for batch in (numbers[i : i + step] for i in range(0, max(1, len(numbers)), step)):
                 cancelling.check()
                 hits = self.score([queries[i] for i in batch], fetch)
+                if not is_finite(hits.scores):
+                    raise LinkerError(
+                        "the encoder gives scores that are not finite; its weights are damaged "
+                        "or too large, train again"
+                    )
                 is_open = self._is_open(hits, fetch, concepts)
                 still_open.append(batch[is_open])
                 yield batch[~is_open].tolist(), hits.of(~is_open).only(self._is_named)
@@ -200,7 +206,7 @@ class Generator(ABC):
         if concepts:
             name, pick = concepts_of(self.table, certain)
             size = len(self._id_rank)
-            query = np.unique(query[name] * size + self.table.concepts[pick]) // size
+            query = distinct(query[name] * size + self.table.concepts[pick]) // size
         enough = concepts or fetch - 1
         is_open: NDArray[np.bool_] = np.bincount(query, minlength=len(counts)) < enough
         is_open &= counts == fetch

@@ -121,6 +121,14 @@ def concepts_of(table: NameTable, rows: Integers) -> tuple[NDArray[np.int64], ND
     return np.repeat(np.arange(len(rows)), counts), ranges(starts, counts)
 
 
+def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The distinct keys, rising; numpy's own way by hashes takes several times as long."""
+    keys = np.sort(keys)
+    is_first = np.ones(len(keys), bool)
+    is_first[1:] = keys[1:] != keys[:-1]
+    return keys[is_first]
+
+
 def ranges(starts: NDArray[Any], sizes: NDArray[Any]) -> NDArray[np.int64]:
     """The numbers of several ranges, one range behind another."""
     shift: NDArray[np.int64] = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)

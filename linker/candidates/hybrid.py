@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,13 @@ from scipy.sparse import csr_matrix
 from linker import persistence
 from linker.candidates.ann import IvfIndex, has_faiss
 from linker.candidates.base import Generator
+from linker.candidates.concepts import distinct, ends
 from linker.candidates.index import ExactIndex, Floats, Hits, Integers, VectorIndex, is_finite
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.errors import LinkerError
+from linker.version import install_hint
 
 INDEX = "index"  # the folder of an approximate index in a model folder
 VECTORS = "dense_names/vectors.npy"
@@ -79,6 +81,20 @@ class HybridGenerator(Generator):
         """The vectors of the names as they are stored, float32 or float16 (names, dim)."""
         return self.dense.vectors if self.rows is None else self.dense.vectors[self.rows]
 
+    def move(self, device: Literal["cpu", "cuda"]) -> None:
+        """Encode and search on this device from now on; encoders without torch stay on the CPU.
+
+        On a GPU the search is exact, also where the model has an approximate index.
+
+        Raises:
+            LinkerError: torch is not installed or finds no GPU, or the memory of the GPU does not
+                hold the vectors.
+        """
+        self.dense = self.dense.on_cpu
+        if device == "cuda":
+            self.dense = _on_gpu(self.dense)
+        self.encoder.move(device)
+
     def vectors_of(self, names: Sequence[str]) -> Floats:
         """The vectors of normalised names, in half precision; those of its own are not made again.
 
@@ -111,15 +127,15 @@ class HybridGenerator(Generator):
     def score(self, queries: Sequence[str], k: int) -> Hits:
         vectors, weights = encode_names(self.encoder, queries), self.sparse.encoder.encode(queries)
         own = np.einsum("ij,ij->i", vectors, vectors)
-        equal = np.array([self.table.row(text) for text in queries], np.int64)
-        query, rows = self._best(vectors, own, weights, equal, k)
-        has_text = np.array([text != "" for text in queries], bool)[query]
-        query, rows = query[has_text], rows[has_text]  # an empty query finds nothing
+        query, rows = self._found(queries, vectors, own, weights, k)
         dense = self.products(vectors, query, rows)
         sparse = self.sparse.products(weights, query, rows)
-        scores = dense + self.sparse_weight * sparse + self.bias[rows]
-        indptr = np.searchsorted(query, np.arange(len(queries) + 1))
-        return Hits(indptr, rows, scores, sparse, dense, own)
+        scores = dense + np.float32(self.sparse_weight) * sparse + self.bias[rows]
+        starts = np.searchsorted(query, np.arange(len(queries) + 1))
+        best = np.lexsort((-scores, query))
+        best = best[np.arange(len(query)) - starts[query] < k]  # the queries stand in order
+        indptr = ends(np.minimum(np.diff(starts), k))
+        return Hits(indptr, rows[best], scores[best], sparse[best], dense[best], own)
 
     def products(self, vectors: Floats, query: NDArray[Any], rows: NDArray[Any]) -> Floats:
         """Multiply pairs: `vectors[query[i]]` by the vector of the name `rows[i]`, for each i."""
@@ -140,21 +156,25 @@ class HybridGenerator(Generator):
         sparse, weight, bias = self.sparse.without(pairs), self.sparse_weight, self.bias
         return HybridGenerator(sparse, self.encoder, self.dense, weight, bias, self.rows)
 
-    def _best(
-        self, vectors: Floats, own: Floats, weights: csr_matrix, equal: NDArray[np.int64], k: int
+    def _found(
+        self,
+        queries: Sequence[str],
+        vectors: Floats,
+        own: Floats,
+        weights: csr_matrix,
+        k: int,
     ) -> tuple[NDArray[np.int64], Integers]:
-        """The queries and the rows of the hits, in the order of queries.
+        """The queries and the rows of the names among which the k best of each are looked for.
 
-        The k names with the best dense scores get their full score, and so do the name that is the
-        query and the k best by characters; the k best of these are the result. Characters are left
-        out where vectors of sub-words have found something near (decision 4). A name that is good
-        only by the sum may be missed.
+        They are the k names with the best dense scores, the name that is the query, and the k best
+        by characters. Characters are left out where vectors of sub-words have found something near
+        (decision 4). A name that is good only by the sum may be missed.
 
         Args:
+            queries: in normal form; an empty one finds nothing.
             vectors: of the queries.
             own: the product of each with itself.
             weights: of their n-grams.
-            equal: the row of the name that is the query; -1: there is none.
             k: names for each query.
         """
         dense = self.dense.search(vectors, k, self.rows)
@@ -164,26 +184,15 @@ class HybridGenerator(Generator):
             np.maximum.at(nearest, dense.queries, dense.scores)
             silent = np.flatnonzero(nearest <= _SILENT * own)
         sparse = self.sparse.search(weights[silent], k)
+        equal = self.table.rows(queries)
         known = np.flatnonzero(equal >= 0)
         query = np.concatenate([dense.queries, silent[sparse.queries], known])
         rows = np.concatenate([self._names(dense), sparse.rows, equal[known]])
-        pairs = np.unique(query * np.int64(len(self.table)) + rows)
+        has_text = np.array([text != "" for text in queries], bool)
+        kept = self._is_named[rows] & has_text[query]
+        pairs = distinct(query[kept] * np.int64(len(self.table)) + rows[kept])
         query, rows = np.divmod(pairs, len(self.table))
-        query, rows = query[self._is_named[rows]], rows[self._is_named[rows]]
-        scores = self._scores(vectors, weights, query, rows)
-        order = np.lexsort((-scores, query))
-        query, rows = query[order], rows[order]
-        is_best = np.arange(len(query)) - np.searchsorted(query, query) < k
-        return query[is_best], rows[is_best].astype(np.int32)
-
-    def _scores(
-        self, vectors: Floats, weights: csr_matrix, query: NDArray[Any], rows: NDArray[Any]
-    ) -> Floats:
-        """The score of the name `rows[i]` for the query `query[i]`, for each i."""
-        dense = self.products(vectors, query, rows)
-        sparse = self.sparse.products(weights, query, rows)
-        scores: Floats = dense + np.float32(self.sparse_weight) * sparse + self.bias[rows]
-        return scores
+        return query, rows.astype(np.int32)
 
     def _names(self, hits: Hits) -> Integers:
         """The rows of the name table that the rows of an index's hits stand for."""
@@ -234,6 +243,17 @@ def _indexed(folder: Path, vectors: NDArray[Any]) -> NDArray[Any] | VectorIndex:
         return vectors
     checksums = persistence.load_json(folder / persistence.MANIFEST)["sha256"]
     return IvfIndex.load(folder / INDEX, vectors, checksums[VECTORS])
+
+
+def _on_gpu(index: VectorIndex) -> VectorIndex:
+    """The index on a GPU; torch, whose import takes seconds, is loaded for it alone."""
+    try:
+        from linker.candidates import torch_index
+    except ModuleNotFoundError as error:
+        raise LinkerError(
+            f"the device cuda needs {error.name}, which is not installed: {install_hint('dense')}"
+        ) from None
+    return torch_index.on_gpu(index)
 
 
 def encode_names(encoder: Encoder, names: Sequence[str]) -> Floats:

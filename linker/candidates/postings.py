@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix, vstack
 from sparse_dot_topn import sp_matmul_topn
 
 from linker import persistence
-from linker.candidates.index import Floats, Hits, Integers
+from linker.candidates.index import Floats, Hits, Integers, is_finite
 from linker.encoders.base import SparseEncoder
 
 _PAIRS = 100_000  # pairs of names whose vectors are in memory at once, 60 MB with trigrams
@@ -124,4 +124,6 @@ def load_matrix(folder: Path, shape: tuple[int, int]) -> csr_matrix:
     parts = arrays["data"], arrays["indices"], arrays["indptr"]
     matrix = csr_matrix(parts, shape=shape, dtype=np.float32, copy=False)
     matrix.check_format(full_check=True)
+    if not is_finite(matrix.data):
+        raise ValueError("a weight is not finite")
     return matrix

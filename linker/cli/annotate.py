@@ -13,6 +13,7 @@ from linker.cli import common, machines
 if TYPE_CHECKING:
     from linker.cluster.linking import AnnotateSettings, Written
     from linker.cluster.machines import Machines
+    from linker.encoders.base import Device, Precision
     from linker.errors import OnError
     from linker.text.overlaps import Overlaps
     from linker.types import Document, Selection
@@ -56,6 +57,7 @@ _DOCUMENTS = 100  # that are annotated together; abstracts have some ten mention
     help="Type of the mentions found. [default: the one type of the mentions trained on]",
 )
 @common.selection_options
+@common.device_options
 @common.decisions_option("Decisions that win over the model; see linker decide.")
 @common.encoding_option
 @common.on_error_option
@@ -74,6 +76,8 @@ def annotate(
     labels: tuple[str, ...],
     mention_type: str | None,
     within: Selection,
+    device: Device,
+    precision: Precision,
     decisions: str | None,
     encoding: str | None,
     on_error: str,
@@ -99,6 +103,8 @@ def annotate(
         labels=labels,
         mention_type=mention_type,
         within=within,
+        device=device,
+        precision=precision,
         decisions=decisions,
     )
     documents = _documents(source, input_format, encoding, handle)

@@ -114,10 +114,25 @@ def model_option(command: _Command) -> _Command:
 
 def precision_option(command: _Command) -> _Command:
     """Add --precision."""
-    text = "Of encoding; bf16 and int8 need the extra fast, int8 also a model prepared for it."
+    text = (
+        "Of encoding; on a CPU bf16 and int8 need the extra fast, int8 a model prepared for it, "
+        "too."
+    )
     choice = click.Choice(["fp32", "bf16", "int8", "auto"])
     return click.option("--precision", type=choice, default="fp32", show_default=True, help=text)(
         command
+    )
+
+
+def device_options(command: _Command) -> _Command:
+    """Add --device and --precision, in which a command links."""
+    text = (
+        "Where names are searched, and mentions encoded if torch does that; auto: on the CPU, but "
+        "a transformer encodes on a GPU if there is one."
+    )
+    choice = click.Choice(["auto", "cpu", "cuda"])
+    return click.option("--device", type=choice, default="auto", show_default=True, help=text)(
+        precision_option(command)
     )
 
 

@@ -13,9 +13,12 @@ from linker.errors import LinkerError, OnError, shown
 from linker.types import SELECTION, Selection
 
 if TYPE_CHECKING:
+    from linker.encoders.base import Device, Precision
     from linker.evaluation.run import Evaluation
     from linker.linker import Linker
     from linker.types import Document, Mention
+
+_COMPUTING = {"device": "auto", "precision": "fp32"}  # options of a model, with their defaults
 
 
 def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
@@ -66,6 +69,7 @@ def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple
     metavar="PATH",
     help="Evaluate these predictions (our JSONL, BioSyn's JSON) instead of a model's.",
 )
+@common.device_options
 @common.decisions_option("Decisions that win over the model, as in link; protocol strict only.")
 @click.option(
     "-o", "--output", metavar="DIR", help="Folder for metrics.json, outcomes.tsv and report.html."
@@ -83,6 +87,8 @@ def evaluate(
     ks: tuple[int, ...],
     threshold: float | None,
     within: Selection,
+    device: Device,
+    precision: Precision,
     predictions: str | None,
     decisions: str | None,
     output: str | None,
@@ -108,7 +114,10 @@ def evaluate(
     if output:  # before the work, not after it
         _make_folder(output)
     named = context.get_parameter_source("model") != click.core.ParameterSource.DEFAULT
-    linker = Linker.load(model).restricted(within) if named or not predictions else None
+    linker = Linker.load(model) if named or not predictions else None
+    if linker:
+        linker.use(precision, device)
+        linker = linker.restricted(within)
     identify = linker.dictionary.identify if linker else None
     items = list(
         readers.read(
@@ -151,7 +160,9 @@ def _check(options: dict[str, Any]) -> None:
         return
     if options["threshold"] is not None and (options["protocol"] != "strict" or predictions):
         raise click.UsageError("--threshold is for a model under --protocol strict; leave it out")
-    if predictions and (names := [name for name in SELECTION if options[name]]):
+    names = [name for name in SELECTION if options[name]]
+    names += [name for name, default in _COMPUTING.items() if options[name] != default]
+    if predictions and names:
         flag = f"--{names[0].replace('_', '-')}"
         raise click.UsageError(f"{flag} is for a model, not for --predictions; leave it out")
 
@@ -188,6 +199,8 @@ def _about(options: dict[str, Any], linker: Linker | None) -> dict[str, Any]:
     model = linker and {
         "folder": shown(options["model"]),
         "encoder": linker.encoder,
+        "device": options["device"],
+        "precision": options["precision"],
         "options": as_saved(linker.options, linker.encoder),
     }
     return {

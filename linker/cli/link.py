@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import sys
 from collections import Counter
@@ -16,7 +17,7 @@ from linker.cli import common, machines, sheets
 if TYPE_CHECKING:
     from linker.cluster.linking import LinkSettings, Written
     from linker.cluster.machines import Machines
-    from linker.encoders.base import Precision
+    from linker.encoders.base import Device, Precision
     from linker.types import Selection
 
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 )
 @common.selection_options
 @common.threshold_options
-@common.precision_option
+@common.device_options
 @common.decisions_option("Decisions that win over the model; see linker decide.")
 @common.encoding_option
 @common.on_error_option
@@ -62,6 +63,7 @@ def link(
     threshold: float | None,
     min_score: float | None,
     within: Selection,
+    device: Device,
     precision: Precision,
     decisions: str | None,
     encoding: str | None,
@@ -89,6 +91,7 @@ def link(
         batch_size=1 if source == "-" and sys.stdin.isatty() else batch_size,
         input_format=input_format,
         column=column,
+        device=device,
         precision=precision,
         decisions=decisions,
     )
@@ -114,7 +117,8 @@ def _link_parts(
 
     if not places.is_this_process:
         # what is wrong is said before any process is started
-        linking.decided(settings.decisions, settings.load())
+        here = dataclasses.replace(settings, device="auto")  # the GPUs may be elsewhere
+        linking.decided(settings.decisions, here.load())
     machines.run_job(source, output, linking.LinkParts.of(settings), on_error, places)
 
 

@@ -14,7 +14,7 @@ from linker.cli import common
 from linker.cli.groups import group
 
 if TYPE_CHECKING:
-    from linker.encoders.base import Precision
+    from linker.encoders.base import Device, Precision
     from linker.service.limits import Limits
 
 logger = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ _limits = group(
     metavar="ORIGIN",
     help="Allow this CORS origin, e.g. https://example.org; may be given again.",
 )
-@common.precision_option
+@common.device_options
 @_limits
 @common.logs
 def serve(
@@ -94,6 +94,7 @@ def serve(
     no_decisions: bool,
     api_key_file: str | None,
     cors: tuple[str, ...],
+    device: Device,
     precision: Precision,
     given: _Given,
 ) -> None:
@@ -126,7 +127,7 @@ def serve(
             host,
         )
     limits, names = given.limits(), own_names(host)
-    service = Service(Settings(model, decisions, keys, cors, names, limits, precision))
+    service = Service(Settings(model, decisions, keys, cors, names, limits, precision, device))
     address = f"[{host}]" if ":" in host else host
     serving.serve(
         service, host, port, lambda chosen: common.say(f"serving at http://{address}:{chosen}/")

@@ -16,7 +16,7 @@ from linker.annotation import Annotator
 from linker.cluster.parts import Part, Work
 from linker.decisions.applying import Decided
 from linker.decisions.store import DecisionStore
-from linker.encoders.base import Precision
+from linker.encoders.base import Device, Precision
 from linker.errors import InputError, LinkerError, OnError, shorten
 from linker.files import arrow
 from linker.linker import Linked, Linker
@@ -46,12 +46,13 @@ class LinkSettings:
     input_format: str = "auto"
     column: str | None = None  # of the mentions in Parquet files
     precision: Precision = "fp32"  # in which mentions are encoded
+    device: Device = "auto"  # where they are, and names are searched
     decisions: str | None = None  # a file of decisions, which win over the model
 
     def load(self) -> Linker:
         """The linker that they ask for."""
         linker = Linker.load(self.model)
-        linker.use(self.precision)
+        linker.use(self.precision, self.device)
         return linker.restricted(self.within)
 
     def chunk_linker(self, documents: bool, linker: Linker | None = None) -> ChunkLinker:
@@ -134,11 +135,15 @@ class AnnotateSettings:
     labels: tuple[str, ...] = ()
     mention_type: str | None = None
     within: Selection | None = None
+    precision: Precision = "fp32"  # in which mentions are encoded
+    device: Device = "auto"  # where they are, and names are searched
     decisions: str | None = None  # a file of decisions, which win over the model
 
     def load(self) -> Linker:
         """The linker that they ask for."""
-        return Linker.load(self.model).restricted(self.within)
+        linker = Linker.load(self.model)
+        linker.use(self.precision, self.device)
+        return linker.restricted(self.within)
 
     def chunk_annotator(self, linker: Linker | None = None) -> ChunkAnnotator:
         """What annotates chunks; `linker`: the one that the settings ask for, if it is there."""
@@ -326,7 +331,7 @@ class LinkParts(Work):
 
     def options(self) -> dict[str, Any]:
         settings = asdict(self.settings)
-        del settings["decisions"]
+        del settings["decisions"], settings["device"]  # which changes no answer
         decisions = {"decisions": self.decisions_hash} if self.decisions_hash else {}
         unimportant = {"batch_size": 0}  # which changes no answer
         return settings | {"model": self.model_hash} | unimportant | decisions

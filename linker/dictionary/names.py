@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -34,10 +34,18 @@ class Places:
 
     def row(self, text: str, texts: Strings) -> int:
         """The row of a text; -1 where it is not there."""
-        place = int(
-            np.searchsorted(self.hashes, wanted := np.frombuffer(_hash(text), np.uint64)[0])
-        )
-        while place < len(self.hashes) and self.hashes[place] == wanted:
+        return self.find([text], texts)[0]
+
+    def find(self, wanted: Sequence[str], texts: Strings) -> list[int]:
+        """The row of each text that is wanted; -1 where it is not there."""
+        hashes = np.frombuffer(b"".join(map(_hash, wanted)), np.uint64)
+        places = np.searchsorted(self.hashes, hashes).tolist()
+        found = zip(wanted, hashes, places, strict=True)
+        return [self._row(text, texts, number, place) for text, number, place in found]
+
+    def _row(self, text: str, texts: Strings, number: np.uint64, place: int) -> int:
+        """The row of a text, given its hash and where this begins."""
+        while place < len(self.hashes) and self.hashes[place] == number:
             if texts[row := int(self.rows[place])] == text:
                 return row
             place += 1
@@ -45,7 +53,7 @@ class Places:
 
 
 def _hash(text: str) -> bytes:
-    return hashlib.blake2b(text.encode(), digest_size=8).digest()
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +73,10 @@ class NameTable:
     def row(self, text: str) -> int:
         """The row of a normalised name; -1 where it is not there."""
         return self.places.row(text, self.texts)
+
+    def rows(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """The rows of normalised names; -1 for one that is not there."""
+        return np.array(self.places.find(texts, self.texts), np.int64)
 
     def __contains__(self, text: object) -> bool:
         """Whether a normalised text is a name of some concept."""

@@ -25,6 +25,9 @@ Changes = Mapping[str, Mapping[str, Any]]
 Precision = Literal["auto", "fp32", "bf16", "int8"]
 """In which names are encoded; auto is the fastest that the processor computes natively."""
 
+Device = Literal["auto", "cpu", "cuda"]
+"""Where linking computes; auto: a transformer encodes on a GPU if there is one, else the CPU."""
+
 
 @dataclass(frozen=True, slots=True)
 class Preset:
@@ -160,6 +163,13 @@ class Encoder(ABC):
         if precision in ("auto", "fp32"):
             return "fp32"
         raise LinkerError(f"{type(self).__name__} encodes in fp32, and not in {precision}")
+
+    def move(self, device: Literal["cpu", "cuda"]) -> None:  # noqa: B027 - many stay on the CPU
+        """Encode on this device from now on, where torch encodes; the others stay on the CPU.
+
+        Raises:
+            LinkerError: the device is cuda, and there is no GPU that torch can use.
+        """
 
     @abstractmethod
     def save(self, folder: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -126,6 +126,9 @@ class FewShotEncoder(NumpyEncoder):
     @property
     def dim(self) -> int:
         return self.base.dim
+
+    def move(self, device: Literal["cpu", "cuda"]) -> None:
+        self.base.move(device)
 
     def transform(self, names: Sequence[str]) -> Floats:
         start = unit(self.base.encode(names))

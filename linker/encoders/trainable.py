@@ -115,6 +115,9 @@ class TrainableEncoder(Encoder, nn.Module):
         self.precision = resolve_precision(self.device, precision)
         return self.precision
 
+    def move(self, device: Literal["cpu", "cuda"]) -> None:
+        self.to(pick_device(device))
+
     @property
     def device(self) -> torch.device:
         """Where the weights are."""

@@ -203,6 +203,8 @@ class Answers:
     def with_names(self, mentions: Sequence[Read], names: Sequence[Ranked]) -> list[Ranked]:
         """Names in the order of the probabilities of their concepts.
 
+        First come the best names of each concept, one of each, then the others as they stand.
+
         Args:
             mentions: each in one reading of one part.
             names: the names of each, in the order of their scores.
@@ -210,18 +212,17 @@ class Answers:
         ranking, table, result = self.ranking(mentions), self._generator.table, []
         for lookup, of_one in enumerate(names):
             rows = ranking.rows(lookup)
-            probability = dict(
-                zip(
-                    ranking.batch.found.concepts[rows].tolist(),
-                    ranking.confidence[rows].tolist(),
-                    strict=True,
-                )
-            )
-            best = [
-                max(probability.get(concept, 0.0) for concept in table.concepts_of(name).tolist())
-                for name in of_one.names.tolist()
-            ]
-            result.append(of_one[np.argsort(-np.array(best), kind="stable")])
+            concepts = ranking.batch.found.concepts[rows].tolist()
+            probability = dict(zip(concepts, ranking.confidence[rows].tolist(), strict=True))
+            seen: set[int] = set()
+            places = []
+            for place, name in enumerate(of_one.names.tolist()):
+                own = table.concepts_of(name).tolist()
+                concept = max(own, key=lambda row: probability.get(row, 0.0))
+                is_other = concept in seen
+                places.append((is_other, is_other or -probability.get(concept, 0.0), place))
+                seen.add(concept)
+            result.append(of_one[np.array([place for *_, place in sorted(places)], np.int64)])
         return result
 
     def _prediction(

@@ -27,6 +27,11 @@ class SizedCache(Generic[_CacheKey, _Value]):
     def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with an empty cache
         return SizedCache, (self._values.maxsize, self._size)
 
+    def clear(self) -> None:
+        """Keep nothing of what there is."""
+        with self._lock:
+            self._values.clear()
+
     def get(self, key: _CacheKey, make: Callable[[_CacheKey], _Value]) -> _Value:
         """Return the value of a key, which is made where it is not kept."""
         with self._lock:

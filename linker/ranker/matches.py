@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.candidates.concepts import Candidates, ends, looked_up, ranges
+from linker.candidates.concepts import Candidates, distinct, ends, looked_up, ranges
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.columns import Lists
 from linker.ranker.words import Words, sequences
@@ -158,8 +158,8 @@ class Matches:
         owner = np.repeat(np.arange(len(texts)), own.sizes)
         of_texts = np.bincount(owner, weight.astype(np.float64), len(texts))
         total = of_texts[query]
-        distinct, local = np.unique(own.indices, return_inverse=True)
-        present = np.zeros((len(texts), max(1, len(distinct))), bool)
+        seen, local = np.unique(own.indices, return_inverse=True)
+        present = np.zeros((len(texts), max(1, len(seen))), bool)
         present[owner, local] = True
 
         def shared(
@@ -169,8 +169,8 @@ class Matches:
             starts, sizes = lists.indptr[rows], lists.sizes[rows]
             row = np.repeat(np.arange(len(rows)), sizes)
             word = lists.indices[ranges(starts, sizes)]
-            at = np.minimum(np.searchsorted(distinct, word), max(0, len(distinct) - 1))
-            is_there = np.zeros(len(word), bool) if not len(distinct) else distinct[at] == word
+            at = np.minimum(np.searchsorted(seen, word), max(0, len(seen) - 1))
+            is_there = np.zeros(len(word), bool) if not len(seen) else seen[at] == word
             is_there[is_there] = present[query[row[is_there]], at[is_there]]
             return word, row, is_there
 
@@ -258,7 +258,7 @@ class Matches:
             starts, sizes = parents.indptr[concept], parents.sizes[concept]
             at = np.repeat(np.arange(len(row)), sizes)
             above = parents.indices[ranges(starts, sizes)]
-            pairs = np.setdiff1d(np.unique(row[at] * size + above), seen)
+            pairs = np.setdiff1d(distinct(row[at] * size + above), seen, assume_unique=True)
             seen = np.concatenate([seen, pairs])
             row, concept = np.divmod(pairs, size)
         below, above_concept = np.divmod(seen, size)
@@ -280,7 +280,7 @@ class Matches:
         if self._dictionary.columns.names.annotated is None:
             return
         table, size = self._table, np.int64(len(self._dictionary))
-        rows = np.array([table.row(form) for form in forms], np.int64)
+        rows = table.rows(forms)
         known = np.flatnonzero(rows >= 0)
         counts = (table.indptr[rows + 1] - table.indptr[rows])[known]
         pairs = ranges(table.indptr[rows[known]], counts)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from linker import files
-from linker.encoders.base import Precision
+from linker.encoders.base import Device, Precision
 from linker.errors import LinkerError
 from linker.service.limits import Limits
 
@@ -26,6 +26,7 @@ class Settings:
     names: frozenset[str] | None = None  # by which it may be called, and addresses; None: any
     limits: Limits = field(default_factory=Limits)
     precision: Precision = "fp32"  # in which mentions are encoded
+    device: Device = "auto"  # where they are, and names are searched
 
     @property
     def name(self) -> str:

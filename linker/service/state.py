@@ -204,7 +204,7 @@ class Service:
             LinkerError: it cannot be loaded, or the decisions are of another dictionary.
         """
         linker = linker or Linker.load(self.settings.model)
-        linker.use(self.settings.precision)
+        linker.use(self.settings.precision, self.settings.device)
         model = Model(linker, Annotator(linker), self._fingerprint(), Vocabulary(linker))
         linker.answer([Request("warm up")])
         model.annotator.mark(Document("", (Passage("warm up", 0),)))

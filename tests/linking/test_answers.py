@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker import Dictionary, Document, Linker, LinkerError, Mention
+from linker import Dictionary, Document, Linker, LinkerError, Mention, Selection
 from linker.candidates.concepts import Candidates
 from linker.linking.answers import Ranking, ranked
 from linker.linking.lists import DEPTH, Batch
@@ -431,7 +432,7 @@ def test_without_a_ranker_scores_decide(trained: Linker, items: list[Document | 
 
 
 def test_names_stand_in_the_order_of_their_concepts(trained: Linker) -> None:
-    """As `biosyn` ranks them: each name with the most probable of its concepts."""
+    """As `biosyn` ranks them: first one name of each concept, each with its most probable one."""
     texts = ["leukaemias", "anemia of fanconi", "…"]
     assert [len(trained.explain(text).readings) for text in texts] == [1, 1, 1]
     by_score = trained.with_ranker(None).rank_names(texts, 100)
@@ -444,17 +445,89 @@ def test_names_stand_in_the_order_of_their_concepts(trained: Linker) -> None:
     ):
         assert plain.names.tolist() == generated.names.tolist()
         (prediction,) = trained.link([text], k=DEPTH, threshold=0)
-        confidence = {c.concept_id: c.confidence or 0.0 for c in prediction.parts[0].candidates}
-        values = {
-            name: max(confidence.get(ids[row], 0.0) for row in table.concepts_of(name).tolist())
-            for name in plain.names.tolist()
-        }
-        ordered = [values[name] for name in names.names.tolist()]
-        assert ordered == pytest.approx(sorted(values.values(), reverse=True), abs=2e-6)
-        seen = {
-            name
-            for name in plain.names.tolist()
-            if any(ids[row] in confidence for row in table.concepts_of(name).tolist())
-        }
-        unseen = [name for name in plain.names.tolist() if name not in seen]
-        assert [name for name in names.names.tolist() if name not in seen] == unseen
+        order = [candidate.concept_id for candidate in prediction.parts[0].candidates]
+        shown: dict[str, int] = {}  # the best name of each concept
+        for name in plain.names.tolist():
+            own = [ids[row] for row in table.concepts_of(name).tolist()]
+            shown.setdefault(min(own, key=lambda i: order.index(i) if i in order else 99), name)
+        best = sorted(shown, key=lambda i: order.index(i) if i in order else 99)
+        wanted = [shown[identifier] for identifier in best]
+        others = [name for name in plain.names.tolist() if name not in wanted]
+        assert names.names.tolist() == wanted + others
+
+
+# ----------------------------------------------------------------------- few, none and a million
+
+FEW = ("fever", "gout", "stroke", "asthma", "breast cancer", "lung cancer")
+MILLION = 1_000_000
+
+
+@pytest.fixture(scope="module", params=["tfidf", "static"])
+def few(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Linker:
+    path = tmp_path_factory.mktemp("few") / "d.tsv"
+    rows = [f"D:{place}\t{name}\n" for place, name in enumerate(FEW)]
+    path.write_text("id\tname\n" + "".join(rows), encoding="utf-8")
+    return Linker.train(Dictionary.read(path), encoder=request.param)
+
+
+@pytest.mark.parametrize("threshold", [None, 0.0])
+@pytest.mark.parametrize(
+    "text", ["gout", "gout of the foot", "…", "", " ", "\u200b", "病気", "βήχας", "🙂", "FEV"]
+)
+def test_a_confidence_is_a_share_or_there_is_no_answer(
+    few: Linker, text: str, threshold: float | None
+) -> None:
+    for asked in ([text], [text, "gout", "fever"]):
+        part = next(few.link(asked, threshold=threshold)).parts[0]
+        best = part.best or part.rejected
+        assert part.nil is not bool(part.returned)
+        assert best is None or 0 <= (best.confidence or 0.0) <= 1
+        assert (best is None) <= part.nil
+
+
+def test_one_candidate(few: Linker) -> None:
+    """The dictionary, or a part of it, has no other one."""
+    only = few.restricted(Selection(under="D:1"))
+    confidences = []
+    for prediction in only.link(["gout", "out of the blue"], k=MILLION, threshold=0):
+        assert [c.concept_id for c in prediction.parts[0].candidates] == ["D:1"]
+        confidences.append(prediction.parts[0].confidence or 0.0)
+    assert confidences[0] > 0.95
+    assert 0 < confidences[1] < confidences[0]
+    (nothing,) = only.link(["…"], k=MILLION, threshold=0)
+    assert (nothing.parts[0].nil, nothing.parts[0].candidates) == (True, ())
+    assert nothing.parts[0].rejected is None
+
+
+def test_a_million_candidates_are_as_many_as_there_are(sample: Path) -> None:
+    dictionary, started = Dictionary.read(sample), time.monotonic()
+    for encoder in ("static", "tfidf"):
+        linker = Linker.train(dictionary, encoder=encoder)
+        (by_score,) = linker.generator.rank(
+            [Lookup.of(linker.normalize("breast cancers"))], MILLION, "concepts"
+        )
+        wanted = sorted(dictionary.ids[row] for row in by_score.concepts.tolist())
+        assert len(wanted) == len(dictionary) if encoder == "static" else len(wanted) > 50
+        (linked,) = linker.link(["breast cancers"], k=MILLION, threshold=0)
+        ((_, (answered,)),) = linker.answer([Request("breast cancers", MILLION, 0.0)])
+        explained = linker.explain("breast cancers", k=MILLION)
+        ids = [c.concept_id for c in linked.parts[0].candidates]
+        assert sorted(ids) == wanted  # none twice
+        assert ids == [c.concept_id for c in answered.parts[0].candidates]
+        assert ids == [c.concept_id for c in explained.parts[0].candidates]
+        for asked in ("…", ""):
+            (nothing,) = linker.link([asked], k=MILLION, threshold=0)
+            assert nothing.parts[0].candidates == ()
+    assert time.monotonic() - started < 20
+
+
+@pytest.mark.parametrize("encoder", ["static", "tfidf"])
+def test_many_mentions_have_the_confidences_of_each_alone(sample: Path, encoder: str) -> None:
+    """Vectors of 32 texts and more are compared by faiss, those of fewer by numpy."""
+    linker = Linker.train(Dictionary.read(sample), encoder=encoder)
+    names = list(linker.dictionary.names)
+    texts = [*names[:40], *(name[1:] + " x" for name in names[40:80]), "…", "breast/lung cancer"]
+    assert len(texts) > 2 * 32
+    together = list(linker.link(texts, threshold=0))
+    assert told(together) == told([p for text in texts for p in linker.link([text], threshold=0)])
+    assert told(together) == told(list(linker.link(texts, threshold=0, batch_size=33)))

@@ -1,0 +1,109 @@
+"""Exact search by torch, for vectors of names on a GPU."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from linker.candidates.index import Floats, Hits, VectorIndex, joined
+from linker.encoders import trainable
+from linker.errors import LinkerError
+
+_CELLS = 2**27  # scores on the device at once, 512 MB
+_NAMES = 100_000  # vectors that go to the device at once
+
+
+class TorchIndex(VectorIndex):
+    """Compares each query with every name on a device of torch, as `ExactIndex` does on the CPU.
+
+    The vectors are held there as float32, and so are the products: torch rounds them to TF32 only
+    where a program asks it to. Products of pairs are still those of the CPU.
+
+    Args:
+        index: of the same vectors, on the CPU.
+        device: where to hold them.
+
+    Raises:
+        LinkerError: a vector is not finite, or the memory of the GPU does not hold them.
+    """
+
+    exact = True
+
+    def __init__(self, index: VectorIndex, device: torch.device) -> None:
+        super().__init__(index.vectors)
+        self._on_cpu = index
+        with _in_memory():
+            self._names = torch.empty(self.vectors.shape, dtype=torch.float32, device=device)
+            for start in range(0, len(self), _NAMES):
+                some = slice(start, start + _NAMES)
+                self._names[some] = torch.tensor(self._checked(some))
+
+    @property
+    def on_cpu(self) -> VectorIndex:
+        return self._on_cpu
+
+    def search(self, queries: Floats, k: int, among: NDArray[np.int64] | None = None) -> Hits:
+        step = max(1, _CELLS // max(1, len(self)))
+        parts = (queries[i : i + step] for i in range(0, len(queries), step))
+        device = self._names.device
+        with _in_memory(), torch.inference_mode(), trainable.autocast(device, "fp32"):
+            rows = None if among is None else torch.tensor(among, device=device)
+            return joined([self._search_batch(part, k, rows) for part in parts])
+
+    def _search_batch(self, queries: Floats, k: int, among: Tensor | None) -> Hits:
+        """As `search`, for as many queries as have at most `_CELLS` scores."""
+        products = torch.tensor(queries, device=self._names.device) @ self._names.T
+        if among is not None:
+            products = products[:, among]
+        k = min(k, products.shape[1])
+        best, names = products.topk(k)
+        if k:
+            _take_first_of_equals(products, best, names)
+        if among is not None:
+            names = among[names]
+        query = np.repeat(np.arange(len(queries)), k)
+        rows, scores = (found.flatten().cpu().numpy() for found in (names, best))
+        order = np.lexsort((rows, -scores, query))
+        return Hits(np.arange(len(queries) + 1) * k, rows[order].astype(np.int32), scores[order])
+
+
+def on_gpu(index: VectorIndex) -> TorchIndex:
+    """The same vectors on the GPU.
+
+    Raises:
+        LinkerError: there is no GPU that torch can use, or as `TorchIndex` says.
+    """
+    return TorchIndex(index, trainable.pick_device("cuda"))
+
+
+def _take_first_of_equals(products: Tensor, best: Tensor, names: Tensor) -> None:
+    """Where a list ends among equal products, put the first of these names in, in place.
+
+    Args:
+        products: of all names, (queries, names).
+        best: the k largest products, (queries, k).
+        names: whose they are, (queries, k); of equal ones topk takes any.
+    """
+    last = best[:, -1:]
+    is_cut = (products >= last).sum(1) > best.shape[1]
+    for query in is_cut.nonzero()[:, 0].tolist():
+        equal = (products[query] == last[query]).nonzero()[:, 0]
+        is_last = best[query] == last[query]
+        names[query, is_last] = equal[: int(is_last.sum())]
+
+
+@contextlib.contextmanager
+def _in_memory() -> Iterator[None]:
+    """Say in a sentence that the memory of the GPU is too small."""
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        raise LinkerError(
+            "the memory of the GPU does not hold the vectors of the names and a search among them; "
+            "free some of it, or take the device cpu"
+        ) from None

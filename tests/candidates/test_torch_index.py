@@ -1,0 +1,293 @@
+"""The search by torch, on its CPU device, against the search without it and a full sort."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any, NoReturn
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from numpy.typing import NDArray
+
+torch = pytest.importorskip("torch")
+
+from linker import Dictionary, Linker, LinkerError  # noqa: E402
+from linker.candidates import torch_index  # noqa: E402
+from linker.candidates.hybrid import HybridGenerator  # noqa: E402
+from linker.candidates.index import ExactIndex, Hits  # noqa: E402
+from linker.candidates.torch_index import TorchIndex  # noqa: E402
+from linker.encoders import trainable  # noqa: E402
+from linker.encoders.trainable import TrainableEncoder  # noqa: E402
+
+Matrix = NDArray[np.float32]
+Found = tuple[list[list[int]], list[list[float]]]
+
+CPU = torch.device("cpu")
+MENTIONS = ["breast cancers", "tumour", "haemophilia", "hepatitis B/C", "a cup of tea", "", "AIDS"]
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def by_torch(vectors: NDArray[Any]) -> TorchIndex:
+    return TorchIndex(ExactIndex(vectors), CPU)
+
+
+def sorted_fully(queries: Matrix, names: Matrix, k: int) -> Found:
+    scores = queries @ names.T
+    rows = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return rows.tolist(), np.take_along_axis(scores, rows, axis=1).tolist()
+
+
+def lists(hits: Hits) -> Found:
+    assert (hits.rows.dtype, hits.scores.dtype) == (np.int32, np.float32)
+    bounds = list(itertools.pairwise(hits.indptr.tolist()))
+    return [hits.rows[a:b].tolist() for a, b in bounds], [
+        hits.scores[a:b].tolist() for a, b in bounds
+    ]
+
+
+def matrix(rows: st.SearchStrategy[int], dim: int) -> st.SearchStrategy[Matrix]:
+    """Small whole numbers, whose products are exact and often equal."""
+    return rows.flatmap(
+        lambda n: arrays.arrays(np.float32, (n, dim), elements=st.integers(-2, 2).map(float))
+    )
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=60)
+def test_a_search_is_a_full_sort_whatever_the_blocks(data: st.DataObject) -> None:
+    dim = data.draw(st.integers(1, 3))
+    queries = data.draw(matrix(st.integers(0, 5), dim))
+    names = data.draw(matrix(st.integers(0, 40), dim))
+    k, among = data.draw(st.integers(1, 45)), data.draw(arrays.arrays(bool, len(names)))
+    blocks = {
+        "_CELLS": data.draw(st.sampled_from([1, 7, 90, 10**6])),
+        "_NAMES": data.draw(st.sampled_from([1, 3, 10**6])),
+    }
+    with mock.patch.multiple(torch_index, **blocks):
+        assert lists(by_torch(names).search(queries, k)) == sorted_fully(queries, names, k)
+        made, some = by_torch(names.astype(np.float16)), np.flatnonzero(among)
+        assert lists(made.search(queries, k)) == sorted_fully(queries, names, k)
+        rows, scores = sorted_fully(queries, names[some], k)
+        expected = [[int(some[row]) for row in found] for found in rows], scores
+        assert lists(made.search(queries, k, some)) == expected
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("is_part", [False, True])
+@pytest.mark.parametrize("queries", [1, 200])  # numpy searches, and faiss
+def test_any_numbers_are_found_as_without_torch(dtype: Any, is_part: bool, queries: int) -> None:
+    random = np.random.default_rng(1)
+    asked = random.standard_normal((queries, 24)).astype(np.float32)
+    vectors = random.standard_normal((3000, 24)).astype(dtype)
+    among = np.flatnonzero(random.random(3000) < 0.3) if is_part else None
+    exact = ExactIndex(vectors)
+    rows, scores = lists(TorchIndex(exact, CPU).search(asked, 20, among))
+    expected_rows, expected_scores = lists(exact.search(asked, 20, among))
+    assert rows == expected_rows
+    np.testing.assert_allclose(scores, expected_scores, rtol=1e-5, atol=1e-5)
+
+
+def test_one_query_finds_what_it_finds_among_many() -> None:
+    random = np.random.default_rng(2)
+    queries, names = (random.standard_normal((n, 16)).astype(np.float32) for n in (50, 900))
+    made = by_torch(names)
+    rows, scores = lists(made.search(queries, 10))
+    for i, query in enumerate(queries):
+        [alone], [of_alone] = lists(made.search(query[None], 10))
+        assert alone == rows[i]
+        assert of_alone == pytest.approx(scores[i], rel=1e-5)
+
+
+def test_of_equal_names_the_first_are_found() -> None:
+    names = np.repeat(np.array([[0, 1], [2, 0], [1, 0]], np.float32), 100, axis=0)
+    rows, scores = lists(by_torch(names).search(np.array([[1, 0], [0, 0]], np.float32), 103))
+    assert rows == [[*range(100, 203)], [*range(103)]]
+    assert scores == [[2.0] * 100 + [1.0] * 3, [0.0] * 103]
+
+
+def test_an_outer_autocast_changes_nothing() -> None:
+    random = np.random.default_rng(3)
+    queries, names = (random.standard_normal((n, 32)).astype(np.float32) for n in (5, 300))
+    made = by_torch(names)
+    expected = lists(made.search(queries, 7))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert lists(made.search(queries, 7)) == expected
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_vectors_that_are_not_finite_are_refused(bad: float, dtype: Any) -> None:
+    vectors = np.ones((9, 2), dtype)
+    vectors[7, 1] = bad
+    with (
+        mock.patch.multiple(torch_index, _NAMES=4),
+        pytest.raises(LinkerError, match="not finite; the model is damaged, train again"),
+    ):
+        by_torch(vectors)
+
+
+def test_pairs_are_multiplied_as_without_torch() -> None:
+    random = np.random.default_rng(4)
+    queries, names = (random.standard_normal((n, 8)).astype(np.float32) for n in (3, 20))
+    query, rows = np.array([0, 2, 1, 2]), np.array([5, 19, 0, 7])
+    exact = ExactIndex(names.astype(np.float16))
+    made = TorchIndex(exact, CPU)
+    assert made.products(queries, query, rows).tolist() == (
+        exact.products(queries, query, rows).tolist()
+    )
+    assert made.on_cpu is exact
+    assert exact.on_cpu is exact
+
+
+@pytest.mark.parametrize("where", ["empty", "tensor"])
+def test_a_gpu_that_is_too_small_is_said(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    made, query = by_torch(np.ones((4, 2), np.float32)), np.ones((1, 2), np.float32)
+
+    def full(*_: Any, **__: Any) -> NoReturn:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(torch, where, full)
+    with pytest.raises(LinkerError, match="the memory of the GPU does not hold the vectors"):
+        by_torch(np.ones((4, 2), np.float32)) if where == "empty" else made.search(query, 1)
+
+
+@pytest.fixture(scope="module")
+def folder(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with vectors of the sample dictionary."""
+    path = tmp_path_factory.mktemp("static") / "model"
+    Linker.train(Dictionary.read(sample), encoder="static").save(path)
+    return path
+
+
+@pytest.fixture
+def cpu_as_gpu(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The devices that were asked for; each is the CPU of torch."""
+    asked: list[str] = []
+    monkeypatch.setattr(trainable, "pick_device", lambda choice: asked.append(choice) or CPU)
+    return asked
+
+
+def answers(linker: Linker, **options: Any) -> list[Any]:
+    """What a linker answers: ids in order, with scores that may differ by rounding."""
+    return [
+        (c.concept_id, c.matched_name, pytest.approx(c.score, abs=1e-5))
+        for prediction in linker.link(MENTIONS, **options)
+        for part in prediction.parts
+        for c in part.candidates
+    ]
+
+
+def test_a_linker_answers_the_same_there(folder: Path, cpu_as_gpu: list[str]) -> None:
+    linker = Linker.load(folder)
+    generator = linker.generator
+    assert isinstance(generator, HybridGenerator)
+    before, here = answers(linker, k=10), generator.dense
+    part = linker.generator.among(np.arange(len(linker.dictionary)) % 2 == 0)
+    assert linker.use("fp32", "auto") == "fp32"
+    assert generator.dense is here
+    assert linker.use("auto", "cuda") == "fp32"  # numpy encodes these
+    assert cpu_as_gpu == ["cuda"]
+    assert isinstance(generator.dense, TorchIndex)
+    assert answers(linker, k=10) == before
+    halved = generator.among(np.arange(len(linker.dictionary)) % 2 == 0)
+    assert isinstance(halved, HybridGenerator)
+    assert halved.dense is generator.dense
+    of_part, of_halved = (g.score(["cancer", "anemia"], 9) for g in (part, halved))
+    assert of_halved.rows.tolist() == of_part.rows.tolist()
+    linker.use("fp32", "cpu")
+    assert generator.dense is here
+    assert answers(linker, k=10) == before
+
+
+def test_a_linker_that_searches_there_is_saved_as_before(
+    folder: Path, cpu_as_gpu: list[str], tmp_path: Path
+) -> None:
+    linker = Linker.load(folder)
+    linker.use("fp32", "cuda")
+    linker.save(tmp_path / "model")
+    loaded = Linker.load(tmp_path / "model")
+    assert isinstance(loaded.generator, HybridGenerator)
+    assert isinstance(loaded.generator.dense, ExactIndex)
+    assert answers(loaded) == answers(linker)
+
+
+def test_parts_of_the_dictionary_that_were_used_before_move_too(
+    folder: Path, cpu_as_gpu: list[str]
+) -> None:
+    from linker.types import Selection
+
+    linker, neoplasms = Linker.load(folder), Selection(under=("MESH:D009369",))
+    before = answers(linker, within=neoplasms)
+    linker.use("fp32", "cuda")
+    part = linker.restricted(neoplasms).generator
+    assert isinstance(part, HybridGenerator)
+    assert isinstance(part.dense, TorchIndex)
+    assert answers(linker, within=neoplasms) == before
+
+
+class Letters(TrainableEncoder):
+    """Encodes a name by a row of weights for its length."""
+
+    dim = 2
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = torch.nn.Embedding(50, 2)
+
+    def tokenize(self, names: Any) -> Any:
+        return [[min(len(name), 49)] for name in names]
+
+    def collate(self, tokens: Any) -> Any:
+        return {"rows": torch.tensor(tokens)[:, 0]}
+
+    def forward(self, batch: Any) -> Any:
+        return self.rows(batch["rows"])
+
+    def save(self, folder: Path) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def load(cls, folder: Path) -> Any:
+        raise NotImplementedError
+
+
+def test_an_encoder_of_torch_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    meta = torch.device("meta")  # which holds no numbers
+    monkeypatch.setattr(trainable, "pick_device", lambda choice: meta)
+    encoder = Letters()
+    encoder.move("cuda")
+    assert encoder.device == meta
+
+
+def test_an_encoder_moves_before_its_precision_is_chosen(
+    folder: Path, cpu_as_gpu: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linker, calls = Linker.load(folder), []
+    assert isinstance(linker.generator, HybridGenerator)
+    for name in ("move", "use"):
+        monkeypatch.setattr(
+            linker.generator.encoder, name, lambda choice: calls.append(choice) or "bf16"
+        )
+    assert linker.use("auto", "cuda") == "bf16"
+    assert calls == ["cuda", "auto"]
+
+
+def test_where_there_is_no_gpu(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    linker = Linker.load(folder)
+    with pytest.raises(LinkerError, match="the device is cuda, but torch finds no GPU"):
+        linker.use("fp32", "cuda")
+    linker.use("fp32", "cpu")
+
+
+def test_a_linker_of_characters_has_nothing_to_compute_there(sample: Path) -> None:
+    linker = Linker.train(Dictionary.read(sample), encoder="tfidf")
+    with pytest.raises(LinkerError, match="have no vectors to search on a GPU"):
+        linker.use("fp32", "cuda")
+    assert linker.use("auto", "cpu") == "fp32"
