@@ -26,6 +26,7 @@ from linker import (
     Prediction,
     Request,
     Selection,
+    files,
     model_folder,
     persistence,
 )
@@ -593,3 +594,79 @@ def test_a_ranker_or_words_that_do_not_fit_are_refused(
     np.save(folder / name, np.load(folder / name)[1:])
     with pytest.raises(LinkerError, match="train again"):
         model_folder.read(folder, config)
+
+
+def signed(folder: Path) -> Path:
+    """Make the manifest of a changed folder true."""
+    path = folder / "manifest.json"
+    sums = persistence.load_json(path)["sha256"]
+    names = {name for name in sums if (folder / name).is_file()}
+    persistence.save_json(path, {"sha256": {n: files.sha256(folder / n) for n in sorted(names)}})
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "w.npy",
+            None,
+            "{}/ranker: the weights of the ranker are damaged "
+            "(the arrays do not have the shapes that are expected); train again",
+        ),
+        (
+            "ranker.json",
+            None,
+            "{}/ranker/ranker.json: there is no such file; "
+            "the folder is incomplete, train or save it again",
+        ),
+        (
+            "ranker.json",
+            "{",
+            "{}/ranker/ranker.json: not JSON (Expecting property name enclosed in double quotes: "
+            "line 1 column 2 (char 1)); the folder was changed, train or save it again",
+        ),
+        (
+            "ranker.json",
+            '{"columns": ["score"]}',
+            "{}/ranker: the ranker describes candidates by other columns than this release; "
+            "train again",
+        ),
+    ],
+)
+def test_a_damaged_ranker_with_a_true_manifest_is_named(
+    model: Linker, tmp_path: Path, name: str, content: str | None, message: str
+) -> None:
+    folder = tmp_path / "model"
+    model.save(folder)
+    if content is None:
+        (folder / "ranker" / name).unlink()
+    else:
+        (folder / "ranker" / name).write_text(content)
+    with pytest.raises(LinkerError) as error:
+        Linker.load(signed(folder))
+    assert str(error.value) == message.format(folder)
+
+
+def test_a_folder_of_an_older_release_is_saved_with_a_ranker(model: Linker, tmp_path: Path) -> None:
+    """As the last release before the ranker wrote it: confidences by trees, no ranker, no words."""
+    model.with_ranker(None).save(tmp_path / "old")
+    trees = {"single": {"features": ["score", "margin"], "trees": [[0, 0.5]]}, "threshold": 0.4}
+    persistence.save_json(tmp_path / "old" / "confidence.json", trees)
+    manifest = persistence.load_json(tmp_path / "old" / "manifest.json")
+    manifest["sha256"]["confidence.json"] = ""
+    persistence.save_json(tmp_path / "old" / "manifest.json", manifest)
+    seen = persistence.load_json(tmp_path / "old" / "seen.json")
+    persistence.save_json(
+        tmp_path / "old" / "seen.json", {n: seen[n] for n in ("mentions", "concepts")}
+    )
+    old = Linker.load(signed(tmp_path / "old"))
+    assert old.ranker
+    assert old.ranker.described == Ranker.shipped().described
+    texts = ["breast cancer", "FAP", "breast and ovarian cancer", "zzzz"]
+    expected = list(model.link(texts))
+    assert list(old.link(texts)) == expected
+    old.save(tmp_path / "new")
+    assert (tmp_path / "new" / "ranker" / "w.npy").is_file()
+    assert not (tmp_path / "new" / "confidence.json").exists()
+    assert list(Linker.load(tmp_path / "new").link(texts)) == expected

@@ -186,6 +186,8 @@ class TfidfEncoder(SparseEncoder):
             or arrays["idf"].shape != arrays["terms"].shape
         ):
             raise ValueError("the terms and their weights differ in number")
+        if not np.isfinite(arrays["idf"]).all():
+            raise ValueError("a weight of a term is not finite")
         encoder._characters, encoder._terms, encoder._idf = (
             arrays["characters"],
             arrays["terms"],

@@ -199,8 +199,19 @@ class Ranker:
 
     @classmethod
     def shipped(cls) -> Ranker:
-        """The ranker that comes with linker, for dictionaries that nobody annotated."""
-        return cls.load(SHIPPED)
+        """The ranker that comes with linker, for dictionaries that nobody annotated.
+
+        Raises:
+            LinkerError: it is missing or damaged.
+        """
+        try:
+            return cls.load(SHIPPED)
+        except LinkerError as error:
+            problem = str(error).partition(";")[0]  # without its remedy, to train again
+            raise LinkerError(
+                f"the ranker that comes with linker cannot be used ({problem}); "
+                "install linker again"
+            ) from None
 
     def save(self, folder: Path) -> None:
         """Write the weights into a folder of a model that is being saved."""
@@ -221,12 +232,12 @@ class Ranker:
         """
         record = persistence.load_json(folder / "ranker.json")
         arrays = dict(persistence.load_arrays(folder))
-        if record.get("columns") != list(COLUMNS):
-            raise LinkerError(
-                f"{folder}: the ranker describes candidates by other columns than this release; "
-                "train again"
-            )
         try:
+            if record["columns"] != list(COLUMNS):
+                raise LinkerError(
+                    f"{folder}: the ranker describes candidates by other columns than this "
+                    "release; train again"
+                )
             centre, scale = arrays.pop("centre"), arrays.pop("scale")
             _check(arrays, centre, scale)
             provenance = dict(record["provenance"])

@@ -50,6 +50,7 @@ class Course(Generic[_Linker]):
                 self.plan.options.training.seed,
                 self.settings.say,
                 is_trained=linker.best_epoch > 0,
+                extend=self.plan.extend,
             )
         )
         self.settings.on_trained(linker)

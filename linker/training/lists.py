@@ -46,7 +46,7 @@ class Ranked(Protocol):
     @property
     def ranker(self) -> Ranker | None: ...
 
-    def over(self, dictionary: Dictionary, mentions: Items) -> Self: ...
+    def over(self, dictionary: Dictionary, mentions: Items, *, extend: bool) -> Self: ...
 
     def with_ranker(self, ranker: Ranker | None) -> Self: ...
 
@@ -90,7 +90,9 @@ def _judged(linker: Ranked, mentions: list[Mention], batch: Batch) -> tuple[Bool
     return right, known
 
 
-def folds(linker: Ranked, dictionary: Dictionary, mentions: Items, seed: int) -> Judged:
+def folds(
+    linker: Ranked, dictionary: Dictionary, mentions: Items, seed: int, extend: bool = True
+) -> Judged:
     """The lists of annotated mentions, each made by a linker that has learnt the other folds.
 
     The encoder stays as it is.
@@ -100,6 +102,7 @@ def folds(linker: Ranked, dictionary: Dictionary, mentions: Items, seed: int) ->
         dictionary: its names, without mentions.
         mentions: documents, which are not divided, or mentions.
         seed: of the folds.
+        extend: whether the mentions of other folds become names.
     """
     fold_of = rng(seed, Stream.FOLDS).permutation(len(mentions)) % _FOLDS
     parts = []
@@ -107,7 +110,7 @@ def folds(linker: Ranked, dictionary: Dictionary, mentions: Items, seed: int) ->
         rest = [m for m, of_one in zip(mentions, fold_of, strict=True) if of_one != fold]
         held = [m for m, of_one in zip(mentions, fold_of, strict=True) if of_one == fold]
         if _annotated(held):
-            parts.append(judged(linker.over(dictionary, rest), held))
+            parts.append(judged(linker.over(dictionary, rest, extend=extend), held))
     return Judged.joined(parts)
 
 
@@ -119,6 +122,7 @@ def fitted(
     seed: int,
     say: Callable[[str], None],
     is_trained: bool = False,
+    extend: bool = True,
 ) -> Ranker:
     """Fit the ranker of a linker to annotated mentions, from the weights that are shipped.
 
@@ -131,6 +135,7 @@ def fitted(
         say: is told what the ranker was fitted to.
         is_trained: whether gradients have trained the encoder on the mentions. It is too sure of
             them then, so that they are left out.
+        extend: whether the mentions became names.
     """
     start = linker.ranker or Ranker.shipped()
     linker = linker.with_ranker(start)
@@ -139,7 +144,7 @@ def fitted(
         sources.append(
             (
                 f"{_annotated(mentions):,} annotated mentions, in {_FOLDS} folds",
-                lambda: folds(linker, dictionary, mentions, seed),
+                lambda: folds(linker, dictionary, mentions, seed, extend),
             )
         )
     if _annotated(dev) >= FEWEST:

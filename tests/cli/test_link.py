@@ -5,21 +5,24 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import json
 import os
 import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from linker import Linker
 from linker.outputs import jsonl
 from linker.readers import bioc, pubtator
-from linker.types import Document, GoldGroup
+from linker.types import Document, GoldGroup, Lookup
 
 Run = Callable[..., Any]
 
@@ -112,6 +115,27 @@ def test_k_and_a_least_score(run: Run, trained: Path, tmp_path: Path) -> None:
         "a cup of tea\ta cup of tea\t\t\t\t\t",
         "leukaemia\tleukaemia\tMESH:D007938\tLeukemia\t1.0000\tleukaemia\t1",
     ]
+
+
+def test_a_million_candidates(run: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.txt").write_text("leukaemia\n…\nbreast and ovarian cancer\n")
+    options = ("--model", trained, "-k", "1000000", "--threshold", "0", "--format", "jsonl")
+    started = time.monotonic()
+    result = run("link", tmp_path / "m.txt", *options)
+    assert time.monotonic() - started < 20
+    assert result.code == 0
+    written = [json.loads(line)["parts"] for line in result.out.splitlines()]
+    assert [len(parts) for parts in written] == [1, 1, 2]
+    model = Linker.load(trained)
+    for part in itertools.chain(*written):
+        ids = [candidate["concept_id"] for candidate in part["candidates"]]
+        lookup = Lookup.of(model.normalize(part["text"]))
+        (every,) = model.generator.rank([lookup], len(model.dictionary), "concepts")
+        assert len(ids) > 50 or part["text"] == "…"
+        assert sorted(ids) == sorted(model.dictionary.ids[row] for row in every.concepts)
+    explained = run("explain", "leukaemia", "--model", trained, "-k", "1000000", "--format", "json")
+    candidates = json.loads(explained.out)["parts"][0]["candidates"]
+    assert len(candidates) == len(written[0][0]["candidates"])
 
 
 def test_output_files(run: Run, trained: Path, mentions: Path, tmp_path: Path) -> None:

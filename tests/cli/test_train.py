@@ -535,6 +535,47 @@ def test_a_few_names_are_enough(run: Run, tmp_path: Path, rows: list[str]) -> No
     assert "X:1\t" in run("link", "--model", tmp_path / "m", tmp_path / "m.txt").out
 
 
+@pytest.mark.parametrize(
+    ("count", "what"),
+    [
+        (0, "as it is shipped, "),
+        (49, "as it is shipped, "),
+        (60, "fitted to 60 annotated mentions, in 5 folds"),
+    ],
+)
+def test_ten_names_are_trained_linked_explained_and_judged(
+    run: Run, tmp_path: Path, count: int, what: str
+) -> None:
+    names = [
+        "fever",
+        "gout",
+        "stroke",
+        "asthma",
+        "measles",
+        "mumps",
+        "rabies",
+        "scurvy",
+        "tetanus",
+        "flu",
+    ]
+    path = write(tmp_path / "d.tsv", [f"X:{place}\t{n}\t" for place, n in enumerate(names)])
+    for name, size in (("some.tsv", count), ("judged.tsv", 20)):
+        lines = (f"{names[i % 10]} {i}\tX:{i % 10}\n" for i in range(size))
+        (tmp_path / name).write_text("".join(lines))
+    more = ("--mentions", tmp_path / "some.tsv") if count else ()
+    trained = run("train", "--dict", path, *more, "-o", tmp_path / "m")
+    assert trained.code == 0
+    assert f"ranker: {what}" in trained.err
+    (tmp_path / "t.txt").write_text("rabies\n…\n")
+    linked = run("link", tmp_path / "t.txt", "--model", tmp_path / "m").out.splitlines()
+    assert linked[1].startswith("rabies\trabies\tX:6\t")
+    assert len(linked) == 1 + 5 + 1  # five candidates of the one, none of the other
+    assert "X:6" in run("explain", "rabies", "--model", tmp_path / "m").out
+    judged = run("evaluate", tmp_path / "judged.tsv", "--model", tmp_path / "m")
+    assert judged.code == 0
+    assert judged.out.splitlines()[1].split()[:3] == ["all", "20", "1.0000"]
+
+
 def test_a_dictionary_of_punctuation(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "d.tsv", ["X:1\t—\t?!"])
     result = run("train", "--dict", path, "-o", tmp_path / "m")

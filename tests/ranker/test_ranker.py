@@ -346,6 +346,19 @@ def test_parts_are_joined_again() -> None:
     assert equal(Judged.joined(parts), whole)
 
 
+@pytest.mark.parametrize("sizes", [[0], [0, 0], [3, 0], [3]])
+def test_what_is_right_is_never_a_candidate(sizes: list[int]) -> None:
+    """All that is learnt is that it is missed, or that there is none; the numbers stay finite."""
+    lists, start = laid_out([[sizes]] * 1000), Ranker.shipped()
+    nothing, every = np.zeros(len(lists.values), bool), np.ones(1000, bool)
+    before = start.probabilities(lists)
+    for is_known, likely in ((every, "missed"), (~every, "none")):
+        ranker = rankers.fit(Judged(lists, nothing, is_known, every.astype(np.float32)), 0, start)
+        assert all(np.isfinite(values).all() for values in ranker.weights.values())
+        found = ranker.probabilities(lists)
+        assert (getattr(found, likely) > getattr(before, likely)).all()
+
+
 # ---------------------------------------------------------------------------------- files
 
 
@@ -389,14 +402,40 @@ def test_the_shipped_ranker_prefers_the_better_match() -> None:
 def test_weights_of_other_columns_are_refused(folder: Path) -> None:
     record = json.loads((folder / "ranker.json").read_text("utf-8"))
     (folder / "ranker.json").write_text(json.dumps(record | {"columns": ["score"]}), "utf-8")
-    with pytest.raises(LinkerError, match="by other columns than this release; train again"):
+    with pytest.raises(LinkerError) as error:
         Ranker.load(folder)
+    assert str(error.value) == (
+        f"{folder}: the ranker describes candidates by other columns than this release; train again"
+    )
 
 
 def test_a_folder_without_its_record_is_refused(folder: Path) -> None:
     (folder / "ranker.json").unlink()
     with pytest.raises(LinkerError, match=r"ranker\.json: there is no such file"):
         Ranker.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("w.npy", 128, "is no array of plain values (0 bytes are not what its header says)"),
+        ("v.npy", 40, "is no array of plain values (its header is not as numpy writes it)"),
+        ("b.npy", b"", "is no array of plain values (EOF: reading magic string"),
+        ("ranker.json", b"", "not JSON (Expecting value: line 1 column 1 (char 0))"),
+        ("ranker.json", 9, "not JSON ("),
+        ("ranker.json", b"\xff", "not JSON ('utf-8' codec can't decode byte 0xff"),
+    ],
+)
+def test_files_that_were_cut_off_are_named(
+    folder: Path, name: str, content: bytes | int, why: str
+) -> None:
+    """Given what is left of a file, or how many of its bytes."""
+    path = folder / name
+    path.write_bytes(path.read_bytes()[:content] if isinstance(content, int) else content)
+    with pytest.raises(LinkerError) as error:
+        Ranker.load(folder)
+    assert str(error.value).startswith(f"{path}: {why}")
+    assert str(error.value).endswith("; the folder was changed, train or save it again")
 
 
 def test_a_record_without_provenance_is_refused(folder: Path) -> None:

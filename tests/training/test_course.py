@@ -39,8 +39,9 @@ class Log:
         seed: int,
         say: Any,
         is_trained: bool = False,
+        extend: bool = True,
     ) -> str:
-        assert (dictionary, say) == (self.dictionary, self.said.append)
+        assert (dictionary, say, extend) == (self.dictionary, self.said.append, True)
         assert linker.ranker is None
         self.notes.append(("ranker", len(mentions), len(dev), seed, is_trained))
         return "a ranker"

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from linker import Dictionary, Linker
+from linker.evaluation import run
+from linker.linking.lists import DEPTH
 from linker.ranker import ranker as rankers
 from linker.ranker.matches import PLACE
 from linker.ranker.ranker import Judged, Ranker
@@ -281,3 +283,115 @@ def test_fitting_helps_what_it_is_fitted_to(sample: Path) -> None:
     found = linker.ranker.probabilities(some.lists)
     assert found.rows[first].mean() < shipped.rows[first].mean()
     assert found.missed.mean() > shipped.missed.mean()  # the concepts are not candidates
+
+
+# -------------------------------------------------------------------- mentions that teach little
+
+TEN = (
+    "fever",
+    "gout",
+    "stroke",
+    "asthma",
+    "measles",
+    "mumps",
+    "rabies",
+    "scurvy",
+    "tetanus",
+    "flu",
+)
+
+
+@pytest.fixture(scope="module")
+def ten(tmp_path_factory: pytest.TempPathFactory) -> Dictionary:
+    path = tmp_path_factory.mktemp("ten") / "d.tsv"
+    rows = [f"T:{place}\t{name}\n" for place, name in enumerate(TEN)]
+    path.write_text("id\tname\n" + "".join(rows), encoding="utf-8")
+    return Dictionary.read(path)
+
+
+@pytest.fixture(scope="module")
+def fifty(tmp_path_factory: pytest.TempPathFactory) -> Dictionary:
+    """The ten names, and others of which ten are always nearer to "odd disease"."""
+    path = tmp_path_factory.mktemp("fifty") / "d.tsv"
+    rows = [f"T:{place}\t{name}\n" for place, name in enumerate(TEN)]
+    rows += [f"D:{number}\todd disease of kind {number}\n" for number in range(40)]
+    path.write_text("id\tname\n" + "".join(rows), encoding="utf-8")
+    return Dictionary.read(path)
+
+
+def of_ten(count: int) -> list[Mention]:
+    return [
+        Mention(f"{TEN[number % 10]} {number}", gold=one_of(f"T:{number % 10}"))
+        for number in range(count)
+    ]
+
+
+def trained(dictionary: Dictionary, encoder: str, **mentions: list[Mention]) -> tuple[Linker, str]:
+    """A linker whose ranker is finite, and what training says of the ranker."""
+    said: list[str] = []
+    settings = RunSettings(say=said.append)
+    linker = Linker.train(dictionary, encoder=encoder, settings=settings, **mentions)
+    assert linker.ranker
+    assert all(np.isfinite(values).all() for values in linker.ranker.weights.values())
+    return linker, said[-1]
+
+
+@pytest.mark.parametrize("encoder", ["tfidf", "static"])
+@pytest.mark.parametrize(
+    ("role", "count", "what"),
+    [
+        ("mentions", 0, "as it is shipped, "),
+        ("mentions", 49, "as it is shipped, "),
+        ("mentions", 60, "fitted to 60 annotated mentions, in 5 folds"),
+        ("dev", 49, "as it is shipped, "),
+        ("dev", 60, "fitted to 60 development mentions"),
+    ],
+)
+def test_ten_names(ten: Dictionary, encoder: str, role: str, count: int, what: str) -> None:
+    linker, said = trained(ten, encoder, **{role: of_ten(count)})
+    again, _ = trained(ten, encoder, **{role: of_ten(count)})
+    assert said.startswith(f"ranker: {what}")
+    assert list(linker.link(["fevers", "zzz"])) == list(again.link(["fevers", "zzz"]))
+    for place, name in enumerate(TEN):
+        (prediction,) = linker.link([name])
+        assert prediction.parts[0].best
+        assert prediction.parts[0].best.concept_id == f"T:{place}"
+        assert linker.explain(name).parts[0].candidates[0].concept_id == f"T:{place}"
+    result = run.evaluate(of_ten(20), linker, "strict", (1,))
+    assert [outcome.rank for outcome in result.outcomes] == [1] * 20
+    assert all(0 <= (outcome.confidence or 0) <= 1 for outcome in result.outcomes)
+
+
+@pytest.mark.parametrize("encoder", ["tfidf", "static"])
+@pytest.mark.parametrize(
+    ("role", "gold", "slot"),
+    [
+        ("dev", one_of("T:0"), "missed"),
+        ("dev", one_of("X:1"), "none"),
+        ("dev", (), "none"),
+        ("mentions", one_of("T:0"), ""),  # those of other folds are names, and right
+        ("mentions", one_of("X:1"), "none"),
+        ("mentions", (), "none"),
+    ],
+)
+def test_mentions_whose_concept_is_no_candidate(
+    fifty: Dictionary, encoder: str, role: str, gold: Gold, slot: str
+) -> None:
+    """The ranker learns that it is missed, or that the dictionary has none; nothing else breaks."""
+    odd = [Mention(f"odd disease {number}", gold=gold) for number in range(60)]
+    if gold == one_of("X:1"):  # of mentions that are all unknown training says so
+        odd.append(Mention("gout", gold=one_of("T:1")))
+    bare = Linker.train(fifty, encoder=encoder)
+    asked = lists.judged(bare, [Mention("odd disease", gold=gold)])
+    assert len(asked.right) >= DEPTH
+    assert not asked.right.any()
+    linker, said = trained(fifty, encoder, **{role: odd})
+    assert said.startswith(f"ranker: fitted to {len(odd)} ")
+    assert linker.ranker
+    if slot:
+        found = linker.ranker.probabilities(asked.lists)
+        before = Ranker.shipped().probabilities(asked.lists)
+        assert getattr(found, slot)[0] > getattr(before, slot)[0]
+    result = run.evaluate([*odd, *of_ten(5)], linker, "strict", (1,))
+    assert len(result.outcomes) == len(odd) + 5
+    assert all(0 <= (outcome.confidence or 0) <= 1 for outcome in result.outcomes)
