@@ -169,6 +169,50 @@ def columns() -> str:
     return table(" | ".join(["columns that are missing", *head]), lines)
 
 
+def ranker_losses() -> str:
+    """Acc@1 and confidences by the loss and the model, fitted to the other corpus and to the same.
+
+    In each cell the other corpus comes first.
+    """
+    groups: dict[tuple[str, bool, str], dict[bool, Row]] = {}
+    for row in rows("ranker_losses"):
+        key = row["corpus"], row["learnt"], row["loss"]
+        groups.setdefault(key, {})[row["fitted_to"] == row["corpus"]] = row
+    head = (
+        "corpus | learnt from | loss or model | Acc@1, fitted to the other corpus | over marginal "
+        "(95% interval) | the same corpus | over marginal (95% interval) | new mentions | "
+        "hypernyms among the wrong | AUROC | ECE"
+    )
+    order = list(TITLES)
+    chosen = sorted(groups, key=lambda key: (order.index(key[0]), key[1]))
+    return table(
+        head, (_loss([groups[key][is_same] for is_same in (False, True)]) for key in chosen)
+    )
+
+
+def _loss(pair: Sequence[Row]) -> list[str]:
+    first = pair[0]
+    return [
+        TITLES[first["corpus"]],
+        _learnt(first),
+        first["loss"],
+        *(
+            cell
+            for row in pair
+            for cell in (f"{row['acc']:.4f}", gain(row["gain"]) if "gain" in row else "-")
+        ),
+        *(
+            " / ".join(shown.format(row[name]) if name in row else "-" for row in pair)
+            for name, shown in (
+                ("acc_new", "{:.4f}"),
+                ("hypernym", "{:.0%}"),
+                ("auroc", "{:.3f}"),
+                ("ece", "{:.3f}"),
+            )
+        ),
+    ]
+
+
 def short_forms() -> str:
     """How many short forms are surely answered as a list, and what limits cost in documents."""
     head = (
@@ -203,5 +247,6 @@ BLOCKS = (
     composites,
     learning_curve,
     columns,
+    ranker_losses,
     short_forms,
 )
