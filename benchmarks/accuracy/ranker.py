@@ -33,6 +33,7 @@ from benchmarks.lib import results, runs
 from benchmarks.lib.data import MEDIC, TITLES, locate
 from benchmarks.lib.dense_runs import Task
 from benchmarks.lib.lent import LENDERS, LENT, dictionary, lending
+from benchmarks.lib.results import WORK
 from linker import Dictionary, Linker, metrics
 from linker.evaluation import confidences, run
 from linker.ranker import ranker as rankers
@@ -48,6 +49,7 @@ MISSING = 0.1  # share of the concepts that are left out
 IDS, PARENTS = 1, 4  # columns of MEDIC
 SCORE, OTHER, FITTED, ALONE = "by score", "other corpus", "fitted", "from nothing"
 ALL = -1
+SLOW = ("transformer",)  # encoders that train for minutes; they are asked with all mentions learnt
 GROUPS = {  # of columns
     "scores": "score sparse dense lead place matches second",
     "words": (
@@ -87,7 +89,7 @@ WORTH = [
     for encoder in ("static", "tfidf")
     for learnt, ways in ((0, (SCORE, OTHER)), (ALL, (SCORE, OTHER, FITTED)))
     for ranker in ways
-]
+] + [System(ranker, encoder) for encoder in SLOW for ranker in (SCORE, OTHER)]
 TABLES = {
     "rows": WORTH,
     "missing": [
@@ -156,8 +158,19 @@ def trained(task: Task, encoder: str, learnt: int, missing: int) -> Trained:
         known = [known[place] for place in order[:learnt].tolist()]
     if missing >= 0:
         known, asked = without(known, names), without(asked, names)
+    return Trained(linker_of(task, encoder, names, known), names, known, asked)
+
+
+def linker_of(task: Task, encoder: str, names: Dictionary, known: Sequence[Document]) -> Linker:
+    """Train a linker; one that takes long is kept in the working folder."""
+    folder = WORK / f"ranker-{encoder}-{task.table}"
+    if encoder in SLOW and folder.exists():
+        return Linker.load(folder).with_ranker(None)
     plan = make(TrainingRequest(encoder=encoder, has_mentions=bool(known)))
-    return Trained(Linker.trained(plan, names, known, RunSettings()), names, known, asked)
+    linker = Linker.trained(plan, names, known, RunSettings())
+    if encoder in SLOW:
+        linker.save(folder)
+    return linker
 
 
 def ranked(system: System, task: Task) -> tuple[Linker, Sequence[Document]]:

@@ -38,7 +38,7 @@ def test_train_then_link_with_nothing_else_typed(
         r"dictionary: sample_medic.tsv \(medic\): (\d+) concepts\n"
         r"encoder: static \(needs no download and no torch\)\n"
         r"ranker: as it is shipped, fitted to the training and development mentions of NCBI "
-        r"Disease and BC5CDR\n"
+        r"Disease and BC5CDR, and names of MEDIC\n"
         r"model: linker-model \(\1 concepts, 1,\d{3} distinct names\)\n",
         result.err,
     )

@@ -386,7 +386,7 @@ def test_what_it_was_fitted_to_in_words(fitted: Ranker) -> None:
     assert rankers.unfitted().described == "fitted to nothing"
     assert Ranker.shipped().described == (
         "as it is shipped, fitted to the training and development mentions of NCBI Disease and "
-        "BC5CDR"
+        "BC5CDR, and names of MEDIC"
     )
 
 

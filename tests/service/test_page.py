@@ -311,7 +311,7 @@ def test_a_session_by_keyboard_alone(page: Any, fake: Fake) -> None:
     heading(page, "breast and ovarian cancer")
     press("p")  # the second part
     press("2")
-    status(page, "breast and ovarian cancer: MESH:D001943 and MESH:D061325.")
+    status(page, "breast and ovarian cancer: MESH:D001943 and MESH:D009369.")
     press("u")
     status(page, "Taken back: breast and ovarian cancer")
     assert len(fake.decisions) == 1

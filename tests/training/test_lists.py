@@ -252,7 +252,7 @@ def test_fewer_mentions_leave_the_shipped_one(
     assert ranker.provenance == Ranker.shipped().provenance
     assert fitting.said == [
         "ranker: as it is shipped, fitted to the training and development mentions of NCBI Disease "
-        "and BC5CDR"
+        "and BC5CDR, and names of MEDIC"
     ]
 
 
