@@ -998,6 +998,20 @@ def test_a_key_is_asked_for(page: Any, fake: Fake) -> None:
     status(page, "linked")
 
 
+def test_requests_that_are_refused_together_ask_for_one_key(page: Any, fake: Fake) -> None:
+    fake.fail = [JSONResponse({"error": "a key"}, 401)] * 2
+    page.evaluate(
+        """async () => {
+            const { getJson } = await import("./static/api.js");
+            window.both = Promise.all([getJson("model"), getJson("model")]).then((all) => all.length);
+        }"""
+    )
+    page.fill("#which-key input", "secret")
+    page.click("#which-key .main")
+    assert page.evaluate("window.both") == 2
+    expect(page.locator("#which-key")).to_be_hidden()
+
+
 def test_a_question_can_be_left(page: Any, fake: Fake) -> None:
     drop(page, "table.csv", "row,what\n1,leukaemia\n")
     page.click("#which-column .cancel")

@@ -7,6 +7,8 @@ const ATTEMPTS = 4;
 const LONGEST_WAIT = 30; // seconds
 const KEY = "linker.key"; // where the API key is kept until the tab is closed
 
+let renewing = null; // the answer that refused requests wait for
+
 /** What a request needs of the page; page.js sets them. */
 export const hooks = {
   waiting: (_seconds) => {}, // the service is busy, and is asked again later
@@ -55,10 +57,18 @@ async function fetchOnce(path, { method, body, type, signal }) {
   }
 }
 
-async function renewKey() {
-  const key = await hooks.askKey(tab.get(KEY) !== null);
-  if (key) tab.set(KEY, key);
-  return Boolean(key);
+/** Ask for a key, once for all requests that are refused meanwhile; whether there is a new one. */
+function renewKey() {
+  renewing ??= hooks
+    .askKey(tab.get(KEY) !== null)
+    .then((key) => {
+      if (key) tab.set(KEY, key);
+      return Boolean(key);
+    })
+    .finally(() => {
+      renewing = null;
+    });
+  return renewing;
 }
 
 async function problemOf(response) {
