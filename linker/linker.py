@@ -304,6 +304,10 @@ class Linker:
         """The same linker with another ranker; None: candidates are ordered by score."""
         return Linker._of(dataclasses.replace(self._record, ranker=ranker))
 
+    def by_characters(self) -> Linker:
+        """The same linker with names scored by characters alone."""
+        return self._with(getattr(self.generator, "sparse", self.generator))
+
     def use(self, precision: Precision, device: Device = "auto") -> Precision:
         """Compute in this precision and on this device from now on; vectors of names are the same.
 

@@ -89,7 +89,7 @@ WORTH = [
     for encoder in ("static", "tfidf")
     for learnt, ways in ((0, (SCORE, OTHER)), (ALL, (SCORE, OTHER, FITTED)))
     for ranker in ways
-] + [System(ranker, encoder) for encoder in SLOW for ranker in (SCORE, OTHER)]
+] + [System(ranker, encoder) for encoder in SLOW for ranker in (SCORE, OTHER, FITTED)]
 TABLES = {
     "rows": WORTH,
     "missing": [

@@ -50,6 +50,8 @@ class Ranked(Protocol):
 
     def with_ranker(self, ranker: Ranker | None) -> Self: ...
 
+    def by_characters(self) -> Self: ...
+
 
 def judged(linker: Ranked, items: Items) -> Judged:
     """The lists of the annotated mentions of some items, and what of them is right.
@@ -134,17 +136,18 @@ def fitted(
         seed: of folds, and of the fitting.
         say: is told what the ranker was fitted to.
         is_trained: whether gradients have trained the encoder on the mentions. It is too sure of
-            them then, so that they are left out.
+            them then, so that in the folds characters alone score names.
         extend: whether the mentions became names.
     """
     start = linker.ranker or Ranker.shipped()
     linker = linker.with_ranker(start)
     sources: list[tuple[str, Callable[[], Judged]]] = []
-    if _annotated(mentions) >= FEWEST and not is_trained:
+    if _annotated(mentions) >= FEWEST:
+        reader = linker.by_characters() if is_trained else linker
         sources.append(
             (
                 f"{_annotated(mentions):,} annotated mentions, in {_FOLDS} folds",
-                lambda: folds(linker, dictionary, mentions, seed, extend),
+                lambda: folds(reader, dictionary, mentions, seed, extend),
             )
         )
     if _annotated(dev) >= FEWEST:

@@ -179,11 +179,13 @@ class Fitting:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.said: list[str] = []
         self.fits: list[tuple[int, int, Ranker]] = []
+        self.judged: list[Judged] = []
         self.made = rankers.unfitted()
         monkeypatch.setattr(rankers, "fit", self.fit)
 
     def fit(self, judged: Judged, seed: int, start: Ranker) -> Ranker:
         self.fits.append((len(judged.weight), seed, start))
+        self.judged.append(judged)
         return self.made
 
 
@@ -203,14 +205,16 @@ def annotated(count: int) -> list[Mention]:
         (0, 50, False, 50, "50 development mentions"),
         (49, 50, False, 50, "50 development mentions"),
         (50, 49, False, 50, "50 annotated mentions, in 5 folds"),
-        (
-            50,
-            60,
-            False,
-            110,
-            "50 annotated mentions, in 5 folds and 60 development mentions",
+        *(
+            (
+                50,
+                60,
+                is_trained,
+                110,
+                "50 annotated mentions, in 5 folds and 60 development mentions",
+            )
+            for is_trained in (False, True)
         ),
-        (50, 60, True, 60, "60 development mentions"),
     ],
 )
 def test_it_is_fitted_to_mentions(
@@ -234,8 +238,21 @@ def test_it_is_fitted_to_mentions(
     assert fitting.said == [f"ranker: fitted to {what}"]
 
 
+def test_folds_of_an_encoder_that_knows_the_mentions_are_read_by_characters(
+    fitting: Fitting, dictionary: Dictionary
+) -> None:
+    """The development mentions, which it has not seen, are read by itself."""
+    linker = Linker.train(dictionary, encoder="static")
+    for items in ([annotated(50), []], [[], annotated(50)]):
+        lists.fitted(linker, dictionary, *items, 7, fitting.said.append, is_trained=True)
+    folds, dev = (judged.lists.values[:, PLACE["dense"]] for judged in fitting.judged)
+    assert len(folds)
+    assert not folds.any()
+    assert dev.any()
+
+
 @pytest.mark.parametrize(
-    ("mentions", "dev", "is_trained"), [(0, 0, False), (49, 49, False), (99, 0, True)]
+    ("mentions", "dev", "is_trained"), [(0, 0, False), (49, 49, False), (0, 49, True)]
 )
 def test_fewer_mentions_leave_the_shipped_one(
     fitting: Fitting,
