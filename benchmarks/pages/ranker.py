@@ -103,9 +103,12 @@ def _missing(runs: Sequence[Row]) -> list[str]:
     ]
 
 
-def _spread(values: Iterator[float]) -> str:
-    """The mean of some values, with the lowest and the highest."""
-    every = list(values)
+def _spread(values: Iterator[float | None]) -> str:
+    """The mean of some values, with the lowest and the highest.
+
+    There is no precision where everything was answered.
+    """
+    every = [value for value in values if value is not None]
     return f"{statistics.mean(every):.3f} ({min(every):.3f}-{max(every):.3f})"
 
 
