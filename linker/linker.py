@@ -311,7 +311,8 @@ class Linker:
     def use(self, precision: Precision, device: Device = "auto") -> Precision:
         """Compute in this precision and on this device from now on; vectors of names are the same.
 
-        Linkers that were restricted before share the encoder, and search where they did.
+        Call it of the whole linker: those that were restricted before share the encoder, and search
+        where they did.
 
         Args:
             precision: in which mentions are encoded. fp32 is the default; auto is the fastest that
@@ -323,13 +324,13 @@ class Linker:
             The precision, never auto.
 
         Raises:
-            LinkerError: the encoder, or this machine, does not compute in it, or there is no such
-                device, or nothing to compute there.
+            LinkerError: there is no such device, or nothing to compute there; or, on the device
+                then, the encoder or this machine does not compute in the precision.
         """
         if isinstance(self.generator, HybridGenerator):
             if device != "auto":
-                self.generator.move(device)
                 self._parts.clear()  # they search where they did
+                self.generator.move(device)
             return self.generator.encoder.use(precision)
         if device == "cuda":
             raise LinkerError(

@@ -163,7 +163,7 @@ def trained(task: Task, encoder: str, learnt: int, missing: int) -> Trained:
 
 def linker_of(task: Task, encoder: str, names: Dictionary, known: Sequence[Document]) -> Linker:
     """Train a linker; one that takes long is kept in the working folder."""
-    folder = WORK / f"ranker-{encoder}-{task.table}"
+    folder = WORK / f"ranker-{encoder}-{task.table}"  # remove it where data or options change
     if encoder in SLOW and folder.exists():
         return Linker.load(folder).with_ranker(None)
     plan = make(TrainingRequest(encoder=encoder, has_mentions=bool(known)))

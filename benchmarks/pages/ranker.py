@@ -97,18 +97,21 @@ def _missing(runs: Sequence[Row]) -> list[str]:
         runs[0]["ranker"],
         f"{statistics.mean(share):.1%}",
         _spread(row["none_auroc"] for row in runs),
-        *(_spread(one[name] for one in found) for name in ("precision", "recall")),
+        *(_pooled(found, of) for of in ("without_answer", "without_concept")),
         _spread(row["acc"]["1"] for row in runs),
         _spread(row["default"]["acc"]["1"] for row in runs),
     ]
 
 
-def _spread(values: Iterator[float | None]) -> str:
-    """The mean of some values, with the lowest and the highest.
+def _pooled(found: Sequence[Row], of: str) -> str:
+    """The share of mentions with neither answer nor concept, in all samples together."""
+    count = sum(one[of] for one in found)
+    return f"{sum(one['both'] for one in found) / count:.3f}" if count else "-"
 
-    There is no precision where everything was answered.
-    """
-    every = [value for value in values if value is not None]
+
+def _spread(values: Iterator[float]) -> str:
+    """The mean of some values, with the lowest and the highest."""
+    every = list(values)
     return f"{statistics.mean(every):.3f} ({min(every):.3f}-{max(every):.3f})"
 
 

@@ -96,7 +96,7 @@ def link(encoder: str, model: Path) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     for name, asked in (("distinct", list(dict.fromkeys(texts))), ("as they come", texts)):
         linker = Linker.load(model)
-        list(linker.link(["a name to begin with"]))
+        list(linker.link([f"a name to begin with {number}" for number in range(100)]))
         seconds, _ = timed(lambda linker=linker, asked=asked: list(linker.link(asked)))
         figures[name] = len(asked) / seconds
     linker = Linker.load(model)

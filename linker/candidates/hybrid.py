@@ -90,10 +90,12 @@ class HybridGenerator(Generator):
             LinkerError: torch is not installed or finds no GPU, or the memory of the GPU does not
                 hold the vectors.
         """
-        self.dense = self.dense.on_cpu
+        dense = self.dense.on_cpu
         if device == "cuda":
-            self.dense = _on_gpu(self.dense)
-        self.encoder.move(device)
+            dense = _on_gpu(dense)
+        with ENCODING:
+            self.encoder.move(device)
+        self.dense = dense
 
     def vectors_of(self, names: Sequence[str]) -> Floats:
         """The vectors of normalised names, in half precision; those of its own are not made again.

@@ -173,6 +173,7 @@ class ExactIndex(VectorIndex):
 
     def search(self, queries: Floats, k: int, among: NDArray[np.int64] | None = None) -> Hits:
         if among is None and len(queries) >= _FLAT and self._flat is not None:
+            # of equal products at the end of a list it takes any
             scores, rows = self._flat.search(np.ascontiguousarray(queries), min(k, len(self)))
             indptr = np.arange(len(queries) + 1) * rows.shape[1]
             return Hits(indptr, rows.ravel().astype(np.int32), scores.ravel())
@@ -186,7 +187,8 @@ class ExactIndex(VectorIndex):
             return None
         import faiss
 
-        # else up to a thousand queries are compared one by one, which takes five times as long
+        # else up to a thousand queries are compared one by one, which takes five times as long; it
+        # holds for all that uses faiss in this process
         faiss.cvar.distance_compute_blas_threshold = 1
         index = faiss.IndexFlatIP(self.vectors.shape[1])
         index.add(self._checked(slice(None)))

@@ -53,13 +53,12 @@ class TorchIndex(VectorIndex):
         device = self._names.device
         with _in_memory(), torch.inference_mode(), trainable.autocast(device, "fp32"):
             rows = None if among is None else torch.tensor(among, device=device)
-            return joined([self._search_batch(part, k, rows) for part in parts])
+            names = self._names if rows is None else self._names[rows]
+            return joined([self._search_batch(part, k, names, rows) for part in parts])
 
-    def _search_batch(self, queries: Floats, k: int, among: Tensor | None) -> Hits:
-        """As `search`, for as many queries as have at most `_CELLS` scores."""
-        products = torch.tensor(queries, device=self._names.device) @ self._names.T
-        if among is not None:
-            products = products[:, among]
+    def _search_batch(self, queries: Floats, k: int, vectors: Tensor, among: Tensor | None) -> Hits:
+        """As `search`, for as many queries as have at most `_CELLS` scores, given the vectors."""
+        products = torch.tensor(queries, device=vectors.device) @ vectors.T
         k = min(k, products.shape[1])
         best, names = products.topk(k)
         if k:

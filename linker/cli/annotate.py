@@ -123,7 +123,7 @@ def _annotate(
     from linker import outputs
     from linker.cluster import linking
 
-    linker = settings.load()
+    linker = machines.loaded(settings, places)
     make = partial(settings.chunk_annotator, linker if places.is_this_process else None)
     if not places.is_this_process:
         linking.decided(settings.decisions, linker)  # what is wrong with them is said here

@@ -116,7 +116,7 @@ def evaluate(
     named = context.get_parameter_source("model") != click.core.ParameterSource.DEFAULT
     linker = Linker.load(model) if named or not predictions else None
     if linker:
-        linker.use(precision, device)
+        context.params["precision"] = linker.use(precision, device)  # never auto, as it is saved
         linker = linker.restricted(within)
     identify = linker.dictionary.identify if linker else None
     items = list(

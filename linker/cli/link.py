@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import sys
 from collections import Counter
@@ -117,8 +116,7 @@ def _link_parts(
 
     if not places.is_this_process:
         # what is wrong is said before any process is started
-        here = dataclasses.replace(settings, device="auto")  # the GPUs may be elsewhere
-        linking.decided(settings.decisions, here.load())
+        linking.decided(settings.decisions, machines.loaded(settings, places))
     machines.run_job(source, output, linking.LinkParts.of(settings), on_error, places)
 
 
@@ -137,7 +135,7 @@ def _link_file(
     from linker.readers import mentions as readers
 
     handle = common.handler(on_error)
-    linker = settings.load()
+    linker = machines.loaded(settings, places)
     kind = settings.input_format
     content, _ = encodings.as_utf8(source, encoding)
     kind = readers.detect(source if source == "-" else content) if kind == "auto" else kind

@@ -17,7 +17,9 @@ from linker.cli.groups import group
 from linker.cluster.machines import Machines
 
 if TYPE_CHECKING:
+    from linker.cluster.linking import AnnotateSettings, LinkSettings
     from linker.cluster.parts import Summary, Work
+    from linker.linker import Linker
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -52,6 +54,13 @@ column_option = click.option(
     help="Column of the mentions in Parquet files [default: mention, else text], or in a table "
     "(tsv, csv, xlsx), by name or number, which keeps all its columns.",
 )
+
+
+def loaded(settings: LinkSettings | AnnotateSettings, places: Machines) -> Linker:
+    """The linker of this process; where others work, it only checks what they will be given."""
+    if settings.device == "cuda" and not places.is_this_process:  # their GPUs may be elsewhere
+        settings = dataclasses.replace(settings, device="auto", precision="fp32")
+    return settings.load()
 
 
 def options(command: _Command) -> Callable[..., Any]:

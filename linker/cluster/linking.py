@@ -331,7 +331,9 @@ class LinkParts(Work):
 
     def options(self) -> dict[str, Any]:
         settings = asdict(self.settings)
-        del settings["decisions"], settings["device"]  # which changes no answer
+        del settings["decisions"]
+        if settings["device"] == "auto":  # of which older jobs know nothing
+            del settings["device"]
         decisions = {"decisions": self.decisions_hash} if self.decisions_hash else {}
         unimportant = {"batch_size": 0}  # which changes no answer
         return settings | {"model": self.model_hash} | unimportant | decisions

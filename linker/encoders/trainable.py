@@ -116,7 +116,14 @@ class TrainableEncoder(Encoder, nn.Module):
         return self.precision
 
     def move(self, device: Literal["cpu", "cuda"]) -> None:
-        self.to(pick_device(device))
+        try:
+            self.to(pick_device(device))
+        except torch.OutOfMemoryError:
+            self.to("cpu")
+            raise LinkerError(
+                "the memory of the GPU does not hold the encoder; free some of it, or take the "
+                "device cpu"
+            ) from None
 
     @property
     def device(self) -> torch.device:

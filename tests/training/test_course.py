@@ -28,6 +28,7 @@ class Log:
         self.notes: list[Any] = []
         self.said: list[str] = []
         self.epochs, self.dictionary = 0, dictionary
+        self.extended: list[bool] = []
         monkeypatch.setattr(lists, "fitted", self.fitted)
 
     def fitted(
@@ -39,9 +40,11 @@ class Log:
         seed: int,
         say: Any,
         is_trained: bool = False,
-        extend: bool = True,
+        *,
+        extend: bool,
     ) -> str:
-        assert (dictionary, say, extend) == (self.dictionary, self.said.append, True)
+        assert (dictionary, say) == (self.dictionary, self.said.append)
+        self.extended.append(extend)
         assert linker.ranker is None
         self.notes.append(("ranker", len(mentions), len(dev), seed, is_trained))
         return "a ranker"
@@ -58,10 +61,13 @@ class Log:
         made.with_ranker = lambda ranker: self.linker(made.history, ranker)
         return made
 
-    def run(self, mentions: Any = (), dev: Any = (), *, refit: bool = False) -> Any:
+    def run(
+        self, mentions: Any = (), dev: Any = (), *, refit: bool = False, extend: bool = True
+    ) -> Any:
         options = preset("default", "dan")
         training = dataclasses.replace(options.training, epochs=9, seed=5)
-        plan = TrainingPlan("dan", dataclasses.replace(options, training=training), refit=refit)
+        options = dataclasses.replace(options, training=training)
+        plan = TrainingPlan("dan", options, refit=refit, extend=extend)
         trained: list[Any] = []
         settings = RunSettings(say=self.said.append, on_trained=trained.append)
         validate: Any = "validate"
@@ -88,6 +94,12 @@ def test_the_ranker_knows_of_gradients(log: Log) -> None:
     log.epochs = 1
     log.run(TRAIN)
     assert log.notes[1] == ("ranker", 30, 0, 5, True)
+
+
+@pytest.mark.parametrize("extend", [True, False])
+def test_the_ranker_knows_whether_mentions_became_names(log: Log, extend: bool) -> None:
+    log.run(TRAIN, extend=extend)
+    assert log.extended == [extend]
 
 
 def test_a_refit_learns_the_development_mentions_too(log: Log) -> None:

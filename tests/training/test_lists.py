@@ -165,6 +165,15 @@ def test_documents_stay_whole(dictionary: Dictionary) -> None:
     assert same(lists.folds(linker, dictionary, documents, 0)) == [0] * 20
 
 
+def test_mentions_of_other_folds_are_names_only_where_they_are_in_linking(
+    dictionary: Dictionary, linker: Linker
+) -> None:
+    mentions = [Mention("a fever", gold=one_of("D:4"))] * 20
+    for extend in (True, False):
+        found = lists.folds(linker, dictionary, mentions, 0, extend).lists.values
+        assert found[:, PLACE["training"]].any() == extend
+
+
 def test_folds_without_annotations_are_left_out(dictionary: Dictionary, linker: Linker) -> None:
     mentions = [Mention("fever", gold=one_of("D:4")), *[Mention("pyrexia")] * 9]
     assert len(lists.folds(linker, dictionary, mentions, 0).weight) == 1

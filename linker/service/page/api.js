@@ -20,6 +20,7 @@ const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds 
 /** Send a request and return the response, which is one of success. Paths are relative. */
 export async function send(path, { method = "GET", body, type, signal } = {}) {
   for (let attempt = 1; ; attempt++) {
+    const key = tab.get(KEY);
     const response = await fetchOnce(path, { method, body, type, signal });
     if (response.ok) return response;
     if (BUSY.has(response.status) && attempt < ATTEMPTS) {
@@ -27,7 +28,7 @@ export async function send(path, { method = "GET", body, type, signal } = {}) {
       const seconds = Math.min(asked, LONGEST_WAIT);
       hooks.waiting(seconds);
       await pause(seconds);
-    } else if (response.status !== 401 || !(await renewKey())) {
+    } else if (response.status !== 401 || (key === tab.get(KEY) && !(await renewKey()))) {
       throw await problemOf(response);
     }
   }
