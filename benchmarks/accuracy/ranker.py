@@ -49,7 +49,7 @@ MISSING = 0.1  # share of the concepts that are left out
 IDS, PARENTS = 1, 4  # columns of MEDIC
 SCORE, OTHER, FITTED, ALONE = "by score", "other corpus", "fitted", "from nothing"
 ALL = -1
-SLOW = ("transformer",)  # encoders that train for minutes; they are asked with all mentions learnt
+SLOW = ("transformer", "dan")  # encoders that train for minutes; asked with all mentions learnt
 GROUPS = {  # of columns
     "scores": "score sparse dense lead place matches second",
     "words": (
