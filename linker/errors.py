@@ -75,6 +75,14 @@ def stop(error: InputError) -> None:
         del error  # it would hold itself through its traceback, and the files of its frames open
 
 
+def of_package(what: str, error: LinkerError) -> LinkerError:
+    """Say that a file which comes with linker cannot be used: it is not to be trained again."""
+    problem = str(error).partition(";")[0]  # without its remedy
+    return LinkerError(
+        f"{what} that comes with linker cannot be used ({problem}); install linker again"
+    )
+
+
 def ignore(error: InputError) -> None:
     """Skip a bad record silently, where another reading of the same file reports it."""
 

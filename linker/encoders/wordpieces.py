@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from linker import files, persistence
-from linker.errors import LinkerError
+from linker.errors import LinkerError, of_package
 from linker.persistence import Strings
 
 KIND = "wordpieces"
@@ -79,11 +79,7 @@ class WordPieces:
             try:
                 return cls.read(folder)
             except LinkerError as error:
-                problem = str(error).partition(";")[0]  # without its remedy, to train again
-                raise LinkerError(
-                    f"the table of sub-words that comes with linker cannot be used ({problem}); "
-                    "install linker again"
-                ) from None
+                raise of_package("the table of sub-words", error) from None
 
     @property
     def dim(self) -> int:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from linker import persistence
 from linker.candidates.concepts import ends, ranges
-from linker.errors import LinkerError
+from linker.errors import LinkerError, of_package
 from linker.ranker.matches import COLUMNS, PLACE, largest
 
 Floats = NDArray[np.float32]
@@ -207,11 +207,7 @@ class Ranker:
         try:
             return cls.load(SHIPPED)
         except LinkerError as error:
-            problem = str(error).partition(";")[0]  # without its remedy, to train again
-            raise LinkerError(
-                f"the ranker that comes with linker cannot be used ({problem}); "
-                "install linker again"
-            ) from None
+            raise of_package("the ranker", error) from None
 
     def save(self, folder: Path) -> None:
         """Write the weights into a folder of a model that is being saved."""
