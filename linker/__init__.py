@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from linker.dictionary import Dictionary
     from linker.errors import InputError, LinkerError
-    from linker.linker import Linker
+    from linker.linking.linker import Linker
     from linker.linking.requests import Request
     from linker.options import LinkerOptions
     from linker.types import (
@@ -31,7 +31,7 @@ __version__ = VERSION
 
 _PUBLIC = {
     "Dictionary": "linker.dictionary",
-    "Linker": "linker.linker",
+    "Linker": "linker.linking.linker",
     "LinkerOptions": "linker.options",
     "Request": "linker.linking.requests",
     **dict.fromkeys(("InputError", "LinkerError"), "linker.errors"),

@@ -26,9 +26,9 @@ from benchmarks.accuracy.ranker_weights import trained
 from benchmarks.lib import measure, results
 from benchmarks.lib.data import TITLES, documents, medic
 from linker import Candidate, Dictionary, Mention, Part, Prediction
-from linker.annotation import Annotator
 from linker.evaluation.documents import DocumentOutcome, summary
 from linker.linking import spans
+from linker.linking.documents import Annotator
 from linker.options import LinkerOptions
 from linker.text.normalize import normalize
 from linker.training import supervision

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from linker import Dictionary, Linker, LinkerOptions
-from linker.linker import Validate
+from linker.linking.linker import Validate
 from linker.training.plan import TrainingRequest, make
 from linker.training.settings import RunSettings
 

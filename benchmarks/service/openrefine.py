@@ -30,7 +30,7 @@ from benchmarks.accuracy.ranker_weights import trained
 from benchmarks.lib import results
 from benchmarks.lib.data import documents, medic
 from linker import Linker, matching
-from linker.linker import Linked
+from linker.linking.linker import Linked
 from linker.linking.requests import Request
 from linker.service.reconciliation.vocabulary import Vocabulary
 from linker.types import Gold

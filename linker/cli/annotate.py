@@ -11,10 +11,10 @@ import click
 from linker.cli import common, machines
 
 if TYPE_CHECKING:
-    from linker.cluster.linking import AnnotateSettings, Written
-    from linker.cluster.machines import Machines
     from linker.encoders.base import Device, Precision
     from linker.errors import OnError
+    from linker.jobs.linking import AnnotateSettings, Written
+    from linker.jobs.machines import Machines
     from linker.text.overlaps import Overlaps
     from linker.types import Document, Selection
 
@@ -88,7 +88,7 @@ def annotate(
     INPUT is a text, a folder of texts (.txt, a document each), PubTator or BioC, or "-" for a text
     on standard input. Mentions that are marked stay; names are found where nothing is marked.
     """
-    from linker.cluster.linking import AnnotateSettings
+    from linker.jobs.linking import AnnotateSettings
 
     if labels and not mentions_by:
         raise click.UsageError("--labels is for --mentions-by; leave it out, or give that, too")
@@ -121,7 +121,7 @@ def _annotate(
 ) -> None:
     """Annotate the documents of an input."""
     from linker import outputs
-    from linker.cluster import linking
+    from linker.jobs import linking
 
     linker = machines.loaded(settings, places)
     make = partial(settings.chunk_annotator, linker if places.is_this_process else None)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from linker.evaluation.pairs import Checked, PairChecker
     from linker.files.rows import Row
     from linker.files.tables import Table
-    from linker.linker import Linker
+    from linker.linking.linker import Linker
     from linker.types import Prediction
 
 _IDS = ("id", "concept_id", "subject_id", "object_id", "identifier", "curie", "code")
@@ -71,10 +71,10 @@ def check(
     The columns verdict, current_id, better_id, better_name and confidence are added to it. A pair
     is right, obsolete, mismatched, unsure or unknown.
     """
-    from linker.cluster import tables as linking
     from linker.evaluation.pairs import COLUMNS, PairChecker
     from linker.files import tables
-    from linker.linker import Linker
+    from linker.jobs import tables as linking
+    from linker.linking.linker import Linker
 
     handle = common.handler(on_error)
     linker = Linker.load(model)

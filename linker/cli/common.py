@@ -20,7 +20,7 @@ from linker.types import Selection
 if TYPE_CHECKING:
     from collections import Counter
 
-    from linker.linker import Linker
+    from linker.linking.linker import Linker
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -93,7 +93,7 @@ def say(message: str) -> None:
 
 def say_model(linker: Linker, folder: str) -> None:
     """Say what the model holds that was written, and how well its index finds names."""
-    from linker import model_folder
+    from linker.linking import folder as model_folder
 
     concepts, names = len(linker.dictionary), len(linker.generator.table)
     say(f"model: {folder} ({concepts:,} concepts, {names:,} distinct names)")

@@ -73,7 +73,7 @@ def compare(
 def _side(path: str, read: Callable[..., Iterator[Document | Mention]] | None) -> Evaluated:
     """Read an evaluation, or evaluate a model on the mentions that `read` reads."""
     from linker.evaluation import compare as comparing
-    from linker.linker import Linker
+    from linker.linking.linker import Linker
 
     if comparing.is_evaluation(Path(path)):
         return comparing.read(Path(path))

@@ -42,12 +42,12 @@ def decide(
     decisions that stand in it, and in a table those of rows whose state a person set to accepted,
     rejected or "no concept". Of mappings (SSSOM), those that a person curated are taken.
     """
-    from linker.cluster.linking import model_hash
     from linker.decisions import exchange
     from linker.decisions.check import current, identified, releases
     from linker.decisions.records import conflicts, in_force, replaced
     from linker.decisions.store import DecisionStore
     from linker.files import encodings
+    from linker.jobs.linking import model_hash
 
     handle = common.handler(on_error)
     dictionary = Reading().read([model], handle)

@@ -10,9 +10,9 @@ import click
 from linker.cli import common, machines
 
 if TYPE_CHECKING:
-    from linker.cluster.encoding import EncodeParts
-    from linker.cluster.machines import Machines
     from linker.encoders.base import Precision
+    from linker.jobs.encoding import EncodeParts
+    from linker.jobs.machines import Machines
 
 
 @click.command()
@@ -52,7 +52,7 @@ def encode(
     NAMES may be a folder or a pattern such as "names/*.txt": each file becomes a matrix (.npy) in
     the folder that -o names, where those that are there already are not made again.
     """
-    from linker.cluster.encoding import EncodeParts
+    from linker.jobs.encoding import EncodeParts
 
     work = EncodeParts.of(model, input_format, column, precision)
     if places.engine == "ray" or machines.is_job(names, output, input_format):
@@ -66,8 +66,8 @@ def encode(
 def _encode_file(names: str, output: str, work: EncodeParts, on_error: str) -> None:
     """Encode one file, or standard input."""
     from linker import files
-    from linker.cluster import encoding
-    from linker.linker import Linker
+    from linker.jobs import encoding
+    from linker.linking.linker import Linker
     from linker.readers import mentions
 
     suffix = Path(output).suffix

@@ -15,7 +15,7 @@ from linker.types import SELECTION, Selection
 if TYPE_CHECKING:
     from linker.encoders.base import Device, Precision
     from linker.evaluation.run import Evaluation
-    from linker.linker import Linker
+    from linker.linking.linker import Linker
     from linker.types import Document, Mention
 
 _COMPUTING = {"device": "auto", "precision": "fp32"}  # options of a model, with their defaults
@@ -104,9 +104,9 @@ def evaluate(
     --predictions a model is only consulted (for old ids, seen mentions, kinds of error) when
     --model is named.
     """
-    from linker.cluster import linking
     from linker.evaluation import report, run
-    from linker.linker import Linker
+    from linker.jobs import linking
+    from linker.linking.linker import Linker
     from linker.readers import mentions as readers
 
     _check(context.params)

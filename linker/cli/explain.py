@@ -56,8 +56,8 @@ def explain(
     Shown are the ways to read it, the names that were matched, what their scores are made of, the
     place in the hierarchy, the runners-up, and what the confidence rests on.
     """
-    from linker.cluster import linking
-    from linker.linker import Linker
+    from linker.jobs import linking
+    from linker.linking.linker import Linker
     from linker.outputs import explanation as faces
     from linker.outputs import explanation_html
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from linker.candidates.options import IndexOptions
-    from linker.linker import Linker
+    from linker.linking.linker import Linker
     from linker.options import LinkerOptions
     from linker.types import Document, Mention
 
@@ -75,7 +75,7 @@ def index(
     indexed as --set says.
     """
     from linker import persistence
-    from linker.linker import Linker
+    from linker.linking.linker import Linker
 
     if not dicts and reading != Reading():
         raise click.UsageError("options of reading are for a dictionary; give --dict, too")

@@ -14,9 +14,9 @@ import click
 from linker.cli import common, machines, sheets
 
 if TYPE_CHECKING:
-    from linker.cluster.linking import LinkSettings, Written
-    from linker.cluster.machines import Machines
     from linker.encoders.base import Device, Precision
+    from linker.jobs.linking import LinkSettings, Written
+    from linker.jobs.machines import Machines
     from linker.types import Selection
 
 
@@ -77,7 +77,7 @@ def link(
     INPUT may be a folder or a pattern such as "data/*.parquet": each file becomes one in the
     folder that -o names, where those that are there already are not made again.
     """
-    from linker.cluster.linking import LinkSettings
+    from linker.jobs.linking import LinkSettings
 
     settings = LinkSettings(
         model=model,
@@ -112,7 +112,7 @@ def _link_parts(
     source: str, output: str, settings: LinkSettings, on_error: str, places: Machines
 ) -> None:
     """Link each file into one of its own."""
-    from linker.cluster import linking
+    from linker.jobs import linking
 
     if not places.is_this_process:
         # what is wrong is said before any process is started
@@ -130,8 +130,8 @@ def _link_file(
 ) -> None:
     """Link one file, or standard input."""
     from linker import outputs
-    from linker.cluster import linking
     from linker.files import encodings
+    from linker.jobs import linking
     from linker.readers import mentions as readers
 
     handle = common.handler(on_error)

@@ -14,12 +14,12 @@ import click
 
 from linker.cli import common
 from linker.cli.groups import group
-from linker.cluster.machines import Machines
+from linker.jobs.machines import Machines
 
 if TYPE_CHECKING:
-    from linker.cluster.linking import AnnotateSettings, LinkSettings
-    from linker.cluster.parts import Summary, Work
-    from linker.linker import Linker
+    from linker.jobs.linking import AnnotateSettings, LinkSettings
+    from linker.jobs.parts import Summary, Work
+    from linker.linking.linker import Linker
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -97,7 +97,7 @@ def _capped(places: Machines) -> Machines:
     """At most as many workers as there are cores; more would only take memory."""
     if (places.workers or 1) == 1:
         return places
-    from linker.cluster.workers import cores
+    from linker.jobs.workers import cores
 
     if (number := places.workers or 1) > (most := cores()):
         are = "s are" if most > 1 else " is"
@@ -122,7 +122,7 @@ def run_job(source: str, output: str, work: Work, on_error: str, places: Machine
     """Run a job over many files, show its progress, and say at the end what was done."""
     from tqdm import tqdm
 
-    from linker.cluster.parts import Job
+    from linker.jobs.parts import Job
 
     if output in ("-", "/dev/stdout"):
         raise click.UsageError("the output is a folder of files; name it with -o")

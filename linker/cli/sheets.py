@@ -12,10 +12,10 @@ import click
 from linker.cli import common, machines
 
 if TYPE_CHECKING:
-    from linker.cluster.linking import LinkSettings
-    from linker.cluster.machines import Machines
     from linker.files.rows import Row
     from linker.files.tables import Added, Table
+    from linker.jobs.linking import LinkSettings
+    from linker.jobs.machines import Machines
     from linker.types import Prediction
 
 
@@ -43,8 +43,8 @@ def link(
 ) -> None:
     """Link the mentions of a column, and write the answers beside them."""
     from linker import outputs
-    from linker.cluster import linking
-    from linker.cluster import tables as linked
+    from linker.jobs import linking
+    from linker.jobs import tables as linked
 
     table, place = _opened(source, settings, encoding, places)
     handle = common.handler(on_error)

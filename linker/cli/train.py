@@ -26,7 +26,7 @@ from linker.version import install_hint
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
-    from linker.linker import Linker
+    from linker.linking.linker import Linker
     from linker.training.plan import TrainingPlan
     from linker.training.settings import RunSettings
     from linker.types import Document, Mention
@@ -81,7 +81,7 @@ def train(
     several GPUs: accelerate launch -m linker.cli train ...
     """
     from linker import persistence
-    from linker.linker import Linker
+    from linker.linking.linker import Linker
     from linker.training import folder
 
     if not (is_main := os.environ.get("RANK", "0") == "0"):  # of several processes one speaks

@@ -23,7 +23,7 @@ from linker.explanation import ByDecision, ExplainedPart, Explanation
 from linker.explanation import Place as ConceptPlace
 from linker.files import Pathlike
 from linker.ids import counted, namespace
-from linker.linker import Linked, Linker
+from linker.linking.linker import Linked, Linker
 from linker.outputs import DECISION
 from linker.text.mentions import Definitions, definitions_of, expanded
 from linker.types import (

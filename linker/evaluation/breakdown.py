@@ -10,7 +10,7 @@ from linker.dictionary import Dictionary
 from linker.errors import LinkerError
 from linker.evaluation.protocols import Outcome
 from linker.ids import counted, namespace
-from linker.linker import Linker
+from linker.linking.linker import Linker
 from linker.metrics import share_interval
 from linker.types import Gold, Mention
 

@@ -18,7 +18,7 @@ from linker import files, metrics
 from linker.errors import InputError, LinkerError
 from linker.evaluation import run
 from linker.ids import curie, format_gold, parse_gold
-from linker.linker import Linker
+from linker.linking.linker import Linker
 from linker.outputs.tsv import row_writer
 from linker.types import Document, Mention
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from tabulate import tabulate
 
 from linker import files, matching
-from linker.annotation import Annotator
 from linker.errors import LinkerError
-from linker.linker import Linker
+from linker.linking.documents import Annotator
+from linker.linking.linker import Linker
 from linker.matching import Resolve
 from linker.outputs.tsv import row_writer
 from linker.types import Document, Mention, Prediction

@@ -22,7 +22,7 @@ from linker.evaluation import breakdown, report, svg
 from linker.evaluation.protocols import Outcome
 from linker.evaluation.svg import Bar, Interval, Point, Title
 from linker.ids import format_gold
-from linker.linker import Linker
+from linker.linking.linker import Linker
 from linker.outputs import decimals
 from linker.readers.mentions import flatten
 from linker.types import Candidate, Document, Mention

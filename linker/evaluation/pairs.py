@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from linker import matching
 from linker.dictionary.columns import ALTERNATIVE
 from linker.ids import parse_gold
-from linker.linker import Linker
+from linker.linking.linker import Linker
 from linker.outputs import decimals, joined_ids
 from linker.types import Gold, Prediction
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from linker import matching
 from linker.errors import LinkerError
-from linker.linker import Linker
+from linker.linking.linker import Linker
 from linker.matching import Resolve
 from linker.text.biosyn import biosyn_parts
 from linker.text.mentions import Definitions, grouped

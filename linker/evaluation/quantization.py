@@ -15,7 +15,7 @@ from linker.encoders.quantization import Quantization
 from linker.encoders.transformer import TransformerEncoder
 from linker.errors import LinkerError
 from linker.evaluation.run import evaluate
-from linker.linker import Linker
+from linker.linking.linker import Linker
 from linker.types import Document, Mention
 
 LARGEST_LOSS = 0.003  # of strict Acc@1, on development data

@@ -11,7 +11,7 @@ from tabulate import tabulate
 from linker import metrics
 from linker.evaluation import breakdown
 from linker.evaluation.protocols import Outcome
-from linker.linker import Linker
+from linker.linking.linker import Linker
 from linker.outputs import decimals
 
 TIES = {  # by protocol

@@ -13,7 +13,7 @@ from linker.errors import LinkerError
 from linker.evaluation import breakdown, confidences, predictions, protocols, report
 from linker.evaluation.protocols import Outcome
 from linker.ids import curie, format_gold
-from linker.linker import Linker
+from linker.linking.linker import Linker
 from linker.outputs import decimals
 from linker.outputs.tsv import row_writer
 from linker.readers.mentions import flatten

@@ -13,7 +13,7 @@ from linker import ids
 from linker.dictionary import Dictionary
 from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
 from linker.errors import LinkerError
-from linker.linker import Linker
+from linker.linking.linker import Linker
 
 _PAGES = {  # public pages of concepts, by prefix; {} is the id without it, or with it: {curie}
     "MESH": "https://meshb.nlm.nih.gov/record/ui?ui={}",

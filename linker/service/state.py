@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from linker import cancelling
-from linker.annotation import Annotator
-from linker.cluster.linking import model_hash
 from linker.decisions.applying import Decided
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
-from linker.linker import Linked, Linker
+from linker.jobs.linking import model_hash
+from linker.linking.documents import Annotator
+from linker.linking.linker import Linked, Linker
 from linker.linking.requests import Request
 from linker.persistence import MANIFEST
 from linker.service.batching import Batcher

@@ -84,9 +84,9 @@ ORDO:1\tataxia\t\tskos:exactMatch\tOMIM:208900\t\tsemapv:ManualMappingCuration\t
 """
 _LATE = (
     *("linker.cli.decide", "linker.cli.decisions", "linker.cli.link", "linker.cli.sheets"),
-    *("linker.decisions.exchange", "linker.decisions.applying", "linker.cluster.linking"),
+    *("linker.decisions.exchange", "linker.decisions.applying", "linker.jobs.linking"),
     *("linker.outputs.sssom", "linker.outputs.bioc", "linker.outputs.pubtator", "openpyxl", "tqdm"),
-    *("linker.readers.bioc", "linker.readers.pubtator", "linker.cluster.tables", "scipy.sparse"),
+    *("linker.readers.bioc", "linker.readers.pubtator", "linker.jobs.tables", "scipy.sparse"),
 )
 
 

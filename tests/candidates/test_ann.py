@@ -306,7 +306,7 @@ def test_no_space_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_faiss_is_not_imported_where_no_index_is() -> None:
-    code = "import sys, linker.linker; sys.exit('faiss' in sys.modules)"
+    code = "import sys, linker.linking.linker; sys.exit('faiss' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from linker import Dictionary, Linker
-from linker.cluster import workers
+from linker.jobs import workers
 
 Run = Callable[..., Any]
 
@@ -120,7 +120,7 @@ def test_signals_end_all_processes(
 ) -> None:
     """Ctrl-C reaches all processes, SIGTERM the first one, and SIGKILL here a worker."""
     (tmp_path / "out.tsv").write_text("old\n")
-    script = "import os, linker.cluster.workers as w; w.cores = lambda: 2\nfrom linker.cli import main; main()"
+    script = "import os, linker.jobs.workers as w; w.cores = lambda: 2\nfrom linker.cli import main; main()"
     arguments = ["link", "-", "--model", str(trained), "-o", "out.tsv", "--workers", "2"]
     with subprocess.Popen(
         [sys.executable, "-c", script, *arguments, "--batch-size", "1"],

@@ -525,7 +525,7 @@ def test_development_mentions_choose_the_epoch_that_refit_repeats(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    module, marks = importlib.import_module("linker.linker"), iter([0.1, 0.9, 0.5])
+    module, marks = importlib.import_module("linker.linking.linker"), iter([0.1, 0.9, 0.5])
     validation = module._validation
 
     def marked(dev: Any) -> Any:

@@ -104,7 +104,7 @@ def test_batches_are_joined(linker: Linker, monkeypatch: pytest.MonkeyPatch) -> 
     names = list(linker.dictionary.names)
     mentions = [Mention(name, gold=one_of("D:1")) for name in names]
     whole = lists.judged(linker, mentions)
-    monkeypatch.setattr("linker.linker._BATCH", 2)
+    monkeypatch.setattr("linker.linking.linker._BATCH", 2)
     parts = lists.judged(linker, mentions)
     assert parts.right.tolist() == whole.right.tolist()
     assert parts.lists.rows.tolist() == whole.lists.rows.tolist()

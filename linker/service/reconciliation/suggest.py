@@ -10,7 +10,7 @@ from typing import TypeVar
 from jinja2 import Environment
 
 from linker.errors import shorten
-from linker.linker import Linked
+from linker.linking.linker import Linked
 from linker.linking.requests import Request
 from linker.readers.checks import MENTION_LIMIT
 from linker.service.reconciliation.extension import described

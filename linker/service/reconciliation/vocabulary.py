@@ -11,7 +11,7 @@ from typing import Any
 
 from linker.dictionary.columns import XREF_SEPARATOR
 from linker.ids import curie, normalized
-from linker.linker import Linker
+from linker.linking.linker import Linker
 from linker.types import NAME_KINDS
 
 _BRANCHES = 100  # the largest number of roots that are offered as types

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Body, Query, Response
 from linker import outputs
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError
-from linker.linker import Linked, Linker
+from linker.linking.linker import Linked, Linker
 from linker.outputs import explanation, jsonl
 from linker.service import examples
 from linker.service.schemas import (

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from linker.cluster import linking, tables
 from linker.errors import stop
+from linker.jobs import linking, tables
 from linker.linking.requests import Request as LinkRequest
 from linker.service import examples, parsing
 from linker.service.limits import Failure

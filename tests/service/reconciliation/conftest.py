@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, Linker
-from linker.linker import Linked
+from linker.linking.linker import Linked
 from linker.linking.requests import Request
 
 pytest.importorskip("fastapi")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import cancelling, files, matching, metrics, model_folder, persistence
+from linker import cancelling, files, matching, metrics, persistence
 from linker.candidates.base import Generator, Ranked
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.options import IndexOptions
@@ -22,10 +22,12 @@ from linker.dictionary.finding import DictionaryNames
 from linker.encoders.base import Device, Precision
 from linker.errors import LinkerError
 from linker.explanation import Explanation
+from linker.linking import folder as model_folder
 from linker.linking import reasons
 from linker.linking import spans as span_models
 from linker.linking.answers import Answer, Answers
 from linker.linking.cache import SizedCache
+from linker.linking.folder import ModelParts
 from linker.linking.lists import Batch, Read
 from linker.linking.requests import Request, batches
 from linker.linking.scope import (
@@ -36,7 +38,6 @@ from linker.linking.scope import (
     restrictions_of,
 )
 from linker.linking.spans import SpanModel
-from linker.model_folder import ModelParts
 from linker.options import LinkerOptions, as_saved
 from linker.ranker.matches import Matches
 from linker.ranker.ranker import Ranker

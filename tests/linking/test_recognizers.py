@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.annotation import FoundSpan
 from linker.errors import LinkerError
-from linker.recognizers import create, windows
+from linker.linking.documents import FoundSpan
+from linker.linking.recognizers import create, windows
 
 
 @pytest.mark.parametrize("spec", ["", "spacy", "spacy:", "flair:x", ":x", "SPACY:x"])

@@ -15,11 +15,11 @@ from numpy.lib import format as npy
 
 from linker import files
 from linker.candidates.hybrid import HybridGenerator, encode_names
-from linker.cluster.linking import check_model, model_hash
-from linker.cluster.parts import Part, Work
 from linker.encoders.base import Precision
 from linker.errors import LinkerError, OnError
-from linker.linker import Linker
+from linker.jobs.linking import check_model, model_hash
+from linker.jobs.parts import Part, Work
+from linker.linking.linker import Linker
 from linker.readers import mentions as readers
 from linker.types import Document, Mention
 from linker.version import install_hint

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, Linker, outputs
-from linker.cluster import linking
-from linker.cluster.linking import LinkParts, LinkSettings
-from linker.cluster.machines import Machines
-from linker.cluster.parts import Job, Summary
 from linker.errors import LinkerError
+from linker.jobs import linking
+from linker.jobs.linking import LinkParts, LinkSettings
+from linker.jobs.machines import Machines
+from linker.jobs.parts import Job, Summary
 from linker.readers import pubtator
 from linker.types import Document, Mention
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from linker.errors import LinkerError
-from linker.linker import Linked, Linker
+from linker.linking.linker import Linked, Linker
 from linker.text.find import running_text
 from linker.text.overlaps import Overlaps, longest, overlap
 from linker.types import Candidate, Document, Mention, Part, Prediction, Selection, Span

@@ -12,9 +12,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
-from linker.cluster.machines import Machines, Make
-from linker.cluster.workers import cores, plain_errors
 from linker.errors import LinkerError
+from linker.jobs.machines import Machines, Make
+from linker.jobs.workers import cores, plain_errors
 from linker.version import install_hint
 
 _Task = TypeVar("_Task")

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from linker.cluster import workers
-from linker.cluster.machines import Machines
 from linker.errors import LinkerError
+from linker.jobs import workers
+from linker.jobs.machines import Machines
 
 # what a process of its own calls must be importable there: `power()` makes a function of one argument
 power = partial(partial, pow, 2)
@@ -90,8 +90,8 @@ AFTER_LINKING = """
 import multiprocessing, sys
 from functools import partial
 from linker import Linker
-from linker.cluster.linking import LinkSettings
-from linker.cluster.machines import Machines
+from linker.jobs.linking import LinkSettings
+from linker.jobs.machines import Machines
 from linker.types import Mention
 if __name__ == "__main__":
     multiprocessing.set_start_method(sys.argv[2])
@@ -115,7 +115,7 @@ def test_a_process_that_has_linked_may_start_workers(
 SLEEPING = """
 import os, time
 from functools import partial
-from linker.cluster.machines import Machines
+from linker.jobs.machines import Machines
 if __name__ == "__main__":
     with Machines(2).run(partial(partial, os.getpid), []) as results:
         list(results)

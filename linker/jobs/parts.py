@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from linker import files
-from linker.cluster.machines import Machines
-from linker.cluster.workers import plain_errors
 from linker.errors import InputError, LinkerError, OnError, shown, stop
 from linker.files import replacing
+from linker.jobs.machines import Machines
+from linker.jobs.workers import plain_errors
 from linker.readers import mentions
 from linker.readers.mentions import NoMentions
 from linker.types import Document, Mention

@@ -27,10 +27,10 @@ from linker import (
     Request,
     Selection,
     files,
-    model_folder,
     persistence,
 )
 from linker.ids import parse_gold
+from linker.linking import folder as model_folder
 from linker.options import PRESETS, changed, preset
 from linker.ranker.ranker import Ranker
 from linker.readers import mentions

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from linker.cluster import actors
-from linker.cluster.linking import LinkParts, LinkSettings
-from linker.cluster.machines import Machines
-from linker.cluster.parts import Job
 from linker.errors import LinkerError
+from linker.jobs import actors
+from linker.jobs.linking import LinkParts, LinkSettings
+from linker.jobs.machines import Machines
+from linker.jobs.parts import Job
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what Ray warns of
 
@@ -145,9 +145,9 @@ def test_a_cluster_without_machines_ends_the_job(monkeypatch: pytest.MonkeyPatch
 
 
 NOBODY = """
-from linker.cluster import actors
+from linker.jobs import actors
 actors._PATIENCE = 2.0
-from linker.cluster.machines import Machines
+from linker.jobs.machines import Machines
 with Machines(engine="ray", address={address!r}).run(int, [1]) as results:
     next(results)
 """

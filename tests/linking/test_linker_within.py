@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, Request, Selection
-from linker import linker as module
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary.building import Builder
 from linker.encoders.base import Encoder
 from linker.errors import stop
 from linker.evaluation import protocols
+from linker.linking import linker as module
 from linker.options import changed
 from linker.types import Concept, Document, GoldGroup, Name, Passage
 

@@ -11,15 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
-from linker import files, outputs, persistence, recognizers
-from linker.annotation import Annotator
-from linker.cluster.parts import Part, Work
+from linker import files, outputs, persistence
 from linker.decisions.applying import Decided
 from linker.decisions.store import DecisionStore
 from linker.encoders.base import Device, Precision
 from linker.errors import InputError, LinkerError, OnError, shorten
 from linker.files import arrow
-from linker.linker import Linked, Linker
+from linker.jobs.parts import Part, Work
+from linker.linking import recognizers
+from linker.linking.documents import Annotator
+from linker.linking.linker import Linked, Linker
 from linker.readers import mentions as readers
 from linker.text.overlaps import Overlaps
 from linker.types import Document, Mention, Selection
@@ -124,14 +125,14 @@ class ChunkLinker:
 
 @dataclass(frozen=True, slots=True)
 class AnnotateSettings:
-    """How documents are annotated and written; see `linker.annotation`."""
+    """How documents are annotated and written; see `linker.linking.documents`."""
 
     model: str  # its folder
     form: str = "tsv"  # the format that is written
     k: int = 1
     threshold: float | None = None
     overlaps: Overlaps = "longest"
-    mentions_by: str | None = None  # see `linker.recognizers.create`
+    mentions_by: str | None = None  # see `linker.linking.recognizers.create`
     labels: tuple[str, ...] = ()
     mention_type: str | None = None
     within: Selection | None = None

@@ -31,7 +31,7 @@ from linker import (  # noqa: E402
     registry,
 )
 from linker.evaluation import protocols  # noqa: E402
-from linker.linker import Seen  # noqa: E402
+from linker.linking.linker import Seen  # noqa: E402
 from linker.options import changed, preset  # noqa: E402
 from linker.readers import mentions as readers  # noqa: E402
 from linker.training.settings import RunSettings  # noqa: E402

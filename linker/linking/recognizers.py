@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
-from linker.annotation import FindSpans, FoundSpan
 from linker.errors import LinkerError
+from linker.linking.documents import FindSpans, FoundSpan
 from linker.version import install_hint
 
 _LABELS = ("Disease",)  # what GLiNER looks for where nobody says

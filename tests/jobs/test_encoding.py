@@ -10,11 +10,11 @@ import pytest
 
 from linker import Dictionary, Linker
 from linker.candidates.hybrid import HybridGenerator
-from linker.cluster import encoding
-from linker.cluster.encoding import EncodeParts
-from linker.cluster.machines import Machines
-from linker.cluster.parts import Job
 from linker.errors import LinkerError
+from linker.jobs import encoding
+from linker.jobs.encoding import EncodeParts
+from linker.jobs.machines import Machines
+from linker.jobs.parts import Job
 from linker.types import Mention
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from linker import files
-from linker.cluster.machines import Machines
-from linker.cluster.parts import Job, Part, Summary, Work
 from linker.errors import InputError, LinkerError, OnError
+from linker.jobs.machines import Machines
+from linker.jobs.parts import Job, Part, Summary, Work
 
 
 @dataclass(frozen=True, slots=True)
