@@ -37,7 +37,7 @@ def test_long_work_asks_between_its_steps(sample: Path) -> None:
         return last
 
     assert ended_after(3, lambda: abbreviations.find(TEXT)) == 4
-    assert ended_after(3, lambda: linker.answer([Request(MARKED)])) == 4
+    assert ended_after(3, lambda: list(linker.answers([Request(MARKED)]))) == 4
     # where the mentions are read, it asks before their candidates are looked up
-    assert ended_after(100, lambda: linker.answer([Request(MARKED)])) == 101
+    assert ended_after(100, lambda: list(linker.answers([Request(MARKED)]))) == 101
     assert len(abbreviations.find(TEXT)) == 100  # nobody gave this one up

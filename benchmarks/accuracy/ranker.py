@@ -40,6 +40,7 @@ from linker.ranker import ranker as rankers
 from linker.ranker.matches import COLUMNS, PLACE
 from linker.ranker.ranker import Judged, Ranker
 from linker.training import lists
+from linker.training.pipeline import without_ranker
 from linker.training.plan import TrainingRequest, make
 from linker.training.settings import RunSettings
 from linker.types import Document
@@ -167,7 +168,7 @@ def linker_of(task: Task, encoder: str, names: Dictionary, known: Sequence[Docum
     if encoder in SLOW and folder.exists():
         return Linker.load(folder).with_ranker(None)
     plan = make(TrainingRequest(encoder=encoder, has_mentions=bool(known)))
-    linker = Linker.trained(plan, names, known, RunSettings())
+    linker = without_ranker(plan, names, known, RunSettings())
     if encoder in SLOW:
         linker.save(folder)
     return linker

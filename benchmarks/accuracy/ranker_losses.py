@@ -31,8 +31,7 @@ from benchmarks.lib.data import TITLES, documents
 from benchmarks.lib.lent import LENT, dictionary
 from linker import Linker, matching, metrics
 from linker.evaluation.confidences import rounded
-from linker.linking.answers import ranked
-from linker.linking.lists import Batch
+from linker.linking.lists import Batch, by_probability
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, Lists, Probabilities
 from linker.training import lists
@@ -132,7 +131,7 @@ def network(
         ranker = rankers.fit(dataclasses.replace(judged, right=is_right), seed)
 
     def answer(batch: Batch) -> Answer:
-        ranking = ranked(batch, ranker.probabilities(batch.lists))
+        ranking = by_probability(batch, ranker.probabilities(batch.lists))
         return ranking.order, ranking.best, ranking.readings[ranking.best]
 
     return answer
@@ -243,7 +242,7 @@ def rows() -> Iterator[dict[str, Any]]:
         for learnt in (False, True):
             linker = of_names("static")
             if learnt:
-                linker = linker.over(dictionary("2017", LENT), documents(corpus, "train"))
+                linker = lists.over(linker, dictionary("2017", LENT), documents(corpus, "train"))
             asked[corpus, learnt] = [
                 (batch, levels(linker, mentions, batch)[0])
                 for mentions, batch in linker.lists(documents(corpus, "devel"))

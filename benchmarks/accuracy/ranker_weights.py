@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -35,6 +36,7 @@ from linker.options import changed
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, Ranker
 from linker.training import lists
+from linker.training.pipeline import without_ranker
 from linker.training.plan import TrainingRequest, make
 from linker.training.settings import RunSettings
 from linker.types import Document, GoldGroup, Mention
@@ -57,7 +59,7 @@ def of_names(encoder: str) -> Linker:
     if plan.is_trained:
         options = changed(plan.options, NOT_TRAINED)
         plan = make(TrainingRequest(encoder=encoder, options=lambda _: options))
-    linker = Linker.trained(plan, dictionary("2017", LENT), [], RunSettings())
+    linker = without_ranker(plan, dictionary("2017", LENT), [], RunSettings())
     if plan.is_trained:
         linker.save(folder)
     return linker.with_ranker(nothing())
@@ -72,16 +74,37 @@ def judged(corpus: str, encoder: str) -> Iterator[Judged]:
     """The lists of a corpus."""
     train, devel = documents(corpus, "train"), documents(corpus, "devel")
     names, whole = of_names(encoder), dictionary("2017", LENT)
-    learnt = names.over(whole, train)
+    learnt = lists.over(names, whole, train)
     yield lists.judged(names, [*train, *devel])
     yield lists.folds(names, whole, train, SEED)
     yield lists.judged(learnt, devel)
     is_out = np.random.default_rng(SEED).random(len(names.dictionary)) < MISSING
-    fewer = lists.judged(names.without(np.zeros(0, np.int64), is_out), [*train, *devel])
+    fewer = lists.judged(without_names(names, np.zeros(0, np.int64), is_out), [*train, *devel])
     yield dataclasses.replace(fewer, weight=WEIGHT_MISSING * fewer.weight)
     for part in small(names, devel):
         weight = np.where(part.is_known, WEIGHT_SMALL, WEIGHT_MISSING * WEIGHT_SMALL)
         yield dataclasses.replace(part, weight=weight.astype(np.float32))
+
+
+def without_names(linker: Linker, names: NDArray[np.int64], concepts: NDArray[np.bool_]) -> Linker:
+    """The linker that does not know some names and some concepts; it shares all vectors.
+
+    Names that were annotated stay.
+
+    Args:
+        linker: the linker.
+        names: rows of names of the dictionary.
+        concepts: which concepts are not known, (concepts of the dictionary,).
+    """
+    table, columns = linker.generator.table, linker.dictionary.columns.names
+    is_out = concepts[table.concepts]
+    for name in names.tolist():
+        row = table.row(linker.normalize(columns.texts[name]))
+        pairs = np.arange(*table.indptr[row : row + 2])
+        pairs = pairs[table.concepts[pairs] == columns.concept[name]]
+        if columns.annotated is None or not columns.annotated[table.entries[pairs]].any():
+            is_out[pairs] = True
+    return linker.with_generator(linker.generator.without(is_out))
 
 
 def held_out(linker: Linker) -> Judged:
@@ -96,7 +119,7 @@ def held_out(linker: Linker) -> Judged:
         for row in rows.tolist()
     ]
     none = np.zeros(len(linker.dictionary), bool)
-    found = lists.judged(linker.without(np.sort(rows), none), mentions)
+    found = lists.judged(without_names(linker, np.sort(rows), none), mentions)
     return dataclasses.replace(found, weight=WEIGHT_HELD_OUT * found.weight)
 
 
@@ -118,7 +141,7 @@ def small(linker: Linker, items: Sequence[Document]) -> Iterator[Judged]:
             others = random.permutation(np.flatnonzero(~np.array(inside)))[: sum(inside)]
             asked = [mentions[i] for i in sorted([*np.flatnonzero(inside), *others])]
             if asked:
-                yield lists.judged(linker.among(is_in), asked)
+                yield lists.judged(linker.with_generator(linker.generator.among(is_in)), asked)
 
 
 @cache
@@ -158,7 +181,7 @@ def trained(
     """
     chosen = (lambda _: options) if options else None
     plan = make(TrainingRequest(encoder=encoder, options=chosen, has_mentions=bool(mentions)))
-    linker = Linker.trained(plan, dictionary, mentions, RunSettings(say=say))
+    linker = without_ranker(plan, dictionary, mentions, RunSettings(say=say))
     return fitted(linker.with_ranker(without(corpus)), dictionary, mentions, say)
 
 

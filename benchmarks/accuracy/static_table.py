@@ -284,7 +284,7 @@ def find(name: str) -> dict[str, Any]:
         encoder: Encoder = StaticEncoder.create(EncoderContext(options, names, None, 0))
     else:
         encoder = Fitted(make(), names, options)
-    both = linker._with(HybridGenerator.index(first, encoder, WEIGHT))
+    both = linker.with_generator(HybridGenerator.index(first, encoder, WEIGHT))
     right = [
         "".join(
             str(int(o.rank == 1)) for o in protocols.strict(both, documents(corpus, "devel"), 1)

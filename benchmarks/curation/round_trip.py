@@ -142,7 +142,7 @@ State = tuple[str, list[str]]
 def states(linker: Linker, file: Path, items: Any) -> list[State]:
     """The states and answers with a file of decisions."""
     with DecisionStore(file, read_only=True) as store:
-        found = Decided(store.list(), linker).link(items, k=3)
+        found = linker.link(items, k=3, decisions=Decided(store.list(), linker))
         return [(p.state, answer(p)) for p in found]
 
 

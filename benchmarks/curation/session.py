@@ -38,6 +38,7 @@ from linker.decisions.applying import Decided
 from linker.ids import format_gold
 from linker.outputs import DECISION
 from linker.readers import tsv
+from linker.text.mentions import definitions_of
 from linker.types import Decision, Mention, Prediction
 
 K, EACH = 5, 100
@@ -73,7 +74,11 @@ class Session:
         """The clicks that a mention takes; its decision is remembered."""
         mention = prediction.mention
         gold = mention.gold or ()
-        answer = self._decided.apply(prediction, document) if self._remembers else prediction
+        answer = prediction
+        if self._remembers:
+            definitions = definitions_of(document, self.linker.options.text)
+            linkable = self.linker.linkable
+            answer = self._decided.apply(prediction, document, definitions, linkable, k=K)
         parts = [[candidate.concept_id for candidate in part.candidates] for part in answer.parts]
         rank = matching.strict_rank(parts, gold, self.linker.dictionary.resolve)
         if rank == 1 and answer.source == DECISION:

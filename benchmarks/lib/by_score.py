@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from linker import Dictionary, Linker, LinkerOptions
-from linker.linking.linker import Validate
+from linker.training.pipeline import Validate, without_ranker
 from linker.training.plan import TrainingRequest, make
 from linker.training.settings import RunSettings
 
@@ -31,4 +31,4 @@ def trained(
         has_words=words is not None,
     )
     plan = make(request, words)
-    return Linker.trained(plan, dictionary, mentions, settings or RunSettings(), validate)
+    return without_ranker(plan, dictionary, mentions, settings or RunSettings(), validate)

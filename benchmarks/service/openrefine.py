@@ -30,8 +30,7 @@ from benchmarks.accuracy.ranker_weights import trained
 from benchmarks.lib import results
 from benchmarks.lib.data import documents, medic
 from linker import Linker, matching
-from linker.linking.linker import Linked
-from linker.linking.requests import Request
+from linker.linking.requests import Linked, Request
 from linker.service.reconciliation.vocabulary import Vocabulary
 from linker.types import Gold
 
@@ -51,7 +50,7 @@ class Direct:
 
     async def answer(self, model: Any, requests: Sequence[Request]) -> list[Linked]:
         """Link at once."""
-        return model.linker.answer(requests)
+        return list(model.linker.answers(requests))
 
     async def run(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call at once."""

@@ -131,7 +131,8 @@ def evaluate(
         common.say_skipped(handle)
         return
     if linker and (decided := linking.decided(decisions, linker)):
-        linked = decided.link(items, run.depth(ks), threshold)
+        k = run.depth(ks)
+        linked = linker.link(items, k=k, threshold=threshold, decisions=decided)
         evaluation = run.evaluate_predictions(items, linker, linked, ks)
     else:
         evaluation = run.evaluate(

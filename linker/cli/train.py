@@ -81,8 +81,7 @@ def train(
     several GPUs: accelerate launch -m linker.cli train ...
     """
     from linker import persistence
-    from linker.linking.linker import Linker
-    from linker.training import folder
+    from linker.training import folder, pipeline
 
     if not (is_main := os.environ.get("RANK", "0") == "0"):  # of several processes one speaks
         common.silence_process()
@@ -101,7 +100,7 @@ def train(
     plan = _with_words(plan, encoder, dictionary, checkpoints, handle)
     with progress.shown(checkpoints) as shown:
         settings = _settings(checkpoints, resume, annotations.dev, dev, shown)
-        linker = Linker.from_plan(plan, dictionary, mentions, dev, settings)
+        linker = pipeline.train(plan, dictionary, mentions, dev, settings)
         if not is_main:
             return
         linker.save(output)

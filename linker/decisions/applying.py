@@ -7,6 +7,9 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
+
+from numpy.typing import NDArray
 
 from linker.decisions.check import current
 from linker.decisions.records import (
@@ -23,7 +26,7 @@ from linker.explanation import ByDecision, ExplainedPart, Explanation
 from linker.explanation import Place as ConceptPlace
 from linker.files import Pathlike
 from linker.ids import counted, namespace
-from linker.linking.linker import Linked, Linker
+from linker.linking.linker import Linker
 from linker.outputs import DECISION
 from linker.text.mentions import Definitions, definitions_of, expanded
 from linker.types import (
@@ -42,6 +45,7 @@ logger = logging.getLogger(__name__)
 SURE = 0.5
 """The least confidence of an answer that stood behind a rejected one: it is right more often than
 not. One that is less sure was never the model's answer, and is not made one by a rejection."""
+_MOST_REJECTED = 100  # candidates that are made in place of rejected ones, at most
 _MOST_ORDERED = 5  # parts whose order is found by trying all
 
 
@@ -73,9 +77,8 @@ class Decided:
         self._places = in_force(known, self._form)
         self.conflicts = conflicts(self._places)
         """The mentions on which reviewers disagree; the model answers them."""
-        self.most_rejected = _most_rejected(self._places)
-        """How many candidates a part may lose: link with so many more, and `apply` with `k`."""
-        self._defined: tuple[Document | None, Definitions] | None = None  # of the last document
+        self.most_rejected = min(_MOST_REJECTED, _most_rejected(self._places))
+        """How many candidates a part may lose, at most: so many more are made of each part."""
 
     @classmethod
     def checked(cls, decisions: Iterable[Decision], linker: Linker, path: Pathlike) -> Decided:
@@ -169,8 +172,10 @@ class Decided:
         self,
         prediction: Prediction,
         document: Document | None,
+        definitions: Definitions,
+        linkable: NDArray[Any],
         *,
-        k: int | None = None,
+        k: int,
         threshold: float | None = None,
     ) -> Prediction:
         """The prediction, corrected by the decisions on its mention.
@@ -181,56 +186,38 @@ class Decided:
         Args:
             prediction: of the linker.
             document: of the mention; None for a loose one.
-            k: how many candidates to keep; None: as many as there are.
+            definitions: the short forms of the document.
+            linkable: the rows of the concepts that the mention may be answered with.
+            k: how many candidates to keep.
             threshold: the confidence that a later candidate needs where those before it were
                 rejected; it is never less than `SURE`. None: `SURE`.
         """
-        mention = prediction.mention
-        ruling = self._ruling(mention, document)
-        if ruling.parts and self._can_answer(ruling.parts, mention, document):
+        ruling = self._ruling(prediction.mention, document, definitions)
+        if self._can_answer(ruling.parts, linkable):
             prediction = self._accepted(prediction, ruling)
         elif ruling.rejected:
             prediction = self._without_rejected(prediction, ruling, threshold)
         elif ruling.is_disputed:
             prediction = replace(prediction, state="disputed", decisions=ruling.by)
-        if k is None:
-            return prediction
         return replace(
             prediction,
             parts=tuple(replace(part, candidates=part.candidates[:k]) for part in prediction.parts),
         )
 
-    def _ruling(self, mention: Mention, document: Document | None) -> Ruling:
+    def _ruling(
+        self, mention: Mention, document: Document | None, definitions: Definitions
+    ) -> Ruling:
         """What the decisions say of a mention, whose document may define its short forms."""
+        if not self._places:
+            return Ruling()
         scope = document.id if document else mention.document_id or ""
-        expanded = self._expanded(mention, document) if self._places else mention.text
-        return self.ruling(mention.text, scope, None if expanded == mention.text else expanded)
+        long_form = expanded(mention, definitions, self._linker.options.text)
+        return self.ruling(mention.text, scope, None if long_form == mention.text else long_form)
 
-    def _expanded(self, mention: Mention, document: Document | None) -> str:
-        """The text of a mention with the short forms of its document expanded."""
-        options, defined = self._linker.options.text, self._defined
-        if defined is None or defined[0] is not document:  # mentions come in order
-            defined = document, definitions_of(document, options)
-            self._defined = defined  # which threads may overwrite, and do not read here
-        return expanded(mention, defined[1], options)
-
-    def applied(
-        self, linked: Iterable[Linked], k: int, threshold: float | None = None
-    ) -> Iterator[Linked]:
-        """The predictions of documents and mentions, corrected; see `apply`."""
-        for document, predictions in linked:
-            yield (
-                document,
-                [self.apply(p, document, k=k, threshold=threshold) for p in predictions],
-            )
-
-    def link(
-        self, items: Iterable[Mention | Document], k: int, threshold: float | None = None
-    ) -> Iterator[Prediction]:
-        """Link as `Linker.link` does, and correct the predictions."""
-        linked = self._linker.link_items(items, k=k + self.most_rejected, threshold=threshold)
-        for _, predictions in self.applied(linked, k, threshold):
-            yield from predictions
+    def _can_answer(self, ids: Sequence[str], linkable: NDArray[Any]) -> bool:
+        """Whether there is an accepted answer, and a mention may be answered with it."""
+        rows = (row for i in ids if i for row in self._linker.dictionary.rows(i))
+        return bool(ids) and all(row in linkable for row in rows)
 
     def explain(
         self, mention: str, concept: str | None, document: Document | None, k: int
@@ -239,9 +226,11 @@ class Decided:
         explained = self._linker.explain(
             mention, concept=concept, document=document, k=k + self.most_rejected
         )
-        ruling = self._ruling(Mention(mention), document)
+        definitions = definitions_of(document, self._linker.options.text)
+        ruling = self._ruling(Mention(mention), document, definitions)
         by_decision = None
-        if ruling.parts and self._can_answer(ruling.parts, Mention(mention), document):
+        linkable = self._linker.restricted(document.within if document else None).linkable
+        if self._can_answer(ruling.parts, linkable):
             answer = tuple(self._place(i) if i else None for i in ruling.parts)
             by_decision = ByDecision("accepted" if any(answer) else "no concept", answer, ruling.by)
         elif ruling.rejected or ruling.is_disputed:
@@ -254,12 +243,6 @@ class Decided:
 
     def _place(self, identifier: str) -> ConceptPlace:
         return ConceptPlace(identifier, self._candidate(identifier).name)
-
-    def _can_answer(self, ids: Sequence[str], mention: Mention, document: Document | None) -> bool:
-        """Whether the mention may be answered with these concepts."""
-        linker = self._linker.restricted(document.within if document else None)
-        linkable = linker.restricted(mention.within).linkable
-        return all(row in linkable for i in ids if i for row in linker.dictionary.rows(i))
 
     def _accepted(self, prediction: Prediction, ruling: Ruling) -> Prediction:
         """The prediction with the accepted concepts."""

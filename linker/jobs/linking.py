@@ -20,7 +20,8 @@ from linker.files import arrow
 from linker.jobs.parts import Part, Work
 from linker.linking import recognizers
 from linker.linking.documents import Annotator
-from linker.linking.linker import Linked, Linker
+from linker.linking.linker import Linker
+from linker.linking.requests import Linked
 from linker.readers import mentions as readers
 from linker.text.overlaps import Overlaps
 from linker.types import Document, Mention, Selection
@@ -75,15 +76,15 @@ class LinkSettings:
         self, linker: Linker, items: Iterable[Item], decisions: Decided | None = None
     ) -> Iterator[Linked]:
         """Link items by these settings; `decisions`: those that win over the model."""
-        linked = linker.link_items(
+        return linker.link_items(
             items,
-            k=self.k + (decisions.most_rejected if decisions else 0),
+            k=self.k,
             threshold=self.threshold,
             min_score=self.min_score,
             batch_size=self.batch_size,
+            decisions=decisions,
             wanted=self.wanted,
         )
-        return decisions.applied(linked, self.k, self.threshold) if decisions else linked
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +177,8 @@ class ChunkAnnotator:
 
     def __call__(self, documents: Sequence[Document]) -> Written:
         s, decisions = self._settings, self._decisions
-        k = s.k + (decisions.most_rejected if decisions else 0)
-        correct = partial(decisions.apply, k=s.k, threshold=s.threshold) if decisions else None
         linked = self._annotator.annotate(
-            documents, k=k, threshold=s.threshold, overlaps=s.overlaps, correct=correct
+            documents, k=s.k, threshold=s.threshold, overlaps=s.overlaps, decisions=decisions
         )
         return written(linked, s.form, True, self._linker, decisions)
 

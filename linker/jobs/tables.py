@@ -9,7 +9,7 @@ from linker.errors import InputError, OnError
 from linker.files import Pathlike
 from linker.files.rows import Row
 from linker.files.tables import Added
-from linker.linking.linker import Linked
+from linker.linking.requests import Linked
 from linker.outputs import decimals, decision_cells, rejected_id, source_of
 from linker.readers.checks import check_mention
 from linker.types import Candidate, Mention, Prediction

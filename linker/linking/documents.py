@@ -4,34 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from linker.errors import LinkerError
-from linker.linking.linker import Linked, Linker
+from linker.linking.linker import Linker
+from linker.linking.requests import Decisions, Found, FoundSpan, Linked, Request
 from linker.text.find import running_text
 from linker.text.overlaps import Overlaps, longest, overlap
-from linker.types import Candidate, Document, Mention, Part, Prediction, Selection, Span
-
-
-@dataclass(frozen=True, slots=True)
-class FoundSpan:
-    """A place in a text that may be a mention."""
-
-    start: int  # in characters of the text
-    end: int
-    probability: float | None = None  # that it is a mention; None where nobody knows
-    type: str = ""  # what is named, as the finder says it
-    name: str = ""  # the name that it is linked by, where that is not its text
-
+from linker.types import Document, Mention, Span
 
 FindSpans = Callable[[str], Iterable[FoundSpan]]
 """Finds places in a text that may be mentions."""
-
-
-Correct = Callable[[Prediction, Document], Prediction]
-"""Changes a prediction, given its document; see `linker.decisions.applying.Decided.apply`."""
 
 
 class Annotator:
@@ -60,7 +43,7 @@ class Annotator:
         threshold: float | None = None,
         overlaps: Overlaps = "longest",
         batch_size: int = 1024,
-        correct: Correct | None = None,
+        decisions: Decisions | None = None,
     ) -> Iterator[Linked]:
         """Find and link the mentions of documents, in order.
 
@@ -74,7 +57,7 @@ class Annotator:
                 F1 in training.
             overlaps: which of the names found are kept where they overlap.
             batch_size: mentions that are read before they are linked together.
-            correct: changes predictions before those below the threshold are left out.
+            decisions: of people, which win over the model; their mentions are never left out.
 
         Yields:
             Each document with all its mentions, and the predictions of those that were linked.
@@ -82,36 +65,33 @@ class Annotator:
         Raises:
             LinkerError: the threshold is outside [0, 1], or a document is none.
         """
-        if threshold is not None and not 0 <= threshold <= 1:
-            raise LinkerError(f"the threshold is {threshold}; expected: 0 to 1")
-        waiting: deque[Marked] = deque()  # the documents read
-
-        def readable() -> Iterator[Document]:
-            for document in documents:
-                if not isinstance(document, Document):
-                    raise LinkerError("a mention was given where a document is expected")
-                waiting.append(self.mark(document, threshold, overlaps))
-                yield waiting[-1].to_link()
-
-        linked = self._linker.link_items(
-            readable(), k=k, batch_size=batch_size, wanted=lambda mention: mention.gold is None
+        request = Request("", k, threshold, decisions=decisions)
+        requests = (
+            self.found(dataclasses.replace(request, item=document), overlaps)
+            for document in documents
         )
-        for _, predictions in linked:
-            yield waiting.popleft().linked(predictions, threshold or 0.0, correct)
+        yield from self._linker.answers(requests, batch_size, lambda mention: mention.gold is None)
 
-    def mark(
-        self, document: Document, threshold: float | None = None, overlaps: Overlaps = "longest"
-    ) -> Marked:
+    def found(self, request: Request, overlaps: Overlaps = "longest") -> Request:
         """Find the mentions in a document, without linking them.
 
         Args:
-            document, threshold, overlaps: as for `annotate`.
-        """
-        return self._marked(document, self._spans(document, threshold, overlaps))
+            request: whose item is a document; its threshold is that of `annotate`.
+            overlaps: as for `annotate`.
 
-    def _find_names(self, text: str, within: Selection | None) -> Iterator[FoundSpan]:
-        """Find the names of the dictionary, or of a part of it."""
-        names, model = self._linker.restricted(within).found_names, self._linker.spans
+        Raises:
+            LinkerError: the item is no document.
+        """
+        document, threshold = request.item, request.threshold
+        if not isinstance(document, Document):
+            raise LinkerError("a mention was given where a document is expected")
+        whole, spans = self._marked(document, self._spans(document, request, overlaps))
+        found = Found(spans, threshold or 0.0)
+        return dataclasses.replace(request, item=whole, threshold=None, found=found)
+
+    def _find_names(self, text: str, linker: Linker) -> Iterator[FoundSpan]:
+        """Find the names of the dictionary of a linker, or of its part."""
+        names, model = linker.found_names, linker.spans
         findings = names.find(text)
         probabilities: Sequence[float | None] = [None] * len(findings.matches)
         if model:
@@ -122,13 +102,15 @@ class Annotator:
                 name = names.spelled(findings, match)
                 yield FoundSpan(match.start, match.end, p, name=name)
 
-    def _spans(
-        self, document: Document, threshold: float | None, overlaps: Overlaps
-    ) -> list[FoundSpan]:
+    def _spans(self, document: Document, request: Request, overlaps: Overlaps) -> list[FoundSpan]:
         """The mentions found in a document where none are marked, in the order of the text."""
-        least = self._threshold if threshold is None else threshold
+        least = self._threshold if request.threshold is None else request.threshold
         text = running_text(document)
-        spans = self._find(text) if self._find else self._find_names(text, document.within)
+        if self._find:
+            spans = self._find(text)
+        else:
+            linker = self._linker.restricted(request.within).restricted(document.within)
+            spans = self._find_names(text, linker)
         by_place = {
             (span.start, span.end): span
             for span in spans
@@ -138,8 +120,10 @@ class Annotator:
         taken = sorted(span for mention in document.mentions for span in mention.spans)
         return [by_place[place] for place in _apart(places, taken)]
 
-    def _marked(self, document: Document, spans: Sequence[FoundSpan]) -> Marked:
-        """The document with the mentions found among the marked ones."""
+    def _marked(
+        self, document: Document, spans: Sequence[FoundSpan]
+    ) -> tuple[Document, dict[tuple[Span, ...], FoundSpan]]:
+        """The document with the mentions found among the marked ones, and where these are."""
         text = document.text
         taken = {mention.annotation_id for mention in document.mentions}
         ids = (name for number in itertools.count(1) if (name := f"L{number}") not in taken)
@@ -155,52 +139,7 @@ class Annotator:
         ]
         ordered = sorted([*document.mentions, *mentions], key=lambda m: m.spans[:1])
         whole = dataclasses.replace(document, mentions=tuple(ordered))
-        return Marked(whole, {m.spans: (m, s) for m, s in zip(mentions, spans, strict=True)})
-
-
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """A document with the mentions found in it."""
-
-    document: Document
-    added: Mapping[tuple[Span, ...], tuple[Mention, FoundSpan]]  # by the spans of the mentions
-
-    def to_link(self) -> Document:
-        """The document whose mentions found have the texts that they are linked by."""
-        names = {spans: span.name for spans, (_, span) in self.added.items() if span.name}
-        mentions = [
-            dataclasses.replace(mention, text=names[mention.spans])
-            if mention.spans in names
-            else mention
-            for mention in self.document.mentions
-        ]
-        return dataclasses.replace(self.document, mentions=tuple(mentions))
-
-    def linked(
-        self, predictions: Sequence[Prediction], threshold: float, correct: Correct | None = None
-    ) -> Linked:
-        """The document and its predictions, with confidences that count the probability of spans.
-
-        Args:
-            predictions: of the mentions of `to_link`.
-            threshold: mentions found with a lower confidence are left out, unless people decided
-                on them.
-            correct: changes predictions before that.
-        """
-        kept, dropped = [], set()
-        for prediction in predictions:
-            found = self.added.get(prediction.mention.spans)
-            if found:
-                prediction = _of_span(prediction, *found)
-            if correct:
-                prediction = correct(prediction, self.document)
-            is_decided = prediction.state not in ("model", "disputed")  # by people, who saw it
-            if found and not is_decided and _confidence(prediction) < threshold:
-                dropped.add(prediction.mention.spans)
-            else:
-                kept.append(prediction)
-        mentions = tuple(m for m in self.document.mentions if m.spans not in dropped)
-        return dataclasses.replace(self.document, mentions=mentions), kept
+        return whole, {m.spans: span for m, span in zip(mentions, spans, strict=True)}
 
 
 def _apart(places: Sequence[Span], taken: Sequence[Span]) -> Iterator[Span]:
@@ -212,45 +151,3 @@ def _apart(places: Sequence[Span], taken: Sequence[Span]) -> Iterator[Span]:
             at += 1
         if reach <= place[0] and not (at < len(taken) and overlap(place, taken[at])):
             yield place
-
-
-def _confidence(prediction: Prediction) -> float:
-    """The lowest confidence of the parts; 1 where none has a confidence."""
-    confidences = [part.confidence for part in prediction.parts]
-    return min((value for value in confidences if value is not None), default=1.0)
-
-
-def _of_span(prediction: Prediction, mention: Mention, span: FoundSpan) -> Prediction:
-    """The prediction of a mention found: of its own text, and no surer than that it is a mention.
-
-    Args:
-        prediction: of the text that it was linked by.
-        mention: the mention.
-        span: how it was found.
-    """
-
-    def scaled(confidence: float | None) -> float | None:
-        if span.probability is None:
-            return confidence
-        return span.probability * (1.0 if confidence is None else confidence)
-
-    def of_candidate(candidate: Candidate) -> Candidate:
-        return dataclasses.replace(candidate, confidence=scaled(candidate.confidence))
-
-    def of_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
-        return tuple(
-            dataclasses.replace(
-                part,
-                text=mention.text if span.name and part.text == span.name else part.text,
-                candidates=tuple(map(of_candidate, part.candidates)),
-                rejected=part.rejected and of_candidate(part.rejected),
-            )
-            for part in parts
-        )
-
-    rivals = tuple(
-        dataclasses.replace(rival, parts=of_parts(rival.parts), confidence=scaled(rival.confidence))
-        for rival in prediction.rivals
-    )
-    parts = of_parts(prediction.parts)
-    return dataclasses.replace(prediction, mention=mention, parts=parts, rivals=rivals)

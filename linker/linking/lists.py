@@ -1,30 +1,23 @@
-"""From the readings of mentions to the lists that the ranker reads, a batch at once."""
+"""From the readings of mentions to described lists of candidates, and their order; for a batch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.candidates.base import Generator
+from linker.candidates.base import Generator, Ranked
 from linker.candidates.concepts import Candidates, ends, looked_up, ranges
+from linker.linking.requests import Answer
 from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches, largest
-from linker.ranker.ranker import Lists, Rows
+from linker.ranker.ranker import Lists, Probabilities, Rows
 from linker.text.readings import Wording
 
 DEPTH = 10  # candidates of each text that the ranker sees
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A mention with the ways to read it."""
-
-    text: str  # as written
-    readings: Sequence[Wording]  # the most usual first
-    document: int  # its number in the batch; -1: a loose mention
-    without: float = 0.0  # log(1 + how often it was annotated as having no concept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,39 +28,34 @@ class Batch:
     found: Candidates  # a row for each row of the lists
 
 
-def found(mentions: Sequence[Read], generator: Generator) -> Batch:
-    """Find the candidates of all readings of some mentions, without describing them."""
-    layout = _Layout.of(mentions)
-    forms = list(dict.fromkeys(form for form, _ in layout.texts))
-    number = {form: place for place, form in enumerate(forms)}
-    of_texts = np.array([number[form] for form, _ in layout.texts], np.int64)
-    taken = generator.candidates(forms, DEPTH).take(of_texts[layout.text])
-    nothing = np.zeros((len(taken), 0), np.float32)
-    without = np.zeros(len(mentions), np.float32)
-    lists = Lists(layout.readings, layout.lookups, taken.indptr, nothing, nothing, without)
-    return Batch(lists, taken)
+def batch_of(answers: Sequence[Answer], generator: Generator, matches: Matches | None) -> Batch:
+    """Find the candidates of all readings of some mentions, and describe them.
 
-
-def described(mentions: Sequence[Read], generator: Generator, matches: Matches) -> Batch:
-    """Find and describe the candidates of all readings of some mentions."""
-    layout = _Layout.of(mentions)
+    Args:
+        answers: the mentions, with their readings.
+        generator: finds candidates.
+        matches: describes them; None: nothing does, without a ranker.
+    """
+    layout = _Layout.of(answers)
     forms = list(dict.fromkeys(form for form, _ in layout.texts))
     number = {form: place for place, form in enumerate(forms)}
     candidates = generator.candidates(forms, DEPTH)
     if len(forms) < len(layout.texts):  # some are written in several ways
         candidates = candidates.take(np.array([number[form] for form, _ in layout.texts], np.int64))
-    of_texts, weight = matches.describe(layout.texts, candidates)
     counts = np.diff(candidates.indptr)[layout.text]
     taken = ranges(candidates.indptr[layout.text], counts)
-    values, behind = (np.zeros((len(taken), len(COLUMNS)), np.float32) for _ in range(2))
-    values[:, :TEXT_COLUMNS] = of_texts[taken]
-    of_texts -= largest(of_texts, candidates.indptr)[candidates.queries]
-    behind[:, :TEXT_COLUMNS] = of_texts[taken]
-    without = np.array([mention.without for mention in mentions], np.float32)
+    width = len(COLUMNS) if matches else 0
+    values, behind = (np.zeros((len(taken), width), np.float32) for _ in range(2))
+    without = np.array([answer.without for answer in answers], np.float32)
     lists = Lists(layout.readings, layout.lookups, ends(counts), values, behind, without)
     batch = Batch(lists, candidates.take(layout.text))
-    _describe_readings(lists, layout, weight[layout.text])
-    _describe_documents(batch, layout.text, [mention.document for mention in mentions])
+    if matches:
+        of_texts, weight = matches.describe(layout.texts, candidates)
+        values[:, :TEXT_COLUMNS] = of_texts[taken]
+        of_texts -= largest(of_texts, candidates.indptr)[candidates.queries]
+        behind[:, :TEXT_COLUMNS] = of_texts[taken]
+        _describe_readings(lists, layout, weight[layout.text])
+        _describe_documents(batch, layout.text, [answer.number for answer in answers])
     return batch
 
 
@@ -90,9 +78,9 @@ class _Layout:
     text: Rows
 
     @classmethod
-    def of(cls, mentions: Sequence[Read]) -> _Layout:
+    def of(cls, answers: Sequence[Answer]) -> _Layout:
         """Collect the texts."""
-        ways = [way for mention in mentions for way in mention.readings]
+        ways = [way for answer in answers for way in answer.readings]
         number: dict[tuple[str, str], int] = {}
         text = [
             number.setdefault(pair, len(number))
@@ -100,7 +88,7 @@ class _Layout:
             for pair in zip(way.forms, way.texts, strict=True)
         ]
         return cls(
-            ends(np.array([len(mention.readings) for mention in mentions], np.int64)),
+            ends(np.array([len(answer.readings) for answer in answers], np.int64)),
             ends(np.array([len(way.texts) for way in ways], np.int64)),
             ways,
             list(number),
@@ -162,3 +150,91 @@ def _describe_documents(batch: Batch, text: Rows, documents: Sequence[int]) -> N
     own = wanted * wide + text[row_lookup[is_in]]
     times -= looked_up(spelt, np.ones(len(spelt), np.int64), own)
     lists.values[is_in, PLACE["agreement"]] = np.log1p(times)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The candidates of a batch in order, and how probable they are.
+
+    Attributes:
+        batch: the lists.
+        order: (rows,) the rows of each text, the most probable first.
+        confidence: (rows,) of each candidate: for a reading with one part, what all such readings
+            of the mention give its concept together; for one with several, a share such that the
+            product over its parts is the probability of the reading with these candidates.
+        readings: (readings,) the probability that the first candidates of all parts are right.
+        best: (mentions,) the reading that wins.
+        probabilities: what the ranker gave; None without a ranker, where confidences mean nothing.
+        deeper: more candidates of some normalised texts, in the order of their scores.
+    """
+
+    batch: Batch
+    order: Rows
+    confidence: NDArray[np.float64]
+    readings: NDArray[np.float64]
+    best: Rows
+    probabilities: Probabilities | None
+    deeper: Mapping[str, Ranked] = field(default_factory=dict)  # of texts whose candidates are more
+
+    def rows(self, lookup: int) -> Rows:
+        """The rows of the candidates of a text, the most probable first."""
+        start, end = self.batch.lists.rows[lookup : lookup + 2]
+        return self.order[start:end]
+
+    @cached_property
+    def columns(self) -> list[Cells]:
+        """What candidates are made of, in order: rows of concept and name, scores, confidence."""
+        found, order = self.batch.found, self.order
+        confidence = self.confidence if self.probabilities else None
+        return cells(found.concepts, found.entries, found, confidence, order)
+
+
+Cells = tuple[int, int, float, float | None, float | None, float | None]
+
+
+def cells(
+    concepts: NDArray[Any],
+    entries: NDArray[Any],
+    scores: Candidates | Ranked,
+    confidence: NDArray[Any] | None,
+    order: Rows,
+) -> list[Cells]:
+    """Candidates in an order, with numbers of six decimals: float32 holds no more."""
+    numbers = (
+        [None] * len(order) if of is None else np.round(of[order].astype(np.float64), 6).tolist()
+        for of in (scores.scores, scores.sparse, scores.dense, confidence)
+    )
+    return list(zip(concepts[order].tolist(), entries[order].tolist(), *numbers, strict=True))
+
+
+def by_probability(batch: Batch, probabilities: Probabilities) -> Ranking:
+    """Put the candidates in order, and choose the reading of each mention."""
+    lists = batch.lists
+    sizes, parts = np.diff(lists.rows), np.diff(lists.lookups)
+    lookup = np.repeat(np.arange(len(sizes)), sizes)
+    reading = np.repeat(np.arange(len(parts)), parts)[lookup]
+    mention = np.repeat(np.arange(len(lists.without)), np.diff(lists.readings))
+    single = np.flatnonzero(parts[reading] == 1)
+    joint = probabilities.readings[reading] ** (1 / np.maximum(1, parts[reading]))
+    joint *= probabilities.rows
+    confidence = joint.copy()
+    size = np.int64(batch.found.concepts.max(initial=0)) + 1
+    keys = mention[reading[single]] * size + batch.found.concepts[single]
+    _, place = np.unique(keys, return_inverse=True)
+    confidence[single] = np.bincount(place, joint[single])[place] if len(place) else 0
+    order = np.lexsort((np.arange(len(lookup)), -confidence, lookup))
+    is_filled = sizes > 0
+    first = order[lists.rows[:-1][is_filled]]
+    of_lookup, own = np.zeros(len(sizes)), np.zeros(len(sizes))
+    of_lookup[is_filled] = confidence[first]
+    own[is_filled] = joint[first]
+    of_reading, own = (np.multiply.reduceat(v, lists.lookups[:-1]) for v in (of_lookup, own))
+    choice = np.lexsort((np.arange(len(parts)), -own, -of_reading, mention))
+    return Ranking(batch, order, confidence, of_reading, choice[lists.readings[:-1]], probabilities)
+
+
+def by_score(batch: Batch) -> Ranking:
+    """Leave the candidates in the order of their scores; the most usual readings win."""
+    nothing, lists = np.zeros(len(batch.found)), batch.lists
+    readings = np.zeros(len(lists.lookups) - 1)
+    return Ranking(batch, np.arange(len(nothing)), nothing, readings, lists.readings[:-1], None)

@@ -11,7 +11,7 @@ from linker.dictionary import Dictionary, selection
 from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
 from linker.errors import LinkerError, shorten
 from linker.explanation import ExplainedConcept, ExplainedPart, Question, Share
-from linker.linking.scope import Restrictions
+from linker.linking.requests import Restrictions
 from linker.linking.scores import Reasons, ScoredReading
 from linker.types import SELECTION, Selection
 

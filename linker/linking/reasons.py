@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from linker.candidates.base import Generator
-from linker.dictionary import Dictionary
 from linker.errors import LinkerError
 from linker.explanation import (
     ExpandedForm,
@@ -17,123 +14,70 @@ from linker.explanation import (
     LookedUp,
 )
 from linker.linking import questions
-from linker.linking.answers import LIMITS, Answer, Answers, Ranking
-from linker.linking.requests import Request
-from linker.linking.scope import RestrictedItem, Restrictions, restrictions_of
+from linker.linking.lists import Ranking
+from linker.linking.requests import Answer
+from linker.linking.scope import LIMITS, Scope
 from linker.linking.scores import RankedLookup, ScoredReading, place_of
 from linker.text import abbreviations, expansions
-from linker.text.mentions import TextOptions, definitions_of
-from linker.text.normalize import NormalizeOptions, normalize
+from linker.text.normalize import normalize
 from linker.text.readings import Wording
-from linker.types import Document, Lookup, Mention, Selection, Span
+from linker.types import Document, Lookup, Mention, Span
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A mention to explain, with the others that are answered together with it.
-
-    Args:
-        item: those mentions of the document that have the same restrictions, or a loose one.
-        place: of the one to explain.
-        restrictions: on the concepts that may be answered.
-    """
-
-    item: RestrictedItem
-    place: int
-    restrictions: Restrictions
-
-    @classmethod
-    def of(
-        cls,
-        mention: str | Mention,
-        document: Document | None,
-        within: Selection | None,
-        options: TextOptions,
-        k: int,
-    ) -> Task:
-        """Find a mention in its document; see `Linker.explain`.
-
-        Raises:
-            LinkerError: the mention is blank.
-        """
-        mention = _marked(Mention(mention) if isinstance(mention, str) else mention, document)
-        (restrictions,) = restrictions_of(document, [mention], within)
-        others = document.mentions if document else ()
-        of_others = restrictions_of(document, others, within)
-        mentions = [m for m, r in zip(others, of_others, strict=True) if r == restrictions]
-        if mention not in mentions:
-            mentions.append(mention)
-        definitions = definitions_of(document, options)
-        item = RestrictedItem(Request("", threshold=0.0, k=k), document, mentions, definitions)
-        return cls(item, mentions.index(mention), restrictions)
-
-
-def _marked(mention: Mention, document: Document | None) -> Mention:
-    """The mention as the document has it.
+def marked(mention: str | Mention, document: Document | None) -> tuple[Mention, Mention | Document]:
+    """A mention as its document has it, and the document that has it; without one, itself.
 
     Without a span it is the first mention of the document that reads so; else its span is where
     it first occurs in the text, if it does.
+
+    Raises:
+        LinkerError: the mention is blank.
     """
+    mention = Mention(mention) if isinstance(mention, str) else mention
     if not mention.text.strip():
         raise LinkerError("the mention is blank; give the text that is to be explained")
-    if document is None or mention.spans:
-        return mention
-    for other in document.mentions:
-        if other.text == mention.text:
-            return other
-    start = document.text.find(mention.text)
-    spans = ((start, start + len(mention.text)),) if start >= 0 else ()
-    return dataclasses.replace(mention, spans=spans, document_id=document.id)
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """The parts of a linker that an explanation looks into.
-
-    Args:
-        dictionary: the concepts.
-        generator: ranks them.
-        text: how mentions are read.
-        normalize: the normal form of names, before a spelling list corrects them.
-        answers: ranks candidates, and says how sure an answer is.
-        restrictions: on the concepts that may be answered.
-    """
-
-    dictionary: Dictionary
-    generator: Generator
-    text: TextOptions
-    normalize: NormalizeOptions
-    answers: Answers
-    restrictions: Restrictions
+    if document is None:
+        return mention, mention
+    if not mention.spans:
+        same = (other for other in document.mentions if other.text == mention.text)
+        if (other := next(same, None)) is not None:
+            return other, document
+        start = document.text.find(mention.text)
+        spans = ((start, start + len(mention.text)),) if start >= 0 else ()
+        mention = dataclasses.replace(mention, spans=spans, document_id=document.id)
+    if mention in document.mentions:
+        return mention, document
+    return mention, dataclasses.replace(document, mentions=(*document.mentions, mention))
 
 
 def explanation(
-    model: Model, task: Task, answers: Sequence[Answer], concept: str | None
+    scope: Scope, answers: Sequence[Answer], place: int, concept: str | None
 ) -> Explanation:
     """Explain an answer, and why a concept is not first.
 
     Args:
-        model: the parts of the linker.
-        task: what is explained.
-        answers: to all mentions of the task.
+        scope: answers the mentions.
+        answers: to the mentions that are answered together.
+        place: among them of the one to explain.
         concept: the id of the concept; None: there is none in question.
 
     Raises:
         LinkerError: the dictionary does not have this concept.
     """
-    ranking = model.answers.ranked(answers)
-    answer, ranker = answers[task.place], model.answers.ranker
-    start, end = ranking.batch.lists.readings[task.place : task.place + 2].tolist()
-    explained = model.answers.explained(answers, ranking).get(answer.read.document)
+    scope.read(answers)
+    ranking = scope.deepened(answers, scope.ranked(scope.batch(answers)))
+    answer, ranker = answers[place], scope.ranker
+    start, end = ranking.batch.lists.readings[place : place + 2].tolist()
+    explained = scope.explained(answers, ranking).get(answer.number)
     readings = [
-        _scored(model, answer, ranking, reading, way, explained)
-        for reading, way in zip(range(start, end), answer.read.readings, strict=True)
+        _scored(scope, answer, ranking, reading, way, explained)
+        for reading, way in zip(range(start, end), answer.readings, strict=True)
     ]
-    best = int(ranking.best[task.place]) - start
-    is_none = model.answers.is_none(ranking, task.place)
+    best = int(ranking.best[place]) - start
+    is_none = scope.is_none(ranking, place)
     parts = tuple(
         ExplainedPart(
-            _looked_up(model, of_one.lookup),
+            _looked_up(scope, of_one.lookup),
             reasons.candidates([candidate.confidence for candidate in part.candidates]),
             is_none,
             of_one.doubt,
@@ -141,34 +85,32 @@ def explanation(
         )
         for of_one, part, reasons in zip(
             readings[best].lookups,
-            model.answers.parts(
-                answer, ranking, start + best, answer.read.readings[best], explained, False
-            ),
+            scope.parts(answer, ranking, start + best, answer.readings[best], explained, False),
             readings[best].reasons(),
             strict=True,
         )
     )
-    document, question = task.item.document, None
+    document, question = answer.document, None
     if concept is not None:
-        question = questions.answered(concept, model.restrictions, readings, best, parts)
+        question = questions.answered(concept, scope.restrictions, readings, best, parts)
     probabilities = ranking.probabilities
     return Explanation(
         answer.mention.text,
         document.id if document else None,
         tuple(
-            _reading(model, task, answer, scored, place == best)
-            for place, scored in enumerate(readings)
+            _reading(scope, answer, scored, number == best)
+            for number, scored in enumerate(readings)
         ),
         parts,
-        round(float(probabilities.none[task.place]), 6) if probabilities else None,
-        round(float(probabilities.missed[task.place]), 6) if probabilities else None,
+        round(float(probabilities.none[place]), 6) if probabilities else None,
+        round(float(probabilities.missed[place]), 6) if probabilities else None,
         f"from the ranker {ranker.described}" if ranker else "none, since the linker has no ranker",
         question,
     )
 
 
 def _scored(
-    model: Model,
+    scope: Scope,
     answer: Answer,
     ranking: Ranking,
     reading: int,
@@ -181,7 +123,7 @@ def _scored(
     lookups = []
     for place, lookup in enumerate(way.lookups(answer.mention)):
         rows = ranking.rows(first + place)
-        ranked = model.answers.candidates_of(ranking, rows, lookup.normalized)
+        ranked = scope.candidates_of(ranking, rows, lookup.normalized)
         lookups.append(
             RankedLookup(
                 lookup,
@@ -189,30 +131,28 @@ def _scored(
                 lists.values[rows] if has_ranker else None,
                 lists.behind[rows] if has_ranker else None,
                 ranking.confidence[rows].tolist() if has_ranker else None,
-                model.answers.doubt(lookup.text, lookup.expanded, ranking, rows, explained)
+                scope.doubt(lookup.text, lookup.expanded, ranking, rows, explained)
                 if has_ranker
                 else None,
             )
         )
     confidence = round(float(ranking.readings[reading]), 6) if has_ranker else None
     return ScoredReading(
-        model.dictionary, model.generator, model.answers.ranker, way.kind, lookups, confidence
+        scope.dictionary, scope.generator, scope.ranker, way.kind, lookups, confidence
     )
 
 
-def _reading(
-    model: Model, task: Task, answer: Answer, scored: ScoredReading, won: bool
-) -> ExplainedReading:
+def _reading(scope: Scope, answer: Answer, scored: ScoredReading, won: bool) -> ExplainedReading:
     """One way to read the mention."""
-    document, lookups = task.item.document, [of_one.lookup for of_one in scored.lookups]
-    spans = expansions.spans(document, permuted=model.text.permuted) if document else {}
+    document, lookups = answer.document, [of_one.lookup for of_one in scored.lookups]
+    spans = expansions.spans(document, permuted=scope.options.text.permuted) if document else {}
     return ExplainedReading(
         scored.kind,
-        tuple(_looked_up(model, lookup) for lookup in lookups),
-        _expansions(model, task, answer.mention.text, scored, spans),
+        tuple(_looked_up(scope, lookup) for lookup in lookups),
+        _expansions(scope, answer, scored, spans),
         won,
         tuple(
-            place_of(model.dictionary, int(of_one.ranked.concepts[0]))
+            place_of(scope.dictionary, int(of_one.ranked.concepts[0]))
             if len(of_one.ranked)
             else None
             for of_one in scored.lookups
@@ -221,30 +161,28 @@ def _reading(
     )
 
 
-def _looked_up(model: Model, lookup: Lookup) -> LookedUp:
+def _looked_up(scope: Scope, lookup: Lookup) -> LookedUp:
     text = lookup.expanded or lookup.text
-    form = normalize(text, model.normalize)
+    form = normalize(text, scope.options.normalize)
     return LookedUp(text, lookup.normalized, None if form == lookup.normalized else form)
 
 
 def _expansions(
-    model: Model,
-    task: Task,
-    mention: str,
+    scope: Scope,
+    answer: Answer,
     scored: ScoredReading,
     spans: Mapping[expansions.Pair, Span],
 ) -> tuple[ExpandedForm, ...]:
     """The definitions that a reading rests on.
 
     Args:
-        model: the parts of the linker.
-        task: with the short forms of the document.
-        mention: its text.
+        scope: answers the mention.
+        answer: with the short forms of the document.
         scored: one of its readings.
         spans: where the document defines short forms.
     """
-    definitions = task.item.definitions.first
-    if task.item.document is None or not model.text.abbreviations:
+    mention, definitions = answer.mention.text, answer.definitions.first
+    if answer.document is None or not scope.options.text.abbreviations:
         return ()
     expanded = scored.lookups[0].lookup.expanded
     if scored.kind in ("split", "shortened"):  # these read the mention with its first definitions

@@ -9,7 +9,8 @@ from types import ModuleType
 from typing import Any
 
 from linker.errors import LinkerError
-from linker.linking.documents import FindSpans, FoundSpan
+from linker.linking.documents import FindSpans
+from linker.linking.requests import FoundSpan
 from linker.version import install_hint
 
 _LABELS = ("Disease",)  # what GLiNER looks for where nobody says

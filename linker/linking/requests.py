@@ -1,16 +1,100 @@
-"""What a linker is asked: items with their limits, and batches of them."""
+"""What a linker is asked, and what is known of each mention while it is answered."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
 
 from linker.errors import LinkerError
-from linker.text.mentions import Item
-from linker.types import Selection
+from linker.text.mentions import Definitions, Item, TextOptions, grouped
+from linker.text.readings import Wording
+from linker.types import Candidate, Document, Mention, Part, Prediction, Selection, Span
 
-_Item = TypeVar("_Item", bound=Sized)
+Linked = tuple[Document | None, list[Prediction]]
+"""A document, None for a loose mention, with the predictions of its mentions."""
+
+Restrictions = tuple[Selection, ...]
+"""Selections that must all hold; none is the whole dictionary."""
+
+
+class Decisions(Protocol):
+    """What people decided, which wins over the model; see `linker.decisions.applying.Decided`."""
+
+    @property
+    def most_rejected(self) -> int:
+        """How many candidates a part may lose."""
+
+    def apply(
+        self,
+        prediction: Prediction,
+        document: Document | None,
+        definitions: Definitions,
+        linkable: NDArray[Any],
+        *,
+        k: int,
+        threshold: float | None,
+    ) -> Prediction:
+        """The prediction as people decided on its mention."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSpan:
+    """A place in a text that may be a mention."""
+
+    start: int  # in characters of the text
+    end: int
+    probability: float | None = None  # that it is a mention; None where nobody knows
+    type: str = ""  # what is named, as the finder says it
+    name: str = ""  # the name that it is linked by, where that is not its text
+
+    def scaled(self, prediction: Prediction) -> Prediction:
+        """The prediction of its mention, no surer than that it is a mention."""
+
+        def product(confidence: float | None) -> float | None:
+            if self.probability is None:
+                return confidence
+            return self.probability * (1.0 if confidence is None else confidence)
+
+        def of_candidate(candidate: Candidate) -> Candidate:
+            return dataclasses.replace(candidate, confidence=product(candidate.confidence))
+
+        def of_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
+            return tuple(
+                dataclasses.replace(
+                    part,
+                    text=prediction.mention.text if part.text == self.name else part.text,
+                    candidates=tuple(map(of_candidate, part.candidates)),
+                    rejected=part.rejected and of_candidate(part.rejected),
+                )
+                for part in parts
+            )
+
+        rivals = tuple(
+            dataclasses.replace(r, parts=of_parts(r.parts), confidence=product(r.confidence))
+            for r in prediction.rivals
+        )
+        return dataclasses.replace(prediction, parts=of_parts(prediction.parts), rivals=rivals)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The mentions that were found in a document, beside those that were marked."""
+
+    spans: Mapping[tuple[Span, ...], FoundSpan]  # by the spans of the mentions
+    threshold: float = 0.0  # those whose answers have a lower confidence are left out
+
+    def is_kept(self, prediction: Prediction) -> bool:
+        """Whether a mention is sure enough; one that was marked is, or that people decided on."""
+        is_decided = prediction.state not in ("model", "disputed")
+        if is_decided or prediction.mention.spans not in self.spans:
+            return True
+        confidences = [part.confidence for part in prediction.parts]
+        known = (value for value in confidences if value is not None)
+        return min(known, default=1.0) >= self.threshold
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +112,8 @@ class Request:
     threshold: float | None = None
     min_score: float | None = None  # candidates with a lower score are left out
     within: Selection | None = None  # the part of the dictionary to answer with; None: the whole
+    decisions: Decisions | None = None  # those of people, which win over the model
+    found: Found | None = None  # the mentions of the item that were found in its text
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -41,19 +127,96 @@ class Request:
             raise LinkerError("min_score is not a number; give one, or leave it out")
 
 
-def batches(items: Iterable[_Item], mentions: int) -> Iterator[list[_Item]]:
-    """Batches of items, each of at least so many mentions together; the last may be smaller.
+@dataclass(slots=True, eq=False)
+class Answer:
+    """What is known of one mention while it is linked; each step adds to it."""
+
+    request: Request
+    mention: Mention
+    document: Document | None = None
+    number: int = -1  # of the document in the batch; -1: a loose mention
+    definitions: Definitions = dataclasses.field(default_factory=Definitions)  # of the document
+    restrictions: Restrictions = ()  # on the concepts that may be answered
+    span: FoundSpan | None = None  # where it was found; None: it was given
+    readings: Sequence[Wording] = ()  # the ways to read it, the most usual first
+    without: float = 0.0  # log(1 + how often it was annotated as having no concept)
+    prediction: Prediction | None = None
+
+    @property
+    def text(self) -> str:
+        """What is read: the mention, or the name that it is linked by."""
+        return self.span.name if self.span and self.span.name else self.mention.text
+
+    @property
+    def k(self) -> int:
+        """The candidates of a part to make: more than are wanted, where people reject some."""
+        decisions = self.request.decisions
+        return self.request.k + (decisions.most_rejected if decisions else 0)
+
+
+Task = tuple[Request, Document | None, list[Answer]]
+"""A request, and its mentions."""
+
+
+def opened(
+    request: Request,
+    number: int,
+    options: TextOptions,
+    wanted: Callable[[Mention], bool] | None = None,
+) -> Iterator[Task]:
+    """Open a request: which mentions it is about, and what their document says of them.
 
     Args:
-        items: their length is the number of their mentions.
-        mentions: of a batch.
+        request: with one item.
+        number: of the item in its batch.
+        options: which short forms of documents to look for.
+        wanted: which mentions are linked; None: all. A loose mention that is not wanted is no task.
     """
-    batch, size = [], 0
-    for item in items:
-        batch.append(item)
-        size += max(1, len(item))  # documents without mentions take memory too
-        if size >= mentions:
+    spans = request.found.spans if request.found else {}
+    for document, mentions, definitions in grouped([request.item], options, wanted):
+        shared = tuple(filter(None, (request.within, document.within if document else None)))
+        answers = [
+            Answer(
+                request,
+                mention,
+                document,
+                number if document else -1,
+                definitions,
+                tuple(dict.fromkeys((*shared, mention.within))) if mention.within else shared,
+                spans.get(mention.spans),
+            )
+            for mention in mentions
+        ]
+        yield request, document, answers
+
+
+def batches(
+    requests: Iterable[Request],
+    options: TextOptions,
+    size: int,
+    wanted: Callable[[Mention], bool] | None = None,
+) -> Iterator[list[Task]]:
+    """Open requests in batches, each of at least `size` mentions; the last one may be smaller."""
+    batch: list[Task] = []
+    mentions = 0
+    for request in requests:
+        for task in opened(request, len(batch), options, wanted):
+            batch.append(task)
+            mentions += max(1, len(task[2]))  # documents without mentions take memory too
+        if mentions >= size:
             yield batch
-            batch, size = [], 0
+            batch, mentions = [], 0
     if batch:
         yield batch
+
+
+def linked(task: Task) -> Linked:
+    """What a task gives, once its mentions are answered."""
+    request, document, answers = task
+    predictions = [answer.prediction for answer in answers if answer.prediction]
+    if request.found is None or document is None:
+        return document, predictions
+    kept = [prediction for prediction in predictions if request.found.is_kept(prediction)]
+    dropped = {p.mention.spans for p in predictions} - {p.mention.spans for p in kept}
+    mentions = tuple(m for m in document.mentions if m.spans not in dropped)
+    return dataclasses.replace(document, mentions=mentions), kept

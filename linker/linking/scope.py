@@ -1,64 +1,333 @@
-"""Restrictions: which part of the dictionary each mention of a batch may be answered with."""
+"""Scope: a dictionary, or a part of it, that answers mentions; here a mention is linked.
+
+readings (the ways to read it) → candidates (concepts whose names are alike) → matches (each
+candidate described in columns) → ranker (their order, and how probable each one and "none" are)
+→ decisions of people → prediction.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
 
-from linker.linking.requests import Request
-from linker.text.mentions import Definitions
-from linker.types import Document, Mention, Prediction, Selection
+import numpy as np
+from numpy.typing import NDArray
 
-Restrictions = tuple[Selection, ...]
-"""Selections that must all hold; none is the whole dictionary."""
+from linker import cancelling
+from linker.candidates.base import Generator, Ranked
+from linker.dictionary import Dictionary
+from linker.dictionary.short_forms import doubt
+from linker.explanation import Doubt
+from linker.linking.lists import DEPTH, Batch, Ranking, batch_of, by_probability, by_score, cells
+from linker.linking.requests import Answer, Request, Restrictions
+from linker.linking.seen import Seen
+from linker.options import LinkerOptions
+from linker.ranker.matches import Matches
+from linker.ranker.ranker import Ranker, Rows
+from linker.text.readings import NameForms, Wording, of_mention
+from linker.types import Candidate, Lookup, Mention, Part, Prediction, Reading
 
+LIMITS: Mapping[Doubt, float] = {
+    "other case": 0.4,
+    "short form": 0.4,
+    "annotated short form": 0.75,
+    "unexplained short form": 0.75,
+}
+"""The most that a confidence can be where a short form stands without a text that explains it.
 
-@dataclass(frozen=True, slots=True)
-class RestrictedItem:
-    """A document or a loose mention to link, with what was asked for with it."""
-
-    request: Request
-    document: Document | None
-    mentions: Sequence[Mention]
-    definitions: Definitions  # short forms of the document
-
-    def __len__(self) -> int:
-        return len(self.mentions)
-
-
-def restrictions_of(
-    document: Document | None, mentions: Sequence[Mention], within: Selection | None
-) -> list[Restrictions]:
-    """What holds for each mention: what was asked for, its document's and its own selection."""
-    shared = tuple(filter(None, (within, document.within if document else None)))
-    return [
-        tuple(dict.fromkeys((*shared, mention.within))) if mention.within else shared
-        for mention in mentions
-    ]
-
-
-RestrictedBatch = Sequence[tuple[RestrictedItem, Sequence[Mention]]]
-"""Items, each with those of its mentions that have the same restrictions."""
+From 0.8 on answers are taken without a look, so that all are below. Short forms of a list that
+nobody annotated are below one half; of those that were annotated, or stand in a document, 9 of 10
+and more are right (benchmarks/accuracy/short_forms.py). The ranker is fitted without the limits.
+"""
+_REMEMBERED = 10_000  # pairs of a concept and a name, whose texts are cached
 
 
-def answered(
-    items: Sequence[RestrictedItem],
-    answer: Callable[[Restrictions, RestrictedBatch], Iterator[Prediction]],
-) -> Iterator[tuple[Document | None, list[Prediction]]]:
-    """Answer each item; mentions with the same restrictions are answered together.
+@dataclass(eq=False)
+class Scope:
+    """A dictionary, or a part of it, with all that its mentions are linked by."""
 
-    Args:
-        items: the items of one batch.
-        answer: gives the predictions of all mentions with the same restrictions, in order; it is
-            called once for each combination of restrictions.
+    dictionary: Dictionary
+    generator: Generator  # finds candidates among the names of the part
+    options: LinkerOptions
+    normalize: Callable[[str], str]
+    seen: Seen
+    ranker: Ranker | None  # None: candidates are ordered by score, and have no confidence
+    matches: Matches | None  # describes candidates for the ranker
+    restrictions: Restrictions = ()  # that make the part
+
+    def __post_init__(self) -> None:
+        self._texts = lru_cache(_REMEMBERED)(partial(_texts, self.dictionary))
+        self._names = NameForms(self.generator.table, self.normalize)
+
+    @cached_property
+    def linkable(self) -> NDArray[np.int32]:
+        """The rows of the concepts that can be answered with."""
+        return np.unique(self.generator.table.concepts)
+
+    def link(self, answers: Sequence[Answer]) -> None:
+        """Fill in the predictions of some mentions of a batch."""
+        self.read(answers)
+        ranking = self.deepened(answers, self.ranked(self.batch(answers)))
+        explained = self.explained(answers, ranking)
+        for place, answer in enumerate(answers):
+            prediction = self._prediction(answer, place, ranking, explained.get(answer.number))
+            answer.prediction = self._decided(answer, prediction)
+
+    def read(self, answers: Sequence[Answer]) -> None:
+        """Find the ways to read each mention."""
+        text = self.options.text
+        rivals = self.ranker is not None and text.rivals
+        known: dict[tuple[int, str], list[Wording]] = {}  # documents repeat their mentions
+        for answer in answers:
+            cancelling.check()
+            key = answer.number, answer.text
+            if (readings := known.get(key)) is None:
+                readings = of_mention(answer.text, answer.definitions, self._names, text, rivals)
+                known[key] = readings
+            answer.readings = readings
+            answer.without = math.log1p(self.seen.without_concept.get(readings[0].forms[0], 0))
+
+    def batch(self, answers: Sequence[Answer]) -> Batch:
+        """The candidates of all readings, described where there is a ranker."""
+        return batch_of(answers, self.generator, self.matches)
+
+    def ranked(self, batch: Batch) -> Ranking:
+        """Put the candidates in order."""
+        if self.ranker is None:
+            return by_score(batch)
+        return by_probability(batch, self.ranker.probabilities(batch.lists))
+
+    def deepened(self, answers: Sequence[Answer], ranking: Ranking) -> Ranking:
+        """Add further candidates of the readings that won, where more are wanted."""
+        starts = ranking.batch.lists.readings.tolist()
+        wanted: dict[int, dict[str, None]] = defaultdict(dict)  # by how many candidates
+        for answer, best, start in zip(answers, ranking.best.tolist(), starts, strict=False):
+            if answer.k > DEPTH:
+                wanted[answer.k] |= dict.fromkeys(answer.readings[best - start].forms)
+        deeper: dict[str, Ranked] = {}
+        for k, forms in sorted(wanted.items()):
+            lookups = [Lookup.of(form) for form in forms]
+            deeper |= zip(forms, self.generator.rank(lookups, k, "concepts"), strict=True)
+        return replace(ranking, deeper=deeper)
+
+    def names(self, texts: Sequence[str], names: int) -> list[Ranked]:
+        """The best names of each text, by the order of their concepts.
+
+        First comes the best name of each concept, as the ranker orders these, then the others in
+        the order of their scores.
+
+        Args:
+            texts: each is read as it is written.
+            names: that are ordered for each.
+        """
+        forms = [self.normalize(text) for text in texts]
+        found = self.generator.rank([Lookup.of(form) for form in forms], names, "names")
+        if self.ranker is None:
+            return found
+        answers = [
+            Answer(Request(text), Mention(text), readings=[Wording("whole", (text,), (form,))])
+            for text, form in zip(texts, forms, strict=True)
+        ]
+        ranking, table, result = self.ranked(self.batch(answers)), self.generator.table, []
+        for lookup, of_one in enumerate(found):
+            rows = ranking.rows(lookup)
+            concepts = ranking.batch.found.concepts[rows].tolist()
+            probability = dict(zip(concepts, ranking.confidence[rows].tolist(), strict=True))
+            seen: set[int] = set()
+            places = []
+            for place, name in enumerate(of_one.names.tolist()):
+                own = table.concepts_of(name).tolist()
+                concept = max(own, key=lambda row: probability.get(row, 0.0))
+                is_other = concept in seen
+                places.append((is_other, is_other or -probability.get(concept, 0.0), place))
+                seen.add(concept)
+            result.append(of_one[np.array([place for *_, place in sorted(places)], np.int64)])
+        return result
+
+    def _prediction(
+        self, answer: Answer, place: int, ranking: Ranking, explained: frozenset[int] | None
+    ) -> Prediction:
+        """The prediction of the model for the mention at a place of the batch.
+
+        Args:
+            answer: the mention.
+            place: of it.
+            ranking: of the batch.
+            explained: the concepts that its document names in full; None: it has no document.
+        """
+        start, end = ranking.batch.lists.readings[place : place + 2].tolist()
+        best = int(ranking.best[place])
+        first = answer.readings[best - start]
+        is_none = self.is_none(ranking, place) and answer.request.threshold is None
+        parts = self.parts(answer, ranking, best, first, explained, is_none)
+        rivals: tuple[Reading, ...] = ()
+        if end - start > 1:
+            others = (row for row in range(start, end) if row != best)
+            second = max(others, key=lambda row: ranking.readings[row])
+            way = answer.readings[second - start]
+            of_second = self.parts(answer, ranking, second, way, explained, False, 1)
+            confidences = [part.confidence for part in of_second]
+            known = [confidence for confidence in confidences if confidence is not None]
+            full = len(known) == len(confidences)
+            rivals = (Reading(way.kind, of_second, round(math.prod(known), 6) if full else 0.0),)
+        return Prediction(answer.mention, parts, first.kind, rivals)
+
+    def _decided(self, answer: Answer, prediction: Prediction) -> Prediction:
+        """The prediction, no surer than that there is a mention, as people decided on it."""
+        request = answer.request
+        if answer.span:
+            prediction = answer.span.scaled(prediction)
+        if request.decisions is None:
+            return prediction
+        return request.decisions.apply(
+            prediction,
+            answer.document,
+            answer.definitions,
+            self.linkable,
+            k=request.k,
+            threshold=request.found.threshold if request.found else request.threshold,
+        )
+
+    def is_none(self, ranking: Ranking, place: int) -> bool:
+        """Whether that a mention has no concept is more probable than all else."""
+        if ranking.probabilities is None:
+            return False
+        none, missed = ranking.probabilities.none[place], ranking.probabilities.missed[place]
+        return bool(none > max(missed, ranking.readings[ranking.best[place]]))
+
+    def parts(
+        self,
+        answer: Answer,
+        ranking: Ranking,
+        reading: int,
+        way: Wording,
+        explained: frozenset[int] | None,
+        is_none: bool,
+        k: int = 0,
+    ) -> tuple[Part, ...]:
+        """The parts of a mention in one of its readings, with k candidates each.
+
+        Args:
+            answer: the mention.
+            ranking: of the batch.
+            reading: the number of the reading.
+            way: the reading.
+            explained: as in `_prediction`.
+            is_none: whether nothing is answered.
+            k: of candidates; 0: as many as are wanted.
+        """
+        lookup = int(ranking.batch.lists.lookups[reading])
+        is_expanded = way.kind == "expanded"
+        parts = []
+        for place, (form, text) in enumerate(zip(way.forms, way.texts, strict=True)):
+            shown, expanded = (answer.mention.text, text) if is_expanded else (text, None)
+            rows = ranking.rows(lookup + place)
+            why = self.doubt(shown, expanded, ranking, rows, explained)
+            limit = 1.0 if why is None else LIMITS[why]
+            candidates = self._candidates(ranking, lookup + place, form, k or answer.k, limit)
+            kept, rejected = _answered(answer.request, candidates, is_none)
+            spans = answer.mention.spans if len(way.texts) == 1 else ()
+            parts.append(Part(shown, expanded, spans, kept, nil=not kept, rejected=rejected))
+        return tuple(parts)
+
+    def doubt(
+        self,
+        text: str,
+        expanded: str | None,
+        ranking: Ranking,
+        rows: Rows,
+        explained: frozenset[int] | None,
+    ) -> Doubt | None:
+        """Why nobody can be sure of the first concept of a text; None where nothing is open.
+
+        A short form is explained where the document defines it, or another mention names the
+        concept in full.
+        """
+        if expanded is not None or not len(rows):
+            return None
+        concept = int(ranking.batch.found.concepts[rows[0]])
+        reason = doubt(self.dictionary, text, concept)
+        if reason is None or reason == "other case" or explained is None:
+            return reason
+        return None if concept in explained else "unexplained short form"
+
+    def explained(
+        self, answers: Sequence[Answer], ranking: Ranking
+    ) -> Mapping[int, frozenset[int]]:
+        """For each document of a batch the concepts that a mention names without a short form."""
+        concepts: dict[int, set[int]] = defaultdict(set)
+        lists = ranking.batch.lists
+        for answer, reading in zip(answers, lists.readings.tolist(), strict=False):
+            if answer.number < 0:
+                continue
+            of_document = concepts[answer.number]
+            for place, text in enumerate(answer.readings[0].texts):
+                rows = ranking.rows(int(lists.lookups[reading]) + place)
+                if len(rows):
+                    concept = int(ranking.batch.found.concepts[rows[0]])
+                    if concept not in of_document and not doubt(self.dictionary, text, concept):
+                        of_document.add(concept)
+        return {document: frozenset(of_one) for document, of_one in concepts.items()}
+
+    def candidates_of(self, ranking: Ranking, rows: Rows, form: str) -> Ranked:
+        """The candidates of a text; those that the ranker did not see come last."""
+        found = ranking.batch.found
+        columns = found.names, found.concepts, found.entries, found.scores, found.sparse
+        ranked = Ranked(*(None if c is None else c[rows] for c in (*columns, found.dense)))  # type: ignore[arg-type]
+        return ranked.followed_by(ranking.deeper[form]) if form in ranking.deeper else ranked
+
+    def _candidates(
+        self, ranking: Ranking, lookup: int, form: str, k: int, limit: float
+    ) -> list[Candidate]:
+        """The k best candidates of a text; no confidence is above the limit."""
+        start = int(ranking.batch.lists.rows[lookup])
+        rows = ranking.columns[
+            start : start + min(k, int(ranking.batch.lists.rows[lookup + 1]) - start)
+        ]
+        if len(rows) < k and form in ranking.deeper:
+            best = self.candidates_of(ranking, ranking.rows(lookup), form)
+            behind = np.arange(len(rows), min(k, len(best)))
+            unseen = np.zeros(len(best)) if ranking.probabilities else None
+            rows = rows + cells(best.concepts, best.entries, best, unseen, behind)
+        candidates = []
+        for concept, entry, score, sparse, dense, confidence in rows:
+            identifier, name, matched, lender = self._texts(concept, entry)
+            if confidence is not None and confidence > limit:
+                confidence = limit
+            candidates.append(
+                Candidate(identifier, name, matched, score, sparse, dense, lender, confidence)
+            )
+        return candidates
+
+
+def _answered(
+    request: Request, candidates: Sequence[Candidate], is_none: bool
+) -> tuple[tuple[Candidate, ...], Candidate | None]:
+    """The candidates that are returned, and the best one where none is."""
+    kept = tuple(
+        candidate
+        for candidate in candidates
+        if request.min_score is None or candidate.score >= request.min_score
+    )
+    if not kept:
+        return (), candidates[0] if candidates else None
+    confidence, least = kept[0].confidence, request.threshold or 0.0
+    if is_none or (confidence is not None and confidence < least):
+        return (), kept[0]
+    return kept, None
+
+
+def _texts(dictionary: Dictionary, concept: int, entry: int) -> tuple[str, str, str, str]:
+    """The id of a concept, its preferred name, a name as it is written, and the file that lent it.
+
+    The file is empty for a name of the dictionary's own.
     """
-    parts: dict[Restrictions, list[tuple[RestrictedItem, Sequence[Mention]]]] = defaultdict(list)
-    restrictions = [restrictions_of(i.document, i.mentions, i.request.within) for i in items]
-    for item, of_mentions in zip(items, restrictions, strict=True):
-        for one in dict.fromkeys(of_mentions):
-            mentions = [m for m, r in zip(item.mentions, of_mentions, strict=True) if r == one]
-            parts[one].append((item, mentions))
-    predictions = {one: answer(one, part) for one, part in parts.items()}
-    for item, of_mentions in zip(items, restrictions, strict=True):
-        yield item.document, [next(predictions[one]) for one in of_mentions]
+    return (
+        dictionary.ids[concept],
+        dictionary.preferred_name(concept),
+        dictionary.names[entry],
+        dictionary.lender(entry),
+    )

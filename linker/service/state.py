@@ -20,21 +20,23 @@ from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
 from linker.jobs.linking import model_hash
 from linker.linking.documents import Annotator
-from linker.linking.linker import Linked, Linker
-from linker.linking.requests import Request
+from linker.linking.linker import Linker
+from linker.linking.requests import Linked, Request
 from linker.persistence import MANIFEST
 from linker.service.batching import Batcher
 from linker.service.metrics import Metrics
 from linker.service.reconciliation.vocabulary import Vocabulary
-from linker.service.schemas import MOST_CANDIDATES, cost
+from linker.service.schemas import cost
 from linker.service.settings import Settings
-from linker.types import Document, Mention, Passage
+from linker.types import Document, Passage
 
 logger = logging.getLogger(__name__)
 
 _THREADS = 2  # for work that is not linked in batches: a long text does not hold up a short one
 _SECONDS = 0.1  # of a batch, after which others may have their turn
 _PATIENCE = 0.25  # share of the time for an answer that a write waits for other processes
+
+_WARM_UP = Document("", (Passage("warm up", 0),))
 
 _Result = TypeVar("_Result")
 
@@ -49,6 +51,10 @@ class Model:
     vocabulary: Vocabulary  # of reconciliation
     decided: tuple[int, Decided] | None = None  # the latest, with the version of their file
     reading: threading.Lock = field(default_factory=threading.Lock)  # of decisions, once
+
+    def answer(self, requests: Sequence[Request]) -> list[Linked]:
+        """Link items in one batch."""
+        return list(self.linker.answers(requests))
 
 
 class Service:
@@ -105,42 +111,21 @@ class Service:
             LinkerError: an item cannot be linked as it is asked for.
             Busy: too much waits already.
         """
-        requests = list(map(_restricted, requests))
         decided = await self._in_force(model)
-        return await _corrected(decided, await self._link(model, requests, decided), requests)
+        requests = [dataclasses.replace(request, decisions=decided) for request in requests]
+        return await self._link(model, requests)
 
-    async def annotate(
-        self, model: Model, requests: Sequence[Request], threshold: float | None = None
-    ) -> list[Linked]:
+    async def annotate(self, model: Model, requests: Sequence[Request]) -> list[Linked]:
         """Find the mentions of documents, link them, and apply the decisions.
 
         Args:
             model: what finds and links.
-            requests: whose items are documents.
-            threshold: see `Annotator.annotate`.
+            requests: whose items are documents; see `Annotator.found`.
         """
-        requests = list(map(_restricted, requests))
         decided = await self._in_force(model)
-        documents = [item for request in requests if isinstance(item := request.item, Document)]
-        mark = model.annotator.mark
-        marked = [await _call(self._finders, mark, d, threshold) for d in documents]
-        to_link = [
-            Request(mark.to_link(), r.k, None, r.min_score)
-            for mark, r in zip(marked, requests, strict=True)
-        ]
-        linked = await self._link(model, to_link, decided)
-
-        def finish() -> list[Linked]:
-            corrections = [
-                partial(decided.apply, k=r.k, threshold=threshold) if decided else None
-                for r in requests
-            ]
-            return [
-                mark.linked(predictions, threshold or 0.0, correct)
-                for mark, (_, predictions), correct in zip(marked, linked, corrections, strict=True)
-            ]
-
-        return await asyncio.to_thread(finish)
+        requests = [dataclasses.replace(request, decisions=decided) for request in requests]
+        found = [await _call(self._finders, model.annotator.found, r) for r in requests]
+        return await self._link(model, found)
 
     async def run(self, function: Callable[..., _Result], *args: Any) -> _Result:
         """Call a function beside the thread that links."""
@@ -206,8 +191,7 @@ class Service:
         linker = linker or Linker.load(self.settings.model)
         linker.use(self.settings.precision, self.settings.device)
         model = Model(linker, Annotator(linker), self._fingerprint(), Vocabulary(linker))
-        linker.answer([Request("warm up")])
-        model.annotator.mark(Document("", (Passage("warm up", 0),)))
+        model.answer([Request("warm up"), model.annotator.found(Request(_WARM_UP))])
         if self.store is not None:
             model.decided = (
                 self.store.version,
@@ -215,17 +199,10 @@ class Service:
             )
         return model
 
-    async def _link(
-        self, model: Model, requests: Sequence[Request], decided: Decided | None
-    ) -> list[Linked]:
-        """Link items, with as many more candidates as decisions may take away.
-
-        There is a bound, for who rejects thousands of concepts for a mention slows all others down.
-        """
-        more = min(decided.most_rejected, MOST_CANDIDATES) if decided else 0
+    async def _link(self, model: Model, requests: Sequence[Request]) -> list[Linked]:
+        """Link items together with those that others wait for."""
         costs = [cost(request.item) for request in requests]
-        wider = [dataclasses.replace(request, k=request.k + more) for request in requests]
-        return await self._batcher.call(model.linker.answer, wider, costs)
+        return await self._batcher.call(model.answer, requests, costs)
 
     async def _in_force(self, model: Model) -> Decided | None:
         """The decisions in force for a model; read again where their file has changed."""
@@ -257,30 +234,3 @@ async def _call(pool: ThreadPoolExecutor, function: Callable[..., _Result], *arg
     except asyncio.CancelledError:
         is_given_up.set()
         raise
-
-
-async def _corrected(
-    decided: Decided | None, linked: list[Linked], requests: Sequence[Request]
-) -> list[Linked]:
-    """Apply the decisions."""
-    if decided is None:
-        return linked
-
-    def apply() -> list[Linked]:
-        return [
-            (d, [decided.apply(p, d, k=r.k, threshold=r.threshold) for p in predictions])
-            for (d, predictions), r in zip(linked, requests, strict=True)
-        ]
-
-    return await asyncio.to_thread(apply)
-
-
-def _restricted(request: Request) -> Request:
-    """The request with its selection moved into the item, where decisions look for it."""
-    item, within = request.item, request.within
-    if within is None:
-        return request
-    item = Mention(item) if isinstance(item, str) else item
-    if item.within is not None:
-        return request
-    return dataclasses.replace(request, item=dataclasses.replace(item, within=within), within=None)

@@ -47,6 +47,16 @@ class TextOptions(OptionGroup):
     training_composites: Literal["skip", "join"] = "skip"
 
 
+def several(items: Iterable[Item]) -> Iterable[Item]:
+    """Refuse one item where a list of them is expected; a text would be taken letter by letter."""
+    if isinstance(items, str | Document | Mention):
+        raise LinkerError(
+            f"one {type(items).__name__} was given where a list of them is expected; "
+            "put it in brackets"
+        )
+    return items
+
+
 def grouped(
     items: Iterable[Item], options: TextOptions, wanted: Callable[[Mention], bool] | None = None
 ) -> Iterator[Group]:
@@ -65,12 +75,7 @@ def grouped(
     Raises:
         LinkerError: `items` is one item instead of a list.
     """
-    if isinstance(items, str | Document | Mention):
-        raise LinkerError(
-            f"one {type(items).__name__} was given where a list of them is expected; "
-            "put it in brackets"
-        )
-    for item in items:
+    for item in several(items):
         if isinstance(item, Document):
             mentions = [m for m in item.mentions if wanted is None or wanted(m)]
             yield item, mentions, definitions_of(item, options)

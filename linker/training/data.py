@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import Encoder, is_unit
 from linker.errors import LinkerError
+from linker.linking.seen import Seen
 from linker.ranker.lists import Query
 from linker.training import supervision
 from linker.training.supervision import Annotated
@@ -27,49 +28,6 @@ if TYPE_CHECKING:
     from linker.candidates.hybrid import HybridGenerator
     from linker.ranker.options import TrainingOptions
     from linker.training.plan import TrainingPlan
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """The normalised mentions and the concept ids that a model was trained on.
-
-    Evaluation reports those that were not seen in training by themselves.
-    """
-
-    mentions: frozenset[str] = frozenset()
-    concepts: frozenset[str] = frozenset()
-    # how often a normalised mention was annotated as having no concept
-    without_concept: Mapping[str, int] = field(default_factory=dict, hash=False)
-
-    @classmethod
-    def of(cls, data: TrainingData) -> Seen:
-        """What a training sees."""
-        ids = {identifier for mention in data.mentions for identifier in mention.ids}
-        resolve = data.dictionary.resolve
-        forms = [data.normalize(mention.mention.text) for mention in data.mentions]
-        without = Counter(
-            form for form, mention in zip(forms, data.mentions, strict=True) if not mention.ids
-        )
-        current = {row for identifier in ids for row in resolve(identifier)}
-        return cls(frozenset(forms), frozenset(current), dict(without))
-
-    def to_json(self) -> dict[str, Any]:
-        """What `json` can write."""
-        return {
-            "mentions": sorted(self.mentions),
-            "concepts": sorted(self.concepts),
-            "without_concept": dict(sorted(self.without_concept.items())),
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Seen:
-        """Read what `to_json` made; older models have no `without_concept`."""
-        without = record.get("without_concept", {})
-        return cls(
-            frozenset(record["mentions"]),
-            frozenset(record["concepts"]),
-            {form: int(times) for form, times in without.items()},
-        )
 
 
 @dataclass(frozen=True)
@@ -94,12 +52,12 @@ class TrainingData:
         annotated = list(supervision.collect(mentions, plan.options))
         names = [name for mention in annotated for name in mention.names]
         extended = dictionary.add(names, plan.normalize) if plan.extend else dictionary
-        table = _table(dictionary, plan.normalize)
+        table = table_of(dictionary, plan.normalize)
         encoder = plan.sparse_encoder()
         named = np.flatnonzero(np.diff(table.indptr))  # not the empty name
         encoder.fit(table.texts.take(named))  # as BioSyn: without the mentions
         if extended is not dictionary:
-            table = _table(extended, plan.normalize)
+            table = table_of(extended, plan.normalize)
         indexed = SparseGenerator.index(table, extended, encoder, plan.options.index)
         return cls(dictionary, extended, indexed, annotated, plan.normalize)
 
@@ -115,6 +73,15 @@ class TrainingData:
     def table(self) -> NameTable:
         """The names of the dictionary alone."""
         return self.names.table
+
+    @property
+    def seen(self) -> Seen:
+        """What a training sees of the mentions."""
+        forms = [(self.normalize(m.mention.text), m.ids) for m in self.mentions]
+        resolve = self.dictionary.resolve
+        current = {new for _, ids in forms for identifier in ids for new in resolve(identifier)}
+        without = Counter(form for form, ids in forms if not ids)
+        return Seen(frozenset(form for form, _ in forms), frozenset(current), dict(without))
 
     @cached_property
     def queries(self) -> Sequence[Query] | None:
@@ -179,7 +146,12 @@ class TrainingData:
         return {"mentions": _checksum(queries), "indexed": indexed}
 
 
-def _table(dictionary: Dictionary, normalize: Callable[[str], str]) -> NameTable:
+def table_of(dictionary: Dictionary, normalize: Callable[[str], str]) -> NameTable:
+    """The distinct normalised names of a dictionary.
+
+    Raises:
+        LinkerError: there is none.
+    """
     table = dictionary.table(normalize)
     if not len(table.concepts):
         raise LinkerError(

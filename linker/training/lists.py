@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linker import matching
 from linker.candidates.base import Generator
+from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary
+from linker.linking.linker import Linker
 from linker.linking.lists import Batch
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, Ranker
 from linker.readers.mentions import flatten
+from linker.training.data import TrainingData
+from linker.training.plan import TrainingPlan
 from linker.training.randomness import Stream, rng
 from linker.types import Document, Mention
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 FEWEST = 50  # annotated mentions to fit to; of fewer nothing can be said
 _FOLDS = 5
@@ -30,30 +30,7 @@ Bools = NDArray[np.bool_]
 Items = Sequence[Mention | Document]
 
 
-class Ranked(Protocol):
-    """What a ranker is fitted for: a linker."""
-
-    @property
-    def generator(self) -> Generator: ...
-
-    @property
-    def dictionary(self) -> Dictionary: ...
-
-    def lists(
-        self, items: Iterable[Mention | Document]
-    ) -> Iterator[tuple[list[Mention], Batch]]: ...
-
-    @property
-    def ranker(self) -> Ranker | None: ...
-
-    def over(self, dictionary: Dictionary, mentions: Items, *, extend: bool) -> Self: ...
-
-    def with_ranker(self, ranker: Ranker | None) -> Self: ...
-
-    def by_characters(self) -> Self: ...
-
-
-def judged(linker: Ranked, items: Items) -> Judged:
+def judged(linker: Linker, items: Items) -> Judged:
     """The lists of the annotated mentions of some items, and what of them is right.
 
     Raises:
@@ -68,7 +45,7 @@ def judged(linker: Ranked, items: Items) -> Judged:
     return Judged.joined([part for part in parts if len(part.weight)])
 
 
-def _judged(linker: Ranked, mentions: list[Mention], batch: Batch) -> tuple[Bools, Bools]:
+def _judged(linker: Linker, mentions: list[Mention], batch: Batch) -> tuple[Bools, Bools]:
     """Which candidates of a batch are right, (rows,), and which mentions have a concept."""
     lists, concepts = batch.lists, batch.found.concepts.tolist()
     ids, resolve = linker.dictionary.ids, linker.dictionary.resolve
@@ -92,8 +69,40 @@ def _judged(linker: Ranked, mentions: list[Mention], batch: Batch) -> tuple[Bool
     return right, known
 
 
+def over(
+    linker: Linker,
+    dictionary: Dictionary,
+    mentions: Items = (),
+    *,
+    extend: bool = True,
+) -> Linker:
+    """Link to another dictionary with the encoder and λ of a linker; nothing is trained.
+
+    Args:
+        linker: the linker.
+        dictionary: the names to link to.
+        mentions: annotated ones.
+        extend: whether they become names.
+    """
+    plan = TrainingPlan(linker.encoder, linker.options, linker.corrections, extend)
+    data = TrainingData.of(plan, dictionary, mentions)
+    generator: Generator = data.indexed
+    if isinstance(trained := linker.generator, HybridGenerator):
+        vectors = trained.vectors_of(list(data.indexed.table.texts))
+        weight, options = trained.sparse_weight, linker.options.training
+        generator = data.generator(trained.encoder, weight, options, vectors)
+    return dataclasses.replace(
+        linker,
+        dictionary=data.extended,
+        generator=generator,
+        seen=data.seen,
+        spans=None,
+        known_words=None,
+    )
+
+
 def folds(
-    linker: Ranked, dictionary: Dictionary, mentions: Items, seed: int, extend: bool = True
+    linker: Linker, dictionary: Dictionary, mentions: Items, seed: int, extend: bool = True
 ) -> Judged:
     """The lists of annotated mentions, each made by a linker that has learnt the other folds.
 
@@ -112,12 +121,12 @@ def folds(
         rest = [m for m, of_one in zip(mentions, fold_of, strict=True) if of_one != fold]
         held = [m for m, of_one in zip(mentions, fold_of, strict=True) if of_one == fold]
         if _annotated(held):
-            parts.append(judged(linker.over(dictionary, rest, extend=extend), held))
+            parts.append(judged(over(linker, dictionary, rest, extend=extend), held))
     return Judged.joined(parts)
 
 
 def fitted(
-    linker: Ranked,
+    linker: Linker,
     dictionary: Dictionary,
     mentions: Items,
     dev: Items,
@@ -143,7 +152,9 @@ def fitted(
     linker = linker.with_ranker(start)
     sources: list[tuple[str, Callable[[], Judged]]] = []
     if _annotated(mentions) >= FEWEST:
-        reader = linker.by_characters() if is_trained else linker
+        reader = linker
+        if is_trained and isinstance(linker.generator, HybridGenerator):
+            reader = linker.with_generator(linker.generator.sparse)
         sources.append(
             (
                 f"{_annotated(mentions):,} annotated mentions, in {_FOLDS} folds",

@@ -1,94 +1,143 @@
-"""What happens to the data of a training: from a dictionary and mentions to a ranker of its names.
+"""A training from its plan to a linker; read this first.
 
-`linker train` reads the files, makes a plan (`plan.py`) and the data (`data.py`), calls `train`
-for encoders with weights, and saves what it gives. The data are
+`linker train` and `Linker.train` make a plan (`plan.py`), which is checked before any work. Then
 
-- the names of the dictionary, normalised, with their concepts and its hierarchy;
-- training mentions with gold ids: those of one concept are queries, and names of their concept in
-  the model, though not in the candidate lists that they train on;
-- development mentions, which are never trained on: with `validate` they choose the best epoch.
-
-Up to three phases train one encoder of names, each from the weights that the one before kept:
-
-1. align, transformers: synonyms of the dictionary are pulled together, the other names of a batch
-   pushed away (self-alignment by InfoNCE, after SapBERT);
-2. ground, encoders made of words: names of a concept, or of a larger class, are pulled together and
-   anchored to vectors that are not trained (Fivez et al. 2021a-c: DAN, CCA and prototypes; BNE);
-3. rank, all: each query has a list of candidate names, half of them the best by characters
-   (TF-IDF), half the best by the encoder, made anew every epoch; names of the gold concept are to
-   rank before names of its hypernyms, these before others, by z = dense + λ · sparse, where the
-   weight λ of the sparse score is trained too (BioSyn, BCNH). Without mentions, names of the
-   dictionary are queries.
-
-At the end all names are encoded, and indexed beside their sparse vectors. Options of 0 epochs leave
-a phase out; the files in `phases/` say what else does.
+1. the dictionary and the mentions become names, indexed by characters (`data.py`);
+2. the encoder is made in one go (`creation.py`), or trained by gradients, phase after phase
+   (`encoder.py`), and all names are encoded;
+3. the ranker is fitted to lists of candidates of which it is known what is right (`lists.py`);
+4. where a refit is asked for, 1 and 2 are done again, with the development mentions too.
 """
 
 from __future__ import annotations
 
-from accelerate import Accelerator
+import dataclasses
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
-from linker.encoders.trainable import TrainableEncoder
-from linker.training import start
-from linker.training.checkpoints import Checkpoints
-from linker.training.creation import Trained, create_encoder
+import numpy as np
+
+from linker import metrics
+from linker.candidates.base import Generator
+from linker.dictionary import Dictionary
+from linker.errors import LinkerError
+from linker.linking import spans
+from linker.linking.linker import Linker
+from linker.training import lists, supervision
+from linker.training.creation import without_training
 from linker.training.data import TrainingData
-from linker.training.loop import Epoch, run
-from linker.training.model import ModelInTraining, Validate
-from linker.training.phases import align, ground, rank
-from linker.training.phases.base import Phase
 from linker.training.plan import TrainingPlan
-from linker.training.settings import Record, RunSettings
-from linker.types import Activity
+from linker.training.settings import RunSettings
+from linker.types import Document, Mention
+
+Items = Sequence[Mention | Document]
+Validate = Callable[[Linker], Mapping[str, float]]
+"""Measures a linker on development data; `dev_acc1` chooses the epoch that is kept."""
 
 
 def train(
     plan: TrainingPlan,
-    data: TrainingData,
+    dictionary: Dictionary,
+    mentions: Items = (),
+    dev: Items = (),
+    settings: RunSettings | None = None,
+    validate: Validate | None = None,
+) -> Linker:
+    """Train a linker as a plan says; see `Linker.train` for the other arguments."""
+    settings = settings or RunSettings()
+    if dev:
+        validate = validate or partial(_accuracies, dev)
+        if not settings.development:
+            digest = hashlib.sha256(repr(list(dev)).encode("utf-8", "replace")).hexdigest()
+            settings = dataclasses.replace(settings, development=digest)
+    seed = plan.options.training.seed
+    linker = without_ranker(plan, dictionary, mentions, settings, validate)
+    linker.ranker = lists.fitted(
+        linker,
+        dictionary,
+        mentions,
+        dev,
+        seed,
+        settings.say,
+        is_trained=linker.best_epoch > 0,
+        extend=plan.extend,
+    )
+    settings.on_trained(linker)
+    if plan.refit:
+        history, epochs, ranker = linker.history, linker.best_epoch, linker.ranker
+        del linker  # its vectors, while the next ones are made
+        mentions = [*mentions, *dev]
+        linker = _refitted(plan, dictionary, mentions, settings, epochs)
+        refit = [record for record in linker.history if record["phase"].startswith("refit")]
+        linker.history, linker.ranker = [*history, *refit], ranker
+    if any(isinstance(item, Document) for item in mentions):
+        linker.spans = spans.fit(linker.found_names, mentions, seed)
+    return linker
+
+
+def without_ranker(
+    plan: TrainingPlan,
+    dictionary: Dictionary,
+    mentions: Items,
     settings: RunSettings,
     validate: Validate | None = None,
-) -> Trained:
-    """Train the encoder of a plan, and index all names with it.
+) -> Linker:
+    """Train once, as a plan says; candidates are ordered by score."""
+    data = TrainingData.of(plan, dictionary, mentions)
+    supervision.report(data.mentions, dictionary)
+    options, corrections, seen = plan.options, plan.corrections, data.seen
+    linker = Linker(data.extended, data.indexed, options, seen, corrections, plan.encoder)
+    if plan.is_sparse:
+        return linker
+    if plan.is_trained:
+        from linker.training import encoder
+
+        measure = partial(_measured, linker, validate) if validate else None
+        trained = encoder.train(plan, data, settings, measure)
+    else:
+        trained = without_training(plan, data, settings)
+    options = dataclasses.replace(options, encoder=trained.encoder.options)
+    return dataclasses.replace(
+        linker, generator=trained.generator, options=options, history=trained.history
+    )
+
+
+def _measured(linker: Linker, validate: Validate, generator: Generator) -> Mapping[str, float]:
+    """What `validate` measures of a linker with another generator."""
+    measured = validate(dataclasses.replace(linker, generator=generator))
+    if "dev_acc1" not in measured:
+        raise LinkerError(
+            f"`validate` gives {', '.join(measured) or 'nothing'}; "
+            "expected: dev_acc1, and what else is to be logged"
+        )
+    return measured
+
+
+def _accuracies(dev: Items, linker: Linker) -> Mapping[str, float]:
+    """Acc@k on development mentions, by the protocol strict."""
+    from linker.evaluation import protocols
+
+    ranks = [outcome.rank for outcome in protocols.strict(linker, dev, 20)]
+    names = {"dev_acc1": 1, "dev_acc5": 5, "candidate_recall": 20}
+    return {name: round(float(np.mean(metrics.hits(ranks, k))), 5) for name, k in names.items()}
+
+
+def _refitted(
+    plan: TrainingPlan, dictionary: Dictionary, mentions: Items, settings: RunSettings, epochs: int
+) -> Linker:
+    """Train again on all mentions.
 
     Args:
-        plan: which encoder, and the options.
-        data: the dictionary and the training mentions.
-        settings: where checkpoints are written, and callbacks for progress.
-        validate: measures the model after each epoch of phase 3.
+        plan, dictionary, settings: of the first training.
+        mentions: those of training and development.
+        epochs: of the list-wise phase, as many as were best; 0: there was none.
     """
-    data.check()  # this and the next lines refuse what would only fail after hours
-    created, provenance = create_encoder(plan, data, settings)
-    encoder = created.trainable()
-    assert isinstance(encoder, TrainableEncoder)  # noqa: S101 - what `is_trained` says
-    options = rank.checked_options(plan, encoder, data)
-
-    accelerator, options = start.place(encoder, options)  # on its device
-    if not settings.resume and accelerator.is_main_process:
-        start.clear_checkpoints(settings)
-    # of each batch this process takes every n-th query, where there are n processes
-    share = slice(accelerator.process_index, None, accelerator.num_processes)
-    model = ModelInTraining(encoder, data, options, settings, provenance, validate, share)
-    history: list[Record] = []
-    for prepare in (align.prepare, ground.prepare, rank.prepare):
-        phase = prepare(model)
-        if phase is not None:
-            history += _run(phase, accelerator, settings)
-            model.is_pretrained = True
-    finished = encoder.finished()
-    return Trained(model.generator_of_all_names(finished), history, finished)
-
-
-def _run(phase: Phase, accelerator: Accelerator, settings: RunSettings) -> list[Record]:
-    """Run the epochs of a phase, tell of each step and epoch, and return the epochs' records."""
-    checkpoints = None
-    if folder := settings.folder(phase.name):
-        checkpoints = Checkpoints(folder, phase.fingerprint, settings.resume)
-    history: list[Record] = []
-    settings.on_activity(Activity(phase.name.value, epochs=phase.plan.epochs))
-    for event in run(phase, accelerator, checkpoints):
-        if isinstance(event, Epoch):
-            history.append({"phase": phase.name.value, **event.record})
-            settings.on_event(history[-1])
-        else:
-            settings.on_event(event)
-    return history
+    if epochs:
+        times = f"{epochs} epoch{'s' if epochs > 1 else ''}"
+        settings.say(f"refit: {times} on the training and the development mentions")
+        training = dataclasses.replace(plan.options.training, epochs=epochs)
+        options = dataclasses.replace(plan.options, training=training)
+        plan = dataclasses.replace(plan, options=options)
+    again = dataclasses.replace(settings, refit=True, resume=True)  # aligned already
+    return without_ranker(plan, dictionary, mentions, again)

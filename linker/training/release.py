@@ -25,11 +25,12 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.annotations import annotations_of
 from linker.encoders.base import is_unit
-from linker.errors import LinkerError
+from linker.linking.linker import Linker
+from linker.linking.seen import Seen
 from linker.ranker.lists import name_of_each
 from linker.ranker.options import TrainingOptions
 from linker.training import supervision
-from linker.training.data import Seen, TrainingData
+from linker.training.data import TrainingData, table_of
 from linker.training.plan import TrainingPlan
 from linker.types import Document, Mention
 
@@ -67,77 +68,54 @@ class Changes:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
-    """What a linker links to after a new release."""
-
-    dictionary: Dictionary
-    generator: Generator
-    seen: Seen
-    changes: Changes
-
-
-@dataclass(frozen=True, slots=True)
-class Previous:
-    """What a linker linked to before."""
-
-    dictionary: Dictionary
-    generator: Generator
-    seen: Seen
-
-    @property
-    def sparse(self) -> SparseGenerator:
-        """The generator by characters."""
-        first = self.generator
-        sparse = first.sparse if isinstance(first, HybridGenerator) else first
-        assert isinstance(sparse, SparseGenerator)  # noqa: S101 - there is no third kind
-        return sparse
-
-
 def renewed(
-    plan: TrainingPlan,
-    before: Previous,
-    dictionary: Dictionary | None,
+    linker: Linker,
+    dictionary: Dictionary | None = None,
     mentions: Iterable[Mention | Document] = (),
-) -> Release:
+    index: IndexOptions | None = None,
+) -> tuple[Linker, Changes]:
     """Take a new release of the dictionary, or further annotated mentions, without training.
 
-    Args:
-        plan: of the linker: its encoder, options and corrections.
-        before: what it links to.
-        dictionary: the new release; None: the one of before.
-        mentions: annotated ones.
+    See `Linker.renewed` for the arguments.
 
     Raises:
         LinkerError: no name is left once normalised, or the dictionary knows no annotated id.
     """
-    annotated = list(supervision.collect(mentions, plan.options))
+    options = dataclasses.replace(linker.options, index=index or linker.options.index)
+    plan = TrainingPlan(linker.encoder, options, linker.corrections)
+    annotated = list(supervision.collect(mentions, options))
     names = [name for mention in annotated for name in mention.names]
-    release, normalize = dictionary or before.dictionary, _remembering(before, plan.normalize)
-    kept, gone = _carried(before.dictionary, release, normalize)
+    release, normalize = dictionary or linker.dictionary, _remembering(linker, plan.normalize)
+    kept, gone = _carried(linker.dictionary, release, normalize)
     extended = release.add(names if dictionary is None else [*kept, *names], normalize)
     supervision.report(annotated, release)
-    table = extended.table(normalize)
-    if not len(table.concepts):
-        raise LinkerError(
-            "no name of the dictionary is left once normalised; "
-            "check normalize.punctuation and the dictionary"
-        )
-    rows = _rows_of(table, before.generator.table)
-    sparse = _sparse(before.sparse, table, extended, rows, plan.options.index)
+    table = table_of(extended, normalize)
+    rows = _rows_of(table, linker.generator.table)
+    old = linker.generator
+    by_characters = old.sparse if isinstance(old, HybridGenerator) else old
+    assert isinstance(by_characters, SparseGenerator)  # noqa: S101 - there is no third kind
+    sparse = _sparse(by_characters, table, extended, rows, options.index)
     data = TrainingData(release, extended, sparse, annotated, normalize)
     generator: Generator = sparse
-    if isinstance(before.generator, HybridGenerator):
-        generator = _hybrid(before, before.generator, data, rows, plan.options.training)
-    changes = _changes(before, extended, table, rows)
-    terms = before.sparse.encoder.unknown_terms(_texts(table, np.flatnonzero(rows < 0)))
+    if isinstance(old, HybridGenerator):
+        generator = _hybrid(linker.dictionary, old, data, rows, options.training)
+    changes = _changes(linker, extended, table, rows)
+    terms = by_characters.encoder.unknown_terms(_texts(table, np.flatnonzero(rows < 0)))
     changes = dataclasses.replace(
         changes, new_terms=terms, annotations_kept=len(kept), annotations_gone=gone
     )
-    return Release(extended, generator, _seen(before.seen, Seen.of(data), extended), changes)
+    now = dataclasses.replace(
+        linker,
+        dictionary=extended,
+        generator=generator,
+        options=options,
+        seen=_seen(linker.seen, data.seen, extended),
+        known_words=None,
+    )
+    return now, changes
 
 
-def _remembering(before: Previous, normalize: Callable[[str], str]) -> Callable[[str], str]:
+def _remembering(before: Linker, normalize: Callable[[str], str]) -> Callable[[str], str]:
     """Give the normal form of a name, without work for most names of before."""
     table = before.generator.table
     names, texts = list(before.dictionary.names), list(table.texts)  # faster than one by one
@@ -191,7 +169,7 @@ def _sparse(
 
 
 def _hybrid(
-    before: Previous,
+    before: Dictionary,
     old: HybridGenerator,
     data: TrainingData,
     rows: Rows,
@@ -205,24 +183,26 @@ def _hybrid(
     vectors = np.empty((len(rows), old.encoder.dim), kind)
     vectors[rows >= 0], vectors[new] = old.vectors[rows[rows >= 0]], encoded
     weight = np.float32(options.frequency_weight / options.scale(is_unit(old.encoder)))
-    bias = weight * _frequency(before, old.bias / weight, data) if weight else None
+    bias = None
+    if weight:
+        bias = weight * _frequency(before, old.table, old.bias / weight, data)
     return HybridGenerator(data.indexed, old.encoder, vectors, old.sparse_weight, bias)
 
 
-def _frequency(before: Previous, frequency: Floats, data: TrainingData) -> Floats:
+def _frequency(before: Dictionary, old: NameTable, frequency: Floats, data: TrainingData) -> Floats:
     """log(1 + how often the concept of a name is annotated), of before and now, (names,).
 
     Args:
-        before: what the linker linked to.
-        frequency: of each name of before.
+        before: the dictionary of before.
+        old: its names.
+        frequency: of each of them.
         data: the names of now, and the mentions that are new.
     """
-    old = before.generator.table
-    least = np.full(len(before.dictionary), np.inf)  # a name has the most of its concepts
+    least = np.full(len(before), np.inf)  # a name has the most of its concepts
     np.minimum.at(least, old.concepts, frequency[name_of_each(old)])
     times = np.zeros(len(data.extended))
     for row in np.flatnonzero(np.isfinite(least) & (least > 0)).tolist():
-        concepts = data.extended.rows(before.dictionary.ids[row])
+        concepts = data.extended.rows(before.ids[row])
         for concept in concepts:
             times[concept] += np.expm1(least[row]) / len(concepts)
     times += supervision.times(data.mentions, data.extended)
@@ -236,7 +216,7 @@ def _seen(before: Seen, now: Seen, dictionary: Dictionary) -> Seen:
     return Seen(before.mentions | now.mentions, frozenset(concepts) | now.concepts, dict(without))
 
 
-def _changes(before: Previous, new: Dictionary, table: NameTable, rows: Rows) -> Changes:
+def _changes(before: Linker, new: Dictionary, table: NameTable, rows: Rows) -> Changes:
     """Count what changed among concepts and names."""
     old, old_table = before.dictionary, before.generator.table
     current = set(new.ids)

@@ -525,14 +525,13 @@ def test_development_mentions_choose_the_epoch_that_refit_repeats(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    module, marks = importlib.import_module("linker.linking.linker"), iter([0.1, 0.9, 0.5])
-    validation = module._validation
+    module, marks = importlib.import_module("linker.training.pipeline"), iter([0.1, 0.9, 0.5])
+    accuracies = module._accuracies
 
-    def marked(dev: Any) -> Any:
-        validate = validation(dev)
-        return lambda linker: {**validate(linker), "dev_acc1": next(marks)}
+    def marked(dev: Any, linker: Any) -> Any:
+        return {**accuracies(dev, linker), "dev_acc1": next(marks)}
 
-    monkeypatch.setattr(module, "_validation", marked)
+    monkeypatch.setattr(module, "_accuracies", marked)
     result = run(
         "train",
         *common,

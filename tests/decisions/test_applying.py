@@ -12,6 +12,8 @@ import pytest
 from linker import Document, Linker, Mention, Selection
 from linker.decisions.applying import Decided, Ruling
 from linker.errors import LinkerError
+from linker.linking.requests import Answer, Request
+from linker.text.mentions import Definitions
 from linker.types import Decision, Part, Passage, Prediction
 
 BREAST, OVARIAN, ATAXIA = "MESH:D001943", "MESH:D010051", "MESH:D001260"
@@ -21,9 +23,19 @@ def answer(
     linker: Linker, item: str | Mention | Document, *decisions: Decision, k: int = 3
 ) -> Prediction:
     decided = Decided(decisions, linker)
-    document = item if isinstance(item, Document) else None
-    (prediction,) = linker.link([item], k=k + decided.most_rejected)
-    return decided.apply(prediction, document, k=k)
+    (prediction,) = linker.link([item], k=k, decisions=decided)
+    return prediction
+
+
+def applied(
+    decided: Decided,
+    linker: Linker,
+    prediction: Prediction,
+    k: int = 9,
+    threshold: float | None = None,
+) -> Prediction:
+    """What decisions make of the prediction for a loose mention."""
+    return decided.apply(prediction, None, Definitions(), linker.linkable, k=k, threshold=threshold)
 
 
 def ids(prediction: Prediction) -> list[list[str]]:
@@ -85,7 +97,7 @@ def test_behind_a_rejected_concept_only_a_sure_one_answers(
     prediction = confident(prediction, None if second is None else 0.4, second)
     first, other = prediction.parts[0].candidates
     decided = Decided([Decision("breast cancer", BREAST, accepted=False)], linker)
-    corrected = decided.apply(prediction, None, threshold=threshold)
+    corrected = applied(decided, linker, prediction, threshold=threshold)
     (part,) = corrected.parts
     assert (corrected.state, corrected.decisions[0].concept_id) == (state, BREAST)
     assert part.candidates == (other,)
@@ -100,18 +112,18 @@ def test_a_rejection_behind_the_answer_leaves_the_answer(linker: Linker) -> None
     (before,) = linker.link(["breast cancer"], k=3, threshold=0)
     second = before.parts[0].candidates[1].concept_id
     decided = Decided([Decision("breast cancer", second, accepted=False)], linker)
-    after = decided.apply(before, None)
+    after = applied(decided, linker, before)
     assert after.state == "rejected"
     assert ids(after) == [[i for i in ids(before)[0] if i != second]]
     unsure = Part("breast cancer", nil=True, rejected=before.parts[0].best)
-    after = decided.apply(replace(before, parts=(unsure,)), None)
+    after = applied(decided, linker, replace(before, parts=(unsure,)))
     assert (after.state, after.parts) == ("open", (unsure,))  # the model was not sure of another
 
 
 def test_a_part_that_keeps_no_candidate_is_nil(linker: Linker) -> None:
     (prediction,) = linker.link(["breast cancer"], k=1, threshold=0)
     decided = Decided([Decision("breast cancer", BREAST, accepted=False)], linker)
-    (part,) = decided.apply(prediction, None).parts
+    (part,) = applied(decided, linker, prediction).parts
     assert (part.nil, part.candidates) == (True, ())
     assert part.rejected is not None
     assert part.rejected.concept_id == BREAST
@@ -234,11 +246,11 @@ def test_a_file_of_another_dictionary(linker: Linker, tmp_path: Path) -> None:
 def test_predictions_without_decisions_are_only_cut(linker: Linker) -> None:
     (prediction,) = linker.link(["breast cancer"], k=3)
     decided = Decided([Decision("other", ATAXIA)], linker)
-    assert decided.apply(prediction, None) == prediction
-    assert ids(decided.apply(prediction, None, k=1)) == [[BREAST]]
+    assert applied(decided, linker, prediction) == prediction
+    assert ids(applied(decided, linker, prediction, k=1)) == [[BREAST]]
     empty = Prediction(Mention("m"), (Part("m", nil=True),))
     decided = Decided([Decision("m", ATAXIA, accepted=False)], linker)
-    assert decided.apply(empty, None) == replace(
+    assert applied(decided, linker, empty) == replace(
         empty, state="open", decisions=(Decision("m", ATAXIA, accepted=False),)
     )
 
@@ -268,7 +280,7 @@ def test_explanations_say_what_links(
     text = "She has breast cancer."
     document = Document("7", (Passage(text),), (Mention("breast cancer", ((8, 21),)),))
     decided = Decided(decisions, linker)
-    (prediction,) = decided.link([document], 2)
+    (prediction,) = linker.link([document], k=2, decisions=decided)
     explained = decided.explain("breast cancer", None, document, 2)
     assert (explained.by_decision is None) == (prediction.state == "model")
     if explained.by_decision:
@@ -320,7 +332,17 @@ def test_a_decision_is_on_all_words_of_a_mention(linker: Linker) -> None:
     (prediction,) = linker.link(["breast cancer"], k=1)
     shortened = replace(prediction, mention=Mention("sporadic breast cancer"), reading="shortened")
     decided = Decided([Decision("sporadic breast cancer", OVARIAN)], linker)
-    answered = decided.apply(shortened, None)
+    answered = applied(decided, linker, shortened)
     assert [(part.text, part.best and part.best.concept_id) for part in answered.parts] == [
         ("sporadic breast cancer", OVARIAN)
     ]
+
+
+def test_thousands_of_rejections_do_not_widen_all_requests(linker: Linker) -> None:
+    ids = linker.dictionary.ids[:300]
+    decided = Decided([Decision("fever", i, accepted=False) for i in ids], linker)
+    assert decided.most_rejected == 100
+    request = Request("A-T", 5, decisions=decided)
+    assert Answer(request, Mention("A-T")).k == 5 + 100
+    (prediction,) = linker.link(["breast cancer"], k=5, decisions=decided)
+    assert len(prediction.parts[0].candidates) == 5

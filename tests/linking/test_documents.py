@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from linker import Dictionary, Linker, LinkerError
-from linker.linking.documents import Annotator, FoundSpan
+from linker.linking.documents import Annotator
+from linker.linking.requests import FoundSpan
 from linker.types import Document, GoldGroup, Mention, Passage, Prediction, Selection
 
 ATAXIA, LEUKEMIA = "MESH:D001260", "MESH:D054198"

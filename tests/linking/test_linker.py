@@ -273,7 +273,7 @@ def test_a_copy_links_the_same(
     expected = list(model.link(items))
     twin = copied(model)
     assert list(twin.link(items)) == expected
-    assert twin._answers._dictionary is twin.dictionary is not model.dictionary
+    assert twin.scope.dictionary is twin.dictionary is not model.dictionary
 
 
 def test_another_k_is_not_answered_from_the_cache(model: Linker) -> None:
@@ -288,14 +288,14 @@ def test_requests_in_a_batch_are_answered_like_each_alone(
         [(1, None, None), (5, 0.5, None), (30, None, 0.8), (2, 0.0, 0.0), (5, None, 2.0)]
     )
     requests = [Request(item, *one) for item, one in zip(items, wanted, strict=False)]
-    answers = model.answer(requests)
+    answers = list(model.answers(requests))
     assert len(answers) == len(items)
     for one, answer in zip(requests, answers, strict=True):
         fresh = model.with_ranker(model.ranker)  # with empty caches
         limits: dict[str, Any] = {"threshold": one.threshold, "min_score": one.min_score}
         alone = list(fresh.link_items([one.item], k=one.k, **limits))
         assert [answer] == alone
-    assert model.answer([]) == []
+    assert list(model.answers([])) == []
 
 
 @pytest.mark.parametrize(
@@ -581,7 +581,8 @@ def test_folders_of_older_releases_have_the_shipped_ranker(model: Linker, tmp_pa
     assert parts.ranker
     assert parts.ranker.provenance == Ranker.shipped().provenance
     texts = ["breast cancer", "FAP", "zzzz"]
-    assert list(Linker._of(parts).link(texts)) == list(model.link(texts))
+    loaded = Linker(*(getattr(parts, field.name) for field in dataclasses.fields(parts)))
+    assert list(loaded.link(texts)) == list(model.link(texts))
 
 
 @pytest.mark.parametrize("name", ["ranker/v.npy", "words/weight.npy"])

@@ -20,6 +20,7 @@ from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, Pred
 from linker.encoders.words import WordVectors
 from linker.options import changed, preset
 from linker.readers import mentions as readers
+from linker.training import lists
 from linker.training.settings import RunSettings
 from linker.types import GoldGroup
 
@@ -295,15 +296,15 @@ def test_another_dictionary_with_the_same_encoder(
     options: LinkerOptions,
     tmp_path: Path,
 ) -> None:
-    again = model.over(dictionary)
+    again = lists.over(model, dictionary)
     assert answers(again) == answers(model)
-    extended = model.over(dictionary, mentions)
+    extended = lists.over(model, dictionary, mentions)
     assert extended.seen.mentions == {extended.normalize(mention.text) for mention in mentions}
     assert extended.generator.bias.any()  # type: ignore[attr-defined]
     (tmp_path / "d.tsv").write_text("id\tname\nX:1\tlouis-bar syndrome\n")
-    assert [answer[0] for answer in answers(model.over(Dictionary.read(tmp_path / "d.tsv")))][
-        :1
-    ] == ["X:1"]
+    assert [
+        answer[0] for answer in answers(lists.over(model, Dictionary.read(tmp_path / "d.tsv")))
+    ][:1] == ["X:1"]
 
 
 def test_development_mentions_choose_the_epoch_and_belong_to_the_checkpoints(

@@ -31,7 +31,7 @@ from linker import (  # noqa: E402
     registry,
 )
 from linker.evaluation import protocols  # noqa: E402
-from linker.linking.linker import Seen  # noqa: E402
+from linker.linking.seen import Seen  # noqa: E402
 from linker.options import changed, preset  # noqa: E402
 from linker.readers import mentions as readers  # noqa: E402
 from linker.training.settings import RunSettings  # noqa: E402
@@ -269,12 +269,12 @@ def test_the_history_tells_of_each_epoch(model: Linker, mentions: list[Mention])
 def test_mentions_become_names_but_no_candidates(
     few: Dictionary, own: list[Mention], options: LinkerOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from linker.training import pipeline
+    from linker.training import encoder
 
     trained_on: list[Any] = []
-    fit = pipeline.train
+    fit = encoder.train
     monkeypatch.setattr(
-        pipeline,
+        encoder,
         "train",
         lambda plan, data, *others: trained_on.append(data) or fit(plan, data, *others),
     )

@@ -210,7 +210,9 @@ def test_a_selection_of_its_own_is_combined_with_that_of_the_call(tiny: Linker) 
     assert first(attack, [Mention("acute disease", within=Selection(types=("T1", "T2")))]) == [
         "B:3"
     ]
-    answers = tiny.answer([Request(own, 1, 0, within=KIDNEY), Request("acute disease", 1, 0)])
+    answers = list(
+        tiny.answers([Request(own, 1, 0, within=KIDNEY), Request("acute disease", 1, 0)])
+    )
     assert [p.parts[0].best and p.parts[0].best.concept_id for _, (p,) in answers] == ["B:4", "B:3"]
     with pytest.raises(
         LinkerError,

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker import Dictionary, Linker
+from linker import Dictionary, Linker, Mention
 from linker.candidates.concepts import Candidates
 from linker.linking import lists as module
-from linker.linking.lists import DEPTH, Batch, Read, described, found
+from linker.linking.lists import DEPTH, Batch, batch_of
+from linker.linking.requests import Answer, Request
 from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches
 from linker.ranker.ranker import Lists
 from linker.text.readings import Wording
@@ -40,9 +41,15 @@ def way(linker: Linker, kind: ReadingKind, *texts: str) -> Wording:
     return Wording(kind, texts, tuple(map(linker.normalize, texts)))
 
 
-def describe(linker: Linker, *mentions: Read) -> Batch:
+def mention(text: str, readings: list[Wording], number: int, without: float = 0.0) -> Answer:
+    """A mention that is read in these ways, of the document with this number."""
+    own = Mention(text)
+    return Answer(Request(own), own, number=number, readings=readings, without=without)
+
+
+def describe(linker: Linker, *answers: Answer) -> Batch:
     matches = Matches(linker.dictionary, linker.generator.table, linker.words)
-    return described(mentions, linker.generator, matches)
+    return batch_of(answers, linker.generator, matches)
 
 
 def column(batch: Batch, name: str, lookup: int) -> Any:
@@ -76,7 +83,7 @@ def test_columns_tell_how_a_mention_is_read(linker: Linker) -> None:
         way(linker, "whole", text),
         way(linker, "shortened", "ovarian cancer"),
     ]
-    batch = describe(linker, Read(text, readings, -1))
+    batch = describe(linker, mention(text, readings, -1))
     assert batch.lists.readings.tolist() == [0, 3]
     assert batch.lists.lookups.tolist() == [0, 2, 3, 4]
     told = [
@@ -102,7 +109,7 @@ def test_columns_tell_how_a_mention_is_read(linker: Linker) -> None:
 
 def test_an_expanded_reading_is_not_the_usual_one_where_it_is_second(linker: Linker) -> None:
     readings = [way(linker, "whole", "ALL"), way(linker, "expanded", "lymphoid leukemia")]
-    batch = describe(linker, Read("ALL", readings, -1, 0.5), Read("cancer", readings[:1], -1))
+    batch = describe(linker, mention("ALL", readings, -1, 0.5), mention("cancer", readings[:1], -1))
     assert [set(column(batch, "expanded", lookup)) for lookup in range(3)] == [{0}, {1}, {0}]
     assert [set(column(batch, "usual", lookup)) for lookup in range(3)] == [{1}, {0}, {1}]
     assert batch.lists.without.tolist() == [0.5, 0]
@@ -114,11 +121,11 @@ def test_an_expanded_reading_is_not_the_usual_one_where_it_is_second(linker: Lin
 def test_candidates_are_those_of_the_generator(linker: Linker) -> None:
     """A form that is looked up several times has the same candidates each time."""
     reads = [
-        Read("ALL", [way(linker, "whole", "ALL")], -1),
-        Read("…", [way(linker, "whole", "…")], -1),
-        Read("all", [way(linker, "whole", "all"), way(linker, "expanded", "ALL")], -1),
+        mention("ALL", [way(linker, "whole", "ALL")], -1),
+        mention("…", [way(linker, "whole", "…")], -1),
+        mention("all", [way(linker, "whole", "all"), way(linker, "expanded", "ALL")], -1),
     ]
-    plain, batch = found(reads, linker.generator), describe(linker, *reads)
+    plain, batch = batch_of(reads, linker.generator, None), describe(linker, *reads)
     (expected,) = linker.generator.rank([Lookup.of(linker.normalize("ALL"))], DEPTH, "concepts")
     names = [linker.dictionary.ids[row] for row in expected.concepts]
     for of_one in (plain, batch):
@@ -131,7 +138,7 @@ def test_candidates_are_those_of_the_generator(linker: Linker) -> None:
 
 def test_a_text_has_the_same_columns_in_any_batch(linker: Linker) -> None:
     texts = ["breast cancers", "ALL", "all", "tumor of the breast", "…", "leukemia"]
-    reads = [Read(text, [way(linker, "whole", text)], -1) for text in texts]
+    reads = [mention(text, [way(linker, "whole", text)], -1) for text in texts]
     together = describe(linker, *reads)
     for lookup, read in enumerate(reads):
         alone = describe(linker, read)
@@ -143,7 +150,7 @@ def test_a_text_has_the_same_columns_in_any_batch(linker: Linker) -> None:
 def test_behind_is_less_than_the_largest_of_the_text(linker: Linker) -> None:
     """Columns of readings and documents say nothing of other candidates."""
     readings = [way(linker, "whole", "breast cancer"), way(linker, "shortened", "cancer")]
-    lists = describe(linker, Read("breast cancer", readings, 0)).lists
+    lists = describe(linker, mention("breast cancer", readings, 0)).lists
     for start, end in itertools.pairwise(lists.rows.tolist()):
         values = lists.values[start:end, :TEXT_COLUMNS]
         np.testing.assert_allclose(
@@ -155,10 +162,10 @@ def test_behind_is_less_than_the_largest_of_the_text(linker: Linker) -> None:
 
 @pytest.mark.parametrize("texts", [[], ["…"], ["…", "!"]])
 def test_lists_without_candidates(linker: Linker, texts: list[str]) -> None:
-    reads = [Read(text, [way(linker, "whole", text)], 0) for text in texts]
+    reads = [mention(text, [way(linker, "whole", text)], 0) for text in texts]
     if reads:
         assert len(describe(linker, *reads).found) == 0
-    assert len(found(reads, linker.generator).found) == 0
+    assert len(batch_of(reads, linker.generator, None).found) == 0
 
 
 # ---------------------------------------------------------------------------- documents
@@ -175,7 +182,7 @@ def test_other_mentions_of_a_document_agree(linker: Linker) -> None:
         ("breast cancer", 1),
         ("breast cancer", -1),
     ]
-    reads = [Read(text, [way(linker, "whole", text)], document) for text, document in given]
+    reads = [mention(text, [way(linker, "whole", text)], document) for text, document in given]
     batch = describe(linker, *reads)
     told = [
         dict(zip(ids(linker, batch, i), column(batch, "agreement", i).tolist(), strict=True))
@@ -190,7 +197,7 @@ def test_other_mentions_of_a_document_agree(linker: Linker) -> None:
 def test_less_usual_readings_do_not_count(linker: Linker) -> None:
     rival = [way(linker, "whole", "cancer"), way(linker, "expanded", "breast cancer")]
     plain = [way(linker, "whole", "breast tumor")]
-    batch = describe(linker, Read("cancer", rival, 0), Read("breast tumor", plain, 0))
+    batch = describe(linker, mention("cancer", rival, 0), mention("breast tumor", plain, 0))
     told = [
         dict(zip(ids(linker, batch, i), column(batch, "agreement", i).tolist(), strict=True))
         for i in range(3)

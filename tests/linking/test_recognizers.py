@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker.errors import LinkerError
-from linker.linking.documents import FoundSpan
 from linker.linking.recognizers import create, windows
+from linker.linking.requests import FoundSpan
 
 
 @pytest.mark.parametrize("spec", ["", "spacy", "spacy:", "flair:x", ":x", "SPACY:x"])

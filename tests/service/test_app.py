@@ -37,7 +37,7 @@ MARKED = {"id": "7", "text": TEXT, "mentions": [{"text": "A-T", "spans": [[36, 3
 
 def predictions(linker: Linker, *items: Any, **options: Any) -> list[Any]:
     """What the service is to answer, by the linker itself."""
-    linked = linker.answer([Request(item, **options) for item in items])
+    linked = linker.answers([Request(item, **options) for item in items])
     return [jsonl.to_json(p) for _, of_item in linked for p in of_item]
 
 
@@ -668,7 +668,7 @@ def test_work_that_nobody_waits_for_ends(
         finally:
             ended.release()
 
-    monkeypatch.setattr(service.model.annotator, "mark", endless)
+    monkeypatch.setattr(service.model.annotator, "found", endless)
     body = json.dumps({"documents": [{"id": "1", "text": TEXT}]}).encode()
 
     async def annotate() -> int:

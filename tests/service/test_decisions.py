@@ -60,21 +60,6 @@ def test_the_next_candidate_takes_the_place_of_a_rejected_one(client: Any) -> No
     assert [candidate["concept_id"] for candidate in part["candidates"]] == [two]
 
 
-def test_thousands_of_rejections_do_not_widen_every_request(
-    client: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ids = client.service.linker.dictionary.ids[:300]
-    records = [{"mention": "fever", "concept_id": i, "accepted": False} for i in ids]
-    assert client.post("/decisions", json={"decisions": records}).status_code == 201
-    asked: list[int] = []
-    linker, answer = client.service.linker, type(client.service.linker).answer
-    monkeypatch.setattr(
-        type(linker), "answer", lambda self, rs: asked.extend(r.k for r in rs) or answer(self, rs)
-    )
-    assert client.post("/link", json={"mentions": ["A-T"], "k": 5}).status_code == 200
-    assert asked == [5 + 100]
-
-
 def test_decisions_hold_in_found_mentions_and_their_document(client: Any) -> None:
     decide(client, "breast cancer", "MESH:D001260", scope="7")
     for document, source in (("7", "decision"), ("8", None)):

@@ -25,7 +25,7 @@ from linker.encoders.tfidf import TfidfOptions  # noqa: E402
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder  # noqa: E402
 from linker.options import AlignOptions, LinkerOptions  # noqa: E402
 from linker.ranker.options import TrainingOptions  # noqa: E402
-from linker.training import pipeline  # noqa: E402
+from linker.training import encoder as encoders  # noqa: E402
 from linker.training.creation import Trained, without_training  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.model import Validate  # noqa: E402
@@ -207,7 +207,7 @@ def train(
         plan = TrainingPlan("small", setup.options)
         if not plan.is_trained:
             return without_training(plan, data, setup.settings)
-        return pipeline.train(plan, data, setup.settings, validate)
+        return encoders.train(plan, data, setup.settings, validate)
 
 
 def fit(

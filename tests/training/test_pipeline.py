@@ -1,362 +1,112 @@
-"""Whole trainings on a small dictionary: what they end with, how they are interrupted and resumed."""
+"""What is trained in which order, and on what: the training, the ranker, the refit."""
 
 from __future__ import annotations
 
-import logging
-import os
-import signal
-from collections.abc import Mapping, Sequence
+import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("accelerate")
+from linker import Dictionary
+from linker.options import preset
+from linker.training import lists, pipeline
+from linker.training.plan import TrainingPlan
+from linker.training.settings import RunSettings
+from linker.types import GoldGroup, Mention
 
-from linker import Dictionary  # noqa: E402
-from linker.candidates.hybrid import HybridGenerator  # noqa: E402
-from linker.candidates.index import Floats  # noqa: E402
-from linker.errors import LinkerError  # noqa: E402
-from linker.training.checkpoints import Interrupted  # noqa: E402
-from linker.training.data import TrainingData  # noqa: E402
-from linker.training.loop import Step  # noqa: E402
-from linker.training.model import Validate  # noqa: E402
-from linker.types import Lookup  # noqa: E402
-
-from .small import MENTIONS, Letters, Plain, Setup, a_setup, data_of, fit, outcome, read, trained  # noqa: E402
-
-HALF = 2**-12  # the most that half precision moves a number below 1
-
-pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
+TRAIN = [Mention(f"m{i}", gold=(GoldGroup(("X:1",)),)) for i in range(30)]
+DEV = [Mention("d", gold=(GoldGroup(("X:1",)),)), Mention("e")]
 
 
-def test_the_generator_has_the_trained_weights_and_indexes_the_mentions_too(
-    dictionary: Dictionary,
-) -> None:
-    data = data_of(dictionary)
-    generator, history = fit(Letters(dropout=0.2), data, a_setup())
-    texts = list(data.indexed.table.texts)
-    assert texts[-5:] == [
-        "burkitts",
-        "lymph tumor",
-        "a fever",
-        "hay allergy",
-        "viral illness",
-    ]  # "mass" is one of its names
-    assert generator.table is data.indexed.table
-    assert generator.encoder.encode(texts) == pytest.approx(generator.vectors, abs=HALF)
-    assert (generator.vectors == generator.vectors.astype(np.float16)).all()
-    assert not generator.encoder.training  # type: ignore[attr-defined]
-    assert generator.sparse_weight == pytest.approx(history[-1]["sparse_weight"] / 20)
+class Log:
+    """Runs a course whose trainings, and the fitting of the ranker, only leave a note."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, dictionary: Dictionary) -> None:
+        self.notes: list[Any] = []
+        self.said: list[str] = []
+        self.epochs, self.dictionary = 0, dictionary
+        self.extended: list[bool] = []
+        monkeypatch.setattr(lists, "fitted", self.fitted)
+        monkeypatch.setattr(pipeline, "without_ranker", self.fit)
+
+    def fitted(
+        self,
+        linker: Any,
+        dictionary: Dictionary,
+        mentions: Any,
+        dev: Any,
+        seed: int,
+        say: Any,
+        is_trained: bool = False,
+        *,
+        extend: bool,
+    ) -> str:
+        assert (dictionary, say) == (self.dictionary, self.said.append)
+        self.extended.append(extend)
+        assert linker.ranker is None
+        self.notes.append(("ranker", len(mentions), len(dev), seed, is_trained))
+        return "a ranker"
+
+    def fit(self, plan: Any, _: Any, mentions: Any, settings: Any, validate: Any = None) -> Any:
+        epochs = plan.options.training.epochs
+        self.notes.append(("fit", epochs, len(mentions), settings.refit, validate))
+        phase = "refit" if settings.refit else "rank"
+        history = [{"phase": "align", "epoch": 1}, {"phase": phase, "epoch": 1}]
+        return SimpleNamespace(history=history, best_epoch=self.epochs, ranker=None)
+
+    def run(
+        self, mentions: Any = (), dev: Any = (), *, refit: bool = False, extend: bool = True
+    ) -> Any:
+        options = preset("default", "dan")
+        training = dataclasses.replace(options.training, epochs=9, seed=5)
+        options = dataclasses.replace(options, training=training)
+        plan = TrainingPlan("dan", options, refit=refit, extend=extend)
+        trained: list[Any] = []
+        settings = RunSettings(say=self.said.append, on_trained=trained.append)
+        validate: Any = "validate"
+        linker = pipeline.train(plan, self.dictionary, mentions, dev, settings, validate)
+        assert [one.ranker for one in trained] == ["a ranker"]  # once, before the refit
+        return linker
 
 
-def test_bf16_is_for_training_and_what_is_kept_is_made_in_fp32(dictionary: Dictionary) -> None:
-    data, encoder = data_of(dictionary), Letters()
-    judged: list[Floats] = []
-
-    def validate(generator: HybridGenerator) -> dict[str, float]:
-        judged.append(generator.vectors)
-        return {"dev_acc1": 0.0}
-
-    generator, _ = fit(encoder, data, a_setup(epochs=1, precision="bf16"), validate)
-    exact = encoder.encode(list(data.indexed.table.texts))
-    assert encoder.precision == "fp32"
-    assert generator.vectors == pytest.approx(exact, abs=HALF)
-    assert HALF < np.abs(judged[0] - exact).max() < 0.05
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Log:
+    (tmp_path / "d.tsv").write_text("id\tname\nX:1\tfever\n")
+    return Log(monkeypatch, Dictionary.read(tmp_path / "d.tsv"))
 
 
-@pytest.mark.parametrize(
-    ("length", "scale", "expected"), [(1.0, 0.0, 20.0), (3.0, 0.0, 1.0), (1.0, 4.0, 4.0)]
-)
-def test_an_encoder_without_weights_is_used_as_it_is(
-    dictionary: Dictionary,
-    caplog: pytest.LogCaptureFixture,
-    length: float,
-    scale: float,
-    expected: float,
-) -> None:
-    data, encoder = data_of(dictionary), Plain(length)
-    with caplog.at_level(logging.WARNING):
-        generator, history = fit(encoder, data, a_setup(sparse_weight=0.5, score_scale=scale))
-    assert not caplog.records
-    assert history == []
-    assert generator.sparse_weight == 0.5 / expected
-    exact = encoder.encode(list(data.indexed.table.texts))
-    assert generator.vectors.tolist() == exact.astype(np.float16).astype(np.float32).tolist()
+def test_it_is_trained_once_and_then_the_ranker(log: Log) -> None:
+    linker = log.run(TRAIN, DEV)
+    assert linker.ranker == "a ranker"
+    assert log.notes == [("fit", 9, 30, False, "validate"), ("ranker", 30, 2, 5, False)]
+    assert log.said == []
 
 
-def test_an_encoder_without_weights_has_no_norm_loss(dictionary: Dictionary) -> None:
-    setup = a_setup(hypernym_norm=True)
-    assert fit(Plain(), data_of(dictionary), setup)[1] == []
+def test_the_ranker_knows_of_gradients(log: Log) -> None:
+    log.epochs = 1
+    log.run(TRAIN)
+    assert log.notes[1] == ("ranker", 30, 0, 5, True)
 
 
-def test_mentions_that_give_no_query_are_refused_before_any_work(dictionary: Dictionary) -> None:
-    seen: list[Any] = []
-    setup = a_setup(align=1).to(on_event=seen.append, on_activity=seen.append)
-    with pytest.raises(LinkerError, match=r"none of the 1 training mentions .* can be trained on"):
-        fit(Letters(), data_of(dictionary, [("unheard of", "D:99")]), setup)
-    assert seen == []
+@pytest.mark.parametrize("extend", [True, False])
+def test_the_ranker_knows_whether_mentions_became_names(log: Log, extend: bool) -> None:
+    log.run(TRAIN, extend=extend)
+    assert log.extended == [extend]
 
 
-def test_one_mention(dictionary: Dictionary) -> None:
-    weights, _, _, history = trained(data_of(dictionary, MENTIONS[:1]), a_setup(epochs=3))
-    assert [record["epoch"] for record in history] == [1, 2, 3]
-    assert history[2]["loss"] < history[0]["loss"]
-    assert weights != trained(data_of(dictionary, MENTIONS[:1]), a_setup(epochs=0))[0]
+def test_a_refit_learns_the_development_mentions_too(log: Log) -> None:
+    """The ranker is kept, and the epochs are as many as were best."""
+    log.epochs = 3
+    linker = log.run(TRAIN, DEV, refit=True)
+    assert log.notes[1:] == [("ranker", 30, 2, 5, True), ("fit", 3, 32, True, None)]
+    assert log.said == ["refit: 3 epochs on the training and the development mentions"]
+    assert linker.ranker == "a ranker"
+    assert [record["phase"] for record in linker.history] == ["align", "rank", "refit"]
 
 
-@pytest.mark.parametrize("mentions", [None, [("a fever", "D:0")]])
-def test_one_concept(tmp_path: Path, mentions: list[tuple[str, str]] | None) -> None:
-    one = read("D:0\tfever\tpyrexia|high temperature\t", tmp_path)
-    generator, history = fit(Letters(), data_of(one, mentions), a_setup(align=1))
-    assert [(record["phase"], record["epoch"]) for record in history] == [
-        ("align", 1),
-        ("rank", 1),
-        ("rank", 2),
-    ]
-    assert generator.rank([Lookup.of("fewer")], 3, "concepts")[0].concepts.tolist() == [0]
-
-
-def test_one_concept_with_one_name(tmp_path: Path) -> None:
-    one = read("D:0\tfever\t\t", tmp_path)
-    with pytest.raises(LinkerError, match="no concept of the dictionary has two names to train on"):
-        fit(Letters(), data_of(one, None), a_setup(align=1))
-    _, history = fit(Letters(), data_of(one, [("a fever", "D:0")]), a_setup(align=1))
-    assert [record["loss"] for record in history] == [
-        0,
-        0,
-    ]  # one candidate is right for sure; there are no two names to align
-    assert (
-        fit(Letters(), data_of(one, None), a_setup(align=1, epochs=0))[1] == []
-    )  # nothing is to be trained
-
-
-@pytest.mark.parametrize("mentions", [MENTIONS, None], ids=["mentions", "dictionary"])
-def test_the_seed_decides(dictionary: Dictionary, mentions: list[tuple[str, str]] | None) -> None:
-    runs = [
-        trained(data_of(dictionary, mentions), a_setup(align=1, seed=seed), dropout=0.2)
-        for seed in (0, 0, 1)
-    ]
-    assert runs[0] == runs[1]
-    for part in range(4):
-        assert runs[0][part] != runs[2][part]
-
-
-def judged(accuracies: Sequence[float], kept: list[tuple[list[list[float]], float]]) -> Validate:
-    """Says what it is told of the epochs, and keeps the generators."""
-
-    def validate(generator: HybridGenerator) -> Mapping[str, float]:
-        kept.append((generator.vectors.tolist(), generator.sparse_weight))
-        return {"dev_acc1": accuracies[len(kept) - 1], "dev_acc5": 1.0}
-
-    return validate
-
-
-@pytest.mark.parametrize(
-    ("options", "epochs", "chosen"),
-    [
-        ({}, 4, 1),  # the first of two that are equally good
-        ({"keep_best": False}, 4, 3),
-        ({"patience": 1}, 3, 1),
-        ({"patience": 2}, 4, 1),
-    ],
-)
-def test_the_best_epoch_is_kept(
-    dictionary: Dictionary, options: dict[str, Any], epochs: int, chosen: int
-) -> None:
-    kept: list[tuple[list[list[float]], float]] = []
-    setup = a_setup(**{"epochs": 4, "patience": 0} | options)
-    generator, history = fit(
-        Letters(), data_of(dictionary), setup, judged([0.2, 0.9, 0.5, 0.9], kept)
-    )
-    assert [(record["dev_acc1"], record["dev_acc5"]) for record in history] == [
-        (accuracy, 1.0) for accuracy in [0.2, 0.9, 0.5, 0.9][:epochs]
-    ]
-    assert [record["sparse_weight"] / 20 for record in history] == [weight for _, weight in kept]
-    assert len(history) == len(kept) == epochs
-    assert (generator.vectors.tolist(), generator.sparse_weight) == kept[chosen]
-
-
-class Stop(Exception):
-    """What an interruption is here."""
-
-
-def interrupted(data: TrainingData, setup: Setup, event: int, **encoder: Any) -> None:
-    """Train until the event of this number (from 1) is told."""
-    events: list[object] = []
-
-    def on_event(told: object) -> None:
-        events.append(told)
-        if len(events) == event:
-            raise Stop
-
-    with pytest.raises(Stop):
-        fit(Letters(**encoder), data, setup.told(on_event))
-
-
-@pytest.mark.parametrize(
-    (
-        "event",
-        "left",
-    ),  # of four epochs of two steps and a record each: the event that is the last, and the steps that are left then
-    [(1, 8), (3, 6), (5, 6), (6, 4), (7, 4), (9, 2), (10, 2), (12, 0)],
-)
-def test_what_was_interrupted_ends_as_what_was_left_alone(
-    dictionary: Dictionary, tmp_path: Path, event: int, left: int
-) -> None:
-    data, setup = (
-        data_of(dictionary),
-        a_setup(align=2, checkpoints=tmp_path / "c", clip=1.0, warmup=0.2),
-    )
-    whole = trained(data, setup.to(checkpoints=None), dropout=0.2)
-    interrupted(data, setup, event, dropout=0.2)
-    seen: list[Any] = []
-    again = trained(data, setup.to(resume=True).told(seen.append), dropout=0.2)
-    assert again == whole
-    assert [record["phase"] for record in seen if not isinstance(record, Step)] == [
-        "align",
-        "align",
-        "rank",
-        "rank",
-    ]
-    assert sum(isinstance(record, Step) for record in seen) == left
-
-
-@pytest.mark.parametrize(("event", "left"), [(1, 7), (6, 4), (7, 3)])
-def test_sigterm_ends_training_behind_the_step(
-    dictionary: Dictionary, tmp_path: Path, event: int, left: int
-) -> None:
-    data, setup = (
-        data_of(dictionary),
-        a_setup(align=2, checkpoints=tmp_path / "c", learning_rate=0.1),
-    )
-    events: list[object] = []
-
-    def on_event(told: object) -> None:
-        events.append(told)
-        if len(events) == event:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    with pytest.raises(Interrupted):
-        fit(Letters(dropout=0.2), data, setup.told(on_event))
-    steps: list[Any] = []
-    again = trained(data, setup.to(resume=True).told(steps.append), dropout=0.2)
-    assert sum(isinstance(step, Step) for step in steps) == left
-    assert again == trained(data, setup.to(checkpoints=None), dropout=0.2)
-
-
-def test_two_interruptions_with_validation(dictionary: Dictionary, tmp_path: Path) -> None:
-    def validate(generator: HybridGenerator) -> dict[str, float]:
-        return {"dev_acc1": -generator.sparse_weight}
-
-    data, setup = data_of(dictionary), a_setup(epochs=3, checkpoints=tmp_path / "c", patience=2)
-    whole = outcome(*fit(Letters(), data, setup, validate))
-    for event in (4, 7):  # within the second epoch, and within the third
-        events: list[object] = []
-
-        def on_event(told: object, events: list[object] = events, event: int = event) -> None:
-            events.append(told)
-            if len(events) == event:
-                raise Stop
-
-        with pytest.raises(Stop):
-            fit(Letters(), data, setup.to(resume=event == 7).told(on_event), validate)
-    assert outcome(*fit(Letters(), data, setup.to(resume=True), validate)) == whole
-
-
-@pytest.mark.parametrize(
-    ("event", "changes", "message"),
-    [
-        (8, {"learning_rate": 0.02}, r"training\.learning_rate \(then 0\.01, now 0\.02\)"),
-        (8, {"seed": 1}, r"training\.seed \(then 0, now 1\)"),
-        (8, {"align": 3}, r"align\.epochs \(then 2, now 3\)"),
-        (4, {"seed": 1}, r"training\.seed \(then 0, now 1\)"),
-        (4, {"precision": "bf16"}, r'training\.precision \(then "fp32", now "bf16"\)'),
-        (4, {"align": 3}, r"align\.epochs \(then 2, now 3\), epochs \(then 2, now 3\)"),
-    ],
-)
-def test_other_options_refuse_to_resume(
-    dictionary: Dictionary, tmp_path: Path, event: int, changes: dict[str, Any], message: str
-) -> None:
-    data = data_of(dictionary)
-    interrupted(data, a_setup(align=2, checkpoints=tmp_path), event)
-    with pytest.raises(LinkerError, match=message):
-        fit(
-            Letters(),
-            data,
-            a_setup(**{"align": 2, "checkpoints": tmp_path, "resume": True} | changes),
-        )
-
-
-def test_what_alignment_does_not_see_may_change_after_it(
-    dictionary: Dictionary, tmp_path: Path
-) -> None:
-    data = data_of(dictionary)
-    interrupted(data, a_setup(align=2, checkpoints=tmp_path), 5)
-    again = trained(
-        data, a_setup(align=2, checkpoints=tmp_path, resume=True, top_k=4, learning_rate=0.02)
-    )
-    assert again == trained(data, a_setup(align=2, top_k=4, learning_rate=0.02))
-
-
-def test_another_phase_trains_anew_from_the_same_alignment(
-    dictionary: Dictionary, tmp_path: Path
-) -> None:
-    data, other = data_of(dictionary), data_of(dictionary, MENTIONS[1:])
-    setup = a_setup(align=2, checkpoints=tmp_path)
-    fit(Letters(), data, setup)
-    steps: list[Any] = []
-    refit = setup.to(resume=True, refit=True).told(steps.append)
-    weights, sparse_weight, vectors, history = trained(other, refit)
-    expected = trained(other, a_setup(align=2))
-    assert (weights, sparse_weight, vectors) == expected[:3]
-    assert [record["phase"] for record in history] == ["align", "align", "refit", "refit"]
-    assert sum(isinstance(step, Step) for step in steps) == 4  # none of them aligns
-
-
-def test_training_from_the_start_forgets_all_checkpoints(
-    dictionary: Dictionary, tmp_path: Path
-) -> None:
-    data = data_of(dictionary)
-    fit(Letters(), data, a_setup(align=2, checkpoints=tmp_path))
-    setup = a_setup(align=2, checkpoints=tmp_path, top_k=4)
-    interrupted(data, setup, 2)
-    assert trained(data, setup.to(resume=True)) == trained(data, a_setup(align=2, top_k=4))
-
-
-def kept(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
-def test_a_loss_that_is_no_number_stops_and_the_last_good_checkpoint_is_kept(
-    dictionary: Dictionary, tmp_path: Path
-) -> None:
-    data, setup = data_of(dictionary), a_setup(checkpoints=tmp_path)
-    with pytest.raises(
-        LinkerError,
-        match=r"epoch 2, step 1: the loss is nan .*; the last good checkpoint is kept in .*rank; try a lower",
-    ):
-        fit(Letters(breaks=2), data, setup)  # two steps an epoch
-    assert kept(tmp_path / "rank") == ["00001-00000000"]
-    assert trained(data, setup.to(resume=True)) == trained(data, a_setup())
-
-
-@pytest.mark.parametrize("phase", ["align", "rank"])
-def test_weights_that_a_last_step_broke_are_never_kept(
-    dictionary: Dictionary, tmp_path: Path, phase: str
-) -> None:
-    """The loss of the step was a number still."""
-    setup = a_setup(
-        align=1 if phase == "align" else 0,
-        aligning={"batch_size": 100, "warmup": 0},
-        checkpoints=tmp_path,
-        batch_size=10,
-        learning_rate=0.01,
-    )
-    broken = setup.options.training if phase == "rank" else setup.options.align
-    object.__setattr__(broken, "learning_rate", 1e30)  # beyond its range one step does it
-    with pytest.raises(LinkerError, match=r"not finite.*try a lower learning rate"):
-        fit(Letters(normalize=False), data_of(dictionary), setup)
-    assert kept(tmp_path / phase) == ["00000-00000000"]
+def test_a_refit_without_epochs_says_nothing(log: Log) -> None:
+    log.run(TRAIN, DEV, refit=True)
+    assert log.notes[2] == ("fit", 9, 32, True, None)
+    assert log.said == []

@@ -212,6 +212,6 @@ def test_larger_numbers_than_half_precision_has(tmp_path: Path) -> None:
     vectors = np.asarray(generator.vectors, np.float32)
     vectors[0] = 1e6
     wide = HybridGenerator(generator.sparse, generator.encoder, vectors, generator.sparse_weight)
-    linker, _ = old._with(wide).renewed(read(tmp_path, NEW))
+    linker, _ = old.with_generator(wide).renewed(read(tmp_path, NEW))
     assert isinstance(linker.generator, HybridGenerator)
     assert linker.generator.vectors.max() == 1e6

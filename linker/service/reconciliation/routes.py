@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
 from linker.errors import LinkerError
-from linker.linking.linker import Linked
+from linker.linking.requests import Linked
 from linker.linking.requests import Request as LinkRequest
 from linker.service import examples
 from linker.service.reconciliation import candidates, extension, queries, suggest

@@ -10,8 +10,7 @@ from typing import TypeVar
 from jinja2 import Environment
 
 from linker.errors import shorten
-from linker.linking.linker import Linked
-from linker.linking.requests import Request
+from linker.linking.requests import Linked, Request
 from linker.readers.checks import MENTION_LIMIT
 from linker.service.reconciliation.extension import described
 from linker.service.reconciliation.properties import PROPERTIES

@@ -12,7 +12,8 @@ from fastapi import APIRouter, Body, Query, Response
 from linker import outputs
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError
-from linker.linking.linker import Linked, Linker
+from linker.linking.linker import Linker
+from linker.linking.requests import Linked
 from linker.outputs import explanation, jsonl
 from linker.service import examples
 from linker.service.schemas import (
@@ -58,7 +59,7 @@ def router(service: Service) -> APIRouter:
     ) -> Response:
         """Find the mentions in documents, and link them; mentions that are marked stay."""
         model, documents = service.model, to_documents(body.documents, service.limits)
-        linked = await service.annotate(model, body.requests(documents), body.threshold)
+        linked = await service.annotate(model, body.requests(documents))
         return await _written(linked, form, model.linker, service.store is not None)
 
     @routes.post("/explain", responses=examples.EXPLANATION)

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, Linker
-from linker.linking.linker import Linked
-from linker.linking.requests import Request
+from linker.linking.requests import Linked, Request
 
 pytest.importorskip("fastapi")
 jsonschema = pytest.importorskip("jsonschema")
@@ -91,7 +90,7 @@ class Fake:
 
     async def answer(self, model: Any, requests: Sequence[Request]) -> list[Linked]:
         self.batches.append(len(requests))
-        return model.linker.answer(requests)
+        return list(model.linker.answers(requests))
 
     async def run(self, function: Callable[..., Any], *args: Any) -> Any:
         return function(*args)

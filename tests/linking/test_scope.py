@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from linker import Dictionary, Document, Linker, LinkerError, Mention, Selection
 from linker.candidates.concepts import Candidates
-from linker.linking.answers import Ranking, ranked
-from linker.linking.lists import DEPTH, Batch
+from linker.linking.lists import DEPTH, Batch, Ranking, by_probability
 from linker.linking.requests import Request
 from linker.outputs.explanation import limit
 from linker.ranker import ranker as rankers
@@ -30,7 +29,7 @@ Reading = tuple[float, list[Text]]  # its probability, and the texts that are lo
 
 
 def ranking_of(*mentions: list[Reading]) -> Ranking:
-    """What `ranked` makes of mentions whose readings and candidates have these probabilities."""
+    """What `by_probability` makes of mentions whose readings and candidates have these probabilities."""
     readings = [reading for mention in mentions for reading in mention]
     texts = [text for _, texts in readings for text in texts]
     concepts = np.array([concept for text in texts for concept, _ in text], np.int32)
@@ -52,7 +51,7 @@ def ranking_of(*mentions: list[Reading]) -> Ranking:
         *(np.array([1 - sum(p for p, _ in mention) for mention in mentions]) / 2 for _ in range(2)),
     )
     lists = Lists(*ends, nothing, nothing, without)
-    return ranked(Batch(lists, Candidates(ends[2], *columns)), probabilities)
+    return by_probability(Batch(lists, Candidates(ends[2], *columns)), probabilities)
 
 
 def in_order(ranking: Ranking, text: int) -> list[tuple[int, float]]:
@@ -123,7 +122,7 @@ some_readings = st.lists(
 
 
 @given(st.lists(some_readings, min_size=1, max_size=3))
-def test_ranked_against_a_slow_twin(mentions: list[list[Reading]]) -> None:
+def test_by_probability_against_a_slow_twin(mentions: list[list[Reading]]) -> None:
     ranking, text, reading = ranking_of(*mentions), 0, 0
     for mention, best in zip(mentions, ranking.best.tolist(), strict=True):
         of_concept: dict[int, float] = {}
@@ -381,7 +380,7 @@ def test_behind_what_the_ranker_sees_are_others_by_score(trained: Linker) -> Non
 def test_requests_of_a_batch_have_their_own_numbers(trained: Linker) -> None:
     numbers = (1, 25, 12, len(trained.dictionary))
     requests = [Request("breast cancers", k, 0.0) for k in numbers]
-    answers = [predictions[0] for _, predictions in trained.answer(requests)]
+    answers = [predictions[0] for _, predictions in trained.answers(requests)]
     ids = [[c.concept_id for c in of_one.parts[0].candidates] for of_one in answers]
     assert [len(of_one) for of_one in ids] == list(numbers)
     assert all(of_one == ids[-1][: len(of_one)] for of_one in ids)
@@ -509,7 +508,7 @@ def test_a_million_candidates_are_as_many_as_there_are(sample: Path) -> None:
         wanted = sorted(dictionary.ids[row] for row in by_score.concepts.tolist())
         assert len(wanted) == len(dictionary) if encoder == "static" else len(wanted) > 50
         (linked,) = linker.link(["breast cancers"], k=MILLION, threshold=0)
-        ((_, (answered,)),) = linker.answer([Request("breast cancers", MILLION, 0.0)])
+        ((_, (answered,)),) = linker.answers([Request("breast cancers", MILLION, 0.0)])
         explained = linker.explain("breast cancers", k=MILLION)
         ids = [c.concept_id for c in linked.parts[0].candidates]
         assert sorted(ids) == wanted  # none twice
