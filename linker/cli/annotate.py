@@ -13,7 +13,7 @@ from linker.cli import common, machines
 if TYPE_CHECKING:
     from linker.encoders.base import Device, Precision
     from linker.errors import OnError
-    from linker.jobs.linking import AnnotateSettings, Written
+    from linker.jobs.linking import LinkSettings, Written
     from linker.jobs.machines import Machines
     from linker.text.overlaps import Overlaps
     from linker.types import Document, Selection
@@ -88,24 +88,22 @@ def annotate(
     INPUT is a text, a folder of texts (.txt, a document each), PubTator or BioC, or "-" for a text
     on standard input. Mentions that are marked stay; names are found where nothing is marked.
     """
-    from linker.jobs.linking import AnnotateSettings
+    from linker.jobs.linking import Finding, LinkSettings
 
     if labels and not mentions_by:
         raise click.UsageError("--labels is for --mentions-by; leave it out, or give that, too")
     handle = common.handler(on_error)
-    settings = AnnotateSettings(
+    settings = LinkSettings(
         model=model,
         form=form,
         k=k,
         threshold=threshold,
-        overlaps=overlaps,
-        mentions_by=mentions_by,
-        labels=labels,
         mention_type=mention_type,
         within=within,
         device=device,
         precision=precision,
         decisions=decisions,
+        finding=Finding(overlaps, mentions_by, labels),
     )
     documents = _documents(source, input_format, encoding, handle)
     _annotate(source, documents, output, settings, handle, places)
@@ -115,19 +113,20 @@ def _annotate(
     source: str,
     documents: Iterable[Document],
     output: str,
-    settings: AnnotateSettings,
+    settings: LinkSettings,
     handle: OnError,
     places: Machines,
 ) -> None:
     """Annotate the documents of an input."""
     from linker import outputs
+    from linker.decisions.applying import Decided
     from linker.jobs import linking
 
     linker = machines.loaded(settings, places)
-    make = partial(settings.chunk_annotator, linker if places.is_this_process else None)
+    make = partial(settings.of_chunks, True, linker if places.is_this_process else None)
     if not places.is_this_process:
-        linking.decided(settings.decisions, linker)  # what is wrong with them is said here
-    if not settings.mentions_by and linker.spans is None:
+        Decided.of_file(settings.decisions, linker)  # what is wrong with them is said here
+    if settings.finding and not settings.finding.mentions_by and linker.spans is None:
         common.say(
             "the model has learnt from no annotated documents which names are mentions; "
             "rules choose, and the confidence is that of the concept alone"

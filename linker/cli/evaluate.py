@@ -104,6 +104,7 @@ def evaluate(
     --predictions a model is only consulted (for old ids, seen mentions, kinds of error) when
     --model is named.
     """
+    from linker.decisions.applying import Decided
     from linker.evaluation import report, run
     from linker.jobs import linking
     from linker.linking.linker import Linker
@@ -130,7 +131,7 @@ def evaluate(
         _evaluate_documents(context.params, items, linker)
         common.say_skipped(handle)
         return
-    if linker and (decided := linking.decided(decisions, linker)):
+    if linker and (decided := Decided.of_file(decisions, linker)):
         k = run.depth(ks)
         linked = linker.link(items, k=k, threshold=threshold, decisions=decided)
         evaluation = run.evaluate_predictions(items, linker, linked, ks)

@@ -56,7 +56,7 @@ def explain(
     Shown are the ways to read it, the names that were matched, what their scores are made of, the
     place in the hierarchy, the runners-up, and what the confidence rests on.
     """
-    from linker.jobs import linking
+    from linker.decisions.applying import Decided
     from linker.linking.linker import Linker
     from linker.outputs import explanation as faces
     from linker.outputs import explanation_html
@@ -64,7 +64,7 @@ def explain(
     mention = mention.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     document = _document(path) if path else None
     linker = Linker.load(model).restricted(within)
-    if decided := linking.decided(decisions, linker):
+    if decided := Decided.of_file(decisions, linker):
         explained = decided.explain(mention, concept, document, k)
     else:
         explained = linker.explain(mention, concept=concept, document=document, k=k)

@@ -112,12 +112,13 @@ def _link_parts(
     source: str, output: str, settings: LinkSettings, on_error: str, places: Machines
 ) -> None:
     """Link each file into one of its own."""
-    from linker.jobs import linking
+    from linker.decisions.applying import Decided
+    from linker.jobs.linking import LinkParts
 
     if not places.is_this_process:
         # what is wrong is said before any process is started
-        linking.decided(settings.decisions, machines.loaded(settings, places))
-    machines.run_job(source, output, linking.LinkParts.of(settings), on_error, places)
+        Decided.of_file(settings.decisions, machines.loaded(settings, places))
+    machines.run_job(source, output, LinkParts.of(settings), on_error, places)
 
 
 def _link_file(
@@ -130,6 +131,7 @@ def _link_file(
 ) -> None:
     """Link one file, or standard input."""
     from linker import outputs
+    from linker.decisions.applying import Decided
     from linker.files import encodings
     from linker.jobs import linking
     from linker.readers import mentions as readers
@@ -145,8 +147,8 @@ def _link_file(
     chunks = linking.chunks(items, settings.batch_size, settings.wanted)
     loaded = linker if places.is_this_process else None  # other processes load their own
     if not places.is_this_process:
-        linking.decided(settings.decisions, linker)  # what is wrong with them is said here
-    make = partial(settings.chunk_linker, documents, loaded)
+        Decided.of_file(settings.decisions, linker)  # what is wrong with them is said here
+    make = partial(settings.of_chunks, documents, loaded)
     with common.writing(output, [source]) as file, places.run(make, chunks) as results:
         written = _checked(results, source, settings.mention_type)
         texts = (chunk.text for chunk in _progress(written, output))

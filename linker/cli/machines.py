@@ -17,7 +17,7 @@ from linker.cli.groups import group
 from linker.jobs.machines import Machines
 
 if TYPE_CHECKING:
-    from linker.jobs.linking import AnnotateSettings, LinkSettings
+    from linker.jobs.linking import LinkSettings
     from linker.jobs.parts import Summary, Work
     from linker.linking.linker import Linker
 
@@ -56,7 +56,7 @@ column_option = click.option(
 )
 
 
-def loaded(settings: LinkSettings | AnnotateSettings, places: Machines) -> Linker:
+def loaded(settings: LinkSettings, places: Machines) -> Linker:
     """The linker of this process; where others work, it only checks what they will be given."""
     if settings.device == "cuda" and not places.is_this_process:  # their GPUs may be elsewhere
         settings = dataclasses.replace(settings, device="auto", precision="fp32")

@@ -43,18 +43,19 @@ def link(
 ) -> None:
     """Link the mentions of a column, and write the answers beside them."""
     from linker import outputs
+    from linker.decisions.applying import Decided
     from linker.jobs import linking
     from linker.jobs import tables as linked
 
     table, place = _opened(source, settings, encoding, places)
     handle = common.handler(on_error)
     linker = settings.load()
-    decisions = linking.decided(settings.decisions, linker)
+    decisions = Decided.of_file(settings.decisions, linker)
     rows = linked.predicted(
         source,
         table.rows(),
         place,
-        lambda mentions: settings.link(linker, mentions, decisions),
+        settings.link(linker, decisions),
         handle,
         settings.batch_size,
     )

@@ -21,6 +21,7 @@ from linker.decisions.records import (
     in_force,
     parts_of,
 )
+from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError, shown
 from linker.explanation import ByDecision, ExplainedPart, Explanation
 from linker.explanation import Place as ConceptPlace
@@ -117,6 +118,18 @@ class Decided:
                     why,
                 )
         return decided
+
+    @classmethod
+    def of_file(cls, path: str | None, linker: Linker) -> Decided | None:
+        """The decisions of a file, as they are now, for a linker; None where no file is named.
+
+        Raises:
+            LinkerError: the file is none of decisions, or of another dictionary.
+        """
+        if path is None:
+            return None
+        with DecisionStore(path, read_only=True) as store:
+            return cls.checked(store.list(), linker, path)
 
     def _form(self, mention: str) -> str:
         return self._linker.normalize(mention) or form_of(mention)

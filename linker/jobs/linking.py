@@ -1,4 +1,4 @@
-"""What is done with a chunk of a file, or with a file of a job: its mentions are linked."""
+"""How mentions are linked: in chunks of a file, or in the files of a job."""
 
 from __future__ import annotations
 
@@ -29,8 +29,18 @@ from linker.types import Document, Mention, Selection
 Item = Document | Mention
 
 _Item = TypeVar("_Item", bound=Item)
+Link = Callable[[Iterable[Any]], Iterator[Linked]]
 
 _SUFFIXES = {"sssom": ".sssom.tsv"}  # of files, where the name of the format is not the suffix
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How mentions are found in documents; see `linker.linking.documents`."""
+
+    overlaps: Overlaps = "longest"
+    mentions_by: str | None = None  # see `linker.linking.recognizers.create`
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +53,14 @@ class LinkSettings:
     threshold: float | None = None
     min_score: float | None = None
     within: Selection | None = None
-    mention_type: str | None = None  # mentions of other types are not linked
+    mention_type: str | None = None  # other mentions are not linked; with `finding`, of those found
     batch_size: int = 1024  # mentions of a chunk
     input_format: str = "auto"
     column: str | None = None  # of the mentions in Parquet files
     precision: Precision = "fp32"  # in which mentions are encoded
     device: Device = "auto"  # where they are, and names are searched
     decisions: str | None = None  # a file of decisions, which win over the model
+    finding: Finding | None = None  # None: mentions are marked, and none is found
 
     def load(self) -> Linker:
         """The linker that they ask for."""
@@ -57,34 +68,47 @@ class LinkSettings:
         linker.use(self.precision, self.device)
         return linker.restricted(self.within)
 
-    def chunk_linker(self, documents: bool, linker: Linker | None = None) -> ChunkLinker:
-        """What links chunks.
-
-        Args:
-            documents: whether the mentions are of documents.
-            linker: the one that the settings ask for, if it is there.
-        """
-        linker = linker or self.load()
-        return ChunkLinker(self, linker, documents, decided(self.decisions, linker))
-
     @property
     def wanted(self) -> Callable[[Mention], bool] | None:
         """Which mentions are linked; None: all."""
         return readers.of_type(self.mention_type) if self.mention_type else None
 
-    def link(
-        self, linker: Linker, items: Iterable[Item], decisions: Decided | None = None
-    ) -> Iterator[Linked]:
-        """Link items by these settings; `decisions`: those that win over the model."""
-        return linker.link_items(
-            items,
+    def link(self, linker: Linker, decisions: Decided | None) -> Link:
+        """What links items by these settings; `decisions`: those that win over the model."""
+        if (finding := self.finding) is None:
+            return partial(
+                linker.link_items,
+                k=self.k,
+                threshold=self.threshold,
+                min_score=self.min_score,
+                batch_size=self.batch_size,
+                decisions=decisions,
+                wanted=self.wanted,
+            )
+        find = None
+        if finding.mentions_by:
+            find = recognizers.create(finding.mentions_by, finding.labels)
+        return partial(
+            Annotator(linker, find, self.mention_type).annotate,
             k=self.k,
             threshold=self.threshold,
-            min_score=self.min_score,
-            batch_size=self.batch_size,
+            overlaps=finding.overlaps,
             decisions=decisions,
-            wanted=self.wanted,
         )
+
+    def of_chunks(
+        self, documents: bool, linker: Linker | None = None
+    ) -> Callable[[Sequence[Item]], Written]:
+        """What links chunks of items, and writes them into texts.
+
+        Args:
+            documents: whether the mentions are of documents, see `linker.outputs.Writer`.
+            linker: the one that the settings ask for, if it is there.
+        """
+        linker = linker or self.load()
+        decisions = Decided.of_file(self.decisions, linker)
+        link = self.link(linker, decisions)
+        return lambda items: written(link(items), self.form, documents, linker, decisions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,103 +120,6 @@ class Written:
     mentions: int  # that were linked
     outcomes: Counter[str]  # of them, see `linker.outputs.outcome`
     types: frozenset[str]  # of all mentions of its documents, those that are not wanted, too
-
-
-class ChunkLinker:
-    """Links chunks of items, and writes them into texts.
-
-    Args:
-        settings: how.
-        linker: the one that the settings ask for.
-        documents: whether the mentions are of documents, see `linker.outputs.Writer`.
-        decisions: those that win over the model.
-    """
-
-    def __init__(
-        self,
-        settings: LinkSettings,
-        linker: Linker,
-        documents: bool,
-        decisions: Decided | None = None,
-    ) -> None:
-        self._settings, self._linker, self._documents = settings, linker, documents
-        self._decisions = decisions
-
-    def __call__(self, items: Sequence[Item]) -> Written:
-        linked = self._settings.link(self._linker, items, self._decisions)
-        form = self._settings.form
-        return written(linked, form, self._documents, self._linker, self._decisions)
-
-
-@dataclass(frozen=True, slots=True)
-class AnnotateSettings:
-    """How documents are annotated and written; see `linker.linking.documents`."""
-
-    model: str  # its folder
-    form: str = "tsv"  # the format that is written
-    k: int = 1
-    threshold: float | None = None
-    overlaps: Overlaps = "longest"
-    mentions_by: str | None = None  # see `linker.linking.recognizers.create`
-    labels: tuple[str, ...] = ()
-    mention_type: str | None = None
-    within: Selection | None = None
-    precision: Precision = "fp32"  # in which mentions are encoded
-    device: Device = "auto"  # where they are, and names are searched
-    decisions: str | None = None  # a file of decisions, which win over the model
-
-    def load(self) -> Linker:
-        """The linker that they ask for."""
-        linker = Linker.load(self.model)
-        linker.use(self.precision, self.device)
-        return linker.restricted(self.within)
-
-    def chunk_annotator(self, linker: Linker | None = None) -> ChunkAnnotator:
-        """What annotates chunks; `linker`: the one that the settings ask for, if it is there."""
-        linker = linker or self.load()
-        find = recognizers.create(self.mentions_by, self.labels) if self.mentions_by else None
-        annotator = Annotator(linker, find, self.mention_type)
-        return ChunkAnnotator(self, annotator, linker, decided(self.decisions, linker))
-
-
-class ChunkAnnotator:
-    """Annotates chunks of documents, and writes them into texts.
-
-    Args:
-        settings: how.
-        annotator: the one that the settings ask for.
-        linker: its linker.
-        decisions: those that win over the model.
-    """
-
-    def __init__(
-        self,
-        settings: AnnotateSettings,
-        annotator: Annotator,
-        linker: Linker,
-        decisions: Decided | None = None,
-    ) -> None:
-        self._settings, self._annotator, self._linker = settings, annotator, linker
-        self._decisions = decisions
-
-    def __call__(self, documents: Sequence[Document]) -> Written:
-        s, decisions = self._settings, self._decisions
-        linked = self._annotator.annotate(
-            documents, k=s.k, threshold=s.threshold, overlaps=s.overlaps, decisions=decisions
-        )
-        return written(linked, s.form, True, self._linker, decisions)
-
-
-def decided(path: str | None, linker: Linker) -> Decided | None:
-    """The decisions of a file, as they are now, for a linker; None where no file is named.
-
-    Raises:
-        LinkerError: the file is none of decisions, or of another dictionary.
-    """
-    if path is None:
-        return None
-    with DecisionStore(path, read_only=True) as store:
-        return Decided.checked(store.list(), linker, path)
 
 
 def written(
@@ -331,7 +258,7 @@ class LinkParts(Work):
 
     def options(self) -> dict[str, Any]:
         settings = asdict(self.settings)
-        del settings["decisions"]
+        del settings["decisions"], settings["finding"]  # jobs find no mentions
         if settings["device"] == "auto":  # of which older jobs know nothing
             del settings["device"]
         decisions = {"decisions": self.decisions_hash} if self.decisions_hash else {}
@@ -341,7 +268,7 @@ class LinkParts(Work):
     def make(self) -> Callable[[Part, OnError], int]:
         linker = self.settings.load()
         check_model(self.settings.model, self.model_hash)
-        decisions = decided(self.settings.decisions, linker)
+        decisions = Decided.of_file(self.settings.decisions, linker)
         if decisions_hash(self.settings.decisions) != self.decisions_hash:
             raise LinkerError(
                 f"{self.settings.decisions}: was changed since the job began; run it again"
@@ -357,7 +284,7 @@ class LinkParts(Work):
         kind = readers.detect(path) if kind == "auto" else kind
         items = part.read(kind, settings.column, on_error)
         items = selectable(items, linker, path, on_error=on_error)
-        linked = settings.link(linker, items, decisions)
+        linked = settings.link(linker, decisions)(items)
         if settings.form == "parquet":
             from linker.outputs import parquet
 

@@ -41,7 +41,7 @@ def test_chunks_join_to_what_one_process_writes(
     linker = Linker.load(model)
     whole = linking.written(linker.link_items(documents), form, True, linker).text
     settings = LinkSettings(str(model), form, batch_size=1)
-    do = settings.chunk_linker(True, linker)
+    do = settings.of_chunks(True, linker)
     texts = [do(chunk).text for chunk in linking.chunks(documents, 1)]
     assert len(texts) > 2
     assert "".join(outputs.joined(form, texts)) == whole

@@ -97,7 +97,7 @@ if __name__ == "__main__":
     multiprocessing.set_start_method(sys.argv[2])
     settings = LinkSettings(sys.argv[1])
     list(Linker.load(sys.argv[1]).link(["gout"]))
-    with Machines(2).run(partial(settings.chunk_linker, False), [[Mention("gout")]] * 3) as results:
+    with Machines(2).run(partial(settings.of_chunks, False), [[Mention("gout")]] * 3) as results:
         print(sum(written.mentions for written in results))
 """
 
