@@ -45,9 +45,9 @@ class Machines:
         if self.is_this_process:
             return contextlib.nullcontext(map(make(), tasks))
         if self.engine == "ray":
-            from linker.jobs import actors
+            from linker.jobs import cluster
 
-            return contextlib.closing(actors.run(make, tasks, self))
+            return contextlib.closing(cluster.run(make, tasks, self))
         from linker.jobs import workers
 
         return contextlib.closing(workers.run(make, tasks, self.workers or 1))

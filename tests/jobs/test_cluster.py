@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from linker.errors import LinkerError
-from linker.jobs import actors
+from linker.jobs import cluster
 from linker.jobs.linking import LinkParts, LinkSettings
 from linker.jobs.machines import Machines
 from linker.jobs.parts import Job
@@ -81,7 +81,7 @@ def test_a_lost_worker_is_replaced_and_its_task_done_again(ray: Any, tmp_path: P
 def test_a_task_that_loses_every_worker_ends_the_job(
     ray: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(actors, "_TRIES", 1)
+    monkeypatch.setattr(cluster, "_TRIES", 1)
 
     def make() -> Callable[[int], None]:
         return lambda _: os.kill(os.getpid(), signal.SIGKILL)
@@ -105,15 +105,11 @@ class DeadNode:
     """Ray whose only machine has ended: nothing comes of what is awaited."""
 
     class exceptions:  # noqa: N801
-        RayError = RayTaskError = RayActorError = ConnectionError
+        RayError = RayTaskError = WorkerCrashedError = OutOfMemoryError = ConnectionError
 
     class _Remote:
         def remote(self, *_: Any) -> Any:
             return self
-
-        load = call = property(lambda self: self)
-
-        __hash__ = object.__hash__
 
     def __init__(self) -> None:
         self.asked = 0
@@ -138,15 +134,15 @@ class DeadNode:
 
 def test_a_cluster_without_machines_ends_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = DeadNode()
-    monkeypatch.setattr(actors, "_imported", lambda: ray)
+    monkeypatch.setattr(cluster, "_imported", lambda: ray)
     with pytest.raises(LinkerError, match=r"the Ray cluster was lost \(no machine of it is left\)"):
         results(int, [1], workers=1)
     assert ray.asked == 3
 
 
 NOBODY = """
-from linker.jobs import actors
-actors._PATIENCE = 2.0
+from linker.jobs import cluster
+cluster._PATIENCE = 2.0
 from linker.jobs.machines import Machines
 with Machines(engine="ray", address={address!r}).run(int, [1]) as results:
     next(results)

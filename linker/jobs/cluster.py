@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import os
 import signal
 import socket
 import threading
-from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -21,8 +21,8 @@ _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
 _PATIENCE = 8.0  # seconds in which a cluster must answer
-_TRIES = 3  # of a task whose worker is lost
-_SILENCE = 60.0  # seconds without any worker that has begun, after which that is said
+_TRIES = 3  # of a task whose process is lost
+_SILENCE = 60.0  # seconds without a first result, after which that is said
 _PULSE = 5.0  # seconds without news, after which it is asked whether any machine is left
 _MEMORY = 100_000_000  # bytes of Ray's store on this machine; results are small
 
@@ -32,31 +32,38 @@ logger = logging.getLogger(__name__)
 def run(
     make: Make[_Task, _Result], tasks: Iterable[_Task], machines: Machines
 ) -> Generator[_Result, None, None]:
-    """Call the function that `make` makes for each task, in actors of Ray.
+    """Call the function that `make` makes for each task, in processes of Ray.
 
-    An actor that is lost is replaced, and its task is done again.
+    A task whose process is lost is done again.
 
     Args:
-        make: called once in each actor; must be picklable.
+        make: called once in each process; must be picklable.
         tasks: must be picklable.
-        machines: which cluster, how many actors, and what each needs.
+        machines: which cluster, how many tasks at a time, and what each needs.
 
     Yields:
         The results, as they come.
 
     Raises:
         LinkerError: Ray is not installed, the cluster does not answer or has no room, or a task
-            has lost several actors.
+            has lost several processes.
     """
-    waiting = deque(tasks)
-    if not waiting:
+    tasks = list(tasks)
+    if not tasks:
         return
     ray = _imported()
     was_connected = ray.is_initialized()
     if not was_connected:
         _connect(ray, machines)
     try:
-        yield from _Crew(ray, make, machines, waiting).results()
+        workers = min(_size(ray, machines), len(tasks))
+        remote = ray.remote(
+            num_cpus=1,
+            num_gpus=machines.gpus,
+            max_retries=_TRIES - 1,
+            max_calls=0,  # a process serves many tasks, also one with a GPU
+        )
+        yield from _results(ray, remote(_caller(make)), iter(tasks), workers)
     except SystemExit:  # of SIGTERM, whose code Ray does not pass on
         raise SystemExit(128 + signal.SIGTERM) from None
     except ray.exceptions.RayError as error:
@@ -73,94 +80,53 @@ def _lost(reason: str) -> LinkerError:
     )
 
 
-class _Crew:
-    """The actors of a job, each with the task that it does; an actor that loads has none.
-
-    Args:
-        ray: the module, connected.
-        make: makes the function that is called.
-        machines: how many actors, and what each needs.
-        waiting: the tasks.
-    """
-
-    def __init__(self, ray: Any, make: Any, machines: Machines, waiting: deque[Any]) -> None:
-        self._ray, self._make, self._waiting = ray, make, waiting
-        self._class = ray.remote(num_cpus=1, num_gpus=machines.gpus)(_Actor)
-        self._busy: dict[Any, tuple[Any, Any]] = {}  # by the reference of what is awaited
-        self._losses: Counter[Any] = Counter()
-        for _ in range(min(_size(ray, machines), len(waiting))):
-            self._hire()
-
-    def results(self) -> Iterator[Any]:
-        """The results of all tasks, as they come."""
-        while self._waiting or any(task is not None for _, task in self._busy.values()):
-            actor, task, reference = self._next()
-            try:
-                result = self._ray.get(reference)
-            except self._ray.exceptions.RayTaskError as error:
-                raise error.cause from None
-            except self._ray.exceptions.RayActorError:
-                self._lose(task)
-                continue
-            if self._waiting:
-                self._give(actor, self._waiting.popleft())
-            if task is not None:
-                yield result
-            else:
-                self._losses[None] = 0
-
-    def _next(self) -> tuple[Any, Any, Any]:
-        """The next actor that is ready or lost, its task, and the reference of what came of it."""
-        silence = 0.0
-        while not (ready := self._ray.wait(list(self._busy), timeout=_PULSE)[0]):
-            if not any(node["Alive"] for node in self._ray.nodes()):
+def _results(ray: Any, call: Any, tasks: Iterator[_Task], workers: int) -> Iterator[_Result]:
+    """Give tasks to Ray, as many at a time as there are workers; their results as they come."""
+    given: dict[Any, _Task] = {}  # by the reference of what is awaited
+    silence, is_begun = 0.0, False
+    while True:
+        for task in itertools.islice(tasks, workers - len(given)):
+            given[call.remote(task)] = task
+        if not given:
+            return
+        ready, _ = ray.wait(list(given), timeout=_PULSE)
+        if not ready:
+            if not any(node["Alive"] for node in ray.nodes()):
                 raise _lost("no machine of it is left")
             silence += _PULSE
-            if silence >= _SILENCE and all(task is None for _, task in self._busy.values()):
-                logger.warning("no worker has begun yet; the cluster may have no free cores")
+            if silence >= _SILENCE and not is_begun:
+                logger.warning("nothing is done yet; the cluster may have no free cores")
                 silence = 0.0
-        return *self._busy.pop(ready[0]), ready[0]
-
-    def _hire(self) -> None:
-        """Start an actor; it is given a task when it has loaded what it needs, wherever it is."""
-        actor = self._class.remote(self._make)
-        self._busy[actor.load.remote()] = actor, None
-
-    def _give(self, actor: Any, task: Any) -> None:
-        self._busy[actor.call.remote(task)] = actor, task
-
-    def _lose(self, task: Any) -> None:
-        """Replace an actor that was lost, and let another one do its task."""
-        self._losses[task] += 1
-        if self._losses[task] == _TRIES:
-            what = f"with {task.path} " if hasattr(task, "path") else ""
+            continue
+        task, is_begun = given.pop(ready[0]), True
+        try:
+            yield ray.get(ready[0])
+        except ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError):
+            what = f"with {path} " if (path := getattr(task, "path", "")) else ""
             raise LinkerError(
                 f"a worker was lost {_TRIES} times {what}(killed, or out of memory); "
                 "run again, with smaller parts or fewer --workers if memory is short"
-            )
-        logger.warning("a worker was lost and is replaced; what it did is done again")
-        if task is not None:
-            self._waiting.appendleft(task)
-        self._hire()
+            ) from None
 
 
-class _Actor:
-    """Calls, in a process of Ray, the function that `make` makes there."""
+def _caller(make: Make[_Task, _Result]) -> Callable[[_Task], _Result]:
+    """What Ray calls in its processes, each of which makes its function once."""
+    made: list[Callable[[_Task], _Result]] = []
 
-    def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
-        logging.getLogger("linker").setLevel(logging.ERROR)  # the first process says the rest
-        self._make = make
-
-    def load(self) -> None:
-        try:
-            with plain_errors():
-                self._do = self._make()
-        except LinkerError as error:
-            raise LinkerError(f"on the machine {socket.gethostname()}: {error}") from None
-
-    def call(self, task: Any) -> Any:
+    def call(task: _Task) -> _Result:
+        if not made:
+            logging.getLogger("linker").setLevel(logging.ERROR)  # the first process says the rest
+            try:
+                with plain_errors():
+                    made.append(make())
+            except LinkerError as error:
+                raise LinkerError(f"on the machine {socket.gethostname()}: {error}") from None
         with plain_errors():
-            return self._do(task)
+            return made[0](task)
+
+    return call
 
 
 def _size(ray: Any, machines: Machines) -> int:
