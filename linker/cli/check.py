@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from linker.evaluation.pairs import Checked, PairChecker
-    from linker.files.rows import Row
+    from linker.files.rows import TableRow
     from linker.files.tables import Table
     from linker.linking.linker import Linker
     from linker.types import Prediction
@@ -101,8 +101,8 @@ def check(
 
 
 def _side(
-    table: Table, rows: Iterator[Row], linker: Linker
-) -> tuple[Iterator[Row], Sequence[str], Sequence[str]]:
+    table: Table, rows: Iterator[TableRow], linker: Linker
+) -> tuple[Iterator[TableRow], Sequence[str], Sequence[str]]:
     """The side of mappings of which the dictionary has more ids: its columns of ids and labels.
 
     Of a subject without an id, as in what linker writes, the label is the mention.
@@ -137,7 +137,7 @@ def _side(
 
 
 def _pair(
-    places: tuple[int, int], row: Row, prediction: Prediction | None
+    places: tuple[int, int], row: TableRow, prediction: Prediction | None
 ) -> tuple[str, str, Prediction | None]:
     """The id and the label of a row, and the prediction for the label."""
     ids, label = (row.cells[place] if place < len(row.cells) else "" for place in places)
@@ -145,7 +145,7 @@ def _pair(
 
 
 def _mapping(
-    predicate: int, places: tuple[int, int], row: Row, prediction: Prediction | None
+    predicate: int, places: tuple[int, int], row: TableRow, prediction: Prediction | None
 ) -> tuple[str, str, Prediction | None]:
     """As `_pair`; of a mapping that is of one part of the label, the prediction for this part."""
     from linker.readers import sssom
@@ -160,10 +160,10 @@ def _mapping(
 
 def _checked(
     checker: PairChecker,
-    pairs: Iterable[tuple[Row, str, str, Prediction | None]],
+    pairs: Iterable[tuple[TableRow, str, str, Prediction | None]],
     counts: Counter[str],
     bar: Any,
-) -> Iterator[tuple[Row, Checked]]:
+) -> Iterator[tuple[TableRow, Checked]]:
     """Yield each row with what is said of it, and count the verdicts."""
     for row, ids, label, prediction in pairs:
         checked = checker.check(ids, label, prediction)

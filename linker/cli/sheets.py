@@ -12,7 +12,7 @@ import click
 from linker.cli import common, machines
 
 if TYPE_CHECKING:
-    from linker.files.rows import Row
+    from linker.files.rows import TableRow
     from linker.files.tables import Added, Table
     from linker.jobs.linking import LinkSettings
     from linker.jobs.machines import Machines
@@ -61,7 +61,7 @@ def link(
     )
     outcomes = Counter[str]()
 
-    def counted() -> Iterator[tuple[Row, Prediction | None]]:
+    def counted() -> Iterator[tuple[TableRow, Prediction | None]]:
         with common.progress("rows", output) as bar:
             for row, prediction in rows:
                 outcomes[outputs.outcome(prediction)] += 1

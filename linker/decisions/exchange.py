@@ -28,7 +28,7 @@ from linker.decisions.reviewed import Row
 from linker.decisions.store import DecisionStore, Past
 from linker.errors import InputError, LinkerError, OnError, shown, stop
 from linker.files import OpenFile, Pathlike, open_binary, read_lines, reading, tables
-from linker.files.rows import Row as FileRow
+from linker.files.rows import TableRow
 from linker.outputs import tsv
 from linker.outputs.tsv import row_writer
 from linker.readers import mentions
@@ -124,10 +124,10 @@ def _rows(path: Pathlike, on_error: OnError, column: str | None, reviewer: str) 
     if tables.is_workbook(path):
         yield from _table(path, on_error, column, reviewer)
         return
-    lines = read_lines(path, limit=None, on_error=on_error)
+    lines = read_lines(path, limit=None, keep_ends=True, on_error=on_error)
     if (first := next(lines, None)) is None:
         return
-    if column is None and mappings.recognises(path, first[1]):
+    if column is None and mappings.recognises(path, first[1].rstrip("\r\n")):
         curated = mappings.read(path, chain([first], lines), on_error)
         yield from ((n, line, _by(decision, reviewer)) for n, line, decision in curated)
     elif column is None and (kind := mentions.detect(path)) in reviewed.FORMATS:
@@ -148,7 +148,7 @@ def _table(path: Pathlike, on_error: OnError, column: str | None, reviewer: str)
         known = _of_linker(table, header, column)
         yield from reviewed.of_table(path, table.rows(), known, reviewer, on_error)
         return
-    first = [] if header else [FileRow(1, table.header, "\t".join(table.header))]
+    first = [] if header else [TableRow(1, table.header, "\t".join(table.header))]
     header = header or {"mention": 0, "concept_id": 1}
     for row in chain(first, table.rows()):
         cells = [cell.strip() for cell in row.cells]

@@ -11,13 +11,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 
 from linker.decisions.reviewed import Row
 from linker.errors import InputError, OnError, shown
 from linker.files import Pathlike
+from linker.files.rows import read_rows
 from linker.ids import escaped
 from linker.readers import sssom
-from linker.readers.tsv import unquoted
 from linker.types import Decision
 
 logger = logging.getLogger(__name__)
@@ -118,23 +119,24 @@ def _curated(
     """The mappings that people curated."""
     header: list[str] = []
     by_tools = 0
-    for number, line in lines:
-        if not line.strip() or (not header and line.startswith("#")):
+    table = dropwhile(lambda line: line[1].startswith("#") or not line[1].strip(), lines)
+    for row in read_rows(path, table, "\t", on_error):
+        number, line, cells = row.number, row.line, [cell.strip() for cell in row.cells]
+        if not any(cells):
             continue
-        cells = [cell.strip() for cell in unquoted(line.split("\t"))]
         if not header:
             header = cells
             if missing := [name for name in _NEEDED if name not in header]:
                 problem = f"the mappings have no column {missing[0]}"
                 raise InputError(path, problem, line=number, value=line, expected=_EXPECTED)
             continue
-        row = defaultdict(str, zip(header, cells, strict=False))
-        if row["mapping_justification"] not in _BY_PEOPLE:
+        named = defaultdict(str, zip(header, cells, strict=False))
+        if named["mapping_justification"] not in _BY_PEOPLE:
             by_tools += 1
-        elif problem := _problem(row):
+        elif problem := _problem(named):
             on_error(InputError(path, problem, line=number, value=line, expected=_EXPECTED))
         else:
-            yield _Curated(number, line, row)
+            yield _Curated(number, line, named)
     if by_tools:
         logger.warning(
             "%s: %s mappings were passed over, which no person curated: "

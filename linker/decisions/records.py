@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from linker.errors import LinkerError, shorten
 from linker.ids import Identify, join_ids, not_known, part_ids, split_ids
-from linker.readers.checks import MENTION_LIMIT
+from linker.readers.records import MENTION_LIMIT
 from linker.text.normalize import normalize
 from linker.types import Decision
 

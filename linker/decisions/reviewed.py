@@ -18,7 +18,7 @@ from typing import get_args
 from linker.decisions.records import disagree, parts_of
 from linker.errors import InputError, LinkerError, OnError
 from linker.files import Pathlike, parse_json
-from linker.files.rows import Row as TableRow
+from linker.files.rows import TableRow
 from linker.ids import escaped
 from linker.outputs import decision_from_json, jsonl
 from linker.readers import mentions

@@ -1,155 +1,142 @@
-"""Rows of tables, and the reader of tab-separated ones.
+"""The one reader of the rows of text tables: it splits, quotes, and numbers lines.
 
-Quoted cells may hold tabs and line ends: Excel, OpenRefine and pandas put such a cell into quotes,
-and double the quotes inside. Other programs write a quote as any other character, so that a quote
-that nothing closes is a character.
+Cells are quoted as Python's `csv` reads them, and may hold separators and line ends. Programs that
+write tabs often write a quote as any other character, so that between tabs a quote that nothing
+closes is a character.
 """
 
 from __future__ import annotations
 
+import csv
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import chain
 
-from linker.errors import InputError
+from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike
 
 Line = tuple[int, str]
 """The number of a line, and its text with its end."""
 
-_QUOTED = re.compile(r'"([^"]*(?:""[^"]*)*)"(?=\t|\Z)')  # a cell
-_INSIDE = re.compile(r'[^"]*(?:""[^"]*)*')  # of such a cell, or of a line of one
-_MOST = 1 << 20  # characters of a cell; a quote that is not closed within them is a character
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A row of a table."""
 
     number: int  # of its first line in the file, or of the row in its sheet, from 1
     cells: Sequence[str]
     raw: str = ""  # of a text: its lines as they stand in the file
 
+    @property
+    def line(self) -> str:
+        """The row as it stands in a text, without its line end."""
+        return self.raw.rstrip("\r\n")
 
-class TabbedRows:
-    """Reads the rows of a table; the first one says how many cells a row has, a blank one has none.
+
+def delimiter_of(header: str) -> str:
+    """What stands between the cells of a header: tabs, or the more frequent of `,` and `;`."""
+    bare = re.sub(r'"[^"]*("|\Z)', "", header)
+    return "\t" if "\t" in bare else max(",;", key=bare.count)
+
+
+def titles_of(header: str) -> list[str]:
+    """The names of the columns in a header."""
+    return [cell.strip().strip('"') for cell in header.split(delimiter_of(header))]
+
+
+def read_rows(
+    path: Pathlike,
+    lines: Iterable[Line],
+    delimiter: str,
+    on_error: OnError = stop,
+    width: int = 0,
+) -> Iterator[TableRow]:
+    """Yield the rows of a table, with the header.
 
     Args:
         path: the file, for messages.
-        lines: those of the file.
+        lines: those of the file, with their ends.
+        delimiter: what stands between cells.
+        on_error: what to do with a row whose quotes are broken, or may be characters; returns to
+            leave its first line out.
+        width: the cells of a row, where quotes can be read in two ways; 0: as in the first row.
     """
+    numbered, waiting, taken = iter(lines), deque[Line](), list[Line]()
 
-    def __init__(self, path: Pathlike, lines: Iterable[Line]) -> None:
-        self._path, self._lines = path, iter(lines)
-        self._waiting: deque[Line] = deque()  # lines that were looked at, and are read again
+    def texts() -> Iterator[str]:
+        while line := waiting.popleft() if waiting else next(numbered, None):
+            taken.append(line)
+            yield line[1]
 
-    def __iter__(self) -> Iterator[Row]:
-        width = 0
-        while line := self._next():
-            row = self._row(*line, width)
-            width = width or len(row.cells)
-            yield row if any(row.cells) else replace(row, cells=[])
-
-    def _next(self) -> Line | None:
-        return self._waiting.popleft() if self._waiting else next(self._lines, None)
-
-    def _row(self, number: int, line: str, width: int) -> Row:
-        """The row that begins with a line.
-
-        Args:
-            number: of the line.
-            line: its text.
-            width: the cells of the header; 0 for the header itself.
-
-        Raises:
-            InputError: a quote may be a character, or begin a cell of several lines.
-        """
-        alone = [_unquoted(cell) for cell in line.rstrip("\r\n").split("\t")]
-        if '"' not in line:
-            return Row(number, alone, line)
-        cells, more, is_tabbed = self._quoted(line, width)
-        if not more:
-            is_better = len(alone) == width != len(cells)
-            return Row(number, alone if is_better else cells, line)
-        if is_tabbed and len(cells) == width:
-            raise InputError(
-                self._path,
-                f"a quote opens that may be closed in line {more[-1][0]}, or be a character, "
-                "and the row fits the header in both cases",
-                line=number,
-                value=line.rstrip("\r\n"),
-                remedy='put the cell into quotes, with every quote inside doubled ("")',
-            )
-        if is_tabbed or 0 < width < len(cells):
-            self._waiting.extendleft(reversed(more))
-            return Row(number, alone, line)
-        return Row(number, cells, line + "".join(text for _, text in more))
-
-    def _quoted(self, line: str, width: int) -> tuple[list[str], list[Line], bool]:
-        """Split a row whose quoted cells may hold tabs, and may go on in the next lines.
-
-        Returns:
-            The cells, the next lines that belong to them, and whether a cell of several lines holds
-            a tab.
-        """
-        body, at = line.rstrip("\r\n"), 0
-        cells, more, is_tabbed = list[str](), list[Line](), False
-        while at <= len(body):
-            match = _QUOTED.match(body, at)
-            is_open = match is None and body.startswith('"', at) and len(cells) < (width or at + 1)
-            if is_open and (next_lines := self._until_closed(line[at:])):
-                more += next_lines
-                line += "".join(text for _, text in next_lines)
-                body = line.rstrip("\r\n")
-                match = _QUOTED.match(body, at)
-                is_tabbed = is_tabbed or (match is not None and "\t" in match[1])
-            cells.append(match[1].replace('""', '"') if match else _plain(body, at))
-            at = (match.end() if match else at + len(cells[-1])) + 1
-        return cells, more, is_tabbed
-
-    def _until_closed(self, text: str) -> list[Line]:
-        """The next lines, up to the one in which a quote is closed; none where it is a character.
-
-        A cell that is a quote alone, as people write below what they repeat, is not closed by
-        another one.
-
-        Args:
-            text: from the quote to the end of its line.
-        """
-        lines, size = list[Line](), len(text)
-        first, end = text, _inside(text, 1)
-        while end == len(text) and size < _MOST and (line := self._next()):
-            lines.append(line)
-            text, size = line[1], size + len(line[1])
-            end = _inside(text, 0)
-        is_closed = end < len(text) and text[end + 1 :].rstrip("\r\n")[:1] in ("", "\t")
-        if lines and is_closed and not _are_marks(first, text[:end]):
-            return lines
-        self._waiting.extendleft(reversed(lines))
-        return []
+    for text in texts():
+        cells, count = text.rstrip("\r\n").split(delimiter), 1  # count: of the lines of the row
+        try:
+            if '"' in text:
+                quoted = _quoted(path, taken, texts(), delimiter, width)
+                count = 1 if quoted is None else len(taken)
+                cells = [_unquoted(cell) for cell in cells] if quoted is None else quoted
+        except InputError as error:
+            on_error(error)
+        else:
+            width = width or len(cells)
+            yield TableRow(taken[0][0], cells, "".join(line for _, line in taken[:count]))
+        waiting.extendleft(reversed(taken[count:]))
+        taken.clear()
 
 
-def _are_marks(first: str, last: str) -> bool:
-    """Whether two quotes are cells by themselves.
+def _quoted(
+    path: Pathlike, taken: Sequence[Line], more: Iterator[str], delimiter: str, width: int
+) -> list[str] | None:
+    """The cells of a row as `csv` reads them; None where its quotes are characters.
 
     Args:
-        first: the line from the first quote on.
-        last: the line of the last quote, up to it.
+        path: the file.
+        taken: the line that the row begins with; the next ones are added as they are taken.
+        more: the next lines.
+        delimiter: what stands between cells.
+        width: the cells of the header; 0 for the header itself.
+
+    Raises:
+        InputError: the quotes are broken, or may be characters.
     """
-    is_alone = first[1:2] in ("\t", "\r", "\n") and last[-1:] in ("", "\t")
-    return is_alone and (first[1] == "\t" or last != "")
+    number, text = taken[0]
+    try:
+        cells = next(csv.reader(chain([text], more), delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        if delimiter == "\t":
+            return None
+        raise InputError(
+            path,
+            f"the quotes are broken ({error})",
+            line=number,
+            value=text.rstrip("\r\n"),
+            expected='inside quotes every quote doubled ("")',
+        ) from None
+    if delimiter != "\t":
+        return cells
+    if len(taken) == 1:
+        return None if text.count("\t") + 1 == width != len(cells) else cells
+    tabbed = [cell for cell in cells if "\t" in cell and "\n" in cell]
+    if len(cells) == width and not all(map(_is_between_marks, tabbed)):
+        raise InputError(
+            path,
+            f"a quote opens that may be closed in line {taken[-1][0]}, or be a character, "
+            "and the row fits the header in both cases",
+            line=number,
+            value=text.rstrip("\r\n"),
+            remedy='put the cell into quotes, with every quote inside doubled ("")',
+        )
+    return None if tabbed or 0 < width < len(cells) else cells
 
 
-def _inside(text: str, start: int) -> int:
-    """Where the inside of a quoted cell ends: at a single quote, or the end of the text."""
-    match = _INSIDE.match(text, start)
-    return match.end() if match else start
-
-
-def _plain(body: str, start: int) -> str:
-    """The cell that begins there, up to the next tab."""
-    return body[start:].split("\t", 1)[0]
+def _is_between_marks(cell: str) -> bool:
+    """Whether the quotes around a cell are cells by themselves, which stand for what is above."""
+    ends = cell[0], cell[-1]
+    return "\t" in ends and {*ends} <= {"\t", "\r", "\n"}
 
 
 def _unquoted(cell: str) -> str:

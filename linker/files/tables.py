@@ -9,7 +9,6 @@ import codecs
 import csv
 import io
 import itertools
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -17,7 +16,7 @@ from typing import IO, Any, Protocol
 from linker import files
 from linker.errors import InputError, OnError, stop
 from linker.files import OpenFile, Pathlike, encodings
-from linker.files.rows import Line, Row, TabbedRows
+from linker.files.rows import Line, TableRow, delimiter_of, read_rows, titles_of
 
 _ZIP = b"PK\x03\x04"  # how a workbook begins
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that spreadsheets may compute
@@ -26,7 +25,7 @@ _MOST_COMMENTS = 1_000  # lines above a header that are comments
 _BREAKS = str.maketrans("\t\r\n\0", "    ")  # what is not written into a cell
 
 
-Added = Iterable[tuple[Row, Sequence[str]]]
+Added = Iterable[tuple[TableRow, Sequence[str]]]
 """The rows, in order, each with the cells that are added to it."""
 
 
@@ -39,7 +38,7 @@ class Table(Protocol):
     is_binary: bool  # whether it is written into a file of bytes
     encoding: str  # of a text
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[TableRow]:
         """Yield the rows below the header; cells are as many as in the header, or fewer."""
 
     def write(self, file: IO[Any], names: Sequence[str], added: Added) -> None:
@@ -88,14 +87,6 @@ def read(
 
         return Workbook(path, wanted, most)
     return TextTable(*encodings.as_utf8(path, encoding), wanted, on_error)
-
-
-def delimiter_of(path: Pathlike, header: str) -> str:
-    """What stands between the cells of a text: tabs in a .tsv, else what the header has."""
-    if Path(path).name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
-        return "\t"
-    bare = re.sub(r'"[^"]*("|\Z)', "", header)
-    return "\t" if "\t" in bare else max(",;", key=bare.count)
 
 
 def header_place(rows: Iterable[Sequence[str]], wanted: Sequence[str]) -> int | None:
@@ -178,10 +169,7 @@ def free_names(header: Sequence[str], names: Iterable[str]) -> list[str]:
 
 
 class TextTable:
-    """A table in a text of UTF-8, with tabs, semicolons or commas between the cells.
-
-    Quoted cells may hold line ends. Between tabs a quote that is not closed is a character, see
-    `linker.files.rows`; otherwise quotes are those of RFC 4180.
+    """A table in a text of UTF-8; see `linker.files.rows`.
 
     Args:
         path: the file, or "-" for standard input.
@@ -200,44 +188,44 @@ class TextTable:
         self.path, self.encoding, self.is_binary = path, encoding, False
         self._on_error = on_error
         lines = files.read_lines(path, limit=None, keep_ends=True, on_error=on_error)
-        head: list[Line] = []
-        place = header_place(_titles(path, lines, head), wanted) or 0
+        head = list(itertools.islice(lines, _MOST_COMMENTS))
+        place = header_place(_titles(head), wanted) or 0
         self._above = "".join(text for _, text in head[:place])
-        lines = itertools.chain(head[place:], lines)
-        first = next(lines, None)
-        if first is None or not first[1].strip():
+        first = head[place][1] if head else ""
+        if not first.strip():
             raise InputError(
                 path, "the first line is empty", line=1, expected="the names of the columns"
             )
-        if "\r" in first[1].rstrip("\r\n"):
+        if "\r" in first.rstrip("\r\n"):
             raise InputError(
                 path,
                 "the lines end in carriage returns alone, as on old Macs",
                 line=1,
                 remedy="save it again with the line ends of Windows or Unix",
             )
-        self.delimiter = delimiter_of(path, first[1])
-        self._rows = _read(path, self.delimiter, itertools.chain([first], lines))
+        name = Path(path).name.lower().removesuffix(".gz")
+        self.delimiter = "\t" if name.endswith((".tsv", ".tab")) else delimiter_of(first)
+        lines = itertools.chain(head[place:], lines)
+        self._rows = read_rows(path, lines, self.delimiter, on_error)
         self._header = next(self._rows)
         self.header, self.header_line = list(self._header.cells), self._header.number
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[TableRow]:
         for row in self._rows:
             if len(row.cells) <= len(self.header):
                 yield row
                 continue
-            self._on_error(self._too_wide(row))
-
-    def _too_wide(self, row: Row) -> InputError:
-        return InputError(
-            self.path,
-            f"the row has {len(row.cells)} cells",
-            line=row.number,
-            value=row.raw.rstrip("\r\n"),
-            expected=f"at most {len(self.header)}, as in the header",
-            remedy="name every column in the header, put the cell into quotes, "
-            "or delete what stands above the header",
-        )
+            self._on_error(
+                InputError(
+                    self.path,
+                    f"the row has {len(row.cells)} cells",
+                    line=row.number,
+                    value=row.line,
+                    expected=f"at most {len(self.header)}, as in the header",
+                    remedy="name every column in the header, put the cell into quotes, "
+                    "or delete what stands above the header",
+                )
+            )
 
     def write(self, file: IO[Any], names: Sequence[str], added: Added) -> None:
         """Write the rows as they stand in the file, with more cells at their ends.
@@ -254,64 +242,25 @@ class TextTable:
         with files.open_binary(self.path) as file:
             return file.read(3) == codecs.BOM_UTF8
 
-    def _extended(self, row: Row, cells: Sequence[str]) -> str:
+    def _extended(self, row: TableRow, cells: Sequence[str]) -> str:
         """The text of a row with more cells; a blank line stays blank."""
-        if not row.cells:
+        if not any(row.cells) and (self.delimiter == "\t" or not row.line):
             return row.raw
         text = io.StringIO()
         writer = csv.writer(text, delimiter=self.delimiter, lineterminator="")
         missing = [""] * (len(self.header) - len(row.cells))
         writer.writerow(["", *missing, *(inert(cell.translate(_BREAKS)) for cell in cells)])
-        end = _ending(row.raw)
-        return row.raw[: len(row.raw) - len(end)] + text.getvalue() + end
+        return row.line + text.getvalue() + row.raw[len(row.line) :]
 
 
-def _titles(path: Pathlike, lines: Iterable[Line], head: list[Line]) -> Iterator[list[str]]:
-    """Yield the cells of the first lines, up to one with a cell of several lines.
-
-    Args:
-        path: the file.
-        lines: those of the file.
-        head: is given the lines that were taken.
-    """
-    for line in lines:
-        head.append(line)
-        yield [cell.strip().strip('"') for cell in line[1].split(delimiter_of(path, line[1]))]
-        if line[1].count('"') % 2:
+def _titles(head: Iterable[Line]) -> Iterator[list[str]]:
+    """Yield the cells of the first lines, up to one with a cell of several lines."""
+    for _, line in head:
+        yield titles_of(line)
+        if line.count('"') % 2:
             return
-
-
-def _read(path: Pathlike, delimiter: str, lines: Iterable[Line]) -> Iterator[Row]:
-    """The rows of a text, with the header; it holds no table, so that an unread file is closed."""
-    if delimiter == "\t":
-        yield from TabbedRows(path, lines)
-        return
-    numbers, raw = list[int](), list[str]()  # of the lines of a row
-
-    def taken() -> Iterator[str]:
-        for number, line in lines:
-            numbers.append(number)
-            raw.append(line)
-            yield line
-
-    reader = csv.reader(taken(), delimiter=delimiter, strict=True)
-    try:
-        for cells in reader:
-            yield Row(numbers[0], cells, "".join(raw))
-            numbers.clear()
-            raw.clear()
-    except csv.Error as error:
-        expected = 'inside quotes every quote doubled ("")'
-        raise InputError(
-            path, f"the quotes are broken ({error})", line=numbers[0], expected=expected
-        ) from None
 
 
 def inert(text: str) -> str:
     """A text that spreadsheets do not compute: a quote stands before the sign of a formula."""
     return f"'{text}" if text.startswith(_FORMULA) or text.lstrip().startswith(_FORMULA) else text
-
-
-def _ending(line: str) -> str:
-    """The line end of a row; empty for a last row without one."""
-    return line[len(line.rstrip("\r\n")) :]

@@ -27,7 +27,7 @@ from xml.sax.saxutils import escape
 from linker import files
 from linker.errors import InputError, LinkerError
 from linker.files import OpenFile, Pathlike
-from linker.files.rows import Row
+from linker.files.rows import TableRow
 from linker.files.tables import Added, header_place
 from linker.version import install_hint
 
@@ -95,10 +95,10 @@ class Workbook:
                 return self.sheet, place
         return names[0], 0
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[TableRow]:
         for number, cells in enumerate(self._values(), 1):
             if number > self.header_line:
-                yield Row(number, cells)
+                yield TableRow(number, cells)
 
     def _values(self) -> Iterator[list[str]]:
         """The cells of each row as texts; of formulas the values that were computed last."""

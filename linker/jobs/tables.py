@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from linker.errors import InputError, OnError
+from linker.errors import OnError
 from linker.files import Pathlike
-from linker.files.rows import Row
+from linker.files.rows import TableRow
 from linker.files.tables import Added
 from linker.linking.requests import Linked
 from linker.outputs import decimals, decision_cells, rejected_id, source_of
-from linker.readers.checks import check_mention
+from linker.readers.records import RecordError, check_mention
 from linker.types import Candidate, Mention, Prediction
 
 COLUMNS = (
@@ -25,12 +25,12 @@ Link = Callable[[Iterable[Mention]], Iterable[Linked]]
 
 def predicted(
     path: Pathlike,
-    rows: Iterable[Row],
+    rows: Iterable[TableRow],
     column: int,
     link: Link,
     on_error: OnError,
     size: int = 1024,
-) -> Iterator[tuple[Row, Prediction | None]]:
+) -> Iterator[tuple[TableRow, Prediction | None]]:
     """Yield each row with the prediction for its mention; None for a row without one.
 
     Args:
@@ -48,8 +48,8 @@ def predicted(
 
 
 def paired(
-    rows: Iterable[Row], mentions: Iterable[Mention | None], linked: Iterable[Linked]
-) -> Iterator[tuple[Row, Prediction | None]]:
+    rows: Iterable[TableRow], mentions: Iterable[Mention | None], linked: Iterable[Linked]
+) -> Iterator[tuple[TableRow, Prediction | None]]:
     """Yield each row with the prediction for its mention; None for a row without one."""
     predictions = itertools.chain.from_iterable(of_item for _, of_item in linked)
     for row, mention in zip(rows, mentions, strict=True):
@@ -57,7 +57,7 @@ def paired(
 
 
 def written(
-    rows: Iterable[tuple[Row, Prediction | None]], sources: bool, decisions: bool
+    rows: Iterable[tuple[TableRow, Prediction | None]], sources: bool, decisions: bool
 ) -> tuple[Sequence[str], Added]:
     """The columns that are added to a table, and the cells of each row.
 
@@ -70,15 +70,15 @@ def written(
     return COLUMNS[:width], ((row, cells(prediction)[:width]) for row, prediction in rows)
 
 
-def mention_of(path: Pathlike, row: Row, column: int, on_error: OnError) -> Mention | None:
+def mention_of(path: Pathlike, row: TableRow, column: int, on_error: OnError) -> Mention | None:
     """The mention of a row; None where the cell is blank or cannot be linked."""
     text = row.cells[column] if column < len(row.cells) else ""
     if not text.strip():
         return None
     try:
-        return Mention(check_mention(path, row.number, text))
-    except InputError as error:
-        on_error(error)
+        return Mention(check_mention(text))
+    except RecordError as error:
+        on_error(error.at(path, row.number))
         return None
 
 

@@ -34,7 +34,7 @@ from linker.files import (
     too_large,
 )
 from linker.ids import Identify, curie, normalized, not_known, parse_gold
-from linker.readers.checks import check_spans, parse_selection
+from linker.readers.records import RecordError, check_spans, parse_selection
 from linker.types import (
     SELECTION,
     Document,
@@ -241,10 +241,10 @@ def _document(
             mention = _mention(annotation, place, owner.id, text, identify)
             try:
                 if mention.spans:
-                    check_spans(path, line, mention.text, mention.spans, text, owner=owner.id)
+                    check_spans(mention.text, mention.spans, text, owner=owner.id)
                 mentions.append(mention)
-            except InputError as error:
-                on_error(error)
+            except RecordError as error:
+                on_error(error.at(path, line))
     infons = _infons(raw.infons)
     return Document(
         owner.id,

@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from linker.errors import InputError, OnError, stop
+from linker.errors import OnError, stop
 from linker.files import Pathlike, read_lines
 from linker.ids import curie, namespace
-from linker.readers.records import fault, make_names
+from linker.readers.records import RecordError, check_concept, make_names, parse_each
 from linker.types import Concept
 
 Ids = tuple[str, ...]
@@ -69,36 +69,23 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
 def _group(path: Pathlike, on_error: OnError) -> dict[Ids, _Entry]:
     """Group the lines that have the same list of ids."""
     lines: dict[Ids, _Entry] = {}
-    for number, line in read_lines(path, on_error=on_error):
-        if not line.strip():
-            continue
-        try:
-            ids, names = _split(path, number, line)
-        except InputError as error:
-            on_error(error)
-            continue
+    numbered = ((n, line) for n, line in read_lines(path, on_error=on_error) if line.strip())
+    for number, ids, names in parse_each(path, numbered, _split, on_error):
         lines.setdefault(ids, _Entry(number, dict.fromkeys(ids))).names.update(dict.fromkeys(names))
     return lines
 
 
-def _split(path: Pathlike, number: int, line: str) -> tuple[Ids, list[str]]:
+def _split(number: int, line: str) -> tuple[int, Ids, list[str]]:
     left, bars, right = line.partition("||")
     if not bars:
-        raise InputError(
-            path,
-            "the line has no ||",
-            line=number,
-            value=line,
-            expected="id||name",
-            remedy="check the dictionary's format",
-        )
+        remedy = "check the dictionary's format"
+        raise RecordError("the line has no ||", line, expected="id||name", remedy=remedy)
     ids = [curie(text) for text in left.split("|")]
     first, *others = (text.strip() for text in right.split("|"))
     names = [first, *filter(None, others)]
     for identifier in ids:
-        if error := fault(path, number, identifier, names):
-            raise error
-    return tuple(dict.fromkeys(ids)), names
+        check_concept(identifier, names)
+    return number, tuple(dict.fromkeys(ids)), names
 
 
 def _pieces(ids: Ids, lengths: Mapping[str, Iterable[int]], known: Collection[Ids]) -> list[Ids]:

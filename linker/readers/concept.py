@@ -14,6 +14,7 @@ from pathlib import Path
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, is_folder, read_lines
 from linker.ids import Identify, curie, not_known, parse_gold
+from linker.readers.records import RecordError, parse_each
 from linker.types import Document, Mention
 
 _OFFSETS = re.compile(r"(\d{1,9})\|(\d{1,9})")
@@ -32,11 +33,14 @@ def read(
     Raises:
         InputError: the folder holds no such file.
     """
+
+    def parse(_: int, line: str) -> Mention:
+        return _mention(line, identify)
+
     for file in concept_files(path) if is_folder(path) else [path]:
-        for identifier, mentions in groupby(
-            _mentions(file, on_error, identify), key=lambda mention: mention.document_id
-        ):
-            yield Document(str(identifier), mentions=tuple(mentions))
+        mentions = parse_each(file, read_lines(file, on_error=on_error), parse, on_error)
+        for identifier, of_document in groupby(mentions, key=lambda mention: mention.document_id):
+            yield Document(str(identifier), mentions=tuple(of_document))
 
 
 def concept_files(folder: Pathlike) -> list[Path]:
@@ -56,30 +60,22 @@ def concept_files(folder: Pathlike) -> list[Path]:
     return files
 
 
-def _mentions(path: Pathlike, on_error: OnError, identify: Identify) -> Iterator[Mention]:
-    for number, line in read_lines(path, on_error=on_error):
-        columns = line.split("||")
-        offsets = _OFFSETS.fullmatch(columns[1]) if len(columns) == 5 else None
-        if offsets is None or not columns[3].strip():
-            expected = "document||start|end||type||mention||ids"
-            problem = "the mention is empty" if offsets else "the line is not a mention"
-            on_error(
-                InputError(
-                    path,
-                    problem,
-                    line=number,
-                    value=line,
-                    expected=expected,
-                    remedy="mend or delete the line",
-                )
-            )
-            continue
-        document, _, kind, text, ids = columns
-        yield Mention(
-            text,
-            ((int(offsets[1]), int(offsets[2])),),
-            parse_gold(ids, identify, curie),
-            kind,
-            document,
-            metadata={"concept:ids": ids},
+def _mention(line: str, identify: Identify) -> Mention:
+    columns = line.split("||")
+    offsets = _OFFSETS.fullmatch(columns[1]) if len(columns) == 5 else None
+    if offsets is None or not columns[3].strip():
+        raise RecordError(
+            "the mention is empty" if offsets else "the line is not a mention",
+            line,
+            expected="document||start|end||type||mention||ids",
+            remedy="mend or delete the line",
         )
+    document, _, kind, text, ids = columns
+    return Mention(
+        text,
+        ((int(offsets[1]), int(offsets[2])),),
+        parse_gold(ids, identify, curie),
+        kind,
+        document,
+        metadata={"concept:ids": ids},
+    )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from linker.errors import InputError, OnError, stop
+from linker.errors import OnError, stop
 from linker.files import Pathlike, parse_json, read_lines
 from linker.ids import Identify, not_known, parse_gold
-from linker.readers.checks import check_mention, parse_selection
+from linker.readers.records import RecordError, check_mention, parse_each, parse_selection
 from linker.types import Gold, Mention, Span, parse_spans
 
 SCHEMA = 1  # of our own output
@@ -29,56 +28,37 @@ def read(
 
     For `identify` see `linker.ids.split_ids`.
     """
-    for number, line in read_lines(path, limit=None, on_error=on_error):
+
+    def parse(_: int, line: str) -> Mention:
         try:
-            mention = _mention(path, number, line, identify)
-        except InputError as error:
-            on_error(error)
-        else:
-            yield mention
+            try:
+                record = parse_json(line)
+            except ValueError as error:
+                raise ValueError(f"the line is not JSON ({error})") from None
+            return from_record(record, identify)
+        except RecordError:
+            raise
+        except ValueError as error:
+            remedy = "write one object a line"
+            raise RecordError(str(error), line, expected=_EXPECTED, remedy=remedy) from None
+
+    yield from parse_each(path, read_lines(path, limit=None, on_error=on_error), parse, on_error)
 
 
-def _mention(path: Pathlike, number: int, line: str, identify: Identify) -> Mention:
-    try:
-        record = parse_json(line)
-    except ValueError as error:
-        raise InputError(
-            path,
-            f"the line is not JSON ({error})",
-            line=number,
-            value=line,
-            expected=_EXPECTED,
-            remedy=_REMEDY,
-        ) from None
-    try:
-        return from_record(record, partial(check_mention, path, number), identify)
-    except ValueError as error:
-        raise InputError(
-            path, str(error), line=number, value=line, expected=_EXPECTED, remedy=_REMEDY
-        ) from None
-
-
-def from_record(
-    record: Any, check: Callable[[str], str], identify: Identify = not_known
-) -> Mention:
+def from_record(record: Any, identify: Identify = not_known) -> Mention:
     """Make a mention of an object with the keys that `read` describes.
 
     Args:
         record: the object.
-        check: is given the text of the mention, and returns it stripped.
         identify: see `linker.ids.split_ids`.
 
     Raises:
+        RecordError: the mention is empty or too long.
         ValueError: a value is not of its type; the text says which one.
-        InputError: as `check` raises it.
     """
     text, spans, kind, document = _fields(record)
-    gold = _gold(record, identify)
-    within = parse_selection(record)
-    return Mention(check(text), spans, gold, kind, document, within=within)
-
-
-_REMEDY = "write one object a line"
+    gold, within = _gold(record, identify), parse_selection(record)
+    return Mention(check_mention(text), spans, gold, kind, document, within=within)
 
 
 def _fields(record: Any) -> tuple[str, tuple[Span, ...], str, str | None]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linker.errors import InputError, OnError, stop
+from linker.errors import OnError, stop
 from linker.files import Pathlike, read_lines
-from linker.readers.checks import check_mention
+from linker.readers.records import check_mention, parse_each
 from linker.types import Mention
 
 
@@ -15,10 +15,8 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
 
     A blank line is an empty mention, so that the output has a row for each line.
     """
-    for number, line in read_lines(path, on_error=on_error):
-        try:
-            mention = Mention(check_mention(path, number, line) if line.strip() else "")
-        except InputError as error:
-            on_error(error)
-        else:
-            yield mention
+
+    def parse(_: int, line: str) -> Mention:
+        return Mention(check_mention(line) if line.strip() else "")
+
+    return parse_each(path, read_lines(path, on_error=on_error), parse, on_error)

@@ -10,7 +10,7 @@ from typing import Any
 from linker.errors import InputError, OnError, ignore, stop
 from linker.files import Pathlike, read_lines
 from linker.ids import namespace, normalized
-from linker.readers.records import fault, make_names
+from linker.readers.records import RecordError, check_concept, make_names, parse_each
 from linker.types import Concept, NameKind
 
 Stanza = list[tuple[int, str]]  # lines with their numbers
@@ -54,16 +54,23 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
     "abbreviation" whatever its scope.
     """
     abbreviations: frozenset[str] = frozenset()
-    for stanza in _stanzas(path, on_error):
-        number, first = stanza[0]
-        try:
-            _check_lines(path, stanza)
-            if not first.startswith("["):
-                abbreviations = _abbreviation_types(_header(stanza))
-            elif first.startswith("[Term]"):
-                yield _concept(path, number, _tags(stanza[1:]), abbreviations)
-        except InputError as error:
-            on_error(error)
+
+    def parse(number: int, stanza: Stanza) -> Concept | None:
+        nonlocal abbreviations
+        for place, line in stanza:
+            if ":" not in line[1:] and not line.startswith("["):
+                expected, remedy = "tag: value", "check its line ends"
+                error = RecordError("the line is not OBO", line, expected=expected, remedy=remedy)
+                on_error(error.at(path, place))
+                return None
+        first = stanza[0][1]
+        if not first.startswith("["):
+            abbreviations = _abbreviation_types(_header(stanza))
+        is_term = first.startswith("[Term]")
+        return _concept(number, _tags(stanza[1:]), abbreviations) if is_term else None
+
+    stanzas = ((stanza[0][0], stanza) for stanza in _stanzas(path, on_error))
+    yield from parse_each(path, stanzas, parse, on_error)
 
 
 def _stanzas(path: Pathlike, on_error: OnError) -> Iterator[Stanza]:
@@ -86,19 +93,6 @@ def _stanzas(path: Pathlike, on_error: OnError) -> Iterator[Stanza]:
             unread.clear()
         if line.strip() and not line.startswith("!"):
             stanza.append((number, line))
-
-
-def _check_lines(path: Pathlike, stanza: Stanza) -> None:
-    for number, line in stanza:
-        if ":" not in line[1:] and not line.startswith("["):
-            raise InputError(
-                path,
-                "the line is not OBO",
-                line=number,
-                value=line,
-                expected="tag: value",
-                remedy="check its line ends",
-            )
 
 
 def _header(stanza: Stanza) -> dict[str, list[str]]:
@@ -134,9 +128,7 @@ def _tags(stanza: Stanza) -> dict[str, Any]:
     return tags
 
 
-def _concept(
-    path: Pathlike, number: int, tags: dict[str, Any], abbreviations: frozenset[str]
-) -> Concept:
+def _concept(number: int, tags: dict[str, Any], abbreviations: frozenset[str]) -> Concept:
     identifier, name = normalized(tags.get("id", "")), _plain(tags.get("name", ""))
     obsolete = tags.get("is_obsolete") == "true"
     if obsolete and not name:
@@ -144,18 +136,17 @@ def _concept(
     synonyms: dict[str, NameKind] = {}
     for tag, scope in _SCOPES.items():
         for value in tags.get(tag, ()):
-            text, kind = _synonym(path, number, value, scope, abbreviations)
+            text, kind = _synonym(value, scope, abbreviations)
             if text:
                 synonyms.setdefault(text, kind)
-    if error := fault(path, number, identifier, (name, *synonyms)):
-        raise error
+    check_concept(identifier, (name, *synonyms))
     return Concept(
         identifier,
         name,
         make_names(identifier, name, synonyms),
         parents=_identifiers(tags.get("is_a", ())),
         alt_ids=_identifiers(tags.get("alt_id", ())),
-        definition=_plain(_quoted(path, number, tags["def"][0])[1]) if "def" in tags else "",
+        definition=_plain(_quoted(tags["def"][0])[1]) if "def" in tags else "",
         types=tuple(tags.get("subset", ())),
         namespace=namespace(identifier),
         status="obsolete" if obsolete else "current",
@@ -165,25 +156,18 @@ def _concept(
     )
 
 
-def _synonym(
-    path: Pathlike, number: int, value: str, scope: str, abbreviations: frozenset[str]
-) -> tuple[str, NameKind]:
-    quoted = _quoted(path, number, value)
+def _synonym(value: str, scope: str, abbreviations: frozenset[str]) -> tuple[str, NameKind]:
+    quoted = _quoted(value)
     short = quoted[3] in abbreviations or "abbreviation" in quoted[3].lower()
     return _plain(quoted[1]), "abbreviation" if short else _KINDS[quoted[2] or scope]
 
 
-def _quoted(path: Pathlike, number: int, value: str) -> re.Match[str]:
+def _quoted(value: str) -> re.Match[str]:
     if quoted := _QUOTED.match(value):
         return quoted
     expected = 'text in double quotes, such as "fever" EXACT []'
-    raise InputError(
-        path,
-        "a text of the term that starts here is not quoted",
-        line=number,
-        value=value,
-        expected=expected,
-    )
+    problem = "a text of the term that starts here is not quoted"
+    raise RecordError(problem, value, expected=expected)
 
 
 def _plain(text: str) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, open_binary, reading
 from linker.files.arrow import libraries
 from linker.ids import Identify, not_known
-from linker.readers.checks import check_mention
 from linker.readers.jsonl import from_record
+from linker.readers.records import RecordError
 from linker.types import SELECTION, Mention
 
 _NAMES = ("mention", "text")  # of the column of mentions; the first that is there counts
@@ -57,11 +56,10 @@ def read(
             for batch in table.iter_batches(_ROWS, columns=list(names), use_threads=False):
                 for row in batch.to_pylist():
                     number += 1
-                    record = {names[key]: row[key] for key in names}
                     try:
-                        mention = _mention(path, number, record, identify)
-                    except InputError as error:
-                        on_error(error)
+                        mention = from_record({names[key]: row[key] for key in names}, identify)
+                    except ValueError as error:
+                        on_error(_of_row(f"{path}, row {number}", error))
                     else:
                         yield mention
         except (arrow.ArrowException, LookupError, ValueError, TypeError, AttributeError) as error:
@@ -99,10 +97,7 @@ def _read_too(schema: Any) -> list[str]:
     return [n for n in _OTHERS if n in schema.names and (n != "spans" or has_lists)]
 
 
-def _mention(path: Pathlike, number: int, record: Mapping[str, Any], identify: Identify) -> Mention:
-    place = f"{path}, row {number}"
-    try:
-        return from_record(record, partial(check_mention, place, None), identify)
-    except ValueError as error:
-        remedy = "mend or remove the row"
-        raise InputError(place, str(error), expected="a mention", remedy=remedy) from None
+def _of_row(place: str, error: ValueError) -> InputError:
+    if isinstance(error, RecordError):
+        return error.at(place, None)
+    return InputError(place, str(error), expected="a mention", remedy="mend or remove the row")

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
 from linker.ids import Identify, curie, not_known, parse_gold
-from linker.readers.checks import check_spans
+from linker.readers.records import RecordError, check_spans
 from linker.types import Document, Mention, Passage, Relation
 
 _TEXT = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
@@ -98,7 +98,13 @@ def _document(
     number, line = block[0]
     first = _TEXT.fullmatch(line)
     if first is None:
-        on_error(_without_text(path, number, line))
+        error = RecordError(
+            "the line stands in no document",
+            line,
+            expected="the text of a document first: id|t|title or id|a|abstract",
+            remedy="add the text",
+        )
+        on_error(error.at(path, number))
         return None
     owner = Document(first[1], _passages(block))
     text = owner.text
@@ -106,34 +112,23 @@ def _document(
     last = max(number for number, line in block if _TEXT.fullmatch(line))
     for number, line in block:
         if number < last and not _is_of(line, owner.id):  # a text on several lines
-            on_error(_foreign(path, number, line, owner.id))
+            on_error(_foreign(line, owner.id).at(path, number))
             return None
         if _TEXT.fullmatch(line):
             continue
         columns = line.split("\t")
         try:
-            _check_line(path, number, line, owner.id)
+            _check_line(line, owner.id)
             if len(columns) > 1 and _OFFSET.fullmatch(columns[1]):
-                mentions.append(_mention(path, number, columns, text, identify))
+                mentions.append(_mention(columns, text, identify))
             elif len(columns) > 3:
                 relations.append(_relation(columns))
             else:
                 unknown.append(line)
-        except InputError as error:
-            on_error(error)
+        except RecordError as bad:
+            on_error(bad.at(path, number))
     metadata = {"pubtator:lines": "\n".join(unknown)} if unknown else {}
     return Document(owner.id, owner.passages, tuple(mentions), tuple(relations), metadata)
-
-
-def _without_text(path: Pathlike, number: int, line: str) -> InputError:
-    return InputError(
-        path,
-        "the line stands in no document",
-        line=number,
-        value=line,
-        expected="the text of a document first: id|t|title or id|a|abstract",
-        remedy="add the text",
-    )
 
 
 def _is_of(line: str, owner: str) -> bool:
@@ -141,21 +136,16 @@ def _is_of(line: str, owner: str) -> bool:
     return line.startswith((f"{owner}\t", f"{owner}|"))
 
 
-def _check_line(path: Pathlike, number: int, line: str, owner: str) -> None:
+def _check_line(line: str, owner: str) -> None:
     """Check that a line is of a document, and no annotation with a damaged start."""
     if not _is_of(line, owner):
-        raise _foreign(path, number, line, owner)
+        raise _foreign(line, owner)
     columns = line.split("\t")
     if len(columns) < 5 or _OFFSET.fullmatch(columns[1]) or not _OFFSET.fullmatch(columns[2]):
         return
     if re.search("[0-9]", columns[1]):
-        raise InputError(
-            path,
-            "the start of the annotation is not a number",
-            line=number,
-            value=line,
-            expected="id, start, end, mention, type and ids",
-        )
+        problem = "the start of the annotation is not a number"
+        raise RecordError(problem, line, expected="id, start, end, mention, type and ids")
 
 
 def _passages(block: list[_Line]) -> tuple[Passage, ...]:
@@ -168,36 +158,28 @@ def _passages(block: list[_Line]) -> tuple[Passage, ...]:
     return tuple(passages)
 
 
-def _foreign(path: Pathlike, number: int, line: str, owner: str) -> InputError:
-    expected = f"lines that begin with its id, {owner}, and a tab or |"
-    remedy = "put a blank line between documents, and each text on one line"
-    return InputError(
-        path,
+def _foreign(line: str, owner: str) -> RecordError:
+    return RecordError(
         f"the line stands in document {owner}, but is not of it",
-        line=number,
-        value=line,
-        expected=expected,
-        remedy=remedy,
+        line,
+        expected=f"lines that begin with its id, {owner}, and a tab or |",
+        remedy="put a blank line between documents, and each text on one line",
     )
 
 
-def _mention(
-    path: Pathlike, number: int, columns: list[str], text: str, identify: Identify
-) -> Mention:
+def _mention(columns: list[str], text: str, identify: Identify) -> Mention:
     if len(columns) < 5 or not _OFFSET.fullmatch(columns[2]):
-        raise InputError(
-            path,
+        raise RecordError(
             f"the annotation has {len(columns)} columns"
             if len(columns) < 5
             else "the end of the annotation is not a number",
-            line=number,
-            value="\t".join(columns),
+            "\t".join(columns),
             expected="id, start, end, mention, type and ids, separated by tabs",
             remedy="mend the line",
         )
     owner, start, end, name, kind = columns[:5]
     spans = ((int(start), int(end)),)
-    check_spans(path, number, name, spans, text, owner=owner)
+    check_spans(name, spans, text, owner=owner)
     metadata = dict(
         zip(("pubtator:id", "pubtator:parts"), (*columns[5:6], *_joined(columns[6:])), strict=False)
     )

@@ -1,36 +1,99 @@
-"""Functions of all dictionary readers: they check records and make names."""
+"""Records of files: what readers share that check and parse them one by one."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import Any, TypeVar
 
-from linker.errors import InputError
-from linker.files import Pathlike
+from linker.errors import InputError, OnError, ignore, shorten
+from linker.files import Pathlike, read_lines
+from linker.files.rows import TableRow
 from linker.ids import NO_CONCEPT
-from linker.types import Name, NameKind
+from linker.types import SELECTION, Name, NameKind, Selection, Span
 
+MENTION_LIMIT = 1_000  # characters; a longer "name" is a paragraph or a damaged line
 NAME_LIMIT = 5_000  # characters; the longest name of the UMLS has about 3,000
+_GIVE = "give one or remove the line"
+
+_Raw = TypeVar("_Raw")
+_Parsed = TypeVar("_Parsed")
+
+
+class RecordError(ValueError):
+    """What is wrong with a record, for readers that know its place; see `InputError`."""
+
+    def __init__(
+        self, problem: str, value: str | None = None, *, expected: str = "", remedy: str = ""
+    ) -> None:
+        super().__init__(problem)
+        self.value, self.expected, self.remedy = value, expected, remedy
+
+    def at(self, path: Pathlike, line: int | None) -> InputError:
+        """The error with the place of the record."""
+        return InputError(
+            path,
+            str(self),
+            line=line,
+            value=self.value,
+            expected=self.expected,
+            remedy=self.remedy,
+        )
+
+
+def parse_each(
+    path: Pathlike,
+    records: Iterable[tuple[int, _Raw]],
+    parse: Callable[[int, _Raw], _Parsed | None],
+    on_error: OnError,
+) -> Iterator[_Parsed]:
+    """Parse the records of a file, and yield what is not None.
+
+    Args:
+        path: the file, for messages.
+        records: each with the number of its line.
+        parse: is given number and record, and raises `RecordError` for a bad one.
+        on_error: what to do with a bad record; returns to skip it.
+    """
+    for number, record in records:
+        try:
+            parsed = parse(number, record)
+        except RecordError as error:
+            on_error(error.at(path, number))
+        else:
+            if parsed is not None:
+                yield parsed
+
+
+def numbered(rows: Iterable[TableRow]) -> Iterator[tuple[int, TableRow]]:
+    """The rows that are not blank, with their numbers, for `parse_each`."""
+    return ((row.number, row) for row in rows if row.line.strip())
+
+
+def by_column(
+    row: TableRow, columns: Sequence[str], expected: str = "", remedy: str = ""
+) -> Mapping[str, str]:
+    """The cells of a row by their columns; empty for a column that the table does not have.
+
+    Raises:
+        RecordError: the row has more cells or fewer.
+    """
+    if len(row.cells) != len(columns):
+        expected = expected or f"{len(columns)}, as in the header"
+        raise RecordError(f"{len(row.cells)} columns", row.line, expected=expected, remedy=remedy)
+    return defaultdict(str, zip(columns, map(str.strip, row.cells), strict=True))
+
+
+def comments(path: Pathlike) -> Iterator[str]:
+    """The comments that a file begins with, without their signs."""
+    lines = (line for _, line in read_lines(path, on_error=ignore))
+    return (line.lstrip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
 
 
 def split_list(cell: str) -> list[str]:
     """Split a cell at its bars; white space around the parts and blank parts are dropped."""
     return [text for part in cell.split("|") if (text := part.strip())]
-
-
-def split_csv(path: Pathlike, number: int, line: str, delimiter: str) -> list[str]:
-    """Split one line of a delimited file with double quotes.
-
-    Raises:
-        InputError: a quote is not closed on its line, or stands in the wrong place.
-    """
-    try:
-        return next(csv.reader([line], delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        expected = 'one record a line, and inside quotes every quote doubled ("")'
-        raise InputError(
-            path, f"the quotes are broken ({error})", line=number, value=line, expected=expected
-        ) from None
 
 
 def make_names(
@@ -42,46 +105,105 @@ def make_names(
     return tuple([Name(text, identifier, kind, language) for text, kind in kinds.items()])
 
 
-def fault(path: Pathlike, line: int, identifier: str, names: Iterable[str]) -> InputError | None:
-    """Return what is wrong with a concept's id or names; None if nothing is.
+def check_concept(identifier: str, names: Iterable[str]) -> None:
+    """Check a concept's id and names, the preferred one first.
 
-    Args:
-        path: the file, for the message.
-        line: the line of the record, for the message.
-        identifier: the id.
-        names: the names, the preferred one first.
+    Raises:
+        RecordError: one is empty, the id says that there is no concept, or a name is too long.
     """
-    problem = "" if identifier and not identifier.endswith(":") else "is empty"
-    if identifier.lower() in NO_CONCEPT - {""}:
-        problem = f"{identifier!r} says that there is no concept"
-    if problem:
-        expected = "an identifier such as MESH:D001260"
-        return InputError(
-            path,
-            f"the concept id {problem}",
-            line=line,
-            expected=expected,
-            remedy="give one or remove the line",
-        )
+    expected = "an identifier such as MESH:D001260"
+    if not identifier or identifier.endswith(":"):
+        raise RecordError("the concept id is empty", expected=expected, remedy=_GIVE)
+    if identifier.lower() in NO_CONCEPT:
+        problem = f"the concept id {identifier!r} says that there is no concept"
+        raise RecordError(problem, expected=expected, remedy=_GIVE)
     for position, name in enumerate(names):
         if not name:
             problem = "the concept name is empty" if position == 0 else "a name is empty"
-            return InputError(
-                path,
-                problem,
-                line=line,
-                value=identifier,
-                expected="a name",
-                remedy="give one or remove the line",
-            )
+            raise RecordError(problem, identifier, expected="a name", remedy=_GIVE)
         if len(name) > NAME_LIMIT:
-            expected = f"at most {NAME_LIMIT:,} characters"
-            return InputError(
-                path,
+            raise RecordError(
                 "the name is too long",
-                line=line,
-                value=name,
-                expected=expected,
+                name,
+                expected=f"at most {NAME_LIMIT:,} characters",
                 remedy="check quotes and line ends",
             )
-    return None
+
+
+def check_mention(text: str) -> str:
+    """Strip a loose mention and return it.
+
+    Raises:
+        RecordError: it is empty, or longer than `MENTION_LIMIT`.
+    """
+    text = text.strip()
+    if not text:
+        raise RecordError("the mention is empty", expected="a name", remedy="delete the line")
+    if len(text) > MENTION_LIMIT:
+        raise RecordError(
+            f"the mention has {len(text):,} characters",
+            text,
+            expected=f"a name of at most {MENTION_LIMIT:,}",
+            remedy="give one mention a line",
+        )
+    return text
+
+
+def check_spans(text: str, spans: Sequence[Span], whole: str, *, owner: str) -> None:
+    """Check that the text of a mention stands in the document at its offsets.
+
+    White space may differ (NCBI Disease has mentions with blanks behind them). The pieces of a
+    discontinuous mention are compared by letters and digits alone, since files join them in several
+    ways.
+
+    Args:
+        text: the mention as the file writes it.
+        spans: its offsets in characters.
+        whole: the document's text.
+        owner: the document's id, for the message.
+
+    Raises:
+        RecordError: the texts differ, or a span is empty or lies outside the text.
+    """
+    inside = all(0 <= start < end <= len(whole) for start, end in spans)
+    if inside and sum(end - start for start, end in spans) <= len(whole):
+        pieces = [whole[start:end] for start, end in spans]
+        if len(pieces) == 1 and pieces[0].split() == text.split():
+            return
+        if len(pieces) > 1 and _letters("".join(pieces)) == _letters(text):
+            return
+    where = shorten(", ".join(f"{start}-{end}" for start, end in spans))
+    there = " … ".join(shorten(whole[start:end]) for start, end in spans)
+    raise RecordError(
+        f"the text of document {owner} at {where} is {there!r}, not the mention",
+        text,
+        expected="offsets in characters from the start of the document, "
+        "one for the break after the title",
+        remedy="mend the offsets, or skip such mentions with --on-error skip",
+    )
+
+
+def parse_selection(lists: Mapping[str, Any]) -> Selection | None:
+    """Read the selection of a document or a mention.
+
+    Args:
+        lists: a text or a list of texts for each of `under`, `not_under`, `types` and `namespaces`
+            that is there; null is none, and other keys are ignored.
+
+    Raises:
+        ValueError: a value is something else, or a text is blank.
+    """
+    selection = {}
+    for name in SELECTION:
+        value = lists.get(name)
+        texts = [value] if isinstance(value, str) else [] if value is None else value
+        if not isinstance(texts, list) or not all(
+            isinstance(text, str) and text.strip() for text in texts
+        ):
+            raise ValueError(f"{name!r} is neither a text nor a list of texts")
+        selection[name] = tuple(text.strip() for text in texts)
+    return Selection(**selection) or None
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))

@@ -8,16 +8,17 @@ from __future__ import annotations
 import logging
 import re
 from array import array
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linker.errors import InputError, LinkerError, OnError, ignore, stop
 from linker.files import OpenFile, Pathlike, is_folder, read_lines
-from linker.readers.records import fault
+from linker.readers.records import RecordError, check_concept, parse_each
 from linker.types import Concept, Name, NameKind
 
 logger = logging.getLogger(__name__)
@@ -31,6 +32,9 @@ _CUI, _LAT, _TS, _STT, _ISPREF, _SAB, _TTY, _STR, _SUPPRESS = 0, 1, 2, 4, 6, 11,
 _ABBREVIATIONS = frozenset({"AB", "ACR", "MTH_ACR"})
 _DROPPED = frozenset("OEY")  # obsolete; suppressed by an editor; suppressed by the kind of name
 _LOWER = (1 << 32) - 1
+_CUIS = "C and seven digits"
+
+_Parsed = TypeVar("_Parsed")
 
 
 def recognises(path: Pathlike, head: list[str]) -> bool:
@@ -113,38 +117,36 @@ def _is_cui(text: str) -> bool:
 
 
 def _rows(
-    path: Pathlike, kind: str, on_error: OnError, having: str = ""
-) -> Iterator[tuple[int, list[str]]]:
-    """Check the width of every line, and yield number and cells of those that hold a text.
+    path: Pathlike,
+    kind: str,
+    parse: Callable[[int, list[str]], _Parsed | None],
+    on_error: OnError,
+    having: str = "",
+) -> Iterator[_Parsed]:
+    """Check the width of every line, and parse the number and cells of those that hold a text.
 
     Args:
         path: the file.
         kind: which of the three it is.
+        parse: gives what is yielded; None to pass a line over.
         on_error: what to do with a bad line.
         having: the text.
     """
     width = _WIDTHS[kind]
-    for number, line in read_lines(path, on_error=on_error):
-        if line.count("|") != width:  # a bar stands behind every cell
+
+    def of_line(number: int, line: str) -> _Parsed | None:
+        if (count := line.count("|")) != width:  # a bar stands behind every cell
             expected = f"{width} as in {kind}.RRF, a bar behind each"
-            on_error(
-                InputError(
-                    path, f"{line.count('|')} columns", line=number, value=line, expected=expected
-                )
-            )
-        elif having in line:
-            cells = line.split("|")
-            if _is_cui(cells[_CUI]):
-                yield number, cells
-            else:
-                problem = (
-                    "the concept id is not a CUI" if cells[_CUI] else "the concept id is empty"
-                )
-                on_error(
-                    InputError(
-                        path, problem, line=number, value=cells[_CUI], expected="C and seven digits"
-                    )
-                )
+            raise RecordError(f"{count} columns", line, expected=expected)
+        if having not in line:
+            return None
+        cells = line.split("|")
+        if not _is_cui(cells[_CUI]):
+            problem = "the concept id is not a CUI" if cells[_CUI] else "the concept id is empty"
+            raise RecordError(problem, cells[_CUI], expected=_CUIS)
+        return parse(number, cells)
+
+    return parse_each(path, read_lines(path, on_error=on_error), of_line, on_error)
 
 
 def _atoms(
@@ -152,18 +154,18 @@ def _atoms(
 ) -> Iterator[list[str]]:
     """The rows of MRCONSO that the filters leave."""
     last = ""
-    for number, cells in _rows(path, "MRCONSO", on_error):
+
+    def atom(number: int, cells: list[str]) -> list[str] | None:
+        nonlocal last
         if cells[_CUI] < last:
             name = Path(path).name
-            remedy = f"sort it: LC_ALL=C sort -o {name} {name}"
-            expected = f"{last} or a later one"
             raise InputError(
                 path,
                 "the CUIs are not in order",
                 line=number,
                 value=cells[_CUI],
-                expected=expected,
-                remedy=remedy,
+                expected=f"{last} or a later one",
+                remedy=f"sort it: LC_ALL=C sort -o {name} {name}",
             )
         last = cells[_CUI]
         if (
@@ -171,12 +173,12 @@ def _atoms(
             or (languages and cells[_LAT] not in languages)
             or (sources and cells[_SAB] not in sources)
         ):
-            continue
+            return None
         cells[_STR] = cells[_STR].strip()
-        if error := fault(path, number, cells[_CUI], (cells[_STR],)):
-            on_error(error)
-            continue
-        yield cells
+        check_concept(cells[_CUI], (cells[_STR],))
+        return cells
+
+    return _rows(path, "MRCONSO", atom, on_error)
 
 
 def _kept_cuis(
@@ -193,27 +195,15 @@ def _kept_cuis(
 def _parents(
     names: Pathlike, on_error: OnError, kept: NDArray[np.int64], sources: Collection[str]
 ) -> Pairs:
-    pairs = array("q")
-    if (path := _beside(names, "MRREL", "parents")) is not None:
-        for number, cells in _rows(path, "MRREL", on_error, "|PAR|"):
-            if (
-                cells[3] == "PAR"
-                and cells[14] not in _DROPPED
-                and (not sources or cells[10] in sources)
-            ):
-                if not _is_cui(cells[4]):
-                    on_error(
-                        InputError(
-                            path,
-                            "CUI2 is not a CUI",
-                            line=number,
-                            value=cells[4],
-                            expected="C and seven digits",
-                        )
-                    )
-                elif cells[0] != cells[4]:
-                    pairs.append(int(cells[0][1:]) << 32 | int(cells[4][1:]))
-    edges = _of_kept(pairs, kept)
+    def parent(_: int, cells: list[str]) -> int | None:
+        if cells[3] != "PAR" or cells[14] in _DROPPED or (sources and cells[10] not in sources):
+            return None
+        if not _is_cui(cells[4]):
+            raise RecordError("CUI2 is not a CUI", cells[4], expected=_CUIS)
+        return None if cells[0] == cells[4] else int(cells[0][1:]) << 32 | int(cells[4][1:])
+
+    path = _beside(names, "MRREL", "parents")
+    edges = _of_kept(_rows(path, "MRREL", parent, on_error, "|PAR|") if path else (), kept)
     inside = np.isin(edges & _LOWER, kept)
     if dropped := len(edges) - int(inside.sum()):
         logger.info(
@@ -224,22 +214,14 @@ def _parents(
 
 
 def _types(names: Pathlike, on_error: OnError, kept: NDArray[np.int64]) -> Pairs:
-    pairs = array("q")
-    if (path := _beside(names, "MRSTY", "semantic types")) is not None:
-        for number, cells in _rows(path, "MRSTY", on_error):
-            if not re.fullmatch("T[0-9]{3}", cells[1]):
-                on_error(
-                    InputError(
-                        path,
-                        "the semantic type is not a TUI",
-                        line=number,
-                        value=cells[1],
-                        expected="T and three digits",
-                    )
-                )
-            else:
-                pairs.append(int(cells[0][1:]) << 32 | int(cells[1][1:]))
-    return _of_kept(pairs, kept)
+    def semantic_type(_: int, cells: list[str]) -> int:
+        if not re.fullmatch("T[0-9]{3}", cells[1]):
+            problem, expected = "the semantic type is not a TUI", "T and three digits"
+            raise RecordError(problem, cells[1], expected=expected)
+        return int(cells[0][1:]) << 32 | int(cells[1][1:])
+
+    path = _beside(names, "MRSTY", "semantic types")
+    return _of_kept(_rows(path, "MRSTY", semantic_type, on_error) if path else (), kept)
 
 
 def _beside(names: Pathlike, name: str, content: str) -> Path | None:
@@ -251,9 +233,9 @@ def _beside(names: Pathlike, name: str, content: str) -> Path | None:
     return path
 
 
-def _of_kept(pairs: array[int], kept: NDArray[np.int64]) -> Pairs:
+def _of_kept(pairs: Iterable[int], kept: NDArray[np.int64]) -> Pairs:
     """The distinct pairs of the kept CUIs, sorted."""
-    rows = np.unique(np.frombuffer(pairs, dtype=np.int64)) if pairs else np.empty(0, np.int64)
+    rows = np.unique(np.array(array("q", pairs), dtype=np.int64))
     return rows[np.isin(rows >> 32, kept)]
 
 

@@ -7,14 +7,15 @@ A comment of metadata may stand above the header. The columns `subject_id`, `pre
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import dropwhile
 from urllib.parse import unquote
 
-from linker.errors import InputError, OnError, ignore, stop
+from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
+from linker.files.rows import TableRow, read_rows, titles_of
 from linker.ids import normalized
-from linker.readers.records import split_csv
+from linker.readers.records import RecordError, by_column, comments, numbered, parse_each
 from linker.types import IdMapping
 
 _NEEDED = ("subject_id", "predicate_id", "object_id")
@@ -26,22 +27,16 @@ _LITERAL = "rdfs literal"  # the type of a subject or object that is a text with
 
 def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether the first lines are metadata of mappings, or name the columns of mappings."""
-    comments = [line.lstrip("# ") for line in head if line.startswith("#")]
     header = next((line for line in head if not line.startswith("#")), "")
-    return set(_NEEDED) <= set(_columns(header)) or any(
-        line.startswith(_METADATA) for line in comments
+    return ("\t" in header and set(_NEEDED) <= set(titles_of(header))) or any(
+        line.startswith("#") and line.lstrip("# ").startswith(_METADATA) for line in head
     )
 
 
 def release(path: Pathlike) -> str:
     """The version of the mappings that the metadata states; empty where they state none."""
-    for _, line in read_lines(path, on_error=ignore):
-        text = line.lstrip("# ")
-        if not line.startswith("#"):
-            break
-        if text.startswith(_VERSION):
-            return text.removeprefix(_VERSION).strip().strip("\"'")
-    return ""
+    stated = (line for line in comments(path) if line.startswith(_VERSION))
+    return next(stated, "").removeprefix(_VERSION).strip().strip("\"'")
 
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[IdMapping]:
@@ -53,24 +48,25 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[IdMapping]:
     Raises:
         InputError: there is no header with the columns that are needed, or what `on_error` raises.
     """
-    columns: list[str] = []
-    number = 0
-    for number, line in read_lines(path, on_error=on_error):
-        if not columns:
-            if not line.startswith("#") and line.strip():
-                columns = _checked_columns(path, number, line)
-            continue
-        if not line.strip():
-            continue
-        try:
-            mapping = _mapping(path, number, line, columns)
-        except InputError as error:
-            on_error(error)
-        else:
-            if mapping:
-                yield mapping
-    if not columns:
-        raise _no_columns(path, None, None)
+    lines = read_lines(path, keep_ends=True, on_error=on_error)
+    table = dropwhile(lambda line: line[1].startswith("#") or not line[1].strip(), lines)
+    rows = read_rows(path, table, "\t", on_error)
+    header = next(rows, None)
+    columns = [cell.strip() for cell in header.cells] if header else []
+    if not set(_NEEDED) <= set(columns) or len(set(columns)) < len(columns):
+        raise InputError(
+            path,
+            "no line names the columns of mappings",
+            line=header.number if header else None,
+            value=header.line if header else None,
+            expected=f"{', '.join(_NEEDED)}, each once and with tabs between them",
+            remedy="name a file of mappings in SSSOM's TSV format",
+        )
+
+    def parse(number: int, row: TableRow) -> IdMapping | None:
+        return _mapping(number, row, columns)
+
+    yield from parse_each(path, numbered(rows), parse, on_error)
 
 
 def concept_id(cell: str) -> str:
@@ -80,63 +76,27 @@ def concept_id(cell: str) -> str:
     return "" if is_nothing else unquote(identifier.removeprefix("local:"))
 
 
-def _columns(line: str) -> list[str]:
-    return [name.strip().strip('"') for name in line.split("\t")]
-
-
-def _checked_columns(path: Pathlike, number: int, line: str) -> list[str]:
-    columns = _columns(line)
-    if not set(_NEEDED) <= set(columns) or len(set(columns)) < len(columns):
-        raise _no_columns(path, number, line)
-    return columns
-
-
-def _no_columns(path: Pathlike, number: int | None, line: str | None) -> InputError:
-    return InputError(
-        path,
-        "no line names the columns of mappings",
-        line=number,
-        value=line,
-        expected=f"{', '.join(_NEEDED)}, each once and with tabs between them",
-        remedy="name a file of mappings in SSSOM's TSV format",
-    )
-
-
-def _mapping(path: Pathlike, number: int, line: str, columns: Sequence[str]) -> IdMapping | None:
+def _mapping(number: int, row: TableRow, columns: list[str]) -> IdMapping | None:
     """The mapping of a row; None where the row says that there is none."""
-    cells = split_csv(path, number, line, "\t")
-    if len(cells) != len(columns):
-        raise InputError(
-            path,
-            f"{len(cells)} columns",
-            line=number,
-            value=line,
-            expected=f"{len(columns)}, as in the header",
-            remedy="write line ends and tabs inside a cell as blanks",
-        )
-    row = defaultdict(str, zip(columns, map(str.strip, cells), strict=True))
-    if row["predicate_modifier"].lower() == "not" or _LITERAL in (
-        row["subject_type"].lower(),
-        row["object_type"].lower(),
-    ):
+    cells = by_column(row, columns, remedy="write line ends and tabs inside a cell as blanks")
+    types = cells["subject_type"].lower(), cells["object_type"].lower()
+    if cells["predicate_modifier"].lower() == "not" or _LITERAL in types:
         return None
     for name in _NEEDED:
-        if not row[name] or row[name].endswith(":"):
-            raise InputError(
-                path,
+        if not cells[name] or cells[name].endswith(":"):
+            raise RecordError(
                 f"the column {name!r} is empty",
-                line=number,
-                value=line,
+                row.line,
                 expected="an identifier such as MESH:D001260",
                 remedy="give one or remove the line",
             )
-    if _NOTHING in (row["subject_id"].lower(), row["object_id"].lower()):
+    if _NOTHING in (cells["subject_id"].lower(), cells["object_id"].lower()):
         return None
     return IdMapping(
-        normalized(row["subject_id"]),
-        row["subject_label"],
-        row["predicate_id"],
-        normalized(row["object_id"]),
-        row["object_label"],
+        normalized(cells["subject_id"]),
+        cells["subject_label"],
+        cells["predicate_id"],
+        normalized(cells["object_id"]),
+        cells["object_label"],
         number,
     )

@@ -2,9 +2,10 @@ r"""Tables with a header line that has the columns `id` and `name`: our own form
 
 Columns, in any order and case: id, name, and optionally synonyms, narrow, broad, related,
 abbreviations, training (names by kind), parents, alt_ids, definition, types, status, replaced_by,
-xrefs; also kind, preferred and language of the name. Lists have `|` between their items. A cell is
-quoted as in CSV, and written on one line: a backslash stands before a bar or a backslash that is
-part of the text, and `\t`, `\n`, `\r` are a tab and line ends. Any other backslash is one.
+xrefs; also kind, preferred and language of the name. Lists have `|` between their items. Cells are
+quoted as in CSV. A backslash stands before a bar or a backslash that is part of the text, and `\t`,
+`\n`, `\r` are a tab and line ends, so that each row is written on one line. Any other backslash is
+one.
 
 A concept may have several rows, wherever they stand: the name of each is one of its names, and
 lists are put together.
@@ -17,15 +18,23 @@ import difflib
 import itertools
 import logging
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TextIO, get_args
 
 from linker.errors import InputError, OnError, ignore, stop
 from linker.files import Pathlike, head, read_lines
+from linker.files.rows import TableRow, delimiter_of, read_rows, titles_of
 from linker.ids import NO_CONCEPT, curie, namespace, normalized
-from linker.readers.records import fault, make_names, split_csv
+from linker.readers.records import (
+    RecordError,
+    by_column,
+    check_concept,
+    make_names,
+    numbered,
+    parse_each,
+)
 from linker.types import NAME_KINDS, Concept, NameKind, Status
 
 logger = logging.getLogger(__name__)
@@ -76,14 +85,13 @@ _PLAIN = {escape: sign for sign, escape in _ESCAPES.items()}
 _ESCAPED = re.compile(r"\\[\\|tnr]")
 _ITEM = re.compile(r"(?:[^\\|]|\\.?)+", re.DOTALL)  # up to a bar that has no backslash before it
 
-Row = Mapping[str, str]  # cell by column; empty for a column that the table does not have
 Record = tuple[NameKind, Concept]
 """A row as a concept of its own, and the kind of its name if another row has the preferred one."""
 
 
 def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether the first line names the columns id and name."""
-    return bool(head) and {"id", "name"} <= set(_header(head[0])[0])
+    return bool(head) and {"id", "name"} <= set(_columns(head[0]))
 
 
 def release(path: Pathlike) -> str:
@@ -111,19 +119,25 @@ def read(path: Pathlike, *, on_error: OnError = stop, prefix: str = "") -> Itera
     header = head(path, 1)
     if not header:
         return
-    columns, delimiter = _header(header[0])
+    columns, spell = _columns(header[0]), _spelling(prefix)
     _check_header(path, header[0], columns)
-    spell = _spelling(prefix)
-    ids = [normalized(_unescape(row["id"])) for _, row in _rows(path, columns, delimiter, ignore)]
+
+    def rows(on_error: OnError) -> Iterator[tuple[int, TableRow]]:
+        lines = read_lines(path, keep_ends=True, on_error=on_error)
+        rows = numbered(read_rows(path, lines, delimiter_of(header[0]), on_error))
+        return (row for row in rows if row[0] > 1)
+
+    def record(number: int, row: TableRow) -> Record:
+        cells = by_column(row, columns, remedy="quote cells that hold a delimiter")
+        return _record(number, cells, spell)
+
+    of_id, width = columns.index("id"), len(columns)
+    read = (row.cells for _, row in rows(ignore) if len(row.cells) == width)
+    ids = [normalized(_unescape(cells[of_id].strip())) for cells in read]
     _say_bare(path, ids, spell)
-    repeated = _repeated(map(spell, ids))
+    repeated = {identifier for identifier, count in Counter(map(spell, ids)).items() if count > 1}
     records_of: dict[tuple[str, Status], list[Record]] = {}
-    for number, row in _rows(path, columns, delimiter, on_error):
-        try:
-            kind, concept = _record(path, number, row, spell)
-        except InputError as error:
-            on_error(error)
-            continue
+    for kind, concept in parse_each(path, rows(on_error), record, on_error):
         if concept.id in repeated:
             records_of.setdefault((concept.id, concept.status), []).append((kind, concept))
         else:
@@ -160,15 +174,6 @@ def _say_bare(path: Pathlike, ids: Iterable[str], spell: Callable[[str], str]) -
             "if it stands for %s, write the prefix, or give it with --prefix"
         )
         logger.warning(text, path, f"{len(bare):,}", likely[0], curie(likely[0]))
-
-
-def _repeated(ids: Iterable[str]) -> set[str]:
-    """The ids that occur more than once."""
-    seen: set[str] = set()
-    repeated: set[str] = set()
-    for identifier in ids:
-        (repeated if identifier in seen else seen).add(identifier)
-    return repeated
 
 
 def _merged(records: Sequence[Record]) -> Concept:
@@ -214,12 +219,10 @@ def write(concepts: Iterable[Concept], file: TextIO) -> None:
         writer.writerow((_escape(concept.id), _escape(concept.name), *rest))
 
 
-def _header(line: str) -> tuple[list[str], str]:
-    """The column names in lower case, and the delimiter between them."""
-    # spreadsheets write semicolons where the comma is a decimal sign
-    delimiter = next((sign for sign in "\t;," if sign in line), ",")
-    names = (cell.strip().strip('"').lower() for cell in line.split(delimiter))
-    return [_SINGULAR.get(name, name) for name in names], delimiter
+def _columns(header: str) -> list[str]:
+    """The column names in lower case."""
+    names = map(str.lower, titles_of(header))
+    return [_SINGULAR.get(name, name) for name in names]
 
 
 def _check_header(path: Pathlike, line: str, columns: Sequence[str]) -> None:
@@ -243,96 +246,50 @@ def _check_header(path: Pathlike, line: str, columns: Sequence[str]) -> None:
             raise InputError(path, problem, line=1, value=line, expected=expected)
 
 
-def _rows(
-    path: Pathlike, columns: Sequence[str], delimiter: str, on_error: OnError
-) -> Iterator[tuple[int, Row]]:
-    """The rows under the header, each with the number of its line."""
-    for number, line in read_lines(path, on_error=on_error):
-        if number == 1 or not line.strip():
-            continue
-        try:
-            cells = split_csv(path, number, line, delimiter)
-            if len(cells) != len(columns):
-                expected = f"{len(columns)}, as in the header"
-                remedy = "quote cells that hold a delimiter"
-                raise InputError(
-                    path,
-                    f"{len(cells)} columns",
-                    line=number,
-                    value=line,
-                    expected=expected,
-                    remedy=remedy,
-                )
-        except InputError as error:
-            on_error(error)
-        else:
-            yield number, defaultdict(str, zip(columns, map(str.strip, cells), strict=True))
-
-
-def _record(path: Pathlike, number: int, row: Row, spell: Callable[[str], str]) -> Record:
-    identifier, name, language = (
-        spell(_unescape(row["id"])),
-        _unescape(row["name"]),
-        _unescape(row["language"]),
-    )
+def _record(number: int, row: Mapping[str, str], spell: Callable[[str], str]) -> Record:
+    identifier, name = spell(_unescape(row["id"])), _unescape(row["name"])
     synonyms: dict[str, NameKind] = {}
     for column, kind in KINDS.items():
         for text in _list(row[column]):
             synonyms.setdefault(text, kind)
-    if error := fault(path, number, identifier, (name, *synonyms)):
-        raise error
+    check_concept(identifier, (name, *synonyms))
     concept = Concept(
         identifier,
         name,
-        make_names(identifier, name, synonyms, language),
+        make_names(identifier, name, synonyms, _unescape(row["language"])),
         parents=tuple(map(spell, _list(row["parents"]))),
         alt_ids=tuple(map(spell, _list(row["alt_ids"]))),
         definition=_unescape(row["definition"]),
         types=tuple(_list(row["types"])),
         namespace=namespace(identifier),
-        status=_status(path, number, row["status"].lower()),
+        status=_status(row["status"].lower()),
         replaced_by=tuple(map(spell, _list(row["replaced_by"]))),
         xrefs=tuple(map(normalized, _list(row["xrefs"]))),
         line=number,
     )
-    return _kind(path, number, row), concept
+    return _kind(row), concept
 
 
-def _kind(path: Pathlike, number: int, row: Row) -> NameKind:
+def _kind(row: Mapping[str, str]) -> NameKind:
     kind = _NAME_KINDS.get(row["kind"].lower().removesuffix(" synonym"))
     if kind is None:
         expected = ", ".join(filter(None, _NAME_KINDS))
-        raise InputError(
-            path,
-            "the kind of the name is not known",
-            line=number,
-            value=row["kind"],
-            expected=expected,
-            remedy=_REMEDY,
-        )
+        problem = "the kind of the name is not known"
+        raise RecordError(problem, row["kind"], expected=expected, remedy=_REMEDY)
     is_preferred = _YES_NO.get(row["preferred"].lower())
     if is_preferred is None:
-        expected = "yes or no, or 1 or 0"
-        raise InputError(
-            path,
-            "'preferred' is neither yes nor no",
-            line=number,
-            value=row["preferred"],
-            expected=expected,
-            remedy=_REMEDY,
-        )
+        problem, expected = "'preferred' is neither yes nor no", "yes or no, or 1 or 0"
+        raise RecordError(problem, row["preferred"], expected=expected, remedy=_REMEDY)
     return "preferred" if is_preferred else kind
 
 
-def _status(path: Pathlike, number: int, text: str) -> Status:
+def _status(text: str) -> Status:
     known: tuple[Status, ...] = get_args(Status)
     for status in known:
         if text == status:
             return status
     if text:
-        raise InputError(
-            path, "the status is not known", line=number, value=text, expected=" or ".join(known)
-        )
+        raise RecordError("the status is not known", text, expected=" or ".join(known))
     return "current"
 
 

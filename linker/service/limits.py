@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linker.errors import LinkerError
-from linker.readers.checks import MENTION_LIMIT
+from linker.readers.records import MENTION_LIMIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 from linker import files
 from linker.errors import LinkerError
 from linker.files import OpenFile, encodings, tables
-from linker.files.rows import Row
+from linker.files.rows import TableRow
 from linker.files.tables import Added, Table
 from linker.ids import NO_CONCEPT
 from linker.readers import mentions as readers
@@ -65,7 +65,7 @@ def parse(
 
 def open_table(
     content: bytes, name: str, column: str, encoding: str | None, limits: Limits
-) -> tuple[Table, int, list[Row]]:
+) -> tuple[Table, int, list[TableRow]]:
     """The table in a file, the place of a column, and the rows.
 
     Args: as for `parse`.
@@ -163,7 +163,7 @@ def _of_table(table: Table, column: str | None, limits: Limits) -> dict[str, Any
     return {"mentions": mentions, "column": table.header[place].strip(), "rows": len(rows)}
 
 
-def _filled(rows: Sequence[Row], place: int) -> list[tuple[str, int]]:
+def _filled(rows: Sequence[TableRow], place: int) -> list[tuple[str, int]]:
     """The cells of a column that are not blank, each with the number of its row."""
     cells = ((row.cells[place].strip(), row.number) for row in rows if place < len(row.cells))
     return [(text, number) for text, number in cells if text]

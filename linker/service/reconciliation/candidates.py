@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from linker.dictionary.short_forms import doubt
 from linker.errors import shorten
 from linker.linking.requests import Linked, Request
-from linker.readers.checks import MENTION_LIMIT
+from linker.readers.records import MENTION_LIMIT
 from linker.service.reconciliation.properties import IDENTIFYING, PROPERTIES, fit
 from linker.service.reconciliation.queries import Query
 from linker.service.reconciliation.vocabulary import ANY, Json, Type, Vocabulary

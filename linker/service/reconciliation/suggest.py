@@ -11,7 +11,7 @@ from jinja2 import Environment
 
 from linker.errors import shorten
 from linker.linking.requests import Linked, Request
-from linker.readers.checks import MENTION_LIMIT
+from linker.readers.records import MENTION_LIMIT
 from linker.service.reconciliation.extension import described
 from linker.service.reconciliation.properties import PROPERTIES
 from linker.service.reconciliation.vocabulary import Json, Type, Vocabulary
