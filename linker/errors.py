@@ -60,6 +60,23 @@ class InputError(LinkerError):
         super().__init__(text)
 
 
+class RecordError(ValueError):
+    """What is wrong with a record; who reads it adds file and line. See `InputError`."""
+
+    def __init__(
+        self, problem: str, value: str | None = None, *, expected: str = "", remedy: str = ""
+    ) -> None:
+        super().__init__(problem)
+        self._value, self._expected, self._remedy = value, expected, remedy
+
+    def at(self, path: str | PathLike[str], line: int | None) -> InputError:
+        """The error with the place of the record."""
+        expected, remedy = self._expected, self._remedy
+        return InputError(
+            path, str(self), line=line, value=self._value, expected=expected, remedy=remedy
+        )
+
+
 OnError = Callable[[InputError], None]
 """A function that a reader calls with the error of a bad record, before it skips the record.
 

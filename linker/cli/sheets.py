@@ -43,11 +43,16 @@ def link(
 ) -> None:
     """Link the mentions of a column, and write the answers beside them."""
     from linker import outputs
+    from linker.files import tables
     from linker.decisions.applying import Decided
     from linker.jobs import linking
     from linker.jobs import tables as linked
 
-    table, place = _opened(source, settings, encoding, places)
+    if settings.column is None:
+        raise click.UsageError("name the column of the mentions in the workbook with --column")
+    table = tables.read(source, [settings.column], encoding=encoding)
+    _check_options(table, settings, encoding, places)
+    place = tables.place_of(table, settings.column)
     handle = common.handler(on_error)
     linker = settings.load()
     decisions = Decided.of_file(settings.decisions, linker)
@@ -68,28 +73,17 @@ def link(
                 yield row, prediction
                 bar.update()
 
-    names, added = linked.written(
-        counted(), linking.lends(linker, decisions), decisions is not None
-    )
-    write(table, output, names, added)
+    sources, has_decisions = linking.lends(linker, decisions), decisions is not None
+    write(table, output, *linked.written(counted(), sources, has_decisions))
     common.say_outcomes("row", outcomes)
     common.say_skipped(handle)
 
 
-def _opened(
-    source: str, settings: LinkSettings, encoding: str | None, places: Machines
-) -> tuple[Table, int]:
-    """The table, and the place of the column of its mentions.
-
-    Raises:
-        UsageError: the column is not named, or an option is given that a table cannot follow.
-    """
-    from linker.files import tables
-
-    if settings.column is None:
-        raise click.UsageError("name the column of the mentions in the workbook with --column")
-    table = tables.read(source, [settings.column], encoding=encoding)
-    is_tabbed = isinstance(table, tables.TextTable) and table.delimiter == "\t"
+def _check_options(
+    table: Table, settings: LinkSettings, encoding: str | None, places: Machines
+) -> None:
+    """Check that no option is given that a table cannot follow."""
+    is_tabbed = getattr(table, "delimiter", "") == "\t"
     keeps_format = settings.form != "tsv" or (_is_given("form") and not is_tabbed)
     for flag, is_refused, reason in (
         ("--format", keeps_format, "keeps its format"),
@@ -102,7 +96,6 @@ def _opened(
     ):
         if is_refused:
             raise click.UsageError(f"a table with --column {reason}; leave out {flag}")
-    return table, tables.place_of(table, settings.column)
 
 
 def _is_given(name: str) -> bool:

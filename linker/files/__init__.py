@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import gzip
@@ -17,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TextIO, cast
 
-from linker.errors import InputError, LinkerError, OnError, stop
+from linker.errors import InputError, LinkerError, OnError, RecordError, stop
 from linker.files import replacing
 from linker.files.streams import OpenFile as OpenFile
 
@@ -27,13 +28,12 @@ _WHOLE = 8  # a file that is read whole may be as long as so many such lines
 _MB = 1_000_000
 _BLOCK = 1 << 16  # bytes read at a time where nothing is kept
 _GZIP = b"\x1f\x8b"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BINARY = {
     b"%PDF": "PDF",
     b"PK\x03\x04": "zip archive (or a spreadsheet or document made of one)",
     b"\xd0\xcf\x11\xe0": "workbook or document of the old Office (xls, doc)",
 }
-_BOM = b"\xef\xbb\xbf"
 _SAVE = (
     "save it as UTF-8 (Excel: as CSV UTF-8; an editor: Save as), "
     "or name its encoding, where the command has --encoding"
@@ -132,20 +132,13 @@ def line_limit() -> int:
     return int(limit) * _MB
 
 
-def too_large(path: Pathlike, what: str, limit: int, line: int | None = None) -> InputError:
-    """The error for a part of a file that has too many bytes.
-
-    Args:
-        path: the file.
-        what: the part, with its article.
-        limit: the most bytes that it may have.
-        line: where it is.
-    """
-    remedy = (
-        "check that the file is what it should be; "
-        "if it is, set the environment variable LINKER_LINE_LIMIT (in MB) higher"
+def too_large(what: str, limit: int) -> RecordError:
+    """The error for a part of a file, named with its article, that has more bytes than `limit`."""
+    return RecordError(
+        f"{what} has more than {limit // _MB:,} MB",
+        remedy="check that the file is what it should be; "
+        "if it is, set the environment variable LINKER_LINE_LIMIT (in MB) higher",
     )
-    return InputError(path, f"{what} has more than {limit // _MB:,} MB", line=line, remedy=remedy)
 
 
 def check_whole(path: Pathlike, size: int) -> None:
@@ -155,7 +148,7 @@ def check_whole(path: Pathlike, size: int) -> None:
         InputError: it is longer than eight lines may be (`line_limit`).
     """
     if size > (limit := _WHOLE * line_limit()):
-        raise too_large(path, "the file, which must be read whole,", limit)
+        raise too_large("the file, which must be read whole,", limit).at(path, None)
 
 
 def read_lines(
@@ -196,8 +189,9 @@ def read_lines(
             if number == 1:
                 raw = _checked_start(path, raw)
             try:
-                text = _text(path, number, raw, limit, is_cut)
-            except InputError as error:
+                text = _text(raw, limit, is_cut)
+            except RecordError as bad:
+                error = bad.at(path, number)
                 error.start = raw[:LINE_LIMIT].decode("utf-8", "replace")
                 on_error(error)
                 with reading(path, number):
@@ -207,27 +201,25 @@ def read_lines(
                 yield number, text if keep_ends else text.rstrip("\r\n")
 
 
-def _text(path: Pathlike, number: int, raw: bytes, limit: int | None, is_cut: bool) -> str:
+def _text(raw: bytes, limit: int | None, is_cut: bool) -> str:
     """The text of a line with its end; `is_cut` where the line has more bytes than were read."""
     if is_cut and limit is None:
-        raise too_large(path, "the line", line_limit(), number)
-    text = _decode(path, number, _without_last_character(raw) if is_cut else raw)
+        raise too_large("the line", line_limit())
+    if b"\x00" in raw:
+        problem = "the file is binary (it holds a NUL byte)"
+        remedy = "give the text file itself, plain or gzip"
+        raise RecordError(problem, expected="text", remedy=remedy)
+    try:
+        text, _ = codecs.utf_8_decode(raw, "strict", not is_cut)
+    except UnicodeDecodeError as error:
+        around = raw[max(0, error.start - 20) : error.end + 20].decode("latin-1")
+        problem = f"byte 0x{raw[error.start]:02x} is not UTF-8"
+        raise RecordError(problem, around, expected="UTF-8", remedy=_SAVE) from None
     if limit is not None and len(text.rstrip("\r\n")) > limit:
-        raise InputError(
-            path,
-            f"the line has more than {limit:,} characters",
-            line=number,
-            value=text,
-            expected="one record a line",
-            remedy="check its line ends and quotes",
-        )
+        problem = f"the line has more than {limit:,} characters"
+        remedy = "check its line ends and quotes"
+        raise RecordError(problem, text, expected="one record a line", remedy=remedy)
     return text
-
-
-def _without_last_character(raw: bytes) -> bytes:
-    """Drop the last character of a line, of which only the first bytes may have been read."""
-    length = next((n for n in range(1, 5) if raw[-n] & 0xC0 != 0x80), 0)
-    return raw[: len(raw) - length]
 
 
 @contextlib.contextmanager
@@ -250,42 +242,17 @@ def reading(path: Pathlike, line: int | None = None) -> Iterator[None]:
 
 
 def _checked_start(path: Pathlike, raw: bytes) -> bytes:
-    kind = next((name for sign, name in _BINARY.items() if raw.startswith(sign)), None)
-    if kind:
-        raise InputError(
-            path,
-            f"the file is a {kind}",
-            line=1,
-            expected="text",
-            remedy="export it as text, or take the file out of it",
-        )
+    """The first line without a byte order mark."""
+    for sign, kind in _BINARY.items():
+        if raw.startswith(sign):
+            problem, remedy = (
+                f"the file is a {kind}",
+                "export it as text, or take the file out of it",
+            )
+            raise InputError(path, problem, line=1, expected="text", remedy=remedy)
     if raw.startswith(_UTF16):
         raise InputError(path, "the file is UTF-16", line=1, expected="UTF-8", remedy=_SAVE)
-    return raw.removeprefix(_BOM)
-
-
-def _decode(path: Pathlike, number: int, raw: bytes) -> str:
-    if b"\x00" in raw:
-        remedy = "give the text file itself, plain or gzip"
-        raise InputError(
-            path,
-            "the file is binary (it holds a NUL byte)",
-            line=number,
-            expected="text",
-            remedy=remedy,
-        )
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        around = raw[max(0, error.start - 20) : error.end + 20].decode("latin-1")
-        raise InputError(
-            path,
-            f"byte 0x{raw[error.start]:02x} is not UTF-8",
-            line=number,
-            value=around,
-            expected="UTF-8",
-            remedy=_SAVE,
-        ) from None
+    return raw.removeprefix(codecs.BOM_UTF8)
 
 
 def read_text(path: Pathlike) -> str:

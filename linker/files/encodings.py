@@ -16,7 +16,9 @@ import re
 import tempfile
 import weakref
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from linker.errors import InputError, LinkerError, shown
 from linker.files import OpenFile, Pathlike, open_binary, reading
@@ -54,12 +56,7 @@ _CENTRAL = (
     ("ăâîşţ", "șț"),
 )
 _USUAL = "windows-1252"  # of spreadsheets, which is taken where there are but a few letters, too
-_LANGUAGES = {
-    _USUAL: _WESTERN,
-    "windows-1250": _CENTRAL,
-    "mac-roman": _WESTERN,
-    "cp850": _WESTERN,
-}
+_LANGUAGES = {_USUAL: _WESTERN, "windows-1250": _CENTRAL, "mac-roman": _WESTERN, "cp850": _WESTERN}
 """The encodings that are tried, by which spreadsheets and editors write text without being told."""
 
 
@@ -96,20 +93,18 @@ def detect(path: Pathlike) -> str:
     """
     if not (isinstance(path, OpenFile) or Path(path).is_file()):
         return UTF8  # a pipe, which can be read only once, or what the reader will complain of
-    is_utf8, decoder = True, codecs.getincrementaldecoder(UTF8)()
     with open_binary(path) as file, reading(path):
         start = file.peek(2)  # type: ignore[attr-defined]
         if start[:2] in _UTF16:
             return _UTF16[start[:2]]
         if start.lstrip()[:1] == b"<":  # XML, which names its encoding
             return UTF8
-        while is_utf8 and (block := file.read(_BLOCK)):
-            try:
-                decoder.decode(block)
-            except UnicodeDecodeError:
-                is_utf8 = False
-    if is_utf8:
-        return UTF8
+        try:
+            for _ in codecs.iterdecode(_blocks(file), UTF8):
+                pass
+            return UTF8
+        except UnicodeDecodeError:
+            pass
     words = dict(itertools.islice(_words(path), _MOST_WORDS))
     if any(b"\0" in word or _reads(word, UTF8) is not None for word in words):
         return UTF8
@@ -209,38 +204,28 @@ def _known(path: Pathlike, encoding: str) -> str:
 
 
 def _copy(path: Pathlike, encoding: str) -> OpenFile:
-    """A copy of a text in UTF-8, with the byte order mark if there is one."""
-    with contextlib.ExitStack() as stack:
+    """A copy of a text in UTF-8, with the byte order mark if there is one.
+
+    Raises:
+        InputError: it is not in the encoding.
+    """
+    line = 1
+    with contextlib.ExitStack() as stack, open_binary(path) as file, reading(path):
         copy = stack.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))
-        for text in _decoded(path, encoding):
-            copy.write(text.encode(UTF8, "surrogatepass"))
+        try:
+            for text in codecs.iterdecode(_blocks(file), encoding):
+                copy.write(text.encode(UTF8, "surrogatepass"))
+                line += text.count("\n")
+        except UnicodeDecodeError as error:
+            line += error.object[: error.start].decode(encoding, "replace").count("\n")
+            problem = f"byte 0x{error.object[error.start]:02x} is not {encoding}"
+            remedy = "name another encoding with --encoding"
+            raise InputError(path, problem, line=line, remedy=remedy) from None
         copy.seek(0)
         opened = OpenFile(copy, str(path))
         weakref.finalize(opened, stack.pop_all().close)
     return opened
 
 
-def _decoded(path: Pathlike, encoding: str) -> Iterator[str]:
-    """The pieces of a text.
-
-    Raises:
-        InputError: it is not in the encoding.
-    """
-    decoder, line = codecs.getincrementaldecoder(encoding)(), 1
-    with open_binary(path) as file, reading(path):
-        is_last = False
-        while not is_last:
-            block = file.read(_BLOCK)
-            is_last = not block
-            try:
-                text = decoder.decode(block, is_last)
-            except UnicodeDecodeError as error:
-                line += error.object[: error.start].decode(encoding, "replace").count("\n")
-                raise InputError(
-                    path,
-                    f"byte 0x{error.object[error.start]:02x} is not {encoding}",
-                    line=line,
-                    remedy="name another encoding with --encoding",
-                ) from None
-            line += text.count("\n")
-            yield text
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    return iter(partial(file.read, _BLOCK), b"")

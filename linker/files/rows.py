@@ -49,11 +49,7 @@ def titles_of(header: str) -> list[str]:
 
 
 def read_rows(
-    path: Pathlike,
-    lines: Iterable[Line],
-    delimiter: str,
-    on_error: OnError = stop,
-    width: int = 0,
+    path: Pathlike, lines: Iterable[Line], delimiter: str, on_error: OnError = stop, width: int = 0
 ) -> Iterator[TableRow]:
     """Yield the rows of a table, with the header.
 

@@ -12,7 +12,6 @@ import io
 import itertools
 import posixpath
 import re
-import string
 import warnings
 import zipfile
 import zlib
@@ -24,12 +23,15 @@ from typing import IO, Any, NoReturn, TypeVar
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
+import openpyxl
+from lxml import etree  # type: ignore[import-untyped]
+from openpyxl.utils.cell import coordinate_to_tuple, get_column_letter
+
 from linker import files
 from linker.errors import InputError, LinkerError
 from linker.files import OpenFile, Pathlike
 from linker.files.rows import TableRow
 from linker.files.tables import Added, header_place
-from linker.version import install_hint
 
 _MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14  # of a sheet
 _NUMBER = re.compile(r"[01]\.\d{4}")  # a confidence
@@ -37,7 +39,6 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _HELD = ("xl/styles.xml", "xl/workbook.xml", "[content_types].xml")  # as objects of openpyxl
 _MOST_TAGS = 500_000  # of such a part
 _MOST_OTHER_TAGS = 20_000_000  # of another one, such as that of the texts of all cells
-_LETTERS = string.ascii_letters
 _BLOCK = 1 << 20  # bytes that are copied together
 _ROWS = 1024  # that are read together
 
@@ -54,8 +55,7 @@ class Workbook:
         most: bytes that it may unpack to; None: as many as any file.
 
     Raises:
-        LinkerError: openpyxl is not installed, the file is damaged or too large, or it has a sheet
-            that is no table.
+        LinkerError: the file is damaged or too large, or it has a sheet that is no table.
     """
 
     def __init__(self, path: Pathlike, wanted: Sequence[str] = (), most: int | None = None) -> None:
@@ -64,17 +64,14 @@ class Workbook:
             size = sum(entry.file_size for entry in archive.infolist())
             files.check_whole(path, size)
             if most is not None and size > most:
+                problem, expected = f"the workbook unpacks to {size:,} bytes", f"at most {most:,}"
                 remedy = "take out sheets, or save the one with the names as csv"
-                expected = f"at most {most:,}"
-                problem = f"the workbook unpacks to {size:,} bytes"
                 raise InputError(path, problem, expected=expected, remedy=remedy)
             _check_names(archive)
             sheets = _sheets(archive)
-            for name in {entry.filename for entry in archive.infolist()} - {*sheets.values()}:
+            for name in {*archive.namelist()} - {*sheets.values()}:
                 if name.endswith((".xml", ".rels")):
-                    data = archive.read(name)
-                    _check_tags(name, data)
-                    _parser().Parse(data, True)
+                    _checked(archive, name)
             self._columns = {
                 entry: _Shape(archive.read(entry)).columns for entry in sheets.values()
             }
@@ -102,34 +99,19 @@ class Workbook:
 
     def _values(self) -> Iterator[list[str]]:
         """The cells of each row as texts; of formulas the values that were computed last."""
-        book = self._book()
-        try:
+        with self._reading(), contextlib.closing(_quietly(self._book)) as book:
             sheet = book[self.sheet]
             sheet.reset_dimensions()
-            with self._reading():
-                rows = sheet.iter_rows(values_only=True)
-                while block := _quietly(lambda: list(itertools.islice(rows, _ROWS))):
-                    yield from (list(map(_text, cells)) for cells in block)
-        finally:
-            book.close()
+            rows = sheet.iter_rows(values_only=True)
+            while block := _quietly(lambda: list(itertools.islice(rows, _ROWS))):
+                for cells in block:
+                    yield list(map(_text, cells))
 
     def _book(self) -> Any:
-        try:
-            import openpyxl
-        except ImportError:
-            hint = install_hint("sheets")
-            raise LinkerError(
-                f"{self.path}: a workbook needs openpyxl, which is not installed: {hint}"
-            ) from None
-        with self._reading():
-            stored = self._stored()
-            if stored is self.path and Path(stored).suffix.lower() != ".xlsx":
-                stored = io.BytesIO(Path(stored).read_bytes())  # openpyxl refuses other names
-            return _quietly(
-                lambda: openpyxl.load_workbook(
-                    stored, read_only=True, data_only=True, keep_links=False
-                )
-            )
+        stored = self._stored()
+        if stored is self.path and Path(stored).suffix.lower() != ".xlsx":
+            stored = io.BytesIO(Path(stored).read_bytes())  # openpyxl refuses other names
+        return openpyxl.load_workbook(stored, read_only=True, data_only=True, keep_links=False)
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
@@ -200,21 +182,24 @@ def _check_names(archive: zipfile.ZipFile) -> None:
     Raises:
         ValueError: two have the same name; case does not count.
     """
-    counts = Counter(entry.filename.lower() for entry in archive.infolist())
+    counts = Counter(name.lower() for name in archive.namelist())
     for name, count in counts.items():
         if count > 1:
             raise ValueError(f"it has {count} parts of the name {name}")
 
 
-def _check_tags(name: str, data: bytes) -> None:
-    """Check that openpyxl, which holds more than 400 bytes for each style, can hold a part.
+def _checked(archive: zipfile.ZipFile, name: str) -> bytes:
+    """A part of a workbook, of which openpyxl holds more than 400 bytes for each style.
 
     Raises:
-        ValueError: it has too many elements; Excel takes 65,490 formats of cells.
+        ValueError: it has too many elements (Excel takes 65,490 formats of cells), or declares a
+            document type.
     """
-    most = _MOST_TAGS if name.lower() in _HELD else _MOST_OTHER_TAGS
+    data, most = archive.read(name), _MOST_TAGS if name.lower() in _HELD else _MOST_OTHER_TAGS
     if (count := data.count(b"<")) > most:
         raise ValueError(f"its part {name} has {count:,} tags, of at most {most:,}")
+    _parser().Parse(data, True)
+    return data
 
 
 class _Shape:
@@ -243,8 +228,8 @@ class _Shape:
         if kind == "sheetData":
             self._is_inside = True
         elif kind == "mergeCell":
-            last = attributes.get("ref", "").rpartition(":")[2]
-            self.columns = max(self.columns, _column(last))
+            last = attributes["ref"].rpartition(":")[2]
+            self.columns = max(self.columns, coordinate_to_tuple(last)[1])
         elif not self._is_inside:
             return
         elif kind == "row":
@@ -253,10 +238,10 @@ class _Shape:
                 raise ValueError(f"row {number} behind row {self.row}")
             self.row, self._column = number, 0
         elif kind == "c":
-            self._column = _column(place) if place else self._column + 1
-            if not 0 < self._column <= _MOST_COLUMNS:
-                raise ValueError(f"a cell in column {self._column}")
-            if place and place.lstrip(_LETTERS) != str(self.row):
+            row, self._column = (
+                coordinate_to_tuple(place) if place else (self.row, self._column + 1)
+            )
+            if not 0 < self._column <= _MOST_COLUMNS or row != self.row:
                 raise ValueError(f"the cell {place} in row {self.row}")
             self.columns = max(self.columns, self._column)
 
@@ -273,7 +258,9 @@ class _Shape:
         ):
             return
         of_row = enumerate(self._cells[self.row], self._first + 1)
-        texts = [_cell(prefix, f"{_letters(c)}{self.row}", text) for c, text in of_row if text]
+        texts = [
+            _cell(prefix, f"{get_column_letter(c)}{self.row}", text) for c, text in of_row if text
+        ]
         self._new.append((at, "".join(texts).encode()))
 
     def spliced(self) -> bytes:
@@ -283,7 +270,7 @@ class _Shape:
             pieces += [self._data[start:at], new]
             start = at
         columns = self._first + max(map(len, self._cells.values()), default=0)
-        extent = f"A1:{_letters(columns)}{self.row}".encode()
+        extent = f"A1:{get_column_letter(columns)}{self.row}".encode()
         head = pieces[0] if pieces else b""
         pieces[:1] = [re.sub(rb'(dimension ref=")[^"]*', rb"\g<1>" + extent, head, count=1)]
         return b"".join([*pieces, self._data[start:]])
@@ -299,23 +286,6 @@ def _cell(prefix: str, place: str, text: str) -> str:
     return f'<{before}c r="{place}" t="inlineStr">{inner}</{before}c>'
 
 
-def _letters(column: int) -> str:
-    """The letters of a column, from 1."""
-    letters = ""
-    while column:
-        column, rest = divmod(column - 1, 26)
-        letters = chr(65 + rest) + letters
-    return letters
-
-
-def _column(place: str) -> int:
-    """The column of a place such as B12, from 1."""
-    number = 0
-    for letter in place.rstrip("0123456789"):
-        number = 26 * number + ord(letter.upper()) - 64
-    return number
-
-
 def _parser() -> expat.XMLParserType:
     """A parser that takes UTF-8 and no declarations of entities."""
     parser = expat.ParserCreate("UTF-8")
@@ -329,29 +299,20 @@ def _parser() -> expat.XMLParserType:
 
 def _sheets(archive: zipfile.ZipFile) -> dict[str, str]:
     """The sheets of a workbook in its order: the name of each, and its entry in the archive."""
-    targets: dict[str, str] = {}
+    safe = etree.XMLParser(resolve_entities=False, no_network=True)
+    relations = etree.fromstring(_checked(archive, "xl/_rels/workbook.xml.rels"), safe)
+    entries = {
+        relation.get("Id"): posixpath.normpath(posixpath.join("/xl", relation.attrib["Target"]))
+        for relation in relations
+        if relation.get("Type", "").endswith("/worksheet")
+    }
     sheets: dict[str, str] = {}
-
-    def relation(tag: str, attributes: dict[str, str]) -> None:
-        if attributes.get("Type", "").endswith("/worksheet"):
-            target = posixpath.normpath(posixpath.join("/xl", attributes["Target"]))
-            targets[attributes["Id"]] = target.lstrip("/")
-
-    def sheet(tag: str, attributes: dict[str, str]) -> None:
-        if tag.rpartition(":")[2] == "sheet":
-            key = next((v for k, v in attributes.items() if k.endswith(":id")), "")
-            if key in targets:  # not a sheet that is a chart
-                if (name := attributes["name"]) in sheets:
-                    raise ValueError(f"it has two sheets of the name {name!r}")
-                sheets[name] = targets[key]
-
-    for entry, handler in (
-        ("xl/_rels/workbook.xml.rels", relation),
-        ("xl/workbook.xml", sheet),
-    ):
-        parser = _parser()
-        parser.StartElementHandler = handler
-        parser.Parse(archive.read(entry), True)
+    for sheet in etree.fromstring(_checked(archive, "xl/workbook.xml"), safe).iter("{*}sheet"):
+        key = next((value for name, value in sheet.items() if name.endswith("}id")), None)
+        if key in entries:  # not a sheet that is a chart
+            if (name := sheet.attrib["name"]) in sheets:
+                raise ValueError(f"it has two sheets of the name {name!r}")
+            sheets[name] = entries[key].lstrip("/")
     if not sheets:
         raise ValueError("it has no sheets")
     return sheets

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from linker.errors import OnError
+from linker.errors import OnError, RecordError
 from linker.files import Pathlike
 from linker.files.rows import TableRow
 from linker.files.tables import Added
 from linker.linking.requests import Linked
 from linker.outputs import decimals, decision_cells, rejected_id, source_of
-from linker.readers.records import RecordError, check_mention
+from linker.readers.records import check_mention
 from linker.types import Candidate, Mention, Prediction
 
 COLUMNS = (
@@ -87,24 +87,22 @@ def cells(prediction: Prediction | None) -> Sequence[str]:
     if prediction is None:
         return [""] * len(COLUMNS)
     parts = prediction.parts
-    answers = [part.best for part in parts]
-
     state, *said = decision_cells(prediction)
 
     def of(value: Callable[[Candidate], str]) -> str:
-        return _joined([value(answer) if answer else "" for answer in answers])
+        return _joined(value(part.best) if part.best else "" for part in parts)
 
     return (
         of(lambda answer: answer.concept_id),
         of(lambda answer: answer.name),
         of(lambda answer: answer.matched_name),
-        _joined([decimals(part.confidence) for part in parts]),
-        _joined([rejected_id(part) for part in parts]),
+        _joined(decimals(part.confidence) for part in parts),
+        _joined(map(rejected_id, parts)),
         state,
-        _joined([source_of(prediction, part) for part in parts]),
+        _joined(source_of(prediction, part) for part in parts),
         *said,
     )
 
 
-def _joined(texts: Sequence[str]) -> str:
-    return "|".join(texts) if any(texts) else ""
+def _joined(cells: Iterable[str]) -> str:
+    return "|".join(texts) if any(texts := list(cells)) else ""

@@ -23,7 +23,7 @@ from typing import Any
 from bioc import biocjson, biocxml
 from lxml import etree  # type: ignore[import-untyped]
 
-from linker.errors import InputError, OnError, stop
+from linker.errors import InputError, OnError, RecordError, stop
 from linker.files import (
     Pathlike,
     check_unicode,
@@ -34,23 +34,16 @@ from linker.files import (
     too_large,
 )
 from linker.ids import Identify, curie, normalized, not_known, parse_gold
-from linker.readers.records import RecordError, check_spans, parse_selection
-from linker.types import (
-    SELECTION,
-    Document,
-    Mention,
-    Passage,
-    Relation,
-    Selection,
-    check_offsets,
-)
+from linker.readers.records import check_spans, parse_selection
+from linker.types import SELECTION, Document, Mention, Passage, Relation, Selection, check_offsets
 
-_IDENTIFIERS = (
-    "identifier",
-    "MESH",
-    "concept_id",
-    "Identifier",
-)  # infons; the first that is there counts
+# infons of ids; the first that is there counts
+_IDENTIFIERS = ("identifier", "MESH", "concept_id", "Identifier")
+_FIELDS = ("source", "date", "key")  # of a collection
+_NO_BIOC = (
+    *(AttributeError, KeyError, TypeError, ValueError, RecursionError),
+    etree.XMLSyntaxError,
+)
 _BLOCK = 1 << 16  # bytes read at a time
 _EXPECTED = (
     "BioC: a document with an id, passages with offsets, "
@@ -81,25 +74,11 @@ def read(
     for name, line, collection, parse in (_json if is_json else _xml)(path, chain([first], blocks)):
         try:
             document = _document(path, line, parse(), collection, on_error, identify)
-        except (
-            AttributeError,
-            KeyError,
-            TypeError,
-            ValueError,
-            RecursionError,
-            etree.XMLSyntaxError,
-        ) as error:
+        except _NO_BIOC as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             problem = f"document {name} is not BioC ({reason})"
-            on_error(
-                InputError(
-                    path,
-                    problem,
-                    line=line,
-                    expected=_EXPECTED,
-                    remedy="mend it, or skip it with --on-error skip",
-                )
-            )
+            remedy = "mend it, or skip it with --on-error skip"
+            on_error(InputError(path, problem, line=line, expected=_EXPECTED, remedy=remedy))
         else:
             yield document
 
@@ -111,6 +90,7 @@ def _blocks(path: Pathlike) -> Iterator[bytes]:
 
 
 def _xml(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
+    """Yield the documents of a collection as they are complete; one at a time is in memory."""
     parser = etree.XMLPullParser(
         events=("end",), tag="document", resolve_entities=False, no_network=True, load_dtd=False
     )
@@ -119,58 +99,47 @@ def _xml(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
         for block in blocks:
             parser.feed(block)
             size += len(block)
-            for raw in _elements(path, parser):
+            for _, element in parser.read_events():
                 size = 0
-                yield raw
+                parent = element.getparent()
+                _check_root(path, element if parent is None else parent)
+                name = element.findtext("id") or "without id"
+                fields = {key: parent.findtext(key) for key in _FIELDS}
+                infons = {infon.get("key"): infon.text or "" for infon in parent.findall("infon")}
+                collection = _collection(fields, infons)
+                yield name, element.sourceline, collection, partial(_from_xml, element)
+                element.clear()
+                while (old := element.getprevious()) is not None and old.tag == "document":
+                    parent.remove(old)
             if size > line_limit():
-                raise too_large(path, "a document, or what stands before it,", line_limit())
-        root = parser.close()
+                what = "a document, or what stands before it,"
+                raise too_large(what, line_limit()).at(path, None)
+        _check_root(path, parser.close())
     except etree.XMLSyntaxError as error:
-        problem = f"the XML is broken ({error.msg})"
-        raise InputError(
-            path,
-            problem,
-            line=error.lineno,
-            expected="BioC XML or JSON",
-            remedy="fetch or write the file again",
-        ) from None
-    _check_root(path, root)
+        raise _broken(path, "XML", error.msg, error.lineno) from None
 
 
-def _elements(path: Pathlike, parser: Any) -> Iterator[_Raw]:
-    """Yield the documents that are complete; only one at a time is in memory."""
-    for _, element in parser.read_events():
-        parent = element.getparent()
-        _check_root(path, element if parent is None else parent)
-        infons = {
-            f"bioc:infon:{infon.get('key')}": infon.text or "" for infon in parent.findall("infon")
-        }
-        fields = {
-            f"bioc:{tag}": text
-            for tag in ("source", "date", "key")
-            if (text := parent.findtext(tag))
-        }
-        yield (
-            element.findtext("id") or "without id",
-            element.sourceline,
-            fields | infons,
-            partial(_from_xml, element),
-        )
-        element.clear()
-        while (previous := element.getprevious()) is not None and previous.tag == "document":
-            parent.remove(previous)
+def _broken(path: Pathlike, form: str, reason: object, line: int | None) -> InputError:
+    return InputError(
+        path,
+        f"the {form} is broken ({reason})",
+        line=line,
+        expected="BioC XML or JSON" if form == "XML" else "BioC JSON",
+        remedy="fetch or write the file again",
+    )
 
 
 def _check_root(path: Pathlike, root: Any) -> None:
     if root.tag != "collection":
         problem = f"the XML is no BioC: its element <{root.tag}> stands where <collection> should"
-        raise InputError(
-            path,
-            problem,
-            line=root.sourceline,
-            expected="BioC XML",
-            remedy="give a BioC file, or name its format",
-        )
+        remedy = "give a BioC file, or name its format"
+        raise InputError(path, problem, line=root.sourceline, expected="BioC XML", remedy=remedy)
+
+
+def _collection(fields: Mapping[str, Any], infons: Mapping[str, str]) -> dict[str, str]:
+    """What is kept of a collection with each of its documents."""
+    kept = {f"bioc:{key}": str(fields[key]) for key in _FIELDS if fields.get(key)}
+    return kept | {f"bioc:infon:{key}": value for key, value in infons.items()}
 
 
 def _from_xml(element: Any) -> Any:
@@ -188,30 +157,14 @@ def _json(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
         collection = json.loads(content)
         check_unicode({key: value for key, value in collection.items() if key != "documents"})
     except (ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", None)
-        raise InputError(
-            path,
-            f"the JSON is broken ({error})",
-            line=line,
-            expected="BioC JSON",
-            remedy="fetch or write the file again",
-        ) from None
+        raise _broken(path, "JSON", error, getattr(error, "lineno", None)) from None
     if not isinstance(collection.get("documents"), list):
-        raise InputError(
-            path,
-            "the JSON is no BioC: it has no list of documents",
-            expected="BioC JSON",
-            remedy="name its format",
-        )
-    fields = {
-        f"bioc:{key}": str(collection[key])
-        for key in ("source", "date", "key")
-        if collection.get(key)
-    }
-    if isinstance(infons := collection.get("infons"), dict):
-        fields |= {f"bioc:infon:{key}": value for key, value in _infons(infons).items()}
+        problem = "the JSON is no BioC: it has no list of documents"
+        raise InputError(path, problem, expected="BioC JSON", remedy="name its format")
+    infons = collection.get("infons")
+    kept = _collection(collection, _infons(infons) if isinstance(infons, dict) else {})
     for number, document in enumerate(collection["documents"], 1):
-        yield str(number), None, fields, partial(_from_json, document)
+        yield str(number), None, kept, partial(_from_json, document)
 
 
 def _from_json(document: Any) -> Any:
@@ -246,14 +199,8 @@ def _document(
             except RecordError as error:
                 on_error(error.at(path, line))
     infons = _infons(raw.infons)
-    return Document(
-        owner.id,
-        owner.passages,
-        tuple(mentions),
-        tuple(relations),
-        infons | collection,
-        _selection(infons),
-    )
+    annotated = owner.id, owner.passages, tuple(mentions), tuple(relations)
+    return Document(*annotated, infons | collection, _selection(infons))
 
 
 def _holders(raw: Any) -> Iterator[tuple[str, Any]]:
@@ -283,13 +230,12 @@ def _check_order(passages: Sequence[Passage], what: str) -> None:
     check_offsets(passages, what)
     last = -1
     for number, passage in enumerate(passages, 1):
-        if passage.text:
-            if passage.offset <= last:
-                raise ValueError(
-                    f"{what} {number} begins at character {passage.offset}, "
-                    f"not behind the one before it at {last}"
-                )
-            last = passage.offset
+        if passage.text and passage.offset <= last:
+            raise ValueError(
+                f"{what} {number} begins at character {passage.offset}, "
+                f"not behind the one before it at {last}"
+            )
+        last = passage.offset if passage.text else last
 
 
 def _whole(value: Any) -> int:
@@ -313,16 +259,9 @@ def _mention(raw: Any, place: str, owner: str, text: str, identify: Identify) ->
     key = next((key for key in _IDENTIFIERS if key in infons), None)
     spell = curie if key == "MESH" else normalized  # a key that says which ids are bare
     gold = None if key is None else parse_gold(infons[key], identify, spell)
-    return Mention(
-        name,
-        spans,
-        gold,
-        infons.get("type", ""),
-        owner,
-        str(raw.id or ""),
-        infons | {"bioc:in": place},
-        _selection(infons),
-    )
+    kind, metadata = infons.get("type", ""), infons | {"bioc:in": place}
+    within = _selection(infons)
+    return Mention(name, spans, gold, kind, owner, str(raw.id or ""), metadata, within)
 
 
 def _selection(infons: Mapping[str, str]) -> Selection | None:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from linker.errors import OnError, stop
+from linker.errors import OnError, RecordError, stop
 from linker.files import Pathlike, read_lines
 from linker.ids import curie, namespace
-from linker.readers.records import RecordError, check_concept, make_names, parse_each
+from linker.readers.records import check_concept, make_names, parse_each
 from linker.types import Concept
 
 Ids = tuple[str, ...]

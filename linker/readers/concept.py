@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from linker.errors import InputError, OnError, stop
+from linker.errors import InputError, OnError, RecordError, stop
 from linker.files import Pathlike, is_folder, read_lines
 from linker.ids import Identify, curie, not_known, parse_gold
-from linker.readers.records import RecordError, parse_each
+from linker.readers.records import parse_each
 from linker.types import Document, Mention
 
 _OFFSETS = re.compile(r"(\d{1,9})\|(\d{1,9})")

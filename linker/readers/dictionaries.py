@@ -56,15 +56,11 @@ def _detect(path: Pathlike) -> str:
     if unread:
         raise unread[0]
     if sssom.recognises(path, lines):
-        raise InputError(
-            path,
-            "holds mappings between vocabularies (SSSOM), not a dictionary",
-            remedy="give it with --lend",
-        )
+        problem = "holds mappings between vocabularies (SSSOM), not a dictionary"
+        raise InputError(path, problem, remedy="give it with --lend")
     if not any(lines) and not is_folder(path):
-        raise InputError(
-            path, "the file is empty", expected="a dictionary", remedy="check the path"
-        )
+        problem, remedy = "the file is empty", "check the path"
+        raise InputError(path, problem, expected="a dictionary", remedy=remedy)
     raise InputError(
         path,
         "is not a dictionary in a format that linker knows",
@@ -116,16 +112,12 @@ def read(
         concepts = table.read(path, on_error=on_error, prefix=prefix)
     else:
         concepts = form.read(path, on_error=on_error)
-    empty = True
+    concept = None
     for concept in concepts:
-        empty = False
         yield concept
-    if empty:
-        raise InputError(
-            path,
-            f"the file holds no concepts in the format {format}",
-            remedy="check the path and --dict-format",
-        )
+    if concept is None:
+        problem = f"the file holds no concepts in the format {format}"
+        raise InputError(path, problem, remedy="check the path and --dict-format")
 
 
 def release(path: Readable, format: str) -> str:

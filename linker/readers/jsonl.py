@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from linker.errors import OnError, stop
+from linker.errors import OnError, RecordError, stop
 from linker.files import Pathlike, parse_json, read_lines
 from linker.ids import Identify, not_known, parse_gold
-from linker.readers.records import RecordError, check_mention, parse_each, parse_selection
+from linker.readers.records import check_mention, parse_each, parse_selection
 from linker.types import Gold, Mention, Span, parse_spans
 
 SCHEMA = 1  # of our own output

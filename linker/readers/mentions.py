@@ -9,17 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from linker import files
 from linker.errors import InputError, LinkerError, OnError, stop
-from linker.files import (
-    OpenFile,
-    Pathlike,
-    Readable,
-    as_path,
-    is_folder,
-    open_binary,
-    peeking,
-    reading,
-)
+from linker.files import OpenFile, Pathlike, Readable
 from linker.ids import Identify
 from linker.readers.concept import concept_files
 from linker.types import Document, Mention
@@ -35,23 +27,19 @@ FORMATS = {
 }
 """The module of each format; its `read(path, *, on_error)` yields documents or mentions."""
 
-_SUBTYPES = {
-    "disease": frozenset(
-        {"disease", "specificdisease", "diseaseclass", "modifier", "compositemention"}
-    )
-}  # NCBI Disease
+# of NCBI Disease
+_DISEASES = {"disease", "specificdisease", "diseaseclass", "modifier", "compositemention"}
 _HEAD = 1 << 16  # bytes that the format is detected by
 _BIOC = re.compile(r'<\?xml|<!DOCTYPE|<collection|\{(?:(?s:.)*?[{,\s])?"documents"\s*:')
+# of a csv with this column
+_HEADER = re.compile(r'(?i)"?mention"?[,;]|[^\n]*[,;]"?mention"?[ \r]*[,;\n]')
 _SIGNS = (  # order matters
     ("parquet", re.compile(r"PAR1[\x00-\x08\x0e-\x1f]")),
     ("bioc", _BIOC),
     ("jsonl", re.compile(r"\{")),
     ("concept", re.compile(r"[^|\n]*\|\|\d+\|\d+\|\|")),
     ("pubtator", re.compile(r"[^|\t\n]+\|[ta]\|")),
-    (
-        "tsv",
-        re.compile(r'(?i)"?mention"?[,;]|[^\n]*[,;]"?mention"?[ \r]*[,;\n]'),
-    ),  # the header of a csv
+    ("tsv", _HEADER),
     ("tsv", re.compile(r"(?:.*\n){0,20}?.*\t")),  # a tab in one of the first lines
 )
 
@@ -74,17 +62,17 @@ def detect(path: Readable) -> str:
         LinkerError: the path is not there or cannot be read, or is a folder without `.concept`
             files; the open file can be read only once.
     """
-    with peeking(path) as file:
+    with files.peeking(path) as file:
         return _detect(file)
 
 
 def _detect(path: Pathlike) -> str:
     if not isinstance(path, OpenFile) and (str(path) == "-" or Path(path).is_fifo()):
         return "txt"
-    if is_folder(path):
+    if files.is_folder(path):
         concept_files(path)
         return "concept"
-    with open_binary(path) as file, reading(path):
+    with files.open_binary(path) as file, files.reading(path):
         head = file.read(_HEAD)
     text = head.decode("utf-8-sig", errors="replace").lstrip("\r\n ")
     return next((name for name, sign in _SIGNS if sign.match(text)), "txt")
@@ -117,7 +105,7 @@ def read(
         InputError: it is damaged, or holds nothing of that type.
         LinkerError: there is no such file or format, or a column of another format is named.
     """
-    path = as_path(path)
+    path = files.as_path(path)
     format = format or _detect(path)
     module = FORMATS.get(format)
     if module is None:
@@ -140,11 +128,8 @@ def read(
     for item in items:
         yield item
     if item is None:
-        raise NoMentions(
-            path,
-            "holds no mentions or documents",
-            remedy="check that it is the right file, and its format",
-        )
+        remedy = "check that it is the right file, and its format"
+        raise NoMentions(path, "holds no mentions or documents", remedy=remedy)
 
 
 def of_type(type: str) -> Callable[[Mention], bool]:
@@ -152,7 +137,7 @@ def of_type(type: str) -> Callable[[Mention], bool]:
 
     "Disease" includes the types of the NCBI Disease corpus.
     """
-    wanted = _SUBTYPES.get(type.lower(), frozenset({type.lower()}))
+    wanted = _DISEASES if type.lower() == "disease" else {type.lower()}
     return lambda mention: mention.type.lower() in wanted
 
 
@@ -161,31 +146,27 @@ def _of_type(
 ) -> Iterator[Document | Mention]:
     wanted = of_type(type)
     seen: set[str] = set()
-    kept = 0
+    is_empty = True
     for item in items:
         if isinstance(item, Document):
             seen.update(mention.type for mention in item.mentions)
             item = replace(item, mentions=tuple(filter(wanted, item.mentions)))
-            kept += len(item.mentions)
-            yield item
-        elif not item.type or wanted(item):
-            kept += 1
-            yield item
-        else:
+            is_empty = is_empty and not item.mentions
+        elif item.type and not wanted(item):
             seen.add(item.type)
-    if seen and not kept:
+            continue
+        else:
+            is_empty = False
+        yield item
+    if seen and is_empty:
         raise no_mentions(path, type, seen)
 
 
 def no_mentions(path: Pathlike, type: str, seen: Iterable[str]) -> InputError:
     """The error for a file whose mentions have other types, those `seen`."""
     types = ", ".join(sorted(set(seen) - {""})) or "none"
-    return InputError(
-        path,
-        f"holds no mentions of type {type!r}",
-        expected=f"one of its types: {types}",
-        remedy="choose with --type",
-    )
+    problem, expected = f"holds no mentions of type {type!r}", f"one of its types: {types}"
+    return InputError(path, problem, expected=expected, remedy="choose with --type")
 
 
 def flatten(items: Iterable[Document | Mention]) -> Iterator[tuple[Mention, Document | None]]:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from linker.errors import InputError, OnError, ignore, stop
+from linker.errors import InputError, OnError, RecordError, ignore, stop
 from linker.files import Pathlike, read_lines
 from linker.ids import namespace, normalized
-from linker.readers.records import RecordError, check_concept, make_names, parse_each
+from linker.readers.records import check_concept, make_names, parse_each
 from linker.types import Concept, NameKind
 
 Stanza = list[tuple[int, str]]  # lines with their numbers

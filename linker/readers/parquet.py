@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from linker.errors import InputError, OnError, stop
+from linker.errors import InputError, OnError, RecordError, stop
 from linker.files import Pathlike, open_binary, reading
 from linker.files.arrow import libraries
 from linker.ids import Identify, not_known
 from linker.readers.jsonl import from_record
-from linker.readers.records import RecordError
 from linker.types import SELECTION, Mention
 
 _NAMES = ("mention", "text")  # of the column of mentions; the first that is there counts

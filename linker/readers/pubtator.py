@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from linker.errors import InputError, OnError, stop
+from linker.errors import InputError, OnError, RecordError, stop
 from linker.files import Pathlike, read_lines
 from linker.ids import Identify, curie, not_known, parse_gold
-from linker.readers.records import RecordError, check_spans
+from linker.readers.records import check_spans
 from linker.types import Document, Mention, Passage, Relation
 
 _TEXT = re.compile(r"([^|\t]+)\|([ta])\|(.*)")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, TypeVar
 
-from linker.errors import InputError, OnError, ignore, shorten
+from linker.errors import OnError, RecordError, ignore, shorten
 from linker.files import Pathlike, read_lines
 from linker.files.rows import TableRow
 from linker.ids import NO_CONCEPT
@@ -19,27 +19,6 @@ _GIVE = "give one or remove the line"
 
 _Raw = TypeVar("_Raw")
 _Parsed = TypeVar("_Parsed")
-
-
-class RecordError(ValueError):
-    """What is wrong with a record, for readers that know its place; see `InputError`."""
-
-    def __init__(
-        self, problem: str, value: str | None = None, *, expected: str = "", remedy: str = ""
-    ) -> None:
-        super().__init__(problem)
-        self.value, self.expected, self.remedy = value, expected, remedy
-
-    def at(self, path: Pathlike, line: int | None) -> InputError:
-        """The error with the place of the record."""
-        return InputError(
-            path,
-            str(self),
-            line=line,
-            value=self.value,
-            expected=self.expected,
-            remedy=self.remedy,
-        )
 
 
 def parse_each(

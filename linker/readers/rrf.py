@@ -16,9 +16,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.errors import InputError, LinkerError, OnError, ignore, stop
+from linker.errors import InputError, LinkerError, OnError, RecordError, ignore, stop
 from linker.files import OpenFile, Pathlike, is_folder, read_lines
-from linker.readers.records import RecordError, check_concept, parse_each
+from linker.readers.records import check_concept, parse_each
 from linker.types import Concept, Name, NameKind
 
 logger = logging.getLogger(__name__)

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from itertools import dropwhile
 from urllib.parse import unquote
 
-from linker.errors import InputError, OnError, stop
+from linker.errors import InputError, OnError, RecordError, stop
 from linker.files import Pathlike, read_lines
 from linker.files.rows import TableRow, read_rows, titles_of
 from linker.ids import normalized
-from linker.readers.records import RecordError, by_column, comments, numbered, parse_each
+from linker.readers.records import by_column, comments, numbered, parse_each
 from linker.types import IdMapping
 
 _NEEDED = ("subject_id", "predicate_id", "object_id")

@@ -23,18 +23,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TextIO, get_args
 
-from linker.errors import InputError, OnError, ignore, stop
+from linker.errors import InputError, OnError, RecordError, ignore, stop
 from linker.files import Pathlike, head, read_lines
 from linker.files.rows import TableRow, delimiter_of, read_rows, titles_of
 from linker.ids import NO_CONCEPT, curie, namespace, normalized
-from linker.readers.records import (
-    RecordError,
-    by_column,
-    check_concept,
-    make_names,
-    numbered,
-    parse_each,
-)
+from linker.readers.records import by_column, check_concept, make_names, numbered, parse_each
 from linker.types import NAME_KINDS, Concept, NameKind, Status
 
 logger = logging.getLogger(__name__)

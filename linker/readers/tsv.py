@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from linker.errors import InputError, OnError, stop
+from linker.errors import InputError, OnError, RecordError, stop
 from linker.files import Pathlike, read_lines
 from linker.files.rows import TableRow, delimiter_of, read_rows, titles_of
 from linker.ids import Identify, not_known, parse_gold
 from linker.readers import sssom
-from linker.readers.records import RecordError, check_mention, parse_each
+from linker.readers.records import check_mention, parse_each
 from linker.types import Mention
 
 _MENTION = "mention"

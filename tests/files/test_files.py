@@ -74,10 +74,7 @@ def test_any_text_is_read_back(path: Path, text: str, packed: bool) -> None:
             b"a\nb\xe8c\n",
             "line 2: byte 0xe8 is not UTF-8: 'bèc\\n'; expected UTF-8; save it as UTF-8",
         ),
-        (
-            "a\n".encode("utf-16"),
-            "line 1: the file is UTF-16; expected UTF-8; save it as UTF-8",
-        ),
+        ("a\n".encode("utf-16"), "line 1: the file is UTF-16; expected UTF-8; save it as UTF-8"),
         (
             b"a\n\x00\n",
             "line 2: the file is binary (it holds a NUL byte); expected text; "

@@ -238,5 +238,6 @@ def test_columns_that_do_not_fit(path: Path) -> None:
 
 def test_openpyxl_is_asked_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openpyxl", None)
+    monkeypatch.delitem(sys.modules, "linker.files.workbooks")
     with pytest.raises(LinkerError, match=r"needs openpyxl, which is not installed: pip install"):
         tables.read(path)

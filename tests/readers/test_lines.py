@@ -76,10 +76,7 @@ def test_bad_records(tmp_path: Path, case: str) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            "gout\n".encode("utf-16"),
-            "line 1: the file is UTF-16; expected UTF-8; save it as UTF-8",
-        ),
+        ("gout\n".encode("utf-16"), "line 1: the file is UTF-16; expected UTF-8; save it as UTF-8"),
         (
             gzip.compress(b"gout\n" * 9999, mtime=0)[:-30],
             "x.txt: the gzip data is broken after line .*; fetch the file again",
