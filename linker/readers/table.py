@@ -41,16 +41,8 @@ KINDS: dict[str, NameKind] = {
     "training": "training",
 }
 COLUMNS = (
-    "id",
-    "name",
-    *KINDS,
-    "parents",
-    "alt_ids",
-    "definition",
-    "types",
-    "status",
-    "replaced_by",
-    "xrefs",
+    *("id", "name", *KINDS, "parents", "alt_ids"),
+    *("definition", "types", "status", "replaced_by", "xrefs"),
 )
 """The columns that `write` writes."""
 
@@ -68,8 +60,7 @@ _NAME_KINDS: dict[str, NameKind] = {
 }
 _REMEDY = "rename the column if it says something else"
 _YES_NO = {
-    "": False,
-    **dict.fromkeys(("n", "no", "false", "0"), False),
+    **dict.fromkeys(("", "n", "no", "false", "0"), False),
     **dict.fromkeys(("y", "yes", "true", "1"), True),
 }
 
@@ -222,12 +213,8 @@ def _check_header(path: Pathlike, line: str, columns: Sequence[str]) -> None:
     read = (*COLUMNS, *_OF_NAME)
     for unknown in (column for column in columns if column not in read):
         close = difflib.get_close_matches(unknown, read, n=1, cutoff=0.8)
-        logger.warning(
-            "%s: the column %r is not read%s",
-            path,
-            unknown,
-            f"; did you mean {close[0]!r}?" if close else "",
-        )
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        logger.warning("%s: the column %r is not read%s", path, unknown, hint)
     for name in read:
         count = columns.count(name)
         if count > 1 or (count == 0 and name in ("id", "name")):
@@ -277,13 +264,10 @@ def _kind(row: Mapping[str, str]) -> NameKind:
 
 
 def _status(text: str) -> Status:
-    known: tuple[Status, ...] = get_args(Status)
-    for status in known:
-        if text == status:
-            return status
-    if text:
+    known: dict[str, Status] = {status: status for status in get_args(Status)}
+    if text and text not in known:
         raise RecordError("the status is not known", text, expected=" or ".join(known))
-    return "current"
+    return known.get(text, "current")
 
 
 def _list(cell: str) -> list[str]:

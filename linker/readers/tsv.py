@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 from linker.errors import InputError, OnError, RecordError, stop
@@ -16,18 +15,6 @@ from linker.types import Mention
 
 _MENTION = "mention"
 _ID_COLUMNS = ("id", "concept_id", "gold")
-
-
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """Where the mention and its ids stand."""
-
-    mention: int = 0
-    ids: int = 1
-    accepted: int | None = None  # whether the ids are right
-    scope: int | None = None  # the only document in which they are; empty: in all
-    are_answers: bool = False  # whether linker wrote the ids, which are no annotations then
-    are_named: bool = False  # whether a header says so
 
 
 def read(
@@ -52,14 +39,13 @@ def read(
     titles = _titles(first[1])
     delimiter = delimiter_of(first[1]) if _MENTION in titles and len(titles) > 1 else "\t"
     rows = read_rows(path, chain([first] if first[1] else [], lines), delimiter, on_error)
-    where = _Columns()
+    columns: list[str] = []  # those that the header names
 
     def parse(number: int, row: TableRow) -> Mention | None:
-        nonlocal where
-        if number == 1 and (named := _header(row.line)):
-            where = named
+        if number == 1 and _is_header(row.line):
+            columns.extend(titles)
             return None
-        return _mention(row, where, identify)
+        return _mention(row, columns, identify)
 
     yield from parse_each(path, ((row.number, row) for row in rows), parse, on_error)
 
@@ -68,8 +54,8 @@ def _titles(line: str) -> list[str]:
     return [title.lower() for title in titles_of(line)]
 
 
-def _header(line: str) -> _Columns | None:
-    """The columns that a first line names; None where it names no mention."""
+def _is_header(line: str) -> bool:
+    """Whether a first line names a column of mentions, and one of ids."""
     if sssom.recognises("", [line]):
         raise RecordError(
             "holds mappings (SSSOM), not mentions",
@@ -77,42 +63,37 @@ def _header(line: str) -> _Columns | None:
             remedy="take those that people curated with linker decide, and write mentions to train "
             "on with linker decisions export --format mentions",
         )
-    names = _titles(line)
-    if _MENTION not in names:
-        return None
-    places = {name: place for place, name in reversed([*enumerate(names)])}
-    ids = next((places[name] for name in _ID_COLUMNS if name in places), None)
-    if ids is None:
+    titles = _titles(line)
+    if _MENTION in titles and not {*_ID_COLUMNS} & {*titles}:
         raise RecordError(
             "the header is not known",
             line,
             expected=f"a column mention and one of {', '.join(_ID_COLUMNS)}",
             remedy="name the column of the ids id",
         )
-    accepted, scope = places.get("accepted"), places.get("scope")
-    return _Columns(places[_MENTION], ids, accepted, scope, "matched_name" in places, True)
+    return _MENTION in titles
 
 
-def _mention(row: TableRow, where: _Columns, identify: Identify) -> Mention | None:
+def _mention(row: TableRow, columns: list[str], identify: Identify) -> Mention | None:
     """The mention of a row; None for one whose ids are wrong, or right in one document only."""
-    cells = row.cells
-    if len(cells) <= max(where.mention, where.ids):
+    named = zip(columns or (_MENTION, "id"), row.cells, strict=False)
+    cells = dict(reversed([*named]))  # of two columns of a name the first one counts
+    ids = next(name for name in _ID_COLUMNS if name in (columns or ["id"]))
+    if _MENTION not in cells or ids not in cells:
         raise RecordError(
-            f"the line has {len(cells)} column{'s' * (len(cells) > 1)}",
+            f"the line has {len(row.cells)} column{'s' * (len(row.cells) > 1)}",
             row.line,
             expected="mention<TAB>id",
             remedy="add the id (-1 for no concept), or read the file as txt",
         )
-    if not where.are_named and len(cells) > 2 and cells[0].strip().isdigit():
+    if not columns and len(row.cells) > 2 and cells[_MENTION].strip().isdigit():
         raise RecordError(
             "the mention is a number",
-            cells[0],
+            cells[_MENTION],
             expected="mention<TAB>id",
             remedy="put a header line that names the columns, such as document<TAB>mention<TAB>id",
         )
-    if where.accepted is not None and cells[where.accepted :][:1] == ["false"]:
+    if cells.get("accepted") == "false" or cells.get("scope", "").strip():
         return None
-    if where.scope is not None and any(map(str.strip, cells[where.scope :][:1])):
-        return None
-    gold = None if where.are_answers else parse_gold(cells[where.ids], identify)
-    return Mention(check_mention(cells[where.mention]), gold=gold)
+    gold = None if "matched_name" in columns else parse_gold(cells[ids], identify)
+    return Mention(check_mention(cells[_MENTION]), gold=gold)

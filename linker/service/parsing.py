@@ -45,22 +45,20 @@ def parse(
     Raises:
         LinkerError: the file is damaged, packed, of another format, or larger than the limits.
     """
-    file, encoding = _opened(content, name, encoding)
-    kind = _kind(file, name, column)
-    noted = {} if encoding == encodings.UTF8 else {"encoding": encoding}
+    file, encoding, kind = _opened(content, name, column, encoding)
+    noted = {"format": kind} | ({} if encoding == encodings.UTF8 else {"encoding": encoding})
     if kind in ("csv", "tsv", "xlsx"):
         table = _table(file, column, encoding, limits)
         if kind != "tsv" or column is not None or not _has_ids(table):
-            return {"format": kind, **noted, **_of_table(table, column, limits)}
+            return noted | _of_table(table, column, limits)
     items = []
     for item in readers.read(file, kind):
         items.append(item)
         check("mentions or documents in the file", len(items), limits.mentions, "body")
     if isinstance(items[0], Mention):
         mentions = [m for m in items if isinstance(m, Mention) and m.text.strip()]
-        return {"format": kind, **noted, "mentions": [_mention(m) for m in mentions]}
-    documents = [_json(d) for d in items if isinstance(d, Document)]
-    return {"format": kind, **noted, "documents": documents}
+        return noted | {"mentions": [_mention(m) for m in mentions]}
+    return noted | {"documents": [_json(d) for d in items if isinstance(d, Document)]}
 
 
 def open_table(
@@ -73,8 +71,7 @@ def open_table(
     Raises:
         LinkerError: as for `parse`, or the file is no table, or has no such column.
     """
-    file, encoding = _opened(content, name, encoding)
-    _kind(file, name, column)
+    file, encoding, _ = _opened(content, name, column, encoding)
     table = _table(file, column, encoding, limits)
     place, rows = tables.place_of(table, column), list(table.rows())
     check("mentions in the file", len(_filled(rows, place)), limits.mentions, "body")
@@ -83,42 +80,37 @@ def open_table(
 
 def written(table: Table, names: Sequence[str], added: Added) -> bytes:
     """A table with more columns, in its encoding; see `Table.write`."""
-    names = tables.free_names(table.header, names)
-    if table.is_binary:
-        raw = io.BytesIO()
-        table.write(raw, names, added)
-        return raw.getvalue()
-    text = io.StringIO()
-    table.write(text, names, added)
-    return text.getvalue().encode(table.encoding, files.text_form(table.encoding)["errors"])
+    raw = io.BytesIO()
+    form = None if table.is_binary else files.text_form(table.encoding)
+    file = io.TextIOWrapper(raw, **form) if form else raw
+    table.write(file, tables.free_names(table.header, names), added)
+    file.flush()
+    return raw.getvalue()
 
 
-def _opened(content: bytes, name: str, encoding: str | None) -> tuple[files.Pathlike, str]:
-    """The file, as UTF-8 where it is a text, and its encoding."""
-    file = OpenFile(io.BytesIO(content), name or "upload")
+def _opened(
+    content: bytes, name: str, column: str | None, encoding: str | None
+) -> tuple[files.Pathlike, str, str]:
+    """The file, as UTF-8 where it is a text, its encoding and format.
+
+    A text of which a column is named is a table.
+    """
+    file: files.Pathlike = OpenFile(io.BytesIO(content), name or "upload")
     if content.startswith(_GZIP):
         raise LinkerError(f"{file}: is compressed; unpack it first")
     if tables.is_workbook(file):
-        return file, encodings.UTF8
-    return encodings.as_utf8(file, encoding or encodings.detect(file))
-
-
-def _kind(file: files.Pathlike, name: str, column: str | None) -> str:
-    """The format of a file; a text of which a column is named is a table."""
-    if tables.is_workbook(file):
-        return "xlsx"
+        return file, encodings.UTF8, "xlsx"
+    file, encoding = encodings.as_utf8(file, encoding or encodings.detect(file))
     if name.lower().endswith(".csv"):
-        return "csv"
+        return file, encoding, "csv"
     kind = readers.detect(file)
     if kind not in _FORMATS:
         raise LinkerError(
             f"{file}: is {kind}; expected one of {', '.join(_FORMATS)}, or csv or xlsx"
         )
-    if column is None:
-        return kind
-    if kind not in ("txt", "tsv"):
+    if column is not None and kind not in ("txt", "tsv"):
         raise LinkerError(f"{file}: is {kind}; a column can be named in tables only")
-    return "tsv"
+    return file, encoding, kind if column is None else "tsv"
 
 
 def _table(file: files.Pathlike, column: str | None, encoding: str, limits: Limits) -> Table:
@@ -141,17 +133,17 @@ def _of_table(table: Table, column: str | None, limits: Limits) -> dict[str, Any
         LinkerError: the table has no such column.
     """
     rows = [row for row in table.rows() if any(map(str.strip, row.cells))]
+    titles = [title.strip() for title in table.header]
     if column is None:
-        likely = [i for i in range(len(table.header)) if _are_names(_filled(rows, i))]
-        titles = [title.strip() for title in table.header]
+        cells = [_filled(rows, place) for place in range(len(titles))]
+        likely = [place for place, texts in enumerate(cells) if _are_names(texts)]
         by_name = {titles[i].lower(): i for i in reversed(likely)}
         known = (*_COLUMNS, *(_PERHAPS if len(likely) == 1 else ()))
         place = next((by_name[name] for name in known if name in by_name), None)
         if place is None:
             columns = [
-                {"name": title, "samples": [text[:_SAMPLE] for text, _ in cells[:_SAMPLES]]}
-                for i, title in enumerate(titles)
-                for cells in [_filled(rows, i)]
+                {"name": title, "samples": [text[:_SAMPLE] for text, _ in texts[:_SAMPLES]]}
+                for title, texts in zip(titles, cells, strict=True)
             ]
             hinted = [titles[i] for i in likely if _LIKELY.search(titles[i])]
             suggested = hinted or [titles[i] for i in likely if len(likely) == 1]
@@ -160,7 +152,7 @@ def _of_table(table: Table, column: str | None, limits: Limits) -> dict[str, Any
         place = tables.place_of(table, column)
     mentions = [{"text": text, "row": number} for text, number in _filled(rows, place)]
     check("mentions in the file", len(mentions), limits.mentions, "body")
-    return {"mentions": mentions, "column": table.header[place].strip(), "rows": len(rows)}
+    return {"mentions": mentions, "column": titles[place], "rows": len(rows)}
 
 
 def _filled(rows: Sequence[TableRow], place: int) -> list[tuple[str, int]]:
