@@ -105,6 +105,6 @@ def test_an_encoding_that_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"a\nb\n\x81\n")
     with pytest.raises(InputError, match="line 3: byte 0x81 is not cp1252"):
         encodings.as_utf8(path, "cp1252")
-    for name in ("latin-99", "rot13", "base64"):
+    for name in ("latin-99", "rot13", "base64", "idna", "punycode"):
         with pytest.raises(LinkerError, match=f"'{name}' is no encoding; name one such as"):
             encodings.as_utf8(path, name)

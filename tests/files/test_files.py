@@ -95,9 +95,16 @@ def test_any_text_is_read_back(path: Path, text: str, packed: bool) -> None:
 )
 def test_what_is_no_text(path: Path, content: bytes, message: str) -> None:
     assert f"{path}, {message}" in problem(path, content)
+    if content.startswith((b"%PDF", b"PK", "a".encode("utf-16"))):  # cannot be passed over
+        with pytest.raises(InputError):
+            list(files.read_lines(path, on_error=Skip()))
 
 
-def test_a_broken_gzip(path: Path) -> None:
+def test_files_that_cannot_be_opened_or_unpacked(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(LinkerError, match="file: there is no such file; check the path"):
+        list(files.read_lines(path))
+    with pytest.raises(LinkerError, match="cannot be read: Is a directory"):
+        list(files.read_lines(tmp_path))
     packed = gzip.compress(os.urandom(1000).hex().encode())
     start = f"{path}: the gzip data is broken after line 0 ("
     for content in (
@@ -147,21 +154,6 @@ def test_bad_lines_can_be_passed_over(
     with pytest.raises(InputError) as caught:
         list(files.read_lines(path, limit=50))
     assert f"{path}, line 1: {message}" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"%PDF-1.7\na\n",
-        b"PK\x03\x04\na\n",
-        "a\nb\n".encode("utf-16"),
-        gzip.compress(b"a\n" * 999, mtime=0)[:-9],
-    ],
-)
-def test_what_is_no_text_at_all_cannot_be_passed_over(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
-    with pytest.raises(InputError):
-        list(files.read_lines(path, on_error=Skip()))
 
 
 @pytest.fixture
@@ -241,12 +233,9 @@ def test_a_file_that_is_read_whole_has_a_limit(path: Path, one_megabyte: int) ->
         ("9" * 5000, "Exceeds the limit"),
     ],
 )
-def test_what_is_no_json(text: str, message: str) -> None:
+def test_json_and_what_is_none(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         files.parse_json(text)
-
-
-def test_json() -> None:
     assert files.parse_json('{"a": ["\\ud835\\udcb3", "\\\\ud800"]}') == {"a": ["𝒳", "\\ud800"]}
 
 
@@ -279,13 +268,6 @@ def test_an_input_that_cannot_be_read_is_not_blamed_on_the_output(
     ):
         output.writelines(text for _, text in files.read_lines("in.txt", on_error=Skip()))
     assert not path.exists()
-
-
-def test_files_that_cannot_be_opened(path: Path, tmp_path: Path) -> None:
-    with pytest.raises(LinkerError, match="file: there is no such file; check the path"):
-        list(files.read_lines(path))
-    with pytest.raises(LinkerError, match="cannot be read: Is a directory"):
-        list(files.read_lines(tmp_path))
 
 
 def test_standard_input() -> None:
@@ -361,12 +343,6 @@ def test_outputs_that_cannot_be_written(path: Path, tmp_path: Path) -> None:
     assert path.read_text() == "mine"
 
 
-def test_missing_folders_are_made(tmp_path: Path) -> None:
-    with files.write_aside(tmp_path / "a" / "b" / "out.tsv") as file:
-        file.write("text")
-    assert (tmp_path / "a" / "b" / "out.tsv").read_text() == "text"
-
-
 @pytest.mark.parametrize(
     ("error", "remedy"),
     [
@@ -427,13 +403,6 @@ def test_write_folder_makes_and_replaces(tmp_path: Path) -> None:
     assert list(folder.parent.iterdir()) == [folder]
 
 
-def test_write_folder_fills_an_empty_folder(tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    folder.mkdir()
-    fill(folder, "one")
-    assert (folder / "marker.json").read_text() == "one"
-
-
 def test_write_folder_follows_a_link(tmp_path: Path) -> None:
     fill(tmp_path / "disk" / "model", "one")
     (tmp_path / "link").symlink_to(tmp_path / "disk" / "model")
@@ -459,12 +428,6 @@ def test_a_failure_leaves_the_old_folder(tmp_path: Path, error: type[BaseExcepti
     assert list(tmp_path.iterdir()) == [folder]
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(LinkerError, match="model: cannot be written: "):
-        fill(tmp_path / "file" / "model", "one")
-
-
 @pytest.mark.parametrize("stopped", [KeyboardInterrupt, SystemExit, OSError])
 def test_a_replacement_that_is_stopped_between_the_renames_leaves_the_old_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped: type[BaseException]
@@ -487,12 +450,6 @@ def test_a_replacement_that_is_stopped_between_the_renames_leaves_the_old_folder
         (folder / "m").write_text("new")
     assert (tmp_path / "model" / "m").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
-
-
-def test_the_head_of_a_file_is_bounded(path: Path) -> None:
-    path.write_bytes(b"a" * 200_000)
-    with pytest.raises(InputError, match="more than 100,000 characters"):
-        files.head(path)
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:

@@ -143,15 +143,6 @@ def test_names_for_messages(tmp_path: Path) -> None:
         list(files.read_lines(OpenFile(io.BytesIO(b"\xff\n"), "order 7")))
 
 
-def test_limits_and_damage_are_seen_as_in_files() -> None:
-    with pytest.raises(InputError, match=r"^upload, line 1: the line has more than 3 characters"):
-        list(files.read_lines(OpenFile(io.BytesIO(b"gout\n")), limit=3))
-    with pytest.raises(InputError, match=r"^upload: the gzip data is broken after line 0"):
-        list(files.read_lines(OpenFile(io.BytesIO(gzip.compress(b"gout\n")[:-9]))))
-    with pytest.raises(InputError, match=r"^upload, line 1: the file is a PDF"):
-        list(files.read_lines(OpenFile(io.BytesIO(b"%PDF-1.7"))))
-
-
 def test_an_open_file_is_no_folder_whatever_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,13 +151,6 @@ def test_an_open_file_is_no_folder_whatever_its_name(
     assert files.is_folder("upload")
     assert not files.is_folder(OpenFile(io.BytesIO()))
     assert not files.is_folder("-")
-
-
-def test_the_checksum_is_that_of_the_stored_bytes(tmp_path: Path) -> None:
-    packed = gzip.compress(TEXT.encode())
-    path = tmp_path / "names.gz"
-    path.write_bytes(packed)
-    assert files.sha256(OpenFile(io.BytesIO(packed))) == files.sha256(path)
 
 
 def test_a_stream_that_fails_while_it_is_copied_is_named() -> None:

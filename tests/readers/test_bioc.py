@@ -112,20 +112,6 @@ def test_gzip_bom_and_crlf(tmp_path: Path, name: str) -> None:
     assert read(tmp_path, gzip.compress(content, mtime=0)) == list(bioc.read(DATA / name))
 
 
-def test_many_documents_over_several_blocks(tmp_path: Path) -> None:
-    text = "x" * 9_000
-    body = [
-        f"<id>{i}</id><passage><offset>0</offset><text>{text}</text></passage>" for i in range(50)
-    ]
-    assert [d.id for d in read(tmp_path, collection(*body))] == [str(i) for i in range(50)]
-
-
-def test_annotation_without_text_takes_it_from_the_document(tmp_path: Path) -> None:
-    annotation = '<annotation id="1"><location offset="0" length="4"/></annotation>'
-    (document,) = read(tmp_path, collection(f"<id>1</id>{PASSAGE.format(annotation)}"))
-    assert document.mentions[0].text == "Gout"
-
-
 def test_span_that_does_not_match(tmp_path: Path) -> None:
     wrong, right = ANNOTATION.format(1, 4, "Gout"), ANNOTATION.format(0, 4, "Gout")
     content = collection(f"<id>9</id>{PASSAGE.format(wrong + right)}")

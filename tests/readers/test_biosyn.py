@@ -81,15 +81,6 @@ def test_ambiguous_lists_inside_ambiguous_lists(tmp_path: Path) -> None:
     ]
 
 
-def test_a_list_of_many_ids_ends_quickly(tmp_path: Path) -> None:
-    ids = [f"D{900_000 + i}" for i in range(2000)]
-    lines = [f"{i}||name {i}" for i in ids]
-    start = time.process_time()
-    found = rows(tmp_path, *lines, f"{'|'.join(ids)}||all")
-    assert time.process_time() - start < 5
-    assert found == [(f"MESH:{i}", (), [f"name {i}", "all"]) for i in ids]
-
-
 def test_a_list_of_many_ids_takes_memory_in_proportion(tmp_path: Path) -> None:
     ids = [f"D{900_000 + i}" for i in range(4000)]
     tracemalloc.start()
@@ -98,27 +89,6 @@ def test_a_list_of_many_ids_takes_memory_in_proportion(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert found == [(f"MESH:{i}", (), [f"name {i}", "all"]) for i in ids]
     assert peak < 20_000_000
-
-
-class Counting(dict[biosyn.Ids, None]):
-    """Lists of ids that count the ids that they are asked for."""
-
-    asked = 0
-
-    def __contains__(self, ids: object) -> bool:
-        assert isinstance(ids, tuple)
-        self.asked += len(ids)
-        return super().__contains__(ids)
-
-
-def test_a_list_that_cannot_be_cut_is_compared_with_those_that_begin_alike_alone() -> None:
-    ids = tuple(map(str, range(4000)))
-    known = Counting.fromkeys(
-        [ids, ids[3998:], ids[10:20]]
-    )  # the last is followed by nothing that is known
-    lengths = {"0": [4000], "3998": [2], "10": [10]}
-    assert biosyn._pieces(ids, lengths, known) == []
-    assert known.asked == 2
 
 
 def test_ids_that_can_be_cut_in_many_ways_end_quickly(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from linker.errors import InputError, LinkerError, Skip
-from linker.files import OpenFile
 from linker.readers import dictionaries
 
 MEDIC = "# Fields:\n# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings\n#\n"
@@ -46,14 +45,6 @@ def test_every_format_is_recognised_and_read(path: Path, format: str) -> None:
     assert dictionaries.release(path, format) == ""
 
 
-def test_every_format_is_recognised_through_gzip_a_bom_and_windows_line_ends(
-    path: Path, format: str
-) -> None:
-    path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + GOOD[format].replace("\n", "\r\n").encode()))
-    assert dictionaries.detect(path) == format
-    assert [c.name for c in dictionaries.read(path, format)] == ["sheep fever"]
-
-
 MORE = {
     "medic": "goat fever\tMESH:D900002\t\t\t\t\t\t\t\n",
     "obo": "[Term]\nid: X:2\nname: goat fever\n",
@@ -80,12 +71,6 @@ def test_a_line_that_is_no_text_is_a_bad_record(path: Path, format: str, bad: by
     ]
     assert dictionaries.release(path, format) == ""
     assert skip.count == 1
-
-
-def test_where_no_format_is_recognised_a_line_that_is_no_text_is_told(path: Path) -> None:
-    path.write_bytes(b"\x7fELF\x00\n" + ISHMAEL.encode())
-    with pytest.raises(InputError, match="line 1: the file is binary"):
-        dictionaries.detect(path)
 
 
 def test_a_umls_folder_is_recognised(tmp_path: Path) -> None:
@@ -124,48 +109,6 @@ def test_an_empty_file(path: Path, format: str) -> None:
     assert message(path, format) == expected
 
 
-def test_broken_gzip(path: Path, format: str) -> None:
-    packed = gzip.compress(GOOD[format].encode() * 50)
-    path.write_bytes(packed[: len(packed) // 2])
-    assert "the gzip data is broken after line " in message(path, format)
-
-
-def test_latin_1(path: Path, format: str) -> None:
-    path.write_bytes(GOOD[format].replace("sheep", "fi\xe8vre").encode("latin-1"))
-    number = GOOD[format][: GOOD[format].index("sheep")].count("\n") + 1
-    assert f"{path}, line {number}: byte 0xe8 is not UTF-8" in message(path, format)
-    assert "expected UTF-8; save it as UTF-8" in message(path, format)
-
-
-def test_utf_16(path: Path, format: str) -> None:
-    path.write_bytes(GOOD[format].encode("utf-16"))
-    expected = f"{path}, line 1: the file is UTF-16; expected UTF-8; save it as UTF-8"
-    assert message(path, format).startswith(expected)
-    with pytest.raises(InputError, match="the file is UTF-16"):
-        dictionaries.detect(path)
-
-
-def test_a_binary_file(path: Path, format: str) -> None:
-    path.write_bytes(b"\x7fELF\x02\x01\x01\x00\x00\x00")
-    assert "line 1: the file is binary (it holds a NUL byte); expected text" in message(
-        path, format
-    )
-
-
-def test_a_line_of_200000_characters(path: Path, format: str) -> None:
-    good = GOOD[format]
-    path.write_text(good + good.splitlines()[-1].replace("sheep fever", "a" * 200_000))
-    number = good.count("\n") + 1
-    assert f"{path}, line {number}: the line has more than 100,000 characters: '" in message(
-        path, format
-    )
-
-
-def test_a_missing_file(path: Path, format: str) -> None:
-    with pytest.raises(LinkerError, match="there is no such file; check the path"):
-        list(dictionaries.read(path, format))
-
-
 def test_standard_input_is_refused() -> None:
     with pytest.raises(
         LinkerError, match="a dictionary cannot be read from standard input; name a file"
@@ -199,21 +142,6 @@ def test_languages_and_sources_are_for_umls_only(path: Path) -> None:
     ]
 
 
-@pytest.mark.data
-@pytest.mark.parametrize(
-    ("file", "format"),
-    [
-        ("medic/CTD_diseases_2017-06-06.tsv.gz", "medic"),
-        ("medic/CTD_diseases_2026-04-30.csv.gz", "medic"),
-        ("medic/medic_06Jul2012.txt.gz", "biosyn"),
-        ("ontologies/doid.obo.gz", "obo"),
-        ("ontologies/hp.obo.gz", "obo"),
-    ],
-)
-def test_the_real_files_are_recognised(data: Path, file: str, format: str) -> None:
-    assert dictionaries.detect(data / file) == format
-
-
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_a_stream_gives_what_its_file_gives(path: Path, format: str, pack: type[bytes]) -> None:
     path.write_bytes(pack((GOOD[format] + MORE[format]).encode()))
@@ -224,13 +152,6 @@ def test_a_stream_gives_what_its_file_gives(path: Path, format: str, pack: type[
     concepts = list(dictionaries.read(path, format))
     assert [concept.name for concept in concepts] == ["sheep fever", "goat fever"]
     assert list(dictionaries.read(stream, format)) == concepts
-
-
-def test_an_upload_is_named_in_messages(path: Path) -> None:
-    with pytest.raises(InputError, match=r"^upload: the file is empty"):
-        dictionaries.detect(io.BytesIO())
-    with pytest.raises(InputError, match=r"^order 7, line 2: the concept name is empty"):
-        list(dictionaries.read(OpenFile(io.BytesIO(b"id\tname\nX:1\t\n"), "order 7"), "table"))
 
 
 def test_parents_beside_an_open_file_are_not_looked_for(

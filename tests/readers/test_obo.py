@@ -79,12 +79,6 @@ def test_synonym_tags_of_obo_1_0(tmp_path: Path) -> None:
     assert obo.release(path) == ""
 
 
-def test_windows_line_ends_and_a_bom_change_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "windows.obo"
-    path.write_bytes(b"\xef\xbb\xbf" + TINY.read_bytes().replace(b"\n", b"\r\n"))
-    assert list(obo.read(path)) == list(obo.read(TINY))
-
-
 def test_a_date_stands_in_for_the_version(tmp_path: Path) -> None:
     path = tmp_path / "dated.obo"
     path.write_text("format-version: 1.2\ndate: 31:12:2000 10:00\n\n[Term]\nid: X:1\nname: a\n")

@@ -116,27 +116,6 @@ def test_annotation_without_a_text(tmp_path: Path) -> None:
     assert [d.id for d in read(tmp_path, text, on_error=Skip())] == ["2"]
 
 
-def test_long_line_of_text_is_fine(tmp_path: Path) -> None:
-    (document,) = read(tmp_path, f"1|t|{'a' * 200_000}\n")
-    assert len(document.text) == 200_000
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("1|t|naïve\n".encode("latin-1"), "line 1: .*: byte 0xef is not UTF-8"),
-        ("1|t|A\n".encode("utf-16"), "line 1: the file is UTF-16; expected UTF-8"),
-        (b"1|t|A\n\x00\x01", "line 2: the file is binary"),
-        (gzip.compress(b"1|t|A\n" * 9999, mtime=0)[:-40], "the gzip data is broken after line"),
-    ],
-)
-def test_damaged_files(tmp_path: Path, content: bytes, message: str) -> None:
-    path = tmp_path / "x.txt"
-    path.write_bytes(content)
-    with pytest.raises(InputError, match=message):
-        list(pubtator.read(path))
-
-
 LINE = st.text('ab -+"\\{}βé\u00a0\u0085\u2028\x0b\x1f𝒳', min_size=1, max_size=30)
 
 

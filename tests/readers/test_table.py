@@ -72,12 +72,6 @@ def test_a_table_of_others(tmp_path: Path) -> None:
     ]
 
 
-def test_quoted_cells_in_csv_and_tsv(tmp_path: Path) -> None:
-    for sign in "\t,":
-        text = f'id{sign}name\nX:1{sign}"Fever, ""hot""{sign} of sheep"\n'
-        assert next(table.read(saved(tmp_path / "t", text))).name == f'Fever, "hot"{sign} of sheep'
-
-
 def test_the_written_form() -> None:
     header, row = written(SHEEP).split("\n")[:2]
     names = "id name synonyms narrow broad related abbreviations training"
@@ -104,21 +98,9 @@ def test_the_written_form() -> None:
     ]
 
 
-def test_a_concept_survives_writing(tmp_path: Path) -> None:
-    path = saved(tmp_path / "t.tsv", written(SHEEP))
-    assert list(table.read(path)) == [SHEEP]
-    assert [c.line for c in table.read(path)] == [2]
-
-
 def test_only_known_escapes_are_taken_out(tmp_path: Path) -> None:
     path = saved(tmp_path / "t.tsv", "id\tname\tsynonyms\nX:1\ta\\b\tc\\|d|e\\\n")
     assert [n.text for n in next(table.read(path)).names] == ["a\\b", "c|d", "e\\"]
-
-
-def test_windows_line_ends_and_a_bom_change_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "t.tsv"
-    path.write_bytes(b"\xef\xbb\xbf" + written(SHEEP).replace("\n", "\r\n").encode())
-    assert list(table.read(path)) == [SHEEP]
 
 
 @pytest.mark.data
@@ -294,27 +276,6 @@ def test_the_preferred_row(tmp_path: Path, yes: str, no: str) -> None:
         ("d", [("d", "preferred")]),
         ("b", [("b", "preferred"), ("a", "exact"), ("c", "exact")]),
     ]
-
-
-def test_without_a_preferred_row_the_first_has_the_name(tmp_path: Path) -> None:
-    (concept,) = table.read(
-        saved(
-            tmp_path / "t.tsv", "id\tname\tkind\nMeSH:D900001\ta\tnarrow\nMESH:D900001\tb\tbroad\n"
-        )
-    )
-    assert [(n.text, n.kind) for n in concept.names] == [("a", "preferred"), ("b", "broad")]
-
-
-def test_a_row_for_each_synonym_of_a_name(tmp_path: Path) -> None:
-    """The same id and name again, and lists in some of the rows."""
-    text = "id,name,synonym,types,alt_ids,xrefs\nX:1,a,b,T1,X:9,Y:1\nX:1,a,c|b,T2|T1,X:8,Y:1\nX:1,a,,,,\n"
-    (concept,) = table.read(saved(tmp_path / "t.csv", text))
-    assert [n.text for n in concept.names] == ["a", "b", "c"]
-    assert (concept.types, concept.alt_ids, concept.xrefs) == (
-        ("T1", "T2"),
-        ("X:9", "X:8"),
-        ("Y:1",),
-    )
 
 
 def test_rows_of_other_status_stay_records_of_their_own(tmp_path: Path) -> None:

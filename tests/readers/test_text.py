@@ -19,13 +19,6 @@ def test_the_text_is_as_given(tmp_path: Path, content: str) -> None:
     assert (document.id, document.text, document.mentions) == ("one", content, ())
 
 
-def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
-    path = tmp_path / "one.md"
-    path.write_bytes("\ufeffgout".encode())
-    (document,) = text.read(path)
-    assert (document.id, document.text) == ("one.md", "gout")
-
-
 def test_a_folder(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("second", encoding="utf-8")
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"first"))
