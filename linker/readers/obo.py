@@ -16,19 +16,10 @@ from linker.types import Concept, NameKind
 Stanza = list[tuple[int, str]]  # lines with their numbers
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(EXACT|NARROW|BROAD|RELATED)?\s*([^\s\[]*)')
-_KINDS: dict[str, NameKind] = {
-    "EXACT": "exact",
-    "NARROW": "narrow",
-    "BROAD": "broad",
-    "RELATED": "related",
-}
-_SCOPES = {  # of the current tag, unless it states another, and of the tags of OBO 1.0
-    "synonym": "RELATED",
-    "exact_synonym": "EXACT",
-    "narrow_synonym": "NARROW",
-    "broad_synonym": "BROAD",
-    "related_synonym": "RELATED",
-}
+_SCOPED: tuple[NameKind, ...] = ("exact", "narrow", "broad", "related")
+_KINDS = {kind.upper(): kind for kind in _SCOPED}
+# of the current tag, unless it states another, and of the tags of OBO 1.0
+_SCOPES = {"synonym": "RELATED", **{f"{kind}_synonym": kind.upper() for kind in _SCOPED}}
 _QUOTED_TAGS = frozenset(("def", *_SCOPES))
 _PLAIN_TAGS = frozenset(
     ("id", "name", "is_a", "alt_id", "is_obsolete", "replaced_by", "subset", "xref")
