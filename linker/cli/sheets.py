@@ -43,8 +43,8 @@ def link(
 ) -> None:
     """Link the mentions of a column, and write the answers beside them."""
     from linker import outputs
-    from linker.files import tables
     from linker.decisions.applying import Decided
+    from linker.files import tables
     from linker.jobs import linking
     from linker.jobs import tables as linked
 
