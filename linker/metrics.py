@@ -45,16 +45,6 @@ def average_precisions(ranks: Sequence[NDArray[np.int64]]) -> Values:
     return np.array([(np.arange(1, len(of_one) + 1) / of_one).mean() for of_one in ranks], float)
 
 
-def coverage(ranks: Sequence[NDArray[np.int64]], k: int) -> Values:
-    """The share of the right answers that is among the first k (Phan et al. 2019, section 4.1).
-
-    Args:
-        ranks: for each query, the 1-based ranks of all right answers.
-        k: how many answers are looked at.
-    """
-    return np.array([(of_one <= k).mean() for of_one in ranks], float)
-
-
 def squared_errors(confidences: ArrayLike, right: ArrayLike) -> Values:
     """The squared error of each confidence; the mean is the Brier score.
 

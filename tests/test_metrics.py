@@ -216,11 +216,6 @@ def test_average_precision_by_hand() -> None:
     )
 
 
-def test_coverage_by_hand() -> None:
-    ranks = [np.array([1, 3]), np.array([5]), np.array([1, 2, 3])]
-    assert metrics.coverage(ranks, 2).tolist() == pytest.approx([1 / 2, 0, 2 / 3])
-
-
 CONFIDENCES = [0.05, 0.1, 0.9, 0.95, 1.0, 0.0]
 RIGHT = [0, 1, 1, 0, 1, 0]
 

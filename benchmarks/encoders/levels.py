@@ -23,11 +23,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 
+from benchmarks.encoders import tasks
+from benchmarks.encoders.tasks import DEPTH, Level
 from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
 from benchmarks.lib.vectors import (
@@ -44,8 +45,6 @@ from linker import Dictionary
 from linker.dictionary import classes
 from linker.dictionary.classes import Classes
 from linker.encoders.dan_training import TrainableDan
-from linker.evaluation.tasks import levels, synonyms
-from linker.evaluation.tasks.levels import DEPTH, Level
 from linker.options import preset
 from linker.text.normalize import normalize
 from linker.training.phases import ground
@@ -82,7 +81,7 @@ def dictionary(name: str) -> Dictionary:
 @cache
 def split(root: str, seed: int) -> Sequence[Level]:
     """The names of each level."""
-    return levels.split(dictionary(ROOTS[root]), root, seed)
+    return tasks.levels(dictionary(ROOTS[root]), root, seed)
 
 
 def concepts_of(root: str, names: Classes, validation: Classes) -> tuple[Classes, Classes]:
@@ -141,19 +140,12 @@ def find(root: str, name: str, seed: int) -> dict[str, Any]:
         for level in parts
     ]
     figures["classes"] = [level.train.count for level in parts]
-    ranks = [synonyms.retrieved(encode, level.test, level.train) for level in parts]
-    figures["map"] = [scored(of_level)["map"] for of_level in ranks]
-    ranks = [synonyms.retrieved(encode, level.test, level.above) for level in parts]
-    figures["mrr"] = [scored(of_level)["mrr"] for of_level in ranks]
+    for score, part in (("map", "train"), ("mrr", "above")):
+        ranks = [tasks.retrieved(encode, level.test, getattr(level, part)) for level in parts]
+        figures[score] = [tasks.scores(of_level)[score] for of_level in ranks]
     figures["relatedness"] = related(encode)
     figures["hypernyms"] = hypernyms(encode, parts[2])
     return figures
-
-
-def scored(ranks: Sequence[NDArray[np.int64]]) -> dict[str, float]:
-    """The mean of each score of ranks."""
-    scores = synonyms.scores(ranks).items()
-    return {name: round(float(values.mean()), 5) for name, values in scores}
 
 
 def hypernyms(encode: Encode, level: Level) -> dict[str, Any]:

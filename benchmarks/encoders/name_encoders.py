@@ -1,4 +1,4 @@
-"""Encoders of names on the tasks of their papers: retrieval, relatedness, coverage, reranking.
+"""Encoders of names on the tasks of their papers: retrieval, relatedness, coverage, tasks.
 
 python benchmarks/encoders/name_encoders.py            makes what is missing
 python benchmarks/encoders/name_encoders.py --table    makes nothing, puts together what is kept
@@ -25,6 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.encoders import tasks
 from benchmarks.encoders.configurations import (
     BASELINES,
     EFFECTS,
@@ -34,6 +35,7 @@ from benchmarks.encoders.configurations import (
     PUBLISHED,
     SCORES,
 )
+from benchmarks.encoders.tasks import Split
 from benchmarks.lib import results, runs
 from benchmarks.lib.data import CORPORA, documents, locate, medic
 from benchmarks.lib.vectors import (
@@ -46,13 +48,11 @@ from benchmarks.lib.vectors import (
     spreads,
     vectors,
 )
-from linker import Dictionary, LinkerOptions, matching, metrics
+from linker import Dictionary, LinkerOptions, matching
 from linker.dictionary.classes import Classes
 from linker.encoders.bne import BneEncoder, BneOptions
 from linker.encoders.dan_training import TrainableDan
 from linker.encoders.grounded import GroundedEncoder
-from linker.evaluation.tasks import reranking, synonyms
-from linker.evaluation.tasks.synonyms import Split
 from linker.options import GroundOptions
 from linker.text.mentions import expanded, grouped
 from linker.text.normalize import normalize
@@ -87,9 +87,9 @@ class Run:
 def split(data: str, seed: int) -> Split:
     """The names of a task."""
     if data == "MedMentions":
-        return synonyms.medmentions(_pairs("dev"), _pairs("test"), seed)
-    names = synonyms.fine(medic(YEAR)) if data == "fine" else synonyms.coarse(medic(YEAR))
-    return synonyms.split(names, ZERO_SHOT, seed)
+        return tasks.medmentions(_pairs("dev"), _pairs("test"), seed)
+    names = tasks.fine(medic(YEAR)) if data == "fine" else tasks.coarse(medic(YEAR))
+    return tasks.split(names, ZERO_SHOT, seed)
 
 
 def _pairs(part: str) -> Iterator[tuple[str, str]]:
@@ -124,7 +124,7 @@ def find(run: Run) -> dict[str, Any]:
     figures["coverage"] = covered(encode, names.zero_shot)
     figures["hpo_coverage"] = covered(encode, phenotypes(run.seed))
     figures["relatedness"] = related(encode)
-    figures["reranking"] = reranked(reranking.cosine(encode))
+    figures["reranking"] = reranked(tasks.cosine(encode))
     figures["nearest"] = nearest(encode, names)
     if encoder.options.group == "bne":
         shutil.rmtree(run.folder, ignore_errors=True)
@@ -135,25 +135,23 @@ def find(run: Run) -> dict[str, Any]:
 def retrieved(encode: Encode, names: Split) -> dict[str, dict[str, float]]:
     """Scores of synonym retrieval for each part of the names."""
     ranks = {
-        "train": synonyms.retrieved(encode, names.train),
-        "test": synonyms.retrieved(encode, names.test, names.train),
-        "zero_shot": synonyms.retrieved(encode, names.zero_shot),
+        "train": tasks.retrieved(encode, names.train),
+        "test": tasks.retrieved(encode, names.test, names.train),
+        "zero_shot": tasks.retrieved(encode, names.zero_shot),
     }
     if names.repeated:
-        repeated = synonyms.retrieved(encode, names.repeated, names.train)
+        repeated = tasks.retrieved(encode, names.repeated, names.train)
         ranks["with_repeated"] = [*ranks["test"], *repeated]
     return {
-        part: {"names": len(of_part)}
-        | {n: round(float(v.mean()), 5) for n, v in synonyms.scores(of_part).items()}
-        for part, of_part in ranks.items()
+        part: {"names": len(of_part)} | tasks.scores(of_part) for part, of_part in ranks.items()
     }
 
 
 @cache
 def phenotypes(seed: int) -> Classes:
     """Names of 1,000 concepts of HPO, signs and symptoms, without those that MEDIC has too."""
-    names = synonyms.fine(Dictionary.read(locate("ontologies/hp.obo.gz")))
-    sample = synonyms.split(names, ZERO_SHOT, seed).zero_shot
+    names = tasks.fine(Dictionary.read(locate("ontologies/hp.obo.gz")))
+    sample = tasks.split(names, ZERO_SHOT, seed).zero_shot
     known = {*medic(YEAR).table(normalize).texts}
     new = [row for row, text in enumerate(sample.texts) if text not in known]
     return sample.relabelled(np.array(new, np.int64))
@@ -164,9 +162,9 @@ def covered(encode: Encode, names: Classes) -> dict[str, float]:
 
     Coverage is the share of a concept's other names that are among the k nearest.
     """
-    ranks = synonyms.retrieved(encode, names)
-    coverage = {str(k): round(float(metrics.coverage(ranks, k).mean()), 5) for k in COVERAGE}
-    return coverage | {"map": round(float(synonyms.scores(ranks)["map"].mean()), 5)}
+    ranks = tasks.retrieved(encode, names)
+    coverage = {str(k): tasks.coverage(ranks, k) for k in COVERAGE}
+    return coverage | {"map": tasks.scores(ranks)["map"]}
 
 
 def nearest(encode: Encode, names: Split) -> dict[str, Any]:
@@ -185,7 +183,7 @@ def nearest(encode: Encode, names: Split) -> dict[str, Any]:
 
 
 @cache
-def questions(corpus: str) -> list[reranking.Question]:
+def questions(corpus: str) -> list[tasks.Question]:
     """The distinct development mentions of one concept with BM25's candidates.
 
     Short forms are expanded.
@@ -198,24 +196,23 @@ def questions(corpus: str) -> list[reranking.Question]:
                 ids = matching.accepted(mention.gold, dictionary.resolve)
                 if right := frozenset(row for i in ids for row in dictionary.rows(i)):
                     asked[normalize(expanded(mention, definitions, options.text)), right] = None
-    return reranking.questions(list(asked), dictionary.table(normalize))
+    return tasks.questions(list(asked), dictionary.table(normalize))
 
 
-def reranked(similarity: reranking.Similarity) -> dict[str, float]:
+def reranked(similarity: tasks.Similarity) -> dict[str, float]:
     """MAP over BM25's candidates."""
-    precisions = {c: reranking.mean_average_precisions(questions(c), similarity) for c in CORPORA}
-    return {corpus: round(float(values.mean()), 4) for corpus, values in precisions.items()}
+    return {c: tasks.mean_average_precision(questions(c), similarity) for c in CORPORA}
 
 
 def baseline(name: str) -> dict[str, Any]:
     """Jaccard, or the word vectors of BNE, alone and with the word mover's distance."""
     if name == "Jaccard":
-        return {"reranking": reranked(reranking.jaccard)}
+        return {"reranking": reranked(tasks.jaccard)}
     if name == "SG_W + WMD":
-        return {"reranking": reranked(reranking.word_mover(vectors("SG_W")))}
+        return {"reranking": reranked(tasks.word_mover(vectors("SG_W")))}
     encode = vectors(name).named
     return {
-        "reranking": reranked(reranking.cosine(encode)),
+        "reranking": reranked(tasks.cosine(encode)),
         "relatedness": related(encode),
         "coverage": covered(encode, split("fine", 0).zero_shot),
         "hpo_coverage": covered(encode, phenotypes(0)),

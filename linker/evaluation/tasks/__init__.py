@@ -1,1 +1,0 @@
-"""The tasks by which the papers evaluate encoders of names, apart from linking."""
