@@ -10,8 +10,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linker.errors import LinkerError
-
 _CELLS = 500_000  # mentions x samples in memory at once; 4 MB an array
 
 Values = NDArray[np.float64]
@@ -167,21 +165,7 @@ def mean_interval(
     Returns:
         (mean, lower, upper); all NaN without values.
     """
-    values = np.asarray(values, np.float64)
-    if len(values) < 2:
-        return (float(values[0]) if len(values) else float("nan"),) * 3
-    from scipy import stats  # takes a second to import
-
-    interval = stats.bootstrap(
-        (values,),
-        np.mean,
-        n_resamples=samples,
-        batch=max(1, _CELLS // len(values)),
-        confidence_level=level,
-        method="percentile",
-        random_state=np.random.default_rng(seed),
-    ).confidence_interval
-    return float(values.mean()), float(interval.low), float(interval.high)
+    return run_interval([_floats(values)], samples=samples, level=level, seed=seed)
 
 
 def run_interval(
@@ -200,11 +184,10 @@ def run_interval(
     Returns:
         (mean, lower, upper); all NaN without values.
     """
-    runs = _runs(values)
+    runs = _floats(values)
     if not runs.size:
         return (float("nan"),) * 3
-    lower, upper = _bounds(_sampled_means([runs], samples, seed)[0], level)
-    return float(runs.mean()), lower, upper
+    return float(runs.mean()), *interval(_sampled_means([runs], samples, seed)[0], level)
 
 
 def paired_difference(
@@ -224,31 +207,12 @@ def paired_difference(
 
     Returns:
         (mean of a - mean of b, lower, upper); all NaN without values.
-
-    Raises:
-        LinkerError: the numbers of mentions differ, or `a` or `b` has not two dimensions.
     """
-    first, second = _runs(a), _runs(b)
-    if first.shape[1] != second.shape[1]:
-        raise LinkerError(
-            f"the systems were judged on {first.shape[1]} and {second.shape[1]} mentions; "
-            "expected: on the same ones"
-        )
+    first, second = _floats(a), _floats(b)
     if not first.size or not second.size:
         return (float("nan"),) * 3
     of_a, of_b = _sampled_means([first, second], samples, seed)
-    lower, upper = _bounds(of_a - of_b, level)
-    return float(first.mean() - second.mean()), lower, upper
-
-
-def _runs(values: ArrayLike) -> Values:
-    """Values as float64 (runs, mentions)."""
-    runs = np.asarray(values, np.float64)
-    if runs.ndim != 2:
-        raise LinkerError(
-            f"values of shape {runs.shape}; expected: a row for each run, a column for each mention"
-        )
-    return runs
+    return float(first.mean() - second.mean()), *interval(of_a - of_b, level)
 
 
 def _sampled_means(systems: Sequence[Values], samples: int, seed: int) -> Values:
@@ -262,15 +226,15 @@ def _sampled_means(systems: Sequence[Values], samples: int, seed: int) -> Values
     step = max(1, _CELLS // mentions)
     blocks = []
     for size in (min(step, samples - at) for at in range(0, samples, step)):
-        times = _times(generator, mentions, size)
+        times = resampled(generator, mentions, size)
         blocks.append(
-            [(_times(generator, len(runs), size) * (times @ runs.T)).sum(1) for runs in systems]
+            [(resampled(generator, len(runs), size) * (times @ runs.T)).sum(1) for runs in systems]
         )
     means: Values = np.concatenate(blocks, axis=1) / np.array([[runs.size] for runs in systems])
     return means
 
 
-def _times(generator: np.random.Generator, items: int, samples: int) -> Values:
+def resampled(generator: np.random.Generator, items: int, samples: int) -> Values:
     """Sample as many items as there are, with replacement: how often each came (samples, items)."""
     sampled = generator.integers(items, size=(samples, items)) + items * np.arange(samples)[:, None]
     counts = np.bincount(sampled.ravel(), minlength=samples * items)
@@ -278,7 +242,7 @@ def _times(generator: np.random.Generator, items: int, samples: int) -> Values:
     return times
 
 
-def _bounds(values: Values, level: float) -> tuple[float, float]:
+def interval(values: Values, level: float = 0.95) -> tuple[float, float]:
     """The interval that holds the share `level` of values, with as many below it as above."""
     lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(lower), float(upper)

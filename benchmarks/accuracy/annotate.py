@@ -26,7 +26,7 @@ from benchmarks.accuracy.ranker_weights import trained
 from benchmarks.lib import measure, results
 from benchmarks.lib.data import TITLES, documents, medic
 from linker import Candidate, Dictionary, Mention, Part, Prediction
-from linker.evaluation.documents import DocumentOutcome, summary
+from linker.evaluation.documents import counts, summary
 from linker.linking import spans
 from linker.linking.documents import Annotator
 from linker.options import LinkerOptions
@@ -136,8 +136,7 @@ def measured(system: str, corpus: str, learnt: str) -> dict[str, Any]:
     speed = len(asked) / (time.perf_counter() - start)
     resolve = dictionary.resolve
     pairs = zip(asked, predicted, strict=True)
-    outcomes = [DocumentOutcome.of(document, of_one, resolve) for document, of_one in pairs]
-    return summary(outcomes) | {
+    return summary([counts(document, of_one, resolve) for document, of_one in pairs]) | {
         "seconds_to_make": round(seconds, 1),
         "documents_a_second": round(speed, 1),
         "peak_mb": round(measure.peak()),

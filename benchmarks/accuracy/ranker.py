@@ -35,7 +35,7 @@ from benchmarks.lib.dense_runs import Task
 from benchmarks.lib.lent import LENDERS, LENT, dictionary, lending
 from benchmarks.lib.results import WORK
 from linker import Dictionary, Linker, metrics
-from linker.evaluation import confidences, run
+from linker.evaluation import report, run
 from linker.ranker import ranker as rankers
 from linker.ranker.matches import COLUMNS, PLACE
 from linker.ranker.ranker import Judged, Ranker
@@ -253,7 +253,7 @@ def none_auroc(linker: Linker, ranker: Ranker, asked: Sequence[Document]) -> flo
         pairs = [(p, not m.gold) for m, p in zip(mentions, none, strict=True) if m.gold is not None]
         values += [probability for probability, _ in pairs]
         has_none += [is_none for _, is_none in pairs]
-    return confidences.rounded(metrics.auroc(values, has_none))
+    return report.rounded(metrics.auroc(values, has_none))
 
 
 def rows(tasks: Sequence[Task], systems: Sequence[System]) -> list[dict[str, Any]]:

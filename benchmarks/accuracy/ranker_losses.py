@@ -30,7 +30,7 @@ from benchmarks.lib import results
 from benchmarks.lib.data import TITLES, documents
 from benchmarks.lib.lent import LENT, dictionary
 from linker import Linker, matching, metrics
-from linker.evaluation.confidences import rounded
+from linker.evaluation.report import rounded
 from linker.linking.lists import Batch, by_probability
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, Lists, Probabilities

@@ -36,7 +36,7 @@ from linker.encoders.base import Encoder
 from linker.encoders.bne import BneEncoder, BneOptions
 from linker.encoders.dan import DanEncoder, DanOptions
 from linker.encoders.words import unit
-from linker.evaluation import breakdown, protocols
+from linker.evaluation import protocols, report
 from linker.text.normalize import normalize
 
 TRAINED = [name for name, (options, _, _) in ENCODERS.items() if isinstance(options, BneOptions)]
@@ -95,7 +95,7 @@ def accuracy(
             and all(names.rows(i) for i in matching.accepted(outcome.gold, names.resolve))
         ]
         right[exact] = np.array([outcome.rank == 1 for outcome in outcomes])
-    seen = {id(outcome) for outcome in breakdown.groups(linker, outcomes)["seen_mention"]}
+    seen = {id(outcome) for outcome in report.groups(linker, outcomes)["seen_mention"]}
     right[True] = np.where([id(outcome) in seen for outcome in outcomes], right[True], right[False])
     return {
         exact: {"n": len(hits), "accuracy": round(float(hits.mean()), 5)}

@@ -25,7 +25,7 @@ from benchmarks.lib.results import WORK, record
 from benchmarks.lib.vectors import vectors
 from linker import Linker, LinkerOptions, matching
 from linker.encoders.trainable import pick_device, resolve_precision
-from linker.evaluation import breakdown, protocols, report
+from linker.evaluation import protocols, report
 from linker.options import changed, restored
 from linker.training.settings import RunSettings
 from linker.types import Lookup
@@ -163,7 +163,7 @@ def ranked(model: Linker, test: list[Any]) -> dict[str, dict[str, str]]:
     for protocol in protocols.PROTOCOLS:
         outcomes = list(getattr(protocols, protocol)(model, test, max(KS)))
         ranks[protocol] = " ".join(str(outcome.rank) for outcome in outcomes)  # in a line
-        new = {id(outcome) for outcome in breakdown.groups(model, outcomes)["unseen_mention"]}
+        new = {id(outcome) for outcome in report.groups(model, outcomes)["unseen_mention"]}
         unseen[protocol] = " ".join(str(int(id(outcome) in new)) for outcome in outcomes)
     return {"ranks": ranks, "unseen": unseen}
 

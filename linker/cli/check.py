@@ -6,8 +6,7 @@ import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,10 +14,10 @@ from linker.cli import common, sheets
 from linker.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
 
     from linker.evaluation.pairs import Checked, PairChecker
     from linker.files.rows import TableRow
+    from collections.abc import Iterable
     from linker.files.tables import Table
     from linker.linking.linker import Linker
     from linker.types import Prediction
@@ -75,6 +74,7 @@ def check(
     from linker.files import tables
     from linker.jobs import tables as linking
     from linker.linking.linker import Linker
+    from linker.readers import sssom
 
     handle = common.handler(on_error)
     linker = Linker.load(model)
@@ -86,14 +86,25 @@ def check(
     predicate = titles.index(_PREDICATE) if _PREDICATE in titles else None
     if predicate is not None and not (id_column or label_column):
         rows, ids, labels = _side(table, rows, linker)
-    places = tables.first_of(table, ids), tables.first_of(table, labels)
-    linked = linking.predicted(source, rows, places[1], linker.link_items, handle)
-    counts = Counter[str]()
-    read = _pair if predicate is None else partial(_mapping, predicate)
-    pairs = ((row, *read(places, row, prediction)) for row, prediction in linked)
-    with common.progress("rows", output) as bar:
-        checked = _checked(PairChecker(linker, threshold), pairs, counts, bar)
-        sheets.write(table, output, COLUMNS, checked)
+    id_place, label_place = tables.first_of(table, ids), tables.first_of(table, labels)
+    linked = linking.predicted(source, rows, label_place, linker.link_items, handle)
+    checker, counts = PairChecker(linker, threshold), Counter[str]()
+
+    def checked() -> Iterator[tuple[TableRow, Checked]]:
+        """Each row with what is said of it; the verdicts are counted."""
+        with common.progress("rows", output) as bar:
+            for row, prediction in linked:
+                identifier, label = _cell(row, id_place), _cell(row, label_place)
+                if predicate is not None:
+                    identifier = sssom.concept_id(identifier)
+                    if _cell(row, predicate) == _ONE_OF_SEVERAL:
+                        prediction = _of_part(prediction, identifier)
+                pair = checker.check(identifier, label, prediction)
+                counts[pair.verdict] += 1
+                yield row, pair
+                bar.update()
+
+    sheets.write(table, output, COLUMNS, checked())
     verdicts = ", ".join(f"{counts[verdict]:,} {verdict or 'empty'}" for verdict in _VERDICTS)
     total = sum(counts.values())
     common.say(f"{total:,} row{'s' * (total != 1)}: {verdicts}")
@@ -136,37 +147,14 @@ def _side(
     return itertools.chain(first, rows), [f"{side}_id"], [f"{side}_label"]
 
 
-def _pair(
-    places: tuple[int, int], row: TableRow, prediction: Prediction | None
-) -> tuple[str, str, Prediction | None]:
-    """The id and the label of a row, and the prediction for the label."""
-    ids, label = (row.cells[place] if place < len(row.cells) else "" for place in places)
-    return ids, label, prediction
+def _cell(row: TableRow, place: int) -> str:
+    """The text of a cell; a row may end before it."""
+    return row.cells[place] if place < len(row.cells) else ""
 
 
-def _mapping(
-    predicate: int, places: tuple[int, int], row: TableRow, prediction: Prediction | None
-) -> tuple[str, str, Prediction | None]:
-    """As `_pair`; of a mapping that is of one part of the label, the prediction for this part."""
-    from linker.readers import sssom
-
-    ids, label, prediction = _pair(places, row, prediction)
-    ids = sssom.concept_id(ids)
-    if prediction and row.cells[predicate : predicate + 1] == [_ONE_OF_SEVERAL]:
-        of_id = [p for p in prediction.parts if (answer := p.best) and answer.concept_id == ids]
-        prediction = dataclasses.replace(prediction, parts=tuple(of_id) or prediction.parts)
-    return ids, label, prediction
-
-
-def _checked(
-    checker: PairChecker,
-    pairs: Iterable[tuple[TableRow, str, str, Prediction | None]],
-    counts: Counter[str],
-    bar: Any,
-) -> Iterator[tuple[TableRow, Checked]]:
-    """Yield each row with what is said of it, and count the verdicts."""
-    for row, ids, label, prediction in pairs:
-        checked = checker.check(ids, label, prediction)
-        counts[checked.verdict] += 1
-        yield row, checked
-        bar.update()
+def _of_part(prediction: Prediction | None, identifier: str) -> Prediction | None:
+    """A prediction with those parts that are answered with an id; with all where none is."""
+    if prediction is None:
+        return None
+    parts = [part for part in prediction.parts if part.best and part.best.concept_id == identifier]
+    return dataclasses.replace(prediction, parts=tuple(parts) or prediction.parts)

@@ -58,16 +58,17 @@ def compare(
     --mentions. The difference is B - A; its interval is a paired bootstrap over the mentions.
     """
     from linker.evaluation import compare as comparing
+    from linker.evaluation import run
     from linker.readers import mentions as readers
 
     read = partial(readers.read, mentions, mentions_format, type=mention_type) if mentions else None
-    comparison = comparing.compare(_side(a, read), _side(b, read))
+    record, changed = comparing.compare(_side(a, read), _side(b, read))
     if output:
         with common.writing(output, [mentions] if mentions else []) as file:
-            comparing.write_changed(comparison, file)
-    show = comparing.dumps if form == "json" else comparing.table
+            comparing.write_changed(changed, file)
+    show = run.dumps if form == "json" else comparing.table
     with common.stdout() as file:
-        file.write(show(comparison.record) + "\n")
+        file.write(show(record) + "\n")
 
 
 def _side(path: str, read: Callable[..., Iterator[Document | Mention]] | None) -> Evaluated:

@@ -131,14 +131,10 @@ def evaluate(
         _evaluate_documents(context.params, items, linker)
         common.say_skipped(handle)
         return
-    if linker and (decided := Decided.of_file(decisions, linker)):
-        k = run.depth(ks)
-        linked = linker.link(items, k=k, threshold=threshold, decisions=decided)
-        evaluation = run.evaluate_predictions(items, linker, linked, ks)
-    else:
-        evaluation = run.evaluate(
-            items, linker, protocol, ks, path=predictions, threshold=threshold
-        )
+    decided = Decided.of_file(decisions, linker) if linker else None
+    evaluation = run.evaluate(
+        items, linker, protocol, ks, path=predictions, threshold=threshold, decisions=decided
+    )
     if not evaluation.outcomes:
         raise LinkerError(f"{mentions}: holds no annotated mentions; give a file with gold ids")
     record = evaluation.record | _about(context.params, linker)
@@ -176,8 +172,8 @@ def _evaluate_documents(
     from linker.evaluation import documents
 
     results = documents.evaluate(linker, items, options["threshold"])
-    about = _about(options, linker)
-    record = {"protocol": "document"} | documents.summary(results) | about
+    figures = documents.summary([counts for _, counts in results])
+    record = {"protocol": "document"} | figures | _about(options, linker)
     with common.stdout() as file:
         file.write(documents.table(record) + "\n")
     if options["output"]:

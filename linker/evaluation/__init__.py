@@ -1,1 +1,1 @@
-"""Evaluating models and predictions: protocols, breakdowns, tasks and reports."""
+"""Evaluating models and predictions: protocols, figures and reports."""

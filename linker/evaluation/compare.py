@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,18 +11,16 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TextIO
 
-from tabulate import tabulate
-
 from linker import files, metrics
 from linker.errors import InputError, LinkerError
 from linker.evaluation import run
+from linker.evaluation.report import aligned, rounded
+from linker.evaluation.run import Row
 from linker.ids import curie, format_gold, parse_gold
 from linker.linking.linker import Linker
+from linker.outputs import decimals
 from linker.outputs.tsv import row_writer
 from linker.types import Document, Mention
-
-Row = Mapping[str, str]
-"""A row of outcomes.tsv: the text of each of its columns."""
 
 CHANGES = {
     "right_to_wrong": "right in A, wrong in B",
@@ -34,6 +31,7 @@ CHANGES = {
 _SAME = ("document_id", "mention", "gold")  # columns that tell mentions apart
 _DIFFERENT = ("rank", "concept_id", "matched_name", "error", "confidence")
 _NEEDED = {*_SAME, "rank", "concept_id", "error"}
+_REMEDY = "evaluate again with -o"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +49,8 @@ class Evaluated:
         return [int(row["rank"] or 0) for row in self.rows]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The differences of two evaluations."""
-
-    record: dict[str, Any]
-    changed: Sequence[tuple[str, Row, Row]]  # a key of `CHANGES`, the row of A and that of B
+Changed = tuple[str, Row, Row]
+"""A mention that changed: a key of `CHANGES`, the row of A and that of B."""
 
 
 def is_evaluation(folder: Path) -> bool:
@@ -97,9 +91,6 @@ def _rows(path: Path) -> Iterator[Row]:
         raise InputError(path, problem, line=reader.line_num, remedy=_REMEDY) from None
 
 
-_REMEDY = "evaluate again with -o"
-
-
 def evaluate(
     name: str, linker: Linker, items: Sequence[Mention | Document], ks: Sequence[int]
 ) -> Evaluated:
@@ -112,15 +103,10 @@ def evaluate(
         ks: the k of Acc@k.
     """
     outcomes = run.evaluate(items, linker, "strict", ks).outcomes
-    kinds = run.error_kinds(outcomes, linker)
-    rows = [
-        dict(zip(run.COLUMNS, run.row(outcome, kind), strict=True))
-        for outcome, kind in zip(outcomes, kinds, strict=True)
-    ]
-    return Evaluated(name, "strict", tuple(ks), rows)
+    return Evaluated(name, "strict", tuple(ks), [*map(run.row, outcomes)])
 
 
-def compare(a: Evaluated, b: Evaluated) -> Comparison:
+def compare(a: Evaluated, b: Evaluated) -> tuple[dict[str, Any], list[Changed]]:
     """Compare two evaluations.
 
     Returns:
@@ -140,18 +126,22 @@ def compare(a: Evaluated, b: Evaluated) -> Comparison:
         for of_a, of_b in zip(a.rows, b.rows, strict=True)
         if (change := _change(of_a, of_b))
     ]
-    counts = Counter(change for change, _, _ in changed)
+    errors: dict[str, Counter[str]] = {change: Counter() for change in CHANGES}
+    for change, *rows in changed:
+        kinds = [row["error"] or ("right" if row["rank"] == "1" else "wrong") for row in rows]
+        errors[change][" -> ".join(kinds)] += 1
+    changes = {change: kinds.total() for change, kinds in errors.items()}
     record = {
         "a": a.name,
         "b": b.name,
         "protocol": a.protocol,
         "n": len(a.rows),
         "acc": {str(k): _difference(a.ranks, b.ranks, k) for k in a.ks if k in b.ks},
-        "mcnemar": _mcnemar(counts["right_to_wrong"], counts["wrong_to_right"]),
-        "changes": {change: counts[change] for change in CHANGES},
-        "errors": _errors(changed),
+        "mcnemar": _mcnemar(changes["right_to_wrong"], changes["wrong_to_right"]),
+        "changes": changes,
+        "errors": {change: dict(kinds.most_common()) for change, kinds in errors.items() if kinds},
     }
-    return Comparison(record, changed)
+    return record, changed
 
 
 def _check_same(a: Evaluated, b: Evaluated) -> None:
@@ -192,10 +182,10 @@ def _difference(of_a: Sequence[int], of_b: Sequence[int], k: int) -> dict[str, A
     hits = [metrics.hits(ranks, k) for ranks in (of_a, of_b)]
     difference, lower, upper = metrics.paired_difference([hits[1]], [hits[0]])
     return {
-        "a": round(float(hits[0].mean()), 5),
-        "b": round(float(hits[1].mean()), 5),
-        "difference": round(difference, 5),
-        "interval": [round(lower, 5), round(upper, 5)],
+        "a": rounded(hits[0].mean()),
+        "b": rounded(hits[1].mean()),
+        "difference": rounded(difference),
+        "interval": [rounded(lower), rounded(upper)],
     }
 
 
@@ -207,30 +197,13 @@ def _mcnemar(lost: int, won: int) -> dict[str, Any]:
     return {"right_to_wrong": lost, "wrong_to_right": won, "p": p}
 
 
-def _errors(changed: Sequence[tuple[str, Row, Row]]) -> dict[str, dict[str, int]]:
-    """For each change the kinds of error before and after, and how often each pair occurs."""
-    pairs: dict[str, Counter[str]] = {change: Counter() for change in CHANGES}
-    for change, of_a, of_b in changed:
-        kinds = [
-            row["error"] or ("right" if row["rank"] == "1" else "wrong") for row in (of_a, of_b)
-        ]
-        pairs[change][" -> ".join(kinds)] += 1
-    return {change: dict(counts.most_common()) for change, counts in pairs.items() if counts}
-
-
 def table(record: Mapping[str, Any]) -> str:
     """A comparison as aligned text."""
     rows = [["", "A", "B", "B - A", "95% interval"]]
     for k, values in record["acc"].items():
-        lower, upper = values["interval"]
-        rows.append(
-            [
-                f"Acc@{k}",
-                *(f"{values[name]:.4f}" for name in ("a", "b")),
-                f"{values['difference']:+.4f}",
-                f"{lower:+.4f} to {upper:+.4f}",
-            ]
-        )
+        of_both = [decimals(values[name]) for name in ("a", "b")]
+        interval = "{:+.4f} to {:+.4f}".format(*values["interval"])
+        rows.append([f"Acc@{k}", *of_both, f"{values['difference']:+.4f}", interval])
     changes = [["change at 1", "n", ""]]
     for change, count in record["changes"].items():
         changes.append([change, str(count), CHANGES[change]])
@@ -241,31 +214,18 @@ def table(record: Mapping[str, Any]) -> str:
         [
             f"A: {record['a']}\nB: {record['b']}\n{record['n']:,} mentions, "
             f"protocol {record['protocol']}",
-            _aligned(rows),
+            aligned(rows),
             f"McNemar's exact test of Acc@1: p = {test['p']:.3g} ({test['right_to_wrong']:,} "
             f"became wrong, {test['wrong_to_right']:,} became right)",
-            _aligned(changes),
+            aligned(changes),
         ]
     )
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> str:
-    return tabulate(rows, tablefmt="plain", disable_numparse=True, preserve_whitespace=True)
-
-
-def write_changed(comparison: Comparison, file: TextIO) -> None:
+def write_changed(changed: Sequence[Changed], file: TextIO) -> None:
     """Write a table of the mentions that changed, with both answers."""
     write_row = row_writer(file)
     write_row([*_SAME, "change", *(f"{column}_{side}" for column in _DIFFERENT for side in "ab")])
-    for change, of_a, of_b in comparison.changed:
-        write_row([*(of_a[column] for column in _SAME), change, *_both(of_a, of_b)])
-
-
-def _both(of_a: Row, of_b: Row) -> Iterator[str]:
-    for column in _DIFFERENT:
-        yield from (row.get(column, "") for row in (of_a, of_b))
-
-
-def dumps(record: Mapping[str, Any]) -> str:
-    """A comparison as JSON."""
-    return json.dumps(record, indent=1, ensure_ascii=False)
+    for change, of_a, of_b in changed:
+        both = [row.get(column, "") for column in _DIFFERENT for row in (of_a, of_b)]
+        write_row([*(of_a[column] for column in _SAME), change, *both])

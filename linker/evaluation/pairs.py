@@ -10,7 +10,7 @@ from linker.dictionary.columns import ALTERNATIVE
 from linker.ids import parse_gold
 from linker.linking.linker import Linker
 from linker.outputs import decimals, joined_ids
-from linker.types import Gold, Prediction
+from linker.types import Prediction
 
 Verdict = Literal["right", "obsolete", "mismatched", "unsure", "unknown", ""]
 COLUMNS = ("verdict", "current_id", "better_id", "better_name", "confidence")
@@ -65,38 +65,33 @@ class PairChecker:
         if not gold and prediction is None:
             return Checked()
         listed = [identifier for group in gold for identifier in group.ids]
-        current = self._current(listed)
-        agrees = bool(current) and self._agrees(gold, current, label, prediction)
-        obsolete = self._obsolete.intersection(listed)
-        verdict: Verdict
+        current, obsolete = self._current(listed), self._obsolete.intersection(listed)
+        verdict: Verdict = "obsolete" if obsolete else ""
         if not listed or not all(self._dictionary.rows(i) or i in obsolete for i in listed):
             verdict = "unknown"
-        elif obsolete:
-            verdict = "obsolete"
-        elif prediction is None:
-            verdict = ""
-        elif agrees:
-            verdict = "right"
-        else:
-            verdict = "mismatched" if self._means_another(label, prediction) else "unsure"
-        return _checked(verdict, current, agrees, prediction)
+        if prediction is None:
+            return Checked(verdict, "|".join(current))
+        parts, named = prediction.parts, self._named(label)
+        answers = [[part.best.concept_id] if part.best else [] for part in parts]
+        agrees = bool(current) and (
+            (len(gold) == 1 and not named.isdisjoint(current))
+            or matching.strict_rank(answers, gold, self._dictionary.resolve) == 1
+        )
+        confidences = [part.confidence for part in parts]
+        is_sure = all(answers) and all(c is not None and c >= self._threshold for c in confidences)
+        if not verdict:
+            verdict = "right" if agrees else "mismatched" if is_sure or named else "unsure"
+        confidence = "|".join(map(decimals, confidences)) if any(confidences) else ""
+        if agrees or not any(answers):
+            is_first = [identifier for ids in answers for identifier in ids] == current
+            return Checked(verdict, "|".join(current), confidence=confidence if is_first else "")
+        names = "|".join(part.best.name if part.best else "" for part in parts)
+        return Checked(verdict, "|".join(current), joined_ids(prediction), names, confidence)
 
     def _current(self, ids: Sequence[str]) -> list[str]:
         """The ids of the concepts that ids stand for now."""
         rows = dict.fromkeys(row for identifier in ids for row in self._dictionary.rows(identifier))
         return [self._dictionary.ids[row] for row in rows]
-
-    def _agrees(
-        self, gold: Gold, current: Sequence[str], label: str, prediction: Prediction | None
-    ) -> bool:
-        """Whether a label is a name of one of the concepts, or is linked to all that are meant."""
-        if prediction is None:
-            return False
-        if len(gold) == 1 and not self._named(label).isdisjoint(current):
-            return True
-        answers = [part.best for part in prediction.parts]
-        ids = [[answer.concept_id] if answer else [] for answer in answers]
-        return matching.strict_rank(ids, gold, self._dictionary.resolve) == 1
 
     def _named(self, label: str) -> frozenset[str]:
         """The concepts that a label is a name of."""
@@ -104,25 +99,3 @@ class PairChecker:
         row = table.row(self._linker.normalize(label))
         rows = table.concepts_of(row).tolist() if row >= 0 else []
         return frozenset(self._dictionary.ids[row] for row in rows)
-
-    def _means_another(self, label: str, prediction: Prediction) -> bool:
-        """Whether a label is a name of a concept, or is linked to one with enough confidence."""
-        confidences = [part.confidence for part in prediction.parts if part.best]
-        is_linked = len(confidences) == len(prediction.parts) and all(
-            confidence is not None and confidence >= self._threshold for confidence in confidences
-        )
-        return is_linked or bool(self._named(label))
-
-
-def _checked(
-    verdict: Verdict, current: Sequence[str], agrees: bool, prediction: Prediction | None
-) -> Checked:
-    """The record of a verdict."""
-    answers = [part.best for part in prediction.parts] if prediction else []
-    confidences = [part.confidence for part in prediction.parts] if prediction else []
-    confidence = "|".join(map(decimals, confidences)) if any(confidences) else ""
-    if agrees or prediction is None or not any(answers):
-        is_first = [answer.concept_id for answer in answers if answer] == list(current)
-        return Checked(verdict, "|".join(current), "", "", confidence if is_first else "")
-    names = "|".join(answer.name if answer else "" for answer in answers)
-    return Checked(verdict, "|".join(current), joined_ids(prediction), names, confidence)

@@ -9,8 +9,9 @@ from typing import Any
 
 from linker import files, matching
 from linker.errors import InputError, LinkerError
-from linker.evaluation.protocols import Outcome, outcome_of
+from linker.evaluation.protocols import Outcome, outcome_of, with_error
 from linker.ids import curie, namespace, not_known, parse_gold
+from linker.linking.linker import Linker
 from linker.matching import Resolve
 from linker.outputs import jsonl
 from linker.types import Candidate, Gold, Mention
@@ -22,7 +23,7 @@ def outcomes(
     path: files.Pathlike,
     mentions: Sequence[Mention],
     protocol: str,
-    resolve: Resolve,
+    linker: Linker | None,
     depth: int = 20,
 ) -> Iterator[Outcome]:
     """Evaluate a file of predictions for annotated mentions.
@@ -32,21 +33,24 @@ def outcomes(
             own.
         mentions: the annotated mentions that the predictions are for.
         protocol: "strict" or "biosyn"; only "biosyn" for BioSyn's file, which ranks names.
-        resolve: maps an annotated id to current ids.
+        linker: resolves annotated ids, and tells kinds of errors; None: ids are compared as they
+            are.
         depth: the largest k of interest; a warning says if no prediction has as many candidates.
 
     Raises:
         LinkerError: the file is in neither form, or is for other mentions.
     """
+    resolve = linker.dictionary.resolve if linker else lambda i: frozenset((i, curie(i)))
     if _is_ours(path):
-        yield from _ours(path, mentions, protocol, resolve, depth)
+        of_file = _ours(path, mentions, protocol, resolve, depth)
     elif protocol != "biosyn":
         raise LinkerError(
             f"{path}: is not our JSONL; "
             "BioSyn's predictions rank names, judge them with --protocol biosyn"
         )
     else:
-        yield from _biosyn(path, mentions, resolve)
+        of_file = _biosyn(path, mentions, resolve)
+    return (with_error(outcome, linker) for outcome in of_file)
 
 
 def _is_ours(path: files.Pathlike) -> bool:
@@ -112,30 +116,29 @@ def _biosyn(
         problem = f"{counts}: the gold ids differ"
         raise InputError(path, problem, value=gold, remedy="give the mentions that were predicted")
     for mention, parts in predictions:
-        ids = [[of_name for _, of_name in part] for part in parts]
         best = tuple(
             Candidate(min(part[0][1], default=""), part[0][0], part[0][0], 0.0) if part else None
             for part in parts
         )
-        yield Outcome(mention, matching.biosyn_rank(ids, mention.gold or (), resolve) or 0, best)
+        ranked = [[ids for _, ids in part] for part in parts]
+        rank = matching.biosyn_rank(ranked, mention.gold or (), resolve)
+        yield Outcome(mention, rank or 0, best)
 
 
 def _gold_key(mention: Mention) -> str:
     """The gold ids of a mention, as in BioSyn's file: those of OMIM only if there are no others."""
-    ids = [curie(i) for group in mention.gold or () for i in group.ids]
+    ids = [*map(curie, _ids(mention.gold or ()))]
     return "|".join([i for i in ids if namespace(i) != "OMIM"] or ids)
 
 
-def _query(
-    mentions: list[dict[str, Any]],
-) -> tuple[Mention, list[list[tuple[str, frozenset[str]]]]]:
+def _query(parts: list[dict[str, Any]]) -> tuple[Mention, list[list[tuple[str, list[str]]]]]:
     """Read a mention with its gold ids, and for each part the ranked names with their ids."""
-    gold = _gold(mentions[0]["golden_cui"])
-    parts = [
-        [(_name(candidate), _concept_ids(candidate["cui"])) for candidate in m["candidates"]]
-        for m in mentions
+    ranked = [
+        [(_name(candidate), _ids(_gold(candidate["cui"]))) for candidate in part["candidates"]]
+        for part in parts
     ]
-    return Mention("|".join(m["mention"] for m in mentions), gold=gold), parts
+    text = "|".join(part["mention"] for part in parts)
+    return Mention(text, gold=_gold(parts[0]["golden_cui"])), ranked
 
 
 def _gold(joined: str) -> Gold:
@@ -143,11 +146,11 @@ def _gold(joined: str) -> Gold:
     return parse_gold(joined, not_known, curie)
 
 
+def _ids(gold: Gold) -> list[str]:
+    return [i for group in gold for i in group.ids]
+
+
 def _name(candidate: dict[str, Any]) -> str:
     if not isinstance(name := candidate["name"], str):
         raise TypeError("'name' is not a text")
     return name
-
-
-def _concept_ids(joined: str) -> frozenset[str]:
-    return frozenset(i for group in _gold(joined) for i in group.ids)

@@ -1,13 +1,15 @@
-"""The two protocols: `strict` evaluates a model as deployed, `biosyn` as the papers do."""
+"""The outcome of each mention by two protocols: `strict` as deployed, `biosyn` as in the papers."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from linker import matching
+from linker.dictionary import Dictionary
 from linker.errors import LinkerError
 from linker.linking.linker import Linker
 from linker.matching import Resolve
@@ -16,6 +18,18 @@ from linker.text.mentions import Definitions, grouped
 from linker.types import Candidate, Document, Gold, Mention, Prediction, ReadingKind
 
 PROTOCOLS = ("strict", "biosyn")
+ERRORS = {
+    "no_candidate": "nothing was returned",
+    "concept_not_in_dictionary": "no annotated id is in the dictionary",
+    "concept_not_expected": "the mention has no concept, but one was returned",
+    "wrong_split": "the mention was split into another number of parts than it has ids",
+    "incomplete": "right concepts first, but not all that are annotated",
+    "same_name": "the matched name is also a name of the right concept",
+    "hypernym": "an ancestor of the right concept",
+    "hyponym": "a descendant of the right concept",
+    "sibling": "shares a parent with the right concept",
+    "unrelated": "none of these",
+}
 _BATCH = 1024
 _Annotated = tuple[Mention, list[str]]
 """A mention, and the names that are looked up for it."""
@@ -37,11 +51,18 @@ class Outcome:
     """The probability that the first candidates, also rejected ones, are right: the product of the
     parts' confidences. None where a part has none, and under the protocol biosyn."""
     reading: ReadingKind = "whole"  # how the mention was read
+    error: str = ""  # a key of `ERRORS`; empty where it is right at 1, or no model is consulted
 
     @property
     def gold(self) -> Gold:
         """The annotated ids."""
         return self.mention.gold or ()
+
+    @property
+    def is_split_right(self) -> bool:
+        """Whether it has as many parts as ids; those of A+B may be in one part or in two."""
+        ids = sum(len(group.ids) for group in self.gold)
+        return len(self.parts) in {max(1, len(self.gold)), max(1, ids)}
 
 
 def strict(
@@ -57,7 +78,7 @@ def strict(
         k: the number of candidates to look at.
         threshold: the confidence that an answer needs; None: as `Linker.link` does it.
     """
-    yield from outcomes(linker.link(items, k=k, threshold=threshold), linker)
+    return outcomes(linker.link(items, k=k, threshold=threshold), linker)
 
 
 def outcomes(predictions: Iterable[Prediction], linker: Linker) -> Iterator[Outcome]:
@@ -67,9 +88,11 @@ def outcomes(predictions: Iterable[Prediction], linker: Linker) -> Iterator[Outc
         predictions: of mentions with their gold ids.
         linker: its dictionary resolves these ids.
     """
+    resolve = linker.dictionary.resolve
     for prediction in predictions:
         if prediction.mention.gold is not None:
-            yield outcome_of(prediction, prediction.mention, "strict", linker.dictionary.resolve)
+            outcome = outcome_of(prediction, prediction.mention, "strict", resolve)
+            yield with_error(outcome, linker)
 
 
 def biosyn(linker: Linker, items: Iterable[Mention | Document], k: int) -> Iterator[Outcome]:
@@ -95,9 +118,9 @@ def biosyn(linker: Linker, items: Iterable[Mention | Document], k: int) -> Itera
             )
         batch += [(m, biosyn_queries(m, definitions)) for m in mentions if m.gold]
         if len(batch) >= _BATCH:
-            yield from _outcomes(linker, batch, k)
+            yield from _by_names(linker, batch, k)
             batch = []
-    yield from _outcomes(linker, batch, k)
+    yield from _by_names(linker, batch, k)
 
 
 def biosyn_queries(mention: Mention, definitions: Definitions) -> list[str]:
@@ -112,32 +135,23 @@ def biosyn_queries(mention: Mention, definitions: Definitions) -> list[str]:
     return pieces if len(pieces) > 1 else list(biosyn_parts(mention.text, definitions.first, ids))
 
 
-def _outcomes(linker: Linker, batch: Sequence[_Annotated], k: int) -> Iterator[Outcome]:
+def _by_names(linker: Linker, batch: Sequence[_Annotated], k: int) -> Iterator[Outcome]:
     """Rank names for mentions, and find the first that is right."""
     table, dictionary = linker.generator.table, linker.dictionary
-    texts = [text for _, parts in batch for text in parts]
-    rankings = iter(linker.rank_names(texts, k))
+    rankings = iter(linker.rank_names([text for _, parts in batch for text in parts], k))
     for mention, parts in batch:
-        ids: list[list[frozenset[str]]] = []
+        ids: list[list[list[str]]] = []
         best: list[Candidate | None] = []
         for names in itertools.islice(rankings, len(parts)):
-            ids.append(
-                [
-                    frozenset(dictionary.ids[c] for c in table.concepts_of(row))
-                    for row in names.names.tolist()
-                ]
-            )
+            rows = names.names.tolist()
+            ids.append([[dictionary.ids[c] for c in table.concepts_of(row)] for row in rows])
             best.append(None)
-            if len(names):
-                first = int(names.concepts[0])
-                best[-1] = Candidate(
-                    dictionary.ids[first],
-                    dictionary.preferred_name(first),
-                    table.texts[int(names.names[0])],
-                    float(names.scores[0]),
-                )
+            if rows:
+                concept, score = int(names.concepts[0]), float(names.scores[0])
+                name = dictionary.preferred_name(concept)
+                best[-1] = Candidate(dictionary.ids[concept], name, table.texts[rows[0]], score)
         rank = matching.biosyn_rank(ids, mention.gold or (), dictionary.resolve)
-        yield Outcome(mention, rank or 0, tuple(best))
+        yield with_error(Outcome(mention, rank or 0, tuple(best)), linker)
 
 
 def outcome_of(
@@ -150,37 +164,64 @@ def outcome_of(
         mention: the mention with its gold ids.
         protocol: a name of `PROTOCOLS`.
         resolve: maps an annotated id to current ids.
-
-    Raises:
-        LinkerError: there is no such protocol.
     """
+    gold, best = mention.gold or (), tuple(part.best for part in prediction.parts)
     ranked = [[c.concept_id for c in part.returned] for part in prediction.parts]
-    if protocol == "strict":
-        rank = matching.strict_rank(ranked, mention.gold or (), resolve)
-    elif protocol == "biosyn":
-        rank = matching.biosyn_rank(
-            [[{i} for i in ids] for ids in ranked], mention.gold or (), resolve
-        )
-    else:
-        raise LinkerError(
-            f"there is no protocol {protocol!r}; choose one of: {', '.join(PROTOCOLS)}"
-        )
-    best = tuple(part.best for part in prediction.parts)
     if protocol == "biosyn":
+        rank = matching.biosyn_rank([[[i] for i in ids] for ids in ranked], gold, resolve)
         return Outcome(mention, rank or 0, best, reading=prediction.reading)
     first = [part.best or part.rejected for part in prediction.parts]
     first_ids = [[candidate.concept_id] if candidate else [] for candidate in first]
+    confidences = [part.confidence for part in prediction.parts]
+    known = [confidence for confidence in confidences if confidence is not None]
     return Outcome(
         mention,
-        rank or 0,
+        matching.strict_rank(ranked, gold, resolve) or 0,
         best,
         tuple(part.rejected for part in prediction.parts),
-        matching.strict_rank(first_ids, mention.gold or (), resolve) == 1,
-        _product([part.confidence for part in prediction.parts]),
+        matching.strict_rank(first_ids, gold, resolve) == 1,
+        math.prod(known) if known and len(known) == len(confidences) else None,
         prediction.reading,
     )
 
 
-def _product(confidences: Sequence[float | None]) -> float | None:
-    known = [confidence for confidence in confidences if confidence is not None]
-    return math.prod(known) if known and len(known) == len(confidences) else None
+def with_error(outcome: Outcome, linker: Linker | None) -> Outcome:
+    """An outcome with its kind of error, which a model tells."""
+    if outcome.rank == 1 or linker is None:
+        return outcome
+    return dataclasses.replace(outcome, error=error(outcome, linker.dictionary, linker.normalize))
+
+
+def error(outcome: Outcome, dictionary: Dictionary, normalize: Callable[[str], str]) -> str:
+    """The kind of error of a mention whose first candidates are wrong: a key of `ERRORS`."""
+    candidates = [part for part in outcome.parts if part]
+    if not candidates:
+        return "no_candidate"
+    if not outcome.gold:
+        return "concept_not_expected"
+    right = matching.accepted(outcome.gold, dictionary.resolve)
+    rows = {row for i in right for row in dictionary.rows(i)}
+    if not rows:
+        return "concept_not_in_dictionary"
+    wrong = next((best for best in candidates if best.concept_id not in right), None)
+    if not outcome.is_split_right and any(best.concept_id in right for best in candidates):
+        return "wrong_split"
+    if wrong is None:
+        return "incomplete"
+    names = {normalize(dictionary.names[int(n)]) for row in rows for n in dictionary.name_rows(row)}
+    if normalize(wrong.matched_name) in names:
+        return "same_name"
+    relations = (_relation(row, rows, dictionary) for row in dictionary.rows(wrong.concept_id))
+    return next(filter(None, relations), "unrelated")
+
+
+def _relation(row: int, right: set[int], dictionary: Dictionary) -> str:
+    """How a concept is related to the right ones in the hierarchy; empty if it is not."""
+    hierarchy, rows = dictionary.hierarchy, sorted(right)
+    if any(row in ancestors for ancestors in hierarchy.ancestors(rows)):
+        return "hypernym"
+    if not right.isdisjoint(hierarchy.ancestors([row])[0].tolist()):
+        return "hyponym"
+    parents = set(hierarchy.parents([row])[0].tolist())
+    shares = any(not parents.isdisjoint(of_one.tolist()) for of_one in hierarchy.parents(rows))
+    return "sibling" if shares else ""

@@ -1,4 +1,9 @@
-"""Figures of an evaluation as one record, and the same record as a table."""
+"""Figures of an evaluation as one record, and the same record as a table.
+
+The figures of confidences are about the first candidate of each part, whether it was returned or
+rejected, so that they do not depend on the threshold. A mention whose answer has no confidence is
+left out of them.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from tabulate import tabulate
 
-from linker import metrics
-from linker.evaluation import breakdown
-from linker.evaluation.protocols import Outcome
+from linker import matching, metrics
+from linker.dictionary import Dictionary
+from linker.evaluation.protocols import ERRORS, Outcome
 from linker.linking.linker import Linker
 from linker.outputs import decimals
 
@@ -22,6 +28,8 @@ TIES = {  # by protocol
     ),
     "biosyn": "score descending, then id of the name's first concept",
 }
+COVERAGES = (100, 90, 80, 70, 60, 50, 40, 30, 20, 10)
+"""Percent of the mentions that are answered, the most confident ones."""
 
 
 def summary(
@@ -37,15 +45,11 @@ def summary(
         return record
     record["groups"] = {
         name: figures(members, ks, intervals=False)
-        for name, members in breakdown.groups(linker, outcomes).items()
+        for name, members in groups(linker, outcomes).items()
     }
-    wrong = [o for o in outcomes if o.rank != 1]
-    record["errors"] = dict(
-        Counter(
-            breakdown.error(o, linker.dictionary, linker.normalize) for o in wrong
-        ).most_common()
-    )
-    record["branches"] = breakdown.branches(linker.dictionary, outcomes)
+    errors = Counter(outcome.error for outcome in outcomes if outcome.error)
+    record["errors"] = dict(errors.most_common())
+    record["branches"] = branches(linker.dictionary, outcomes)
     return record
 
 
@@ -68,30 +72,205 @@ def figures(
 
 
 def _mean(values: metrics.Values) -> float | None:
-    return round(float(values.mean()), 5) if len(values) else None
+    return rounded(values.mean()) if len(values) else None
 
 
 def _interval(values: metrics.Values) -> list[float | None]:
-    _, lower, upper = metrics.mean_interval(values)
-    return [round(lower, 5), round(upper, 5)] if len(values) else [None, None]
+    return [*map(rounded, metrics.mean_interval(values)[1:])]
+
+
+def rounded(value: float) -> float | None:
+    """A figure with 5 decimals; None for NaN."""
+    return None if value != value else round(float(value), 5)
+
+
+def groups(linker: Linker, outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    """Group outcomes by whether training had seen them.
+
+    A mention is seen if its normal form was a training mention; its concepts are seen if all of
+    them were annotated there. Each outcome is in one group by mention and in one by concept.
+    """
+    seen, resolve = linker.seen, linker.dictionary.resolve
+    members: dict[str, list[Outcome]] = {
+        f"{sign}_{kind}": [] for kind in ("mention", "concept") for sign in ("seen", "unseen")
+    }
+    for outcome in outcomes:
+        ids = [i for group in outcome.gold for i in group.ids]
+        is_seen = {
+            "mention": linker.normalize(outcome.mention.text) in seen.mentions,
+            "concept": bool(ids) and all(not resolve(i).isdisjoint(seen.concepts) for i in ids),
+        }
+        for kind, value in is_seen.items():
+            members[f"{'seen' if value else 'unseen'}_{kind}"].append(outcome)
+    return members
+
+
+def branches(dictionary: Dictionary, outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """Acc@1 by branch of the hierarchy: by child of the root, or by root if there are several.
+
+    A mention counts in every branch that holds an annotated concept of it, so that the numbers of
+    the branches may add up to more than there are mentions.
+
+    Returns:
+        Id, name, number of mentions, Acc@1 and its 95% interval (Wilson) of each branch that has a
+        mention, the one with most mentions first.
+    """
+    hierarchy = dictionary.hierarchy
+    tops = hierarchy.roots
+    if len(tops) == 1:
+        (tops,) = hierarchy.children(tops)
+    members = hierarchy.under(tops.tolist())
+    hits: dict[int, list[bool]] = {}
+    for outcome in outcomes:
+        ids = matching.accepted(outcome.gold, dictionary.resolve)
+        rows = [row for identifier in ids for row in dictionary.rows(identifier)]
+        for branch in set(members[rows].indices.tolist()):
+            hits.setdefault(branch, []).append(outcome.rank == 1)
+    records = [
+        {
+            "id": dictionary.ids[branch],
+            "name": dictionary.preferred_name(branch),
+            "n": len(right),
+            "acc": rounded(sum(right) / len(right)),
+            "acc_interval": [*map(rounded, metrics.share_interval(sum(right), len(right)))],
+        }
+        for branch, right in hits.items()
+    ]
+    return sorted(records, key=lambda record: (-record["n"], record["id"]))
+
+
+def of_confidences(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """What confidences are worth, and how composites were split.
+
+    Returns:
+        The figures of `calibration` and of `risk_coverage`, which are None where no answer has a
+        confidence, of `no_answer` and of `composites`.
+    """
+    known = [outcome for outcome in outcomes if outcome.confidence is not None]
+    confidences = np.array([outcome.confidence for outcome in known], np.float64)
+    right = np.array([outcome.first_is_right for outcome in known], np.float64)
+    counts = {"n": len(known), "without_confidence": len(outcomes) - len(known)}
+    return {
+        "calibration": counts | calibration(confidences, right) if known else None,
+        "risk_coverage": risk_coverage(confidences, right) if known else None,
+        "no_answer": no_answer(outcomes),
+        "composites": composites(outcomes),
+    }
+
+
+def calibration(confidences: metrics.Values, right: metrics.Values) -> dict[str, Any]:
+    """How well confidences agree with the share of right answers.
+
+    Returns:
+        The expected calibration error over 15 bins, the Brier score, the AUROC of right against
+        wrong answers (None where all are right or all are wrong), and the bins with answers.
+    """
+    bins = metrics.calibration_bins(confidences, right)
+    return {
+        "ece": rounded(metrics.calibration_error(confidences, right)),
+        "brier": rounded(metrics.squared_errors(confidences, right).mean()),
+        "auroc": rounded(metrics.auroc(confidences, right)),
+        "bins": [
+            {"n": int(count), "confidence": rounded(confidence), "acc": rounded(accuracy)}
+            for count, confidence, accuracy in bins
+            if count
+        ],
+    }
+
+
+def risk_coverage(confidences: metrics.Values, right: metrics.Values) -> dict[str, Any]:
+    """The accuracy of the most confident answers, for shares of the mentions.
+
+    Returns:
+        For each of `COVERAGES` the accuracy, the number of mentions and the minimum of their
+        confidences; and the area under the curve of the risk, 1 - accuracy.
+    """
+    accuracy = metrics.selective_accuracy(confidences, right)
+    descending = np.sort(confidences)[::-1]
+    counts = {percent: -(-len(accuracy) * percent // 100) for percent in COVERAGES}
+    return {
+        "area": rounded((1 - accuracy).mean()),
+        "coverage": {
+            str(percent): {
+                "n": count,
+                "acc": rounded(accuracy[count - 1]),
+                "confidence": rounded(descending[count - 1]),
+            }
+            for percent, count in counts.items()
+        },
+    }
+
+
+def no_answer(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """How well mentions without a concept are recognised.
+
+    A mention has no answer where nothing is returned for any of its parts.
+
+    Returns:
+        The numbers of mentions without a concept, without an answer, and without both; precision
+        and recall (None without such mentions) and F1 of the missing answers; the AUROC of
+        1 - confidence against mentions without a concept.
+    """
+    pairs = [(not outcome.gold, not any(outcome.parts)) for outcome in outcomes]
+    expected, given = (sum(column) for column in zip(*pairs, strict=True)) if pairs else (0, 0)
+    both = pairs.count((True, True))
+    known = [(1 - o.confidence, not o.gold) for o in outcomes if o.confidence is not None]
+    doubts, without_concept = [doubt for doubt, _ in known], [none for _, none in known]
+    return {
+        "without_concept": expected,
+        "without_answer": given,
+        "both": both,
+        "precision": rounded(both / given) if given else None,
+        "recall": rounded(both / expected) if expected else None,
+        "f1": rounded(2 * both / (given + expected)) if given + expected else None,
+        "auroc": rounded(metrics.auroc(doubts, without_concept)),
+    }
+
+
+def composites(outcomes: Sequence[Outcome]) -> dict[str, int]:
+    """Count how composite mentions, annotated as A|B, and single ones were split.
+
+    Returns:
+        The numbers of composite mentions; of those `split_right`, into as many parts as they have
+        ids; `answered_right`; `left_whole`; `split_otherwise`; and the numbers of single mentions,
+        and of those that were split.
+    """
+    composite = [outcome for outcome in outcomes if len(outcome.gold) > 1]
+    single = [outcome for outcome in outcomes if len(outcome.gold) <= 1]
+
+    def split_wrong(members: Sequence[Outcome]) -> int:
+        return sum(len(outcome.parts) > 1 and not outcome.is_split_right for outcome in members)
+
+    return {
+        "composites": len(composite),
+        "split_right": sum(outcome.is_split_right for outcome in composite),
+        "answered_right": sum(outcome.rank == 1 for outcome in composite),
+        "left_whole": sum(len(outcome.parts) < 2 for outcome in composite),
+        "split_otherwise": split_wrong(composite),
+        "singles": len(single),
+        "singles_split": split_wrong(single),
+    }
 
 
 def table(record: Mapping[str, Any]) -> str:
     """A summary as aligned text."""
     ks = list(record["acc"])
-    groups = {"all": record, **record.get("groups", {})}
-    rows = [_row(name, group) for name, group in groups.items()]
+    rows = [
+        [name.replace("_", " "), str(group["n"]), *(decimals(value) for value in values)]
+        for name, group in {"all": record, **record.get("groups", {})}.items()
+        for values in [(*group["acc"].values(), group["mrr"])]
+    ]
     if "acc_interval" in record:
         bounds = (*(record["acc_interval"][k] for k in ks), record["mrr_interval"])
         cells = ("" if None in pair else "-".join(f"{v:.3f}" for v in pair) for pair in bounds)
         rows.insert(1, ["95% interval", "", *cells])
-    text = _aligned(["", "n", *(f"Acc@{k}" for k in ks), "MRR"], *rows)
+    tables = [[["", "n", *(f"Acc@{k}" for k in ks), "MRR"], *rows]]
     if errors := record.get("errors"):
-        wrong = [[name, str(count), breakdown.ERRORS[name]] for name, count in errors.items()]
-        text += "\n\n" + _aligned(["error at 1", "n", "what was returned instead"], *wrong)
+        wrong = [[kind, str(count), ERRORS[kind]] for kind, count in errors.items()]
+        tables.append([["error at 1", "n", "what was returned instead"], *wrong])
     if "calibration" in record:
-        text += "\n\n" + _aligned(*confidence_rows(record))
-    return text
+        tables.append([*confidence_rows(record)])
+    return "\n\n".join(map(aligned, tables))
 
 
 def confidence_rows(record: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -99,38 +278,31 @@ def confidence_rows(record: Mapping[str, Any]) -> Iterator[list[str]]:
     calibration, no_answer, composites = (
         record[key] for key in ("calibration", "no_answer", "composites")
     )
+    figures: dict[str, float | None] = {}
     if calibration is None:
         yield ["confidence", "none: calibration and coverage are left out"]
     else:
-        yield ["expected calibration error", _figure(calibration["ece"])]
-        yield ["Brier score", _figure(calibration["brier"])]
-        yield ["AUROC of right against wrong", _figure(calibration["auroc"])]
-        at_80 = record["risk_coverage"]["coverage"]["80"]
-        yield ["Acc@1 at 80% coverage", _figure(at_80["acc"])]
-        yield ["area under risk-coverage", _figure(record["risk_coverage"]["area"])]
+        figures = {
+            "expected calibration error": calibration["ece"],
+            "Brier score": calibration["brier"],
+            "AUROC of right against wrong": calibration["auroc"],
+            "Acc@1 at 80% coverage": record["risk_coverage"]["coverage"]["80"]["acc"],
+            "area under risk-coverage": record["risk_coverage"]["area"],
+        }
     if no_answer["without_concept"] or no_answer["without_answer"]:
-        yield ["no answer: precision", _figure(no_answer["precision"])]
-        yield ["no answer: recall", _figure(no_answer["recall"])]
-        yield ["no answer: F1", _figure(no_answer["f1"])]
-        yield ["AUROC of no concept", _figure(no_answer["auroc"])]
+        figures |= {
+            "no answer: precision": no_answer["precision"],
+            "no answer: recall": no_answer["recall"],
+            "no answer: F1": no_answer["f1"],
+            "AUROC of no concept": no_answer["auroc"],
+        }
+    yield from ([name, decimals(value) or "-"] for name, value in figures.items())
     if composites["composites"]:
         split = f"{composites['split_right']} of {composites['composites']}"
         yield ["composites split right", split]
     yield ["single mentions split", f"{composites['singles_split']} of {composites['singles']}"]
 
 
-def _row(name: str, figures: Mapping[str, Any]) -> list[str]:
-    values = (*figures["acc"].values(), figures["mrr"])
-    return [
-        name.replace("_", " "),
-        str(figures["n"]),
-        *("" if v is None else f"{v:.4f}" for v in values),
-    ]
-
-
-def _aligned(*rows: Sequence[str]) -> str:
-    return tabulate(rows, tablefmt="plain", disable_numparse=True)
-
-
-def _figure(value: float | None) -> str:
-    return decimals(value) or "-"
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells as text in columns."""
+    return tabulate(rows, tablefmt="plain", disable_numparse=True, preserve_whitespace=True)

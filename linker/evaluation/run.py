@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from linker import files
 from linker.errors import LinkerError
-from linker.evaluation import breakdown, confidences, predictions, protocols, report
+from linker.evaluation import predictions, protocols, report
 from linker.evaluation.protocols import Outcome
-from linker.ids import curie, format_gold
+from linker.ids import counted, format_gold, namespace
 from linker.linking.linker import Linker
+from linker.linking.requests import Decisions
 from linker.outputs import decimals
 from linker.outputs.tsv import row_writer
 from linker.readers.mentions import flatten
 from linker.types import Document, Mention, Prediction
 
 MRR_DEPTH = 20  # candidates that MRR looks at, whatever the k that are shown
-COLUMNS = (
-    "document_id",
-    "mention",
-    "gold",
-    "rank",
-    "concept_id",
-    "matched_name",
-    "error",
-    "confidence",
-    "reading",
-    "source",
-    "rejected",
-)
+Row = Mapping[str, str]
+"""A row of a table: the text of each of its columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +43,7 @@ def evaluate(
     *,
     path: files.Pathlike | None = None,
     threshold: float | None = None,
+    decisions: Decisions | None = None,
 ) -> Evaluation:
     """Evaluate a model, or the predictions in a file, on annotated mentions.
 
@@ -65,24 +56,32 @@ def evaluate(
         path: predictions to evaluate instead of the model's, see `predictions.outcomes`.
         threshold: the confidence that an answer of the model needs; None: as `Linker.link` does it;
             protocol strict only.
+        decisions: of people, which win over the model; protocol strict only.
 
     Raises:
         LinkerError: there is neither a model nor predictions, the model has none of the annotated
             ids, or the predictions are for other mentions.
     """
     mentions = [mention for mention, _ in flatten(items)]
+    warning = ""
     if path is not None:
-        resolve = linker.dictionary.resolve if linker else lambda i: frozenset((i, curie(i)))
-        outcomes = predictions.outcomes(path, mentions, protocol, resolve, max(ks))
-        return _evaluation(list(outcomes), linker, protocol, ks, len(mentions))
-    if linker is None:
+        outcomes = predictions.outcomes(path, mentions, protocol, linker, max(ks))
+    elif linker is None:
         raise LinkerError("there is nothing to evaluate; give a model, or predictions")
+    else:
+        warning = _unknown_ids(linker, mentions)
+        if protocol == "biosyn":
+            outcomes = protocols.biosyn(linker, items, depth(ks))
+        else:
+            k = depth(ks)
+            linked = linker.link(items, k=k, threshold=threshold, decisions=decisions)
+            outcomes = protocols.outcomes(linked, linker)
+    of_mentions = list(outcomes)
+    record = {"protocol": protocol} | report.summary(of_mentions, ks, linker)
     if protocol == "strict":
-        linked = linker.link(items, k=depth(ks), threshold=threshold)
-        return evaluate_predictions(items, linker, linked, ks)
-    warning = breakdown.unknown(linker, mentions)
-    of_names = list(protocols.biosyn(linker, items, depth(ks)))
-    return _evaluation(of_names, linker, protocol, ks, len(mentions), warning)
+        record |= report.of_confidences(of_mentions)
+    record["left_out"] = len(mentions) - len(of_mentions)
+    return Evaluation(record, of_mentions, len(mentions), warning)
 
 
 def depth(ks: Sequence[int]) -> int:
@@ -90,49 +89,41 @@ def depth(ks: Sequence[int]) -> int:
     return max(MRR_DEPTH, *ks)
 
 
-def evaluate_predictions(
-    items: Sequence[Mention | Document],
-    linker: Linker,
-    predictions: Iterable[Prediction],
-    ks: Sequence[int],
-) -> Evaluation:
-    """Evaluate predictions by the protocol strict.
+def _unknown_ids(linker: Linker, mentions: Iterable[Mention]) -> str:
+    """Describe the annotated ids that a linker can never answer with, and types with no others.
 
-    Args:
-        items: the annotated mentions, or documents that hold them.
-        linker: the model that made the predictions, maybe with the help of decisions.
-        predictions: of all mentions, with `depth(ks)` candidates.
-        ks: the k of Acc@k.
+    Returns:
+        A sentence; empty if it can answer with all ids.
 
     Raises:
-        LinkerError: the model has none of the annotated ids.
+        LinkerError: it can answer with none of them.
     """
-    mentions = [mention for mention, _ in flatten(items)]
-    warning = breakdown.unknown(linker, mentions)
-    outcomes = list(protocols.outcomes(predictions, linker))
-    return _evaluation(outcomes, linker, "strict", ks, len(mentions), warning)
-
-
-def _evaluation(
-    outcomes: Sequence[Outcome],
-    linker: Linker | None,
-    protocol: str,
-    ks: Sequence[int],
-    mentions: int,
-    warning: str = "",
-) -> Evaluation:
-    """The evaluation with the figures of its outcomes; `mentions`: the number that were given."""
-    record = {"protocol": protocol} | report.summary(outcomes, ks, linker)
-    if protocol == "strict":
-        record |= confidences.summary(outcomes)
-        record["composites"] = breakdown.composites(outcomes)
-    record["left_out"] = mentions - len(outcomes)
-    return Evaluation(record, outcomes, mentions, warning)
+    linkable, dictionary = set(linker.linkable.tolist()), linker.dictionary
+    ids: dict[str, bool] = {}  # whether it is one of the linker's
+    types: dict[str, bool] = {}  # whether one of its ids is
+    for mention in mentions:
+        for identifier in (i for group in mention.gold or () for i in group.ids):
+            known = ids.setdefault(identifier, not linkable.isdisjoint(dictionary.rows(identifier)))
+            types[mention.type] = types.get(mention.type, False) or known
+    missing = [identifier for identifier, known in ids.items() if not known]
+    if not missing:
+        return ""
+    known_prefixes = counted(namespace(dictionary.ids[row]) for row in linkable)
+    prefixes = f"{counted(map(namespace, missing))}; it has {known_prefixes}"
+    if len(missing) == len(ids):
+        raise LinkerError(
+            f"the model has none of the {len(ids):,} annotated ids ({prefixes}); "
+            "name a model that has them, or other --namespaces"
+        )
+    foreign = [name for name, known in types.items() if name and not known]
+    hint = f", and none of type {', '.join(foreign)}: choose others with --type" if foreign else ""
+    count = f"{len(missing):,} of the {len(ids):,} annotated ids"
+    return f"the model does not have {count} ({prefixes}){hint}"
 
 
 def write(
     folder: Path,
-    record: dict[str, Any],
+    record: Mapping[str, Any],
     outcomes: Sequence[Outcome],
     linker: Linker | None,
     items: Sequence[Mention | Document] = (),
@@ -143,47 +134,46 @@ def write(
         folder: where to write.
         record: the figures.
         outcomes: the rows of the table.
-        linker: the model, which the kinds of errors depend on; None for a column without them.
+        linker: the model, which knows the names of concepts.
         items: what was evaluated, so that the report shows the text around mentions.
     """
     from linker.evaluation import page  # Jinja takes its time to import
 
-    kinds = error_kinds(outcomes, linker)
-    with files.write_aside(folder / "metrics.json") as file:
-        file.write(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-    with files.write_aside(folder / "outcomes.tsv") as file:
-        write_row = row_writer(file)
-        write_row(COLUMNS)
-        for outcome, kind in zip(outcomes, kinds, strict=True):
-            write_row(row(outcome, kind))
+    write_tables(folder, record, "outcomes.tsv", [*map(row, outcomes)])
     with files.write_aside(folder / "report.html") as file:
-        file.write(page.render(record, outcomes, kinds, linker, items))
+        file.write(page.render(record, outcomes, linker, items))
 
 
-def error_kinds(outcomes: Sequence[Outcome], linker: Linker | None) -> list[str]:
-    """The kind of error of each outcome; empty for one that is right, and without a linker."""
-    return [
-        breakdown.error(outcome, linker.dictionary, linker.normalize)
-        if linker and outcome.rank != 1
-        else ""
-        for outcome in outcomes
-    ]
+def write_tables(folder: Path, record: Mapping[str, Any], name: str, rows: Sequence[Row]) -> None:
+    """Write metrics.json, and a table of the results that the figures are of."""
+    with files.write_aside(folder / "metrics.json") as file:
+        file.write(dumps(record) + "\n")
+    with files.write_aside(folder / name) as file:
+        write_row = row_writer(file)
+        write_row(list(rows[0]))
+        for cells in rows:
+            write_row(list(cells.values()))
 
 
-def row(outcome: Outcome, kind: str) -> tuple[str, ...]:
-    """The cells of `COLUMNS` for an outcome with its kind of error."""
+def dumps(record: Mapping[str, Any]) -> str:
+    """Figures as JSON."""
+    return json.dumps(record, indent=1, ensure_ascii=False)
+
+
+def row(outcome: Outcome) -> Row:
+    """The row of outcomes.tsv for an outcome."""
     sources = [part.source if part else "" for part in outcome.parts]
     rejected = [part.concept_id if part else "" for part in outcome.rejected]
-    return (
-        outcome.mention.document_id or "",
-        outcome.mention.text,
-        format_gold(outcome.gold),
-        str(outcome.rank or ""),
-        "|".join(part.concept_id if part else "-1" for part in outcome.parts),
-        "|".join(part.matched_name if part else "" for part in outcome.parts),
-        kind,
-        decimals(outcome.confidence),
-        outcome.reading,
-        "|".join(sources) if any(sources) else "",
-        "|".join(rejected) if any(rejected) else "",
-    )
+    return {
+        "document_id": outcome.mention.document_id or "",
+        "mention": outcome.mention.text,
+        "gold": format_gold(outcome.gold),
+        "rank": str(outcome.rank or ""),
+        "concept_id": "|".join(part.concept_id if part else "-1" for part in outcome.parts),
+        "matched_name": "|".join(part.matched_name if part else "" for part in outcome.parts),
+        "error": outcome.error,
+        "confidence": decimals(outcome.confidence),
+        "reading": outcome.reading,
+        "source": "|".join(sources) if any(sources) else "",
+        "rejected": "|".join(rejected) if any(rejected) else "",
+    }

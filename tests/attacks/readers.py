@@ -114,9 +114,7 @@ def _judged(path: Path, protocol: str) -> None:
     gold = path.with_name("gold.tsv")
     gold.write_bytes(seeds.TSV_PLAIN)
     annotated = [mention for mention, _ in mentions.flatten(mentions.read(gold))]
-    list(
-        predictions.outcomes(path, annotated, protocol, lambda identifier: frozenset((identifier,)))
-    )
+    list(predictions.outcomes(path, annotated, protocol, None))
 
 
 def _spelling(path: Path, on_error: OnError, rng: random.Random) -> None:

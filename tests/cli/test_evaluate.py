@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from linker.evaluation import breakdown
+from linker.evaluation.protocols import ERRORS
 
 Run = Callable[..., Any]
 
@@ -146,7 +146,7 @@ def test_our_own_predictions_are_judged_as_the_model_is(
         assert rows(alone.out) == {
             name: cells
             for name, cells in rows(by_model.out).items()
-            if not name.startswith(("seen", "unseen", "error at 1", *breakdown.ERRORS))
+            if not name.startswith(("seen", "unseen", "error at 1", *ERRORS))
         }
         record = json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))
         assert (record["model"], record["dictionary"], record["predictions"]) == (

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from linker import Linker, LinkerError
 from linker.evaluation import documents
-from linker.evaluation.documents import DocumentOutcome
 from linker.types import Candidate, Document, GoldGroup, Mention, Part, Passage, Prediction
 
 RESOLVE = {"OLD:1": frozenset({"D:1", "D:9"})}
@@ -77,16 +77,16 @@ def test_counts(
     linked: tuple[int, int, int],
     concepts: tuple[int, int, int],
 ) -> None:
-    outcome = DocumentOutcome.of(Document("1", (), tuple(mentions)), predictions, resolve)
-    assert [tuple(row) for row in outcome.counts.tolist()] == [spans, linked, concepts]
+    counts = documents.counts(Document("1", (), tuple(mentions)), predictions, resolve)
+    assert [tuple(row) for row in counts.tolist()] == [spans, linked, concepts]
 
 
-def outcome(right: int, predictions: int, annotated: int) -> DocumentOutcome:
-    return DocumentOutcome("1", np.array([[right, predictions, annotated]] * 3))
+def counted(right: int, predictions: int, annotated: int) -> NDArray[np.int64]:
+    return np.array([[right, predictions, annotated]] * 3)
 
 
 def test_summary() -> None:
-    record = documents.summary([outcome(3, 4, 6), outcome(0, 0, 2), outcome(2, 2, 2)])
+    record = documents.summary([counted(3, 4, 6), counted(0, 0, 2), counted(2, 2, 2)])
     span = record["span"]
     assert (record["n"], span["right"], span["predicted"], span["annotated"]) == (3, 5, 6, 10)
     assert span["precision"] == round(5 / 6, 5)
@@ -96,8 +96,8 @@ def test_summary() -> None:
     low, high = span["f1_interval"]
     assert 0 <= low < span["f1"] < high <= 1
     # the documents are alike: no sample differs
-    assert documents.summary([outcome(1, 2, 2)] * 5)["span"]["f1_interval"] == [0.5, 0.5]
-    nothing = documents.summary([outcome(0, 0, 0)])["span"]
+    assert documents.summary([counted(1, 2, 2)] * 5)["span"]["f1_interval"] == [0.5, 0.5]
+    nothing = documents.summary([counted(0, 0, 0)])["span"]
     assert (nothing["precision"], nothing["recall"], nothing["f1"]) == (0, 0, 0)
 
 
@@ -105,9 +105,9 @@ def test_a_model(tiny: Linker, tmp_path: Path) -> None:
     text = "breast cancer and ovarian cancer"
     marked = (Mention("breast cancer", ((0, 13),), (GoldGroup(("D:3",)),)),)
     results = documents.evaluate(tiny, [Document("1", (Passage(text),), marked)])
-    (result,) = results
-    assert result.counts.tolist() == [[1, 2, 1], [1, 2, 1], [1, 2, 1]]
-    record = documents.summary(results)
+    ((name, counts),) = results
+    assert (name, counts.tolist()) == ("1", [[1, 2, 1], [1, 2, 1], [1, 2, 1]])
+    record = documents.summary([counts])
     assert documents.table(record).splitlines()[1].split()[:3] == ["span", "1", "2"]
     documents.write(tmp_path, record, results)
     assert json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8")) == record

@@ -1,4 +1,4 @@
-"""Both protocols on a dictionary whose rankings can be worked out by hand."""
+"""Both protocols on a dictionary whose rankings can be worked out by hand, and kinds of errors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from linker import Dictionary, Linker, LinkerError, Mention
+from linker import Dictionary, Linker, Mention
 from linker.evaluation import protocols
+from linker.evaluation.protocols import Outcome
 from linker.ids import parse_gold
 from linker.readers import mentions
+from linker.text.normalize import normalize
 from linker.types import Candidate, Document, Lookup, Part, Passage, Prediction
 
 
@@ -27,12 +29,8 @@ def ranks(
 
 def test_the_hand_made_ranking_is_what_it_says(tiny: Linker) -> None:
     (ranked,) = tiny.generator.rank([Lookup.of("abcd")], 4, "names")
-    assert [tiny.generator.table.texts[int(row)] for row in ranked.names] == [
-        "abcd",
-        "abcde",
-        "abcd like",
-        "abxy",
-    ]
+    names = [tiny.generator.table.texts[int(row)] for row in ranked.names]
+    assert names == ["abcd", "abcde", "abcd like", "abxy"]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +46,8 @@ def test_the_hand_made_ranking_is_what_it_says(tiny: Linker) -> None:
         ("breast and ovarian cancer", "D:3|D:4", 1, 1),
         ("breast and ovarian cancer", "D:4|D:3", 1, 1),
         ("breast and ovarian cancer", "D:3+D:4", 1, 1),
+        # strict splits without the gold; to the whole text ovarian cancer is nearer
+        ("breast and ovarian cancer", "D:3", 0, 2),
         ("abcd", "D:1+D:6", 2, 1),  # all ids, against any
         ("…", "D:1", 0, 0),  # nothing is returned
     ],
@@ -57,44 +57,26 @@ def test_ranks(tiny: Linker, text: str, gold: str, strict: int, biosyn: int) -> 
     assert ranks(tiny, "biosyn", [annotated(text, gold)]) == [biosyn]
 
 
-def test_a_composite_misses_when_one_part_does(tiny: Linker) -> None:
-    given = [annotated("breast and ovarian cancer", "D:3|D:6")]
-    assert [ranks(tiny, protocol, given, 1) for protocol in protocols.PROTOCOLS] == [[0], [0]]
-
-
 def test_ranks_beyond_k_are_misses(tiny: Linker) -> None:
-    given = [annotated("abcd", "D:2")]
-    assert [ranks(tiny, "strict", given, k) for k in (2, 3)] == [[0], [3]]
-    assert [ranks(tiny, "biosyn", given, k) for k in (3, 4)] == [[0], [4]]
+    given = [annotated("abcd", "D:2"), annotated("breast and ovarian cancer", "D:3|D:6")]
+    assert [ranks(tiny, "strict", given, k) for k in (1, 2, 3)] == [[0, 0], [0, 0], [3, 0]]
+    assert [ranks(tiny, "biosyn", given, k)[0] for k in (3, 4)] == [0, 4]
+    assert ranks(tiny, "biosyn", given, 1) == [0, 0]  # the composite: one part misses
 
 
 def test_mentions_without_a_concept(tiny: Linker) -> None:
     given = [Mention("…", gold=()), Mention("abcd", gold=()), Mention("abcd")]
-    assert ranks(tiny, "strict", given) == [
-        1,
-        0,
-    ]  # right when nothing is returned; the third is not annotated
+    # right when nothing is returned; the third is not annotated
+    assert ranks(tiny, "strict", given) == [1, 0]
     assert ranks(tiny, "biosyn", given) == []
 
 
-def test_strict_splits_without_the_gold_and_biosyn_by_it(tiny: Linker) -> None:
-    given = [annotated("breast and ovarian cancer", "D:3")]
-    (strict,) = protocols.strict(tiny, given, 20)
-    (biosyn,) = protocols.biosyn(tiny, given, 20)
-    assert (strict.rank, len(strict.parts)) == (0, 2)
-    assert len(biosyn.parts) == 1
-    assert biosyn.rank >= 1
-
-
-def test_pieces_that_a_concept_file_has_split_stay_apart(tiny: Linker) -> None:
-    (outcome,) = protocols.biosyn(tiny, [annotated("abcd|ovarian cancer", "D:1|D:4")], 20)
-    assert [part.concept_id for part in outcome.parts if part] == ["D:1", "D:4"]
-    assert outcome.rank == 1
-
-
-def test_biosyn_names_the_least_id_of_an_ambiguous_name(tiny: Linker) -> None:
-    (outcome,) = protocols.biosyn(tiny, [annotated("twin", "D:2")], 20)
-    (part,) = outcome.parts
+def test_the_parts_of_biosyn(tiny: Linker) -> None:
+    """What a concept file has split stays apart; an ambiguous name is the least id's."""
+    given = [annotated("abcd|ovarian cancer", "D:1|D:4"), annotated("twin", "D:2")]
+    split, twin = protocols.biosyn(tiny, given, 20)
+    assert [part.concept_id for part in split.parts if part] == ["D:1", "D:4"]
+    (part,) = twin.parts
     assert part is not None
     assert (part.concept_id, part.name, part.matched_name) == ("D:1", "abcd", "twin")
 
@@ -117,75 +99,46 @@ def test_outcomes_keep_the_order_over_batches(tiny: Linker, protocol: str) -> No
 
 def test_strict_predictions_never_depend_on_the_gold(sample: Path) -> None:
     model = Linker.train(Dictionary.read(sample))
-    given = list(mentions.read(sample.with_name("sample_documents.pubtator.txt"))) + list(
-        mentions.read(sample.with_name("sample_mentions.tsv"))
-    )
+    given = [
+        *mentions.read(sample.with_name("sample_documents.pubtator.txt")),
+        *mentions.read(sample.with_name("sample_mentions.tsv")),
+    ]
     expected = [outcome.parts for outcome in protocols.strict(model, given, 20)]
     for gold in (parse_gold("D000001|D000002|D000003"), ()):
-        assert [
-            outcome.parts
-            for outcome in protocols.strict(model, [_with(item, gold) for item in given], 20)
-        ] == expected
-    assert [
-        tuple(part.best for part in p.parts)
-        for p in model.link([_with(item, None) for item in given], k=20)
-    ] == expected
+        outcomes = protocols.strict(model, [_with(item, gold) for item in given], 20)
+        assert [outcome.parts for outcome in outcomes] == expected
+    unknown = model.link([_with(item, None) for item in given], k=20)
+    assert [tuple(part.best for part in p.parts) for p in unknown] == expected
 
 
 def _with(item: Mention | Document, gold: object) -> Mention | Document:
     if isinstance(item, Mention):
         return dataclasses.replace(item, gold=gold)
-    return dataclasses.replace(
-        item, mentions=tuple(dataclasses.replace(mention, gold=gold) for mention in item.mentions)
-    )
+    return dataclasses.replace(item, mentions=tuple(_with(m, gold) for m in item.mentions))
 
 
-def test_an_unknown_protocol_is_named(tiny: Linker) -> None:
-    (prediction,) = tiny.link(["abcd"])
-    with pytest.raises(
-        LinkerError, match="there is no protocol 'lenient'; choose one of: strict, biosyn"
-    ):
-        protocols.outcome_of(
-            prediction, annotated("abcd", "D:1"), "lenient", tiny.dictionary.resolve
-        )
+def answered(*candidates: tuple[str, float | None]) -> Part:
+    return Part("x", candidates=tuple(Candidate(i, "", "", 1, confidence=c) for i, c in candidates))
 
 
-def candidate(identifier: str, confidence: float | None) -> Candidate:
-    return Candidate(identifier, "x", "x", 1.0, confidence=confidence)
+def rejected(identifier: str, confidence: float) -> Part:
+    return Part("x", nil=True, rejected=Candidate(identifier, "", "", 1, confidence=confidence))
+
+
+NIL = Part("x", nil=True)
 
 
 @pytest.mark.parametrize(
     ("gold", "parts", "rank", "first_is_right", "confidence"),
     [
-        ("D:1", [Part("x", candidates=(candidate("D:1", 0.5),))], 1, True, 0.5),
-        (
-            "D:1",
-            [Part("x", candidates=(candidate("D:2", 0.5), candidate("D:1", 0.25)))],
-            2,
-            False,
-            0.5,
-        ),
-        ("D:1", [Part("x", nil=True, rejected=candidate("D:1", 0.25))], 0, True, 0.25),
-        ("-1", [Part("x", nil=True, rejected=candidate("D:1", 0.25))], 1, False, 0.25),
-        ("-1", [Part("x", nil=True)], 1, True, None),
-        (
-            "D:1|D:2",
-            [
-                Part("x", candidates=(candidate("D:1", 0.5),)),
-                Part("y", nil=True, rejected=candidate("D:2", 0.25)),
-            ],
-            0,
-            True,
-            0.125,
-        ),
-        (
-            "D:1|D:2",
-            [Part("x", candidates=(candidate("D:1", 0.5),)), Part("y", nil=True)],
-            0,
-            False,
-            None,
-        ),
-        ("D:1", [Part("x", candidates=(candidate("D:1", None),))], 1, True, None),
+        ("D:1", [answered(("D:1", 0.5))], 1, True, 0.5),
+        ("D:1", [answered(("D:2", 0.5), ("D:1", 0.25))], 2, False, 0.5),
+        ("D:1", [rejected("D:1", 0.25)], 0, True, 0.25),
+        ("-1", [rejected("D:1", 0.25)], 1, False, 0.25),
+        ("-1", [NIL], 1, True, None),
+        ("D:1|D:2", [answered(("D:1", 0.5)), rejected("D:2", 0.25)], 0, True, 0.125),
+        ("D:1|D:2", [answered(("D:1", 0.5)), NIL], 0, False, None),
+        ("D:1", [answered(("D:1", None))], 1, True, None),
     ],
 )
 def test_the_confidence_of_a_mention_is_that_of_its_first_candidates(
@@ -198,3 +151,39 @@ def test_the_confidence_of_a_mention_is_that_of_its_first_candidates(
     assert (outcome.confidence, outcome.reading) == (confidence, "expanded")
     by_names = protocols.outcome_of(prediction, mention, "biosyn", lambda i: frozenset((i,)))
     assert by_names.confidence is None
+
+
+HEART, VALVE = ("D:1", "heart disease"), ("D:2", "valve disease")
+
+
+@pytest.mark.parametrize(
+    ("kind", "gold", "answers"),
+    [
+        ("no_candidate", "D:1", [None]),
+        ("no_candidate", "D:1", []),
+        ("concept_not_in_dictionary", "D:77", [HEART]),
+        ("concept_not_expected", "-1", [HEART]),
+        ("wrong_split", "D:1", [HEART, VALVE]),
+        ("wrong_split", "D:1|D:2|D:3", [HEART, VALVE]),
+        ("incomplete", "D:2|D:3", [VALVE, VALVE]),
+        ("incomplete", "D:2+D:3", [VALVE]),
+        ("hyponym", "D:1+D:2", [HEART, ("D:3", "rhythm disease")]),  # two parts are no wrong split
+        ("same_name", "D:1", [("D:9", "cardiac disease")]),
+        ("hypernym", "D:4", [VALVE]),
+        ("hypernym", "D:4", [("D:0", "disease")]),
+        ("hypernym", "D:2|D:3", [VALVE, HEART]),
+        ("hyponym", "D:1", [("D:4", "mitral disease")]),
+        ("hyponym", "OLD:1", [("D:4", "mitral disease")]),
+        ("sibling", "D:2", [("D:3", "rhythm disease")]),
+        ("unrelated", "D:4", [("D:9", "Cardiac  Disease")]),
+        ("unrelated", "D:4", [("X:1", "not ours")]),
+        ("unrelated", "D:4", [("D:3", "rhythm disease")]),  # an aunt
+    ],
+)
+def test_kinds_of_error(
+    hearts: Dictionary, kind: str, gold: str, answers: list[tuple[str, str] | None]
+) -> None:
+    parts = tuple(Candidate(part[0], part[1], part[1], 0.5) if part else None for part in answers)
+    outcome = Outcome(annotated("m", gold), 0, parts)
+    assert protocols.error(outcome, hearts, normalize) == kind
+    assert kind in protocols.ERRORS

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from linker import Linker, Mention
-from linker.cli.evaluate import evaluate
+from linker import Candidate, Dictionary, Linker, Mention
 from linker.evaluation import protocols, report
-from linker.evaluation.protocols import Outcome
+from linker.evaluation.protocols import Outcome, outcome_of
 from linker.ids import parse_gold
+from linker.types import Part, Prediction
 
 
 def of(*ranks: int) -> list[Outcome]:
@@ -29,35 +27,19 @@ def test_figures_of_four_mentions() -> None:
         low, high = record["acc_interval"][k]
         assert 0 <= low <= record["acc"][k] <= high <= 1
     assert record["mrr_interval"][0] < record["mrr"] < record["mrr_interval"][1]
+    assert report.summary(of(1, 2, 0, 1), (1, 2, 5)) == record  # the same each time
+    thirds = report.figures(of(1, 1, 0), (1,))
+    assert (thirds["acc"]["1"], thirds["mrr"]) == (0.66667, 0.66667)
+    none = report.figures([], (1,))
+    assert (none["n"], none["acc"], none["mrr"]) == (0, {"1": None}, None)
+    assert none["acc_interval"] == {"1": [None, None]}
 
 
 def test_the_interval_is_that_of_the_binomial() -> None:
     low, high = report.figures(of(*[1] * 360, *[0] * 40), (1,))["acc_interval"]["1"]
     half = 1.96 * (0.9 * 0.1 / 400) ** 0.5  # 0.0294
-    assert (low, high) == (
-        pytest.approx(0.9 - half, abs=0.004),
-        pytest.approx(0.9 + half, abs=0.004),
-    )
+    assert (low, high) == pytest.approx((0.9 - half, 0.9 + half), abs=0.004)
     assert report.figures(of(1, 1, 1), (1,))["acc_interval"]["1"] == [1.0, 1.0]
-
-
-def test_figures_are_the_same_each_time() -> None:
-    assert report.summary(of(1, 0, 3), (1, 5)) == report.summary(of(1, 0, 3), (1, 5))
-
-
-def test_figures_have_five_decimals() -> None:
-    record = report.figures(of(1, 1, 0), (1,))
-    assert (record["acc"]["1"], record["mrr"]) == (0.66667, 0.66667)
-
-
-def test_nothing_gives_no_figures() -> None:
-    record = report.figures([], (1,))
-    assert (record["n"], record["acc"], record["mrr"], record["acc_interval"]) == (
-        0,
-        {"1": None},
-        None,
-        {"1": [None, None]},
-    )
 
 
 def test_a_linker_adds_groups_and_errors(tiny: Linker) -> None:
@@ -69,30 +51,166 @@ def test_a_linker_adds_groups_and_errors(tiny: Linker) -> None:
         ("breast cancer", "D:4"),
         ("www", "-1"),
     ]
-    outcomes = list(
-        protocols.strict(tiny, [Mention(text, gold=parse_gold(gold)) for text, gold in given], 20)
-    )
-    record = report.summary(outcomes, (1,), tiny)
+    mentions = [Mention(text, gold=parse_gold(gold)) for text, gold in given]
+    record = report.summary(list(protocols.strict(tiny, mentions, 20)), (1,), tiny)
     assert record["acc"] == {"1": 0.16667}
-    assert record["errors"] == {
-        "hyponym": 2,
-        "no_candidate": 1,
-        "sibling": 1,
-        "concept_not_expected": 1,
-    }
-    assert list(record["errors"].values()) == [2, 1, 1, 1]
-    assert record["groups"]["unseen_mention"] == {
-        "n": 6,
-        "acc": {"1": 0.16667},
-        "mrr": record["mrr"],
-    }
+    assert list(record["errors"].items()) == [
+        ("hyponym", 2),
+        ("no_candidate", 1),
+        ("sibling", 1),
+        ("concept_not_expected", 1),
+    ]
+    unseen = {"n": 6, "acc": {"1": 0.16667}, "mrr": record["mrr"]}
+    assert record["groups"]["unseen_mention"] == unseen
     assert record["groups"]["seen_mention"] == {"n": 0, "acc": {"1": None}, "mrr": None}
+
+
+HEART, VALVE = Candidate("D:1", "heart", "heart", 0.5), Candidate("D:2", "valve", "valve", 0.5)
+
+
+def outcome(gold: str, *answers: Candidate | None, rank: int = 0, text: str = "m") -> Outcome:
+    return Outcome(Mention(text, gold=parse_gold(gold)), rank, answers)
+
+
+def test_composites_and_single_mentions_that_were_split() -> None:
+    cases = [
+        outcome("D:1|D:2", HEART, VALVE, rank=1),
+        outcome("D:1|D:2", HEART, HEART),
+        outcome("D:1|D:2", HEART),
+        outcome("D:1|D:2", HEART, VALVE, HEART),
+        outcome("D:1", HEART, rank=1),
+        outcome("D:1", HEART, VALVE),
+        outcome("D:1+D:2", HEART, VALVE, rank=1),  # may be split, or not
+        outcome("-1", HEART, VALVE),
+    ]
+    assert report.composites(cases) == {
+        "composites": 4,
+        "split_right": 2,
+        "answered_right": 1,
+        "left_whole": 1,
+        "split_otherwise": 1,
+        "singles": 4,
+        "singles_split": 2,
+    }
+
+
+def test_accuracy_by_branch(hearts: Dictionary, tmp_path: Path) -> None:
+    cases = [
+        outcome("D:4", HEART, rank=1),  # below valve disease, below heart disease
+        outcome("OLD:1", HEART),
+        outcome("D:0", HEART),  # the root
+        outcome("-1", None, rank=1),
+        outcome("X:1", HEART),
+    ]
+    (branch,) = report.branches(hearts, cases)
+    low, high = branch.pop("acc_interval")
+    assert branch == {"id": "D:1", "name": "heart disease", "n": 2, "acc": 0.5}
+    assert 0 < low < 0.5 < high < 1
+    (tmp_path / "two.tsv").write_text(
+        "id\tname\tparents\nD:1\ta\t\nD:2\tb\t\nD:3\tc\tD:1|D:2\nD:4\td\tD:2\n", encoding="utf-8"
+    )
+    cases = [outcome("D:3", HEART, rank=1), outcome("D:4|D:3", HEART), outcome("D:2", HEART)]
+    branches = report.branches(Dictionary.read(tmp_path / "two.tsv"), cases)
+    assert [(b["id"], b["n"], b["acc"]) for b in branches] == [
+        ("D:2", 3, 0.33333),
+        ("D:1", 2, 0.5),
+    ]
+
+
+def test_the_seen_apart_from_the_unseen(hearts: Dictionary) -> None:
+    given = [
+        Mention("Bad heart", gold=parse_gold("OLD:1")),
+        Mention("bad valve", gold=parse_gold("D:2")),
+    ]
+    model = Linker.train(hearts, mentions=given, corrections={"haert": "heart"})
+    cases = [
+        outcome("D:1", text="bad, haert", rank=1),  # seen as normalised and corrected
+        outcome("D:1", text="ill heart"),
+        outcome("D:3", text="bad valve"),
+        outcome("D:1|D:2", text="bad heart and valve"),  # all its concepts are seen
+        outcome("D:1|D:3", text="bad heart and rhythm"),  # not all
+        outcome("-1", text="good heart"),
+    ]
+    groups = report.groups(model, cases)
+    assert {name: [cases.index(case) for case in members] for name, members in groups.items()} == {
+        "seen_mention": [0, 2],
+        "unseen_mention": [1, 3, 4, 5],
+        "seen_concept": [0, 1, 3],
+        "unseen_concept": [2, 4, 5],
+    }
+
+
+def linked(
+    confidence: float | None, gold: str = "D:1", answer: str = "D:1", rejected: bool = False
+) -> Outcome:
+    candidate = Candidate(answer, "x", "x", 1.0, confidence=confidence)
+    nil = Part("x", nil=True, rejected=candidate)
+    part = nil if rejected else Part("x", candidates=(candidate,))
+    mention = Mention("x", gold=parse_gold(gold))
+    return outcome_of(Prediction(mention, (part,)), mention, "strict", lambda i: frozenset((i,)))
+
+
+FIVE = [
+    linked(0.9),
+    linked(0.8, answer="D:2"),
+    linked(0.3, rejected=True),  # would have been right
+    linked(0.1, gold="-1", rejected=True),
+    linked(0.2, gold="-1"),
+]
+
+
+def test_calibration_counts_rejected_answers_as_if_returned() -> None:
+    record = report.of_confidences([*FIVE, linked(None)])["calibration"]
+    pairs = [(0.9, 1), (0.8, 0), (0.3, 1), (0.1, 0), (0.2, 0)]
+    assert (record["n"], record["without_confidence"]) == (5, 1)
+    assert record["brier"] == pytest.approx(sum((c - r) ** 2 for c, r in pairs) / 5)
+    assert record["ece"] == pytest.approx(sum(abs(c - r) for c, r in pairs) / 5)  # a bin for each
+    assert record["auroc"] == pytest.approx((3 + 2) / 6, abs=1e-5)
+    assert [each["confidence"] for each in record["bins"]] == [0.1, 0.2, 0.3, 0.8, 0.9]
+    assert [each["acc"] for each in record["bins"]] == [0, 0, 1, 0, 1]
+
+
+def test_accuracy_by_coverage() -> None:
+    record = report.of_confidences(FIVE)["risk_coverage"]
+    # the most confident first: right, wrong, right, wrong, wrong
+    accuracy = [1, 1 / 2, 2 / 3, 2 / 4, 2 / 5]
+    assert record["area"] == pytest.approx(1 - sum(accuracy) / 5, abs=1e-5)
+    steps = record["coverage"]
+    assert list(steps) == [str(percent) for percent in range(100, 0, -10)]
+    assert steps["100"] == {"n": 5, "acc": 0.4, "confidence": 0.1}
+    assert steps["50"] == {"n": 3, "acc": 0.66667, "confidence": 0.3}
+    assert steps["40"] == {"n": 2, "acc": 0.5, "confidence": 0.8}
+    assert steps["10"] == {"n": 1, "acc": 1, "confidence": 0.9}
+
+
+def test_no_answers() -> None:
+    assert report.no_answer(FIVE) == {
+        "without_concept": 2,
+        "without_answer": 2,
+        "both": 1,
+        "precision": 0.5,
+        "recall": 0.5,
+        "f1": 0.5,
+        "auroc": 1.0,  # the two mentions without a concept have the lowest confidences
+    }
+
+
+def test_figures_that_are_not_defined_are_none() -> None:
+    unknown = report.of_confidences([linked(None)])
+    assert (unknown["calibration"], unknown["risk_coverage"]) == (None, None)
+    record = report.of_confidences([linked(0.9)])
+    names = ("precision", "recall", "f1", "auroc")
+    assert [record["no_answer"][name] for name in names] == [None] * 4
+    one = record["calibration"]
+    assert (one["n"], one["auroc"], one["ece"]) == (1, None, 0.1)
+    assert record["risk_coverage"]["area"] == 0
 
 
 def test_the_table() -> None:
     record = report.figures(of(1, 1, 1), (1, 5)) | {
         "groups": {"seen_mention": report.figures([], (1, 5), intervals=False)},
         "errors": {"sibling": 12, "no_candidate": 3},
+        **report.of_confidences([linked(0.9), outcome("D:1|D:2", HEART)]),
     }
     assert report.table(record).split("\n") == [
         "              n  Acc@1        Acc@5        MRR",
@@ -103,28 +221,12 @@ def test_the_table() -> None:
         "error at 1    n   what was returned instead",
         "sibling       12  shares a parent with the right concept",
         "no_candidate  3   nothing was returned",
+        "",
+        "expected calibration error    0.1000",
+        "Brier score                   0.0100",
+        "AUROC of right against wrong  -",
+        "Acc@1 at 80% coverage         1.0000",
+        "area under risk-coverage      0.0000",
+        "composites split right        0 of 1",
+        "single mentions split         0 of 1",
     ]
-
-
-@pytest.mark.parametrize("protocol", protocols.PROTOCOLS)
-def test_the_mrr_does_not_depend_on_the_k_that_are_shown(
-    tiny: Linker, tmp_path: Path, protocol: str
-) -> None:
-    tiny.save(tmp_path / "model")
-    (tmp_path / "gold.tsv").write_text("abcd\tD:2\nabcd\tD:1\n", encoding="utf-8")
-    mrr = set()
-    for ks in ("1", "2,5", "20"):
-        given = [
-            tmp_path / "gold.tsv",
-            "--model",
-            tmp_path / "model",
-            "--protocol",
-            protocol,
-            "--k",
-            ks,
-            "-o",
-            tmp_path / "out",
-        ]
-        assert CliRunner().invoke(evaluate, list(map(str, given))).exit_code == 0
-        mrr.add(json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))["mrr"])
-    assert mrr == {round((1 / 3 + 1) / 2, 5)}  # D:2 is third, D:1 first

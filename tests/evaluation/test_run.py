@@ -26,15 +26,12 @@ def test_a_model_is_evaluated_by_a_protocol(tiny: Linker, protocol: str) -> None
     outcomes = list(getattr(protocols, protocol)(tiny, GIVEN, 20))
     result = run.evaluate(GIVEN, tiny, protocol, (1, 5))
     assert result.outcomes == outcomes
-    more = {"calibration": None, "risk_coverage": None} if protocol == "strict" else {}
-    more |= {key: result.record[key] for key in ("no_answer", "composites") if more}
     assert result.record == {
         "protocol": protocol,
         **report.summary(outcomes, (1, 5), tiny),
-        **more,
+        **(report.of_confidences(outcomes) if protocol == "strict" else {}),
         "left_out": 1,
     }
-    assert ("no_answer" in result.record) == (protocol == "strict")
     assert (result.mentions, result.warning) == (3, "")
 
 
@@ -49,7 +46,7 @@ def test_the_confidences_of_a_ranker_are_calibrated(tiny: Linker, tmp_path: Path
     run.write(tmp_path, result.record, result.outcomes, linker)
     _, first, _ = (tmp_path / "outcomes.tsv").read_text("utf-8").splitlines()
     assert first.split("\t")[7] == f"{given[0]:.4f}"
-    assert "<h2>Calibration</h2>" in (tmp_path / "report.html").read_text("utf-8")
+    assert ">Calibration</h2>" in (tmp_path / "report.html").read_text("utf-8")
     names = run.evaluate(GIVEN, linker, "biosyn", (1, 5))
     assert "calibration" not in names.record
     (ranking,) = linker.rank_names(["abcd"], 20)
@@ -103,10 +100,17 @@ def test_outcomes_say_confidence_reading_and_source() -> None:
     mention = Mention("a and b", gold=parse_gold("X:1|X:2"))
     prediction = Prediction(mention, parts, "split")
     outcome = protocols.outcome_of(prediction, mention, "strict", lambda i: frozenset((i,)))
-    row = dict(zip(run.COLUMNS, run.row(outcome, "incomplete"), strict=True))
-    assert (row["concept_id"], row["error"]) == ("X:1|-1", "incomplete")
+    row = run.row(outcome)
+    assert row["concept_id"] == "X:1|-1"
     assert (row["confidence"], row["reading"], row["source"]) == ("0.1250", "split", "doid.obo|")
     assert row["rejected"] == "|X:2"
+
+
+def test_the_mrr_does_not_depend_on_the_k_that_are_shown(tiny: Linker) -> None:
+    given = [Mention("abcd", gold=parse_gold("D:2")), Mention("abcd", gold=parse_gold("D:1"))]
+    for protocol, rank in (("strict", 3), ("biosyn", 4)):
+        records = [run.evaluate(given, tiny, protocol, ks).record for ks in ((1,), (2, 5), (20,))]
+        assert {record["mrr"] for record in records} == {round((1 / rank + 1) / 2, 5)}
 
 
 def test_predictions_with_confidences_are_calibrated(tiny: Linker, tmp_path: Path) -> None:
