@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linker import metrics
-from linker.errors import LinkerError
 from linker.metrics import hits, mean_interval, paired_difference, reciprocal_ranks, run_interval
 
 RANKS = [1, 0, 3, 2, 20, 21]

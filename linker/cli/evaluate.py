@@ -104,6 +104,7 @@ def evaluate(
     --predictions a model is only consulted (for old ids, seen mentions, kinds of error) when
     --model is named.
     """
+    from linker import files
     from linker.decisions.applying import Decided
     from linker.evaluation import report, run
     from linker.jobs import linking
@@ -113,7 +114,8 @@ def evaluate(
     _check(context.params)
     handle = common.handler(on_error)
     if output:  # before the work, not after it
-        _make_folder(output)
+        with files.writing(output):
+            Path(output).mkdir(parents=True, exist_ok=True)
     named = context.get_parameter_source("model") != click.core.ParameterSource.DEFAULT
     linker = Linker.load(model) if named or not predictions else None
     if linker:
@@ -169,23 +171,15 @@ def _evaluate_documents(
     options: dict[str, Any], items: Sequence[Mention | Document], linker: Linker
 ) -> None:
     """Find and link the mentions of documents, print the figures, and write them where asked."""
-    from linker.evaluation import documents
+    from linker.evaluation import documents, run
 
-    results = documents.evaluate(linker, items, options["threshold"])
-    figures = documents.summary([counts for _, counts in results])
+    figures, rows = documents.evaluate(linker, items, options["threshold"])
     record = {"protocol": "document"} | figures | _about(options, linker)
     with common.stdout() as file:
         file.write(documents.table(record) + "\n")
-    if options["output"]:
-        documents.write(Path(options["output"]), record, results)
-        common.say(f"wrote {options['output']}/metrics.json and {options['output']}/documents.tsv")
-
-
-def _make_folder(path: str) -> None:
-    from linker import files
-
-    with files.writing(path):
-        Path(path).mkdir(parents=True, exist_ok=True)
+    if output := options["output"]:
+        run.write_tables(Path(output), record, "documents.tsv", rows)
+        common.say(f"wrote {output}/metrics.json and {output}/documents.tsv")
 
 
 def _about(options: dict[str, Any], linker: Linker | None) -> dict[str, Any]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import matching, metrics
+from linker import metrics
 from linker.errors import LinkerError
+from linker.evaluation.protocols import outcome_of
 from linker.evaluation.report import aligned
-from linker.evaluation.run import write_tables
+from linker.evaluation.run import Row
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
 from linker.matching import Resolve
@@ -44,34 +44,27 @@ def counts(
     """
     gold = {mention.spans: mention for mention in document.mentions if mention.spans}
     predicted = {prediction.mention.spans: prediction for prediction in predictions}
-    both = gold.keys() & predicted.keys()
-    linked = [spans for spans in both if _is_right(predicted[spans], gold[spans], resolve)]
+    both = [(predicted[spans], gold[spans]) for spans in gold.keys() & predicted.keys()]
+    linked = [
+        mention
+        for prediction, mention in both
+        # one that is not annotated with concepts has none to be right
+        if mention.gold is not None and outcome_of(prediction, mention, "strict", resolve).rank == 1
+    ]
     ids = {i for mention in gold.values() for group in mention.gold or () for i in group.ids}
     needed = {resolve(identifier) for identifier in ids}  # concepts, as the ids that are right
-    answers = {
-        part.best.concept_id for prediction in predictions for part in prediction.parts if part.best
-    }
+    best = [part.best for prediction in predictions for part in prediction.parts]
+    answers = {candidate.concept_id for candidate in best if candidate}
     named = [concept for concept in needed if not concept.isdisjoint(answers)]
-    return np.array(
-        [
-            (len(both), len(predicted), len(gold)),
-            (len(linked), len(predicted), len(gold)),
-            (len(named), len(named) + len(answers - frozenset().union(*needed)), len(needed)),
-        ]
-    )
-
-
-def _is_right(prediction: Prediction, mention: Mention, resolve: Resolve) -> bool:
-    """Whether a mention has the right concepts; one that is not annotated has none to be right."""
-    if mention.gold is None:
-        return False
-    ids = [[c.concept_id for c in part.returned] for part in prediction.parts]
-    return matching.strict_rank(ids, mention.gold, resolve) == 1
+    wrong = answers - frozenset().union(*needed)
+    spans = (len(both), len(predicted), len(gold))
+    concepts = (len(named), len(named) + len(wrong), len(needed))
+    return np.array([spans, (len(linked), *spans[1:]), concepts])
 
 
 def evaluate(
     linker: Linker, items: Iterable[Mention | Document], threshold: float | None = None
-) -> list[tuple[str, NDArray[np.int64]]]:
+) -> tuple[dict[str, Any], list[Row]]:
     """Annotate documents without looking at their mentions, and compare.
 
     Args:
@@ -80,7 +73,7 @@ def evaluate(
         threshold: see `Annotator.annotate`.
 
     Returns:
-        The id and the `counts` of each document.
+        The figures, and for each document a row of its id and its counts.
 
     Raises:
         LinkerError: there are none, or one has no text, or a mention has no document.
@@ -98,10 +91,16 @@ def evaluate(
     bare = (dataclasses.replace(document, mentions=()) for document in documents)
     annotated = Annotator(linker).annotate(bare, k=1, threshold=threshold)
     resolve = linker.dictionary.resolve
-    return [
-        (document.id, counts(document, predictions, resolve))
+    of_documents = [
+        counts(document, predictions, resolve)
         for document, (_, predictions) in zip(documents, annotated, strict=True)
     ]
+    columns = [f"{measure}_{kind}" for measure in MEASURES for kind in _COUNTED]
+    rows: list[Row] = [
+        {"document_id": document.id} | dict(zip(columns, map(str, of_one.flat), strict=True))
+        for document, of_one in zip(documents, of_documents, strict=True)
+    ]
+    return summary(of_documents), rows
 
 
 def summary(of_documents: Sequence[NDArray[np.int64]]) -> dict[str, Any]:
@@ -139,17 +138,3 @@ def table(record: Mapping[str, Any]) -> str:
         interval = "{:.3f}-{:.3f}".format(*of_one["f1_interval"])
         rows.append([measure.replace("_", " + "), *numbers, *shares, interval])
     return aligned(rows)
-
-
-def write(
-    folder: Path,
-    record: Mapping[str, Any],
-    results: Sequence[tuple[str, NDArray[np.int64]]],
-) -> None:
-    """Write metrics.json, and documents.tsv with the counts of each document, into a folder."""
-    columns = [f"{measure}_{kind}" for measure in MEASURES for kind in _COUNTED]
-    rows = [
-        {"document_id": name} | dict(zip(columns, map(str, of_one.flat), strict=True))
-        for name, of_one in results
-    ]
-    write_tables(folder, record, "documents.tsv", rows)

@@ -13,7 +13,6 @@ from linker.outputs import decimals, joined_ids
 from linker.types import Prediction
 
 Verdict = Literal["right", "obsolete", "mismatched", "unsure", "unknown", ""]
-COLUMNS = ("verdict", "current_id", "better_id", "better_name", "confidence")
 
 
 class Checked(NamedTuple):
@@ -24,6 +23,9 @@ class Checked(NamedTuple):
     better_id: str = ""  # what the label means, where that is another concept
     better_name: str = ""
     confidence: str = ""  # that the label means it, or what the id stands for
+
+
+COLUMNS = Checked._fields
 
 
 class PairChecker:

@@ -69,16 +69,10 @@ def _ours(
     remedy = "give the mentions that were linked, in the same order"
     for number, mention in enumerate(mentions, 1):
         prediction = next(predictions, None)
-        if prediction is None or prediction.mention.text != mention.text:
-            there = "nothing" if prediction is None else prediction.mention.text
-            raise InputError(
-                path,
-                "is for other mentions",
-                line=number,
-                value=there,
-                expected=repr(mention.text),
-                remedy=remedy,
-            )
+        there = prediction.mention.text if prediction else "nothing"
+        if prediction is None or there != mention.text:
+            problem, text = "is for other mentions", repr(mention.text)
+            raise InputError(path, problem, line=number, value=there, expected=text, remedy=remedy)
         deepest = max([deepest, *(len(part.candidates) for part in prediction.parts)])
         # biosyn leaves out mentions without a concept
         if mention.gold or (mention.gold is not None and protocol == "strict"):
@@ -86,12 +80,8 @@ def _ours(
     if next(predictions, None) is not None:
         raise InputError(path, "has more predictions than there are mentions", remedy=remedy)
     if deepest < depth:
-        logger.warning(
-            "%s: no part has more than %d candidates; Acc@k with a larger k is Acc@%d",
-            path,
-            deepest,
-            deepest,
-        )
+        message = "%s: no part has more than %d candidates; Acc@k with a larger k is Acc@%d"
+        logger.warning(message, path, deepest, deepest)
 
 
 def _biosyn(
@@ -101,13 +91,10 @@ def _biosyn(
         queries: list[dict[str, Any]] = files.parse_json(files.read_text(path))["queries"]
         predictions = [_query(query["mentions"]) for query in queries]
     except (ValueError, LookupError, TypeError, AttributeError) as error:
+        problem = f"these are no predictions ({error})"
         expected = 'our JSONL, or BioSyn\'s {"queries": [{"mentions": [...]}]}'
-        raise InputError(
-            path,
-            f"these are no predictions ({error})",
-            expected=expected,
-            remedy="check --predictions",
-        ) from None
+        remedy = "check --predictions"
+        raise InputError(path, problem, expected=expected, remedy=remedy) from None
     predicted = Counter(_gold_key(mention) for mention, _ in predictions)
     given = Counter(map(_gold_key, mentions))
     if predicted != given:

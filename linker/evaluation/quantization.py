@@ -47,20 +47,17 @@ def quantize(
     encoder = encoder_of(linker)
     before = encoder.precision
     encoder.quantization = Quantization.of(encoder.bert, _batches(encoder, linker))
-    accuracies = {}
-    for precision in ("fp32", "int8"):
-        accuracies[precision] = strict_accuracy(linker, items, precision)
+    fp32 = strict_accuracy(linker, items, "fp32")
+    int8 = strict_accuracy(linker, items, "int8")
     encoder.use(before if before != "int8" else "fp32")
-    loss = accuracies["fp32"]["acc1"] - accuracies["int8"]["acc1"]
+    loss = fp32["acc1"] - int8["acc1"]
     if loss > largest_loss:
         encoder.quantization = None
         raise LinkerError(
-            f"int8 loses {100 * loss:.2f} points of strict Acc@1 on {accuracies['int8']['n']:,} "
-            f"mentions; allowed are {100 * largest_loss:.2f}; take bf16 or fp32"
+            f"int8 loses {100 * loss:.2f} points of strict Acc@1 on {int8['n']:,} mentions; "
+            f"allowed are {100 * largest_loss:.2f}; take bf16 or fp32"
         )
-    measured = {"n": accuracies["fp32"]["n"]} | {
-        precision: figures["acc1"] for precision, figures in accuracies.items()
-    }
+    measured = {"n": fp32["n"], "fp32": fp32["acc1"], "int8": int8["acc1"]}
     encoder.quantization = dataclasses.replace(encoder.quantization, measured=measured)
     return measured
 

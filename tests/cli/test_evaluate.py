@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import re
@@ -32,319 +31,206 @@ def mentions(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def evaluate(run: Run, trained: Path) -> Run:
+    """Evaluates the trained model."""
+    return lambda path, *options: run("evaluate", path, "--model", trained, *options)
+
+
 def rows(text: str) -> dict[str, list[str]]:
     """The lines of a table by their first cell."""
     cells = [re.split(r"  +", line) for line in text.splitlines() if line]
     return {line[0]: line[1:] for line in cells}
 
 
-def test_the_table_and_the_files(run: Run, trained: Path, mentions: Path, tmp_path: Path) -> None:
-    result = run("evaluate", mentions, "--model", trained, "--k", "1,2,50", "-o", tmp_path / "out")
+def read_record(folder: Path) -> Any:
+    return json.loads((folder / "metrics.json").read_text("utf-8"))
+
+
+def test_the_table_and_the_files(evaluate: Run, mentions: Path, tmp_path: Path) -> None:
+    result = evaluate(mentions, "--k", "1,2,50", "-o", tmp_path / "out")
     assert result.code == 0
     table = rows(result.out)
     assert result.out.splitlines()[0].split() == ["n", "Acc@1", "Acc@2", "Acc@50", "MRR"]
-    assert table["all"][:3] == [
-        "5",
-        "0.6000",
-        "0.8000",
-    ]  # right: two, and the one without a concept; then the father of male breast cancer
+    # right: two, and the one without a concept; then the father of male breast cancer
+    assert table["all"][:3] == ["5", "0.6000", "0.8000"]
     assert table["hyponym"] == ["1", "a descendant of the right concept"]
     assert table["concept_not_in_dictionary"] == ["1", "no annotated id is in the dictionary"]
-    record = json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))
+    record = read_record(tmp_path / "out")
     assert (record["protocol"], record["n"], record["left_out"]) == ("strict", 5, 0)
     assert (record["acc"], record["mrr"]) == ({"1": 0.6, "2": 0.8, "50": 0.8}, 0.7)
     assert record["errors"] == {"hyponym": 1, "concept_not_in_dictionary": 1}
     assert record["groups"]["unseen_mention"] == {"n": 5, "acc": record["acc"], "mrr": 0.7}
     assert record["model"]["encoder"] == "tfidf"
     assert record["dictionary"]["sources"][0]["file"] == "sample_medic.tsv"
-    outcomes = (tmp_path / "out" / "outcomes.tsv").read_text("utf-8").splitlines()
-    assert [line.split("\t")[1:6] for line in outcomes] == [
-        ["mention", "gold", "rank", "concept_id", "matched_name"],
-        ["breast cancer", "MESH:D001943", "1", "MESH:D001943", "breast cancer"],
-        [
-            "breast and ovarian cancer",
-            "MESH:D001943|MESH:D010051",
-            "1",
-            "MESH:D001943|MESH:D010051",
-            "breast cancer|ovarian cancer",
-        ],
-        ["male breast cancer", "MESH:D001943", "2", "MESH:D018567", "male breast cancer"],
-        ["…", "-1", "1", "-1", ""],
-        ["asthma", "C999999", "", "MESH:D001249", "Asthma"],
-    ]
-    assert [line.split("\t")[6] for line in outcomes[1:]] == [
-        "",
-        "",
-        "hyponym",
-        "",
-        "concept_not_in_dictionary",
+    lines = (tmp_path / "out" / "outcomes.tsv").read_text("utf-8").splitlines()
+    both = "MESH:D001943|MESH:D010051"
+    male = ("MESH:D001943", "2", "MESH:D018567", "male breast cancer", "hyponym")
+    unknown = ("C999999", "", "MESH:D001249", "Asthma", "concept_not_in_dictionary")
+    assert [tuple(line.split("\t")[1:7]) for line in lines] == [
+        ("mention", "gold", "rank", "concept_id", "matched_name", "error"),
+        ("breast cancer", "MESH:D001943", "1", "MESH:D001943", "breast cancer", ""),
+        ("breast and ovarian cancer", both, "1", both, "breast cancer|ovarian cancer", ""),
+        ("male breast cancer", *male),
+        ("…", "-1", "1", "-1", "", ""),
+        ("asthma", *unknown),
     ]
 
 
-def test_outcomes_are_quoted_where_that_is_needed(run: Run, trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "gold.tsv").write_text('"breast" cancer\tD001943\n')
-    assert (
-        run("evaluate", tmp_path / "gold.tsv", "--model", trained, "-o", tmp_path / "out").code == 0
-    )
-    with open(tmp_path / "out" / "outcomes.tsv", encoding="utf-8", newline="") as file:
-        assert next(csv.DictReader(file, dialect="excel-tab"))["mention"] == '"breast" cancer'
-
-
-def test_biosyn_leaves_out_mentions_without_a_concept(
-    run: Run, trained: Path, mentions: Path
-) -> None:
-    result = run("evaluate", mentions, "--model", trained, "--protocol", "biosyn", "--k", "1")
+def test_biosyn_leaves_out_mentions_without_a_concept(evaluate: Run, mentions: Path) -> None:
+    biosyn = (mentions, "--protocol", "biosyn", "--k", "1")
+    result = evaluate(*biosyn)
     assert rows(result.out)["all"][:2] == ["4", "0.5000"]
     unknown, left_out = result.err.splitlines()
-    assert re.fullmatch(
-        r"the model does not have 1 of the 3 annotated ids \(none 1; it has MESH \d+, OMIM \d+\)",
-        unknown,
+    pattern = (
+        r"the model does not have 1 of the 3 annotated ids \(none 1; it has MESH \d+, OMIM \d+\)"
     )
+    assert re.fullmatch(pattern, unknown)
     assert left_out == "1 of 5 mentions were left out: without annotated concept"
-    assert (
-        run("evaluate", mentions, "--model", trained, "--protocol", "biosyn", "--k", "1", "-q").err
-        == ""
-    )
+    assert evaluate(*biosyn, "-q").err == ""
 
 
+@pytest.mark.parametrize("name", ["sample_mentions.tsv", "sample_documents.pubtator.txt"])
 def test_our_own_predictions_are_judged_as_the_model_is(
-    run: Run, trained: Path, sample: Path, tmp_path: Path
+    run: Run, evaluate: Run, trained: Path, sample: Path, tmp_path: Path, name: str
 ) -> None:
-    for name in ("sample_mentions.tsv", "sample_documents.pubtator.txt"):
-        gold = sample.with_name(name)
-        assert (
-            run(
-                "link",
-                gold,
-                "--model",
-                trained,
-                "-k",
-                "20",
-                "--format",
-                "jsonl",
-                "-o",
-                tmp_path / "p.jsonl",
-            ).code
-            == 0
-        )
-        by_model = run("evaluate", gold, "--model", trained)
-        with_model = run(
-            "evaluate", gold, "--model", trained, "--predictions", tmp_path / "p.jsonl"
-        )
-        alone = run("evaluate", gold, "--predictions", tmp_path / "p.jsonl", "-o", tmp_path / "out")
-        assert with_model.out == by_model.out
-        assert "without --model" not in with_model.err
-        assert (
-            "without --model old ids are not resolved, and seen mentions and kinds of errors are not told apart\n"
-            in alone.err
-        )
-        if (
-            name == "sample_mentions.tsv"
-        ):  # an alternative id among its gold, which no model is asked about
-            assert rows(alone.out)["all"][1] < rows(by_model.out)["all"][1]
-            continue
-        assert rows(alone.out) == {
-            name: cells
-            for name, cells in rows(by_model.out).items()
-            if not name.startswith(("seen", "unseen", "error at 1", *ERRORS))
-        }
-        record = json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))
-        assert (record["model"], record["dictionary"], record["predictions"]) == (
-            None,
-            None,
-            str(tmp_path / "p.jsonl"),
-        )
+    gold, predictions = sample.with_name(name), tmp_path / "p.jsonl"
+    link = ("link", gold, "--model", trained, "-k", "20", "--format", "jsonl", "-o", predictions)
+    assert run(*link).code == 0
+    by_model, with_model = evaluate(gold), evaluate(gold, "--predictions", predictions)
+    alone = run("evaluate", gold, "--predictions", predictions, "-o", tmp_path / "out")
+    assert with_model.out == by_model.out
+    assert "without --model" not in with_model.err
+    assert (
+        "without --model old ids are not resolved, "
+        "and seen mentions and kinds of errors are not told apart\n" in alone.err
+    )
+    record = read_record(tmp_path / "out")
+    assert (record["model"], record["dictionary"]) == (None, None)
+    assert record["predictions"] == str(predictions)
+    if name == "sample_mentions.tsv":  # its gold has an alternative id
+        assert rows(alone.out)["all"][1] < rows(by_model.out)["all"][1]
+    else:
+        only_with_model = ("seen", "unseen", "error at 1", *ERRORS)
+        expected = rows(by_model.out).items()
+        assert rows(alone.out) == {k: v for k, v in expected if not k.startswith(only_with_model)}
 
 
 def test_predictions_for_other_mentions(
     run: Run, trained: Path, mentions: Path, tmp_path: Path
 ) -> None:
-    run("link", mentions, "--model", trained, "--format", "jsonl", "-o", tmp_path / "p.jsonl")
-    lines = (tmp_path / "p.jsonl").read_text("utf-8").splitlines(keepends=True)
-    (tmp_path / "p.jsonl").write_text("".join(lines[::-1]), encoding="utf-8")
-    result = run("evaluate", mentions, "--predictions", tmp_path / "p.jsonl")
+    predictions = tmp_path / "p.jsonl"
+    run("link", mentions, "--model", trained, "--format", "jsonl", "-o", predictions)
+    lines = predictions.read_text("utf-8").splitlines(keepends=True)
+    predictions.write_text("".join(lines[::-1]), encoding="utf-8")
+    result = run("evaluate", mentions, "--predictions", predictions)
     message = "line 1: is for other mentions: 'asthma'; expected 'breast cancer'; give the mentions that were linked, in the same order"
-    assert (result.code, result.err) == (1, f"linker: {tmp_path / 'p.jsonl'}, {message}\n")
+    assert (result.code, result.err) == (1, f"linker: {predictions}, {message}\n")
     result = run("evaluate", mentions, "--predictions", mentions, "--protocol", "biosyn")
     assert result.code == 1
     assert f"{mentions}: these are no predictions (" in result.err
 
 
-def test_types(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_types(evaluate: Run, tmp_path: Path) -> None:
+    path = tmp_path / "d.txt"
     text = "1|t|Asthma and aspirin\n1|a|\n1\t0\t6\tAsthma\tDisease\tD001249\n1\t11\t18\taspirin\tChemical\tD001241\n"
-    (tmp_path / "d.txt").write_text(text)
-    result = run(
-        "evaluate", tmp_path / "d.txt", "--model", trained, "--type", "Disease", "--k", "1"
-    )
-    assert rows(result.out)["all"][:2] == ["1", "1.0000"]
-    assert result.err == ""
-    result = run("evaluate", tmp_path / "d.txt", "--model", trained, "-k", "1")
+    path.write_text(text)
+    result = evaluate(path, "--type", "Disease", "--k", "1")
+    assert (rows(result.out)["all"][:2], result.err) == (["1", "1.0000"], "")
+    result = evaluate(path, "-k", "1")
     assert rows(result.out)["all"][:2] == ["2", "0.5000"]  # the sample has no drugs
-    assert result.err.startswith(
-        "the model does not have 1 of the 2 annotated ids (MESH 1; it has MESH "
-    )
+    start = "the model does not have 1 of the 2 annotated ids (MESH 1; it has MESH "
+    assert result.err.startswith(start)
     assert result.err.endswith("), and none of type Chemical: choose others with --type\n")
-
-
-def test_types_that_are_all_known_are_not_mentioned(
-    run: Run, trained: Path, tmp_path: Path
-) -> None:
-    text = "1|t|Asthma and asthma\n1|a|\n1\t0\t6\tAsthma\tDisease\tD001249\n1\t11\t17\tasthma\tModifier\tD001249\n"
-    (tmp_path / "d.txt").write_text(text)
-    assert run("evaluate", tmp_path / "d.txt", "--model", trained).err == ""
+    path.write_text(text.replace("D001241", "D001249"))
+    assert evaluate(path).err == ""
 
 
 def test_a_model_of_another_dictionary_is_not_judged(
-    run: Run, trained: Path, tmp_path: Path
+    run: Run, evaluate: Run, trained: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "gold.tsv").write_text(
-        "asthma\tHP:0002099\ngout\tHP:0001997|DOID:999\ngouts\tHP:0001997\nx\t-1\n"
+    path = tmp_path / "gold.tsv"
+    path.write_text("asthma\tHP:0002099\ngout\tHP:0001997|DOID:999\ngouts\tHP:0001997\nx\t-1\n")
+    message = (
+        r"linker: the model has none of the 3 annotated ids \(HP 2, DOID 1; it has MESH \d+, OMIM \d+"
+        r"\); name a model that has them, .*\n"
     )
     for options in ((), ("--protocol", "biosyn")):
-        result = run("evaluate", tmp_path / "gold.tsv", "--model", trained, *options)
+        result = evaluate(path, *options)
         assert (result.code, result.out) == (1, "")
-        message = (
-            r"linker: the model has none of the 3 annotated ids \(HP 2, DOID 1; it has MESH \d+, OMIM \d+"
-            r"\); name a model that has them, .*\n"
-        )
         assert re.fullmatch(message, result.err)
-    assert (
-        run(
-            "link",
-            tmp_path / "gold.tsv",
-            "--model",
-            trained,
-            "--format",
-            "jsonl",
-            "-o",
-            tmp_path / "p.jsonl",
-        ).code
-        == 0
-    )
-    assert run("evaluate", tmp_path / "gold.tsv", "--predictions", tmp_path / "p.jsonl").code == 0
+    run("link", path, "--model", trained, "--format", "jsonl", "-o", tmp_path / "p.jsonl")
+    assert run("evaluate", path, "--predictions", tmp_path / "p.jsonl").code == 0
 
 
-def test_namespaces(run: Run, trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "gold.tsv").write_text(
-        "breast cancer\tD001943\ncomplement 2 deficiency\tOMIM:217000\n"
-    )
-    result = run(
-        "evaluate",
-        tmp_path / "gold.tsv",
-        "--model",
-        trained,
-        "-k",
-        "1",
-        "--namespaces",
-        "omim",
-        "-o",
-        tmp_path / "out",
-    )
-    assert (result.code, rows(result.out)["all"][:2]) == (0, ["2", "0.5000"])
-    assert re.match(
-        r"the model does not have 1 of the 2 annotated ids \(MESH 1; it has OMIM \d+\)\n",
-        result.err,
-    )
-    assert json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))["namespaces"] == [
-        "omim"
-    ]
-    result = run("evaluate", tmp_path / "gold.tsv", "--predictions", "x", "--namespaces", "OMIM")
-    assert (
-        result.code,
-        "--namespaces is for a model, not for --predictions; leave it out" in result.err,
-    ) == (2, True)
-
-
-def test_selections(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_selections(run: Run, evaluate: Run, tmp_path: Path) -> None:
     path = tmp_path / "gold.jsonl"
     path.write_text(
         '{"mention": "ovarian cancer", "gold": "D010051"}\n'
         '{"mention": "ovarian cancer", "gold": "D061325", "under": "D001943"}\n'
         '{"mention": "ovarian cancer", "gold": "D001943", "under": "D99"}\n'
     )
-    options = (path, "--model", trained, "-k", "1")
-    result = run("evaluate", *options, "--on-error", "skip", "-o", tmp_path / "out")
+    result = evaluate(path, "-k", "1", "--on-error", "skip")
     assert (result.code, rows(result.out)["all"][:2]) == (0, ["2", "1.0000"])
     assert "1 bad record was skipped" in result.err
-    result = run("evaluate", *options)
+    result = evaluate(path)
     message = f"linker: {path}: mention 'ovarian cancer': D99 is not in the dictionary"
     assert (result.code, result.err.startswith(message)) == (1, True)
     path.write_text(path.read_text().rpartition('{"mention"')[0])
     choice = ("--not-under", "D061325", "--namespaces", "mesh")
-    result = run("evaluate", *options, *choice, "-o", tmp_path / "out")
+    result = evaluate(path, "-k", "1", *choice, "-o", tmp_path / "out")
     assert (result.code, rows(result.out)["all"][:2]) == (0, ["2", "0.5000"])
-    record = json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))
-    assert [record[name] for name in ("under", "not_under", "types", "namespaces")] == [
-        *(None, ["D061325"], None, ["mesh"])
-    ]
-    for flag in ("--under", "--not-under", "--types"):
+    record = read_record(tmp_path / "out")
+    selection = [record[name] for name in ("under", "not_under", "types", "namespaces")]
+    assert selection == [None, ["D061325"], None, ["mesh"]]
+    result = evaluate(path, "--namespaces", "omim")
+    assert "the model has none of the 2 annotated ids (MESH 2; it has OMIM " in result.err
+    for flag in ("--under", "--not-under", "--types", "--namespaces"):
         result = run("evaluate", path, "--predictions", "x", flag, "A")
         assert result.code == 2
         assert f"{flag} is for a model, not for --predictions; leave it out" in result.err
 
 
 def test_a_threshold_withholds_answers_with_a_lower_confidence(
-    run: Run, trained: Path, tmp_path: Path
+    evaluate: Run, tmp_path: Path
 ) -> None:
     path = tmp_path / "gold.tsv"
     path.write_text("breast cancer\tD001943\na cup of tea\t-1\n")
-    figures = {}
-    for threshold in ("0", "0.5", "1"):
-        result = run("evaluate", path, "--model", trained, "-k", "1", "--threshold", threshold)
-        assert result.code == 0
-        figures[threshold] = rows(result.out)["all"][:2]
-    assert figures == {
-        "0": ["2", "0.5000"],
-        "0.5": ["2", "1.0000"],
-        "1": ["2", "0.5000"],
-    }  # the last: nothing is returned
-    assert (
-        run("evaluate", path, "--model", trained, "-k", "1").out
-        == run("evaluate", path, "--model", trained, "--k", "1").out
-    )
+    # at 1 nothing is returned
+    for threshold, accuracy in (("0", "0.5000"), ("0.5", "1.0000"), ("1", "0.5000")):
+        result = evaluate(path, "-k", "1", "--threshold", threshold)
+        assert (result.code, rows(result.out)["all"][:2]) == (0, ["2", accuracy])
     for options in (("--protocol", "biosyn"), ("--predictions", path)):
-        result = run("evaluate", path, "--model", trained, "--threshold", "0.9", *options)
+        result = evaluate(path, "--threshold", "0.9", *options)
         assert result.code == 2
         assert "--threshold is for a model under --protocol strict; leave it out" in result.err
 
 
-def test_a_file_in_the_way(run: Run, trained: Path, mentions: Path) -> None:
-    result = run("evaluate", mentions, "--model", trained, "-o", mentions)
-    assert result.code == 1
-    assert (
-        result.err
-        == f"linker: {mentions}: cannot be written: File exists; name another output with -o\n"
-    )
-
-
-@pytest.mark.parametrize("ks", ["0", "1,x", "-1", ",", "1.5", "1,1000001", "99999999999999999999"])
-def test_wrong_ks(run: Run, trained: Path, mentions: Path, ks: str) -> None:
-    result = run("evaluate", mentions, "--model", trained, "--k", ks)
-    assert result.code == 2
-    assert (
-        f"Invalid value for '-k' / '--k': '{ks}'; expected whole numbers from 1 to 1000000, e.g. 1,5,10,20"
-        in " ".join(result.err.split())
-    )
+def test_what_is_refused(evaluate: Run, mentions: Path) -> None:
+    result = evaluate(mentions, "-o", mentions)
+    message = f"{mentions}: cannot be written: File exists; name another output with -o"
+    assert (result.code, result.err) == (1, f"linker: {message}\n")
+    for ks in ("0", "1,x", "-1", ",", "1.5", "1,1000001", "99999999999999999999"):
+        result = evaluate(mentions, "--k", ks)
+        expected = f"'{ks}'; expected whole numbers from 1 to 1000000, e.g. 1,5,10,20"
+        assert result.code == 2
+        assert f"Invalid value for '-k' / '--k': {expected}" in " ".join(result.err.split())
 
 
 @pytest.mark.data
 def test_the_published_predictions_of_biosyn(run: Run, data: Path, tmp_path: Path) -> None:
-    folder = data / "biosyn-ncbi-disease"
+    folder, gold = data / "biosyn-ncbi-disease", tmp_path / "gold"
+    gold.mkdir()
     with tarfile.open(folder / "ncbi-disease.tar.gz") as archive:
         for member in archive:
-            if (
-                member.isfile()
-                and "processed_test/" in member.name
-                and member.name.endswith(".concept")
-            ):
+            if re.search(r"processed_test/.*\.concept$", member.name):
                 content = archive.extractfile(member)
                 assert content is not None
-                (tmp_path / Path(member.name).name).write_bytes(content.read())
-    predictions = folder / "biosyn_predictions_test.json.gz"
+                (gold / Path(member.name).name).write_bytes(content.read())
+    predictions, plain = folder / "biosyn_predictions_test.json.gz", tmp_path / "plain.json"
+    plain.write_bytes(gzip.decompress(predictions.read_bytes()))
     options = ("--protocol", "biosyn", "--k", "1,5,20", "-o", tmp_path / "out")
-    (tmp_path / "plain.json").write_bytes(gzip.decompress(predictions.read_bytes()))
-    for path in (predictions, tmp_path / "plain.json"):
-        result = run("evaluate", tmp_path, "--predictions", path, *options)
-        assert result.code == 0
-        record = json.loads((tmp_path / "out" / "metrics.json").read_text("utf-8"))
+    for path in (predictions, plain):
+        assert run("evaluate", gold, "--predictions", path, *options).code == 0
+        record = read_record(tmp_path / "out")
         assert (record["n"], record["acc"]) == (960, {"1": 0.91146, "5": 0.93854, "20": 0.96771})
