@@ -95,22 +95,13 @@ def test_interval_of_runs_the_slow_way() -> None:
     assert (lower, upper) == pytest.approx(exact, abs=0.01)
 
 
-def test_identical_systems_of_one_run_differ_by_nothing() -> None:
+def test_identical_systems() -> None:
     values = [[0, 1, 1, 0, 1] * 20]
-    assert paired_difference(values, values) == (
-        0,
-        0,
-        0,
-    )  # only pairing gives this: unpaired, each mean moves by 0.05
-
-
-def test_the_runs_of_identical_systems_are_drawn_apart() -> None:
+    # only pairing gives this: unpaired, each mean moves by 0.05
+    assert paired_difference(values, values) == (0, 0, 0)
     values = [[0.0] * 10, [1.0] * 10]
-    assert paired_difference(values, values) == (
-        0,
-        -1,
-        1,
-    )  # a draw has means 0, 1/2 or 1; 1/16 of them are 0 - 1
+    # the runs are drawn apart: a draw has means 0, 1/2 or 1; 1/16 of them are 0 - 1
+    assert paired_difference(values, values) == (0, -1, 1)
 
 
 def test_better_by_one_mention() -> None:
@@ -120,24 +111,6 @@ def test_better_by_one_mention() -> None:
     # the one is drawn 0, 1, 2, 3 ... times with probability 0.366, 0.370, 0.185, 0.061 ...: 0.921 up to 2, 0.982 up to 3
     assert paired_difference(better, worse) == (1 / 100, 0, 3 / 100)
     assert paired_difference(worse, better) == (-1 / 100, -3 / 100, 0)
-
-
-def test_runs_that_differ_widen_the_interval() -> None:
-    alike, apart = [[1, 0] * 50] * 2, [[1, 0, 1, 1] * 25, [1, 0, 0, 0] * 25]
-    wide, narrow = run_interval(apart), run_interval(alike)
-    assert wide[0] == narrow[0] == 0.5
-    assert wide[2] - wide[1] > 1.5 * (narrow[2] - narrow[1])
-
-
-def test_the_difference_is_found_as_often_as_it_should_be() -> None:
-    """Of 200 pairs of systems with accuracies 0.7 and 0.6, the 90 % interval should hold 0.1 in about 180: 165 to 195."""
-    generator = np.random.default_rng(5)
-    found = 0
-    for seed in range(200):
-        a, b = generator.random((1, 150)) < 0.7, generator.random((1, 150)) < 0.6
-        _, lower, upper = paired_difference(a, b, samples=400, level=0.9, seed=seed)
-        found += lower <= 0.1 <= upper
-    assert 165 <= found <= 195
 
 
 def test_intervals_are_the_same_for_the_same_seed() -> None:

@@ -97,7 +97,7 @@ def check(
                 identifier, label = _cell(row, id_place), _cell(row, label_place)
                 if predicate is not None:
                     identifier = sssom.concept_id(identifier)
-                    if _cell(row, predicate) == _ONE_OF_SEVERAL:
+                    if prediction and _cell(row, predicate) == _ONE_OF_SEVERAL:
                         prediction = _of_part(prediction, identifier)
                 pair = checker.check(identifier, label, prediction)
                 counts[pair.verdict] += 1
@@ -152,9 +152,7 @@ def _cell(row: TableRow, place: int) -> str:
     return row.cells[place] if place < len(row.cells) else ""
 
 
-def _of_part(prediction: Prediction | None, identifier: str) -> Prediction | None:
+def _of_part(prediction: Prediction, identifier: str) -> Prediction:
     """A prediction with those parts that are answered with an id; with all where none is."""
-    if prediction is None:
-        return None
     parts = [part for part in prediction.parts if part.best and part.best.concept_id == identifier]
     return dataclasses.replace(prediction, parts=tuple(parts) or prediction.parts)

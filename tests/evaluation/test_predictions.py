@@ -52,18 +52,9 @@ def test_our_predictions_are_evaluated_as_the_model_is(tiny: Linker, ours: Path)
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (
-            [GIVEN[1], GIVEN[0], GIVEN[2]],
-            "line 1: is for other mentions: 'abcd'; expected 'breast and ovarian cancer'; give the mentions",
-        ),
-        (
-            [*GIVEN, GIVEN[0]],
-            "line 4: is for other mentions: 'nothing'; expected 'abcd'; give the mentions that were linked",
-        ),
-        (
-            GIVEN[:2],
-            "has more predictions than there are mentions; give the mentions that were linked, in the same order",
-        ),
+        (GIVEN[1:], "line 1: is for other mentions: 'abcd'; expected 'breast and ovarian cancer'"),
+        ([*GIVEN, GIVEN[0]], "line 4: is for other mentions: 'nothing'; expected 'abcd'"),
+        (GIVEN[:2], "has more predictions than there are mentions"),
     ],
 )
 def test_predictions_for_other_mentions(
@@ -71,7 +62,8 @@ def test_predictions_for_other_mentions(
 ) -> None:
     with pytest.raises(InputError, match=message) as caught:
         evaluated(ours, given, "strict", tiny)
-    assert str(ours) in str(caught.value)
+    assert str(caught.value).startswith(str(ours))
+    assert str(caught.value).endswith("give the mentions that were linked, in the same order")
 
 
 @pytest.mark.parametrize(("depth", "messages"), [(1, 0), (4, 0), (5, 1), (20, 1)])
@@ -109,28 +101,30 @@ def biosyn(*queries: tuple[str, list[tuple[str, list[str]]]]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("indent", [None, 2])
 def test_the_predictions_of_biosyn(tiny: Linker, path: Path, indent: int | None) -> None:
+    breast, ovarian = ("breast cancer", ["D:3"]), ("ovarian cancer", ["D:1", "D:4"])
     record = biosyn(
         ("D:2", [("abcd", ["D:1", "D:6", "D:2|D:7"])]),  # joined ids: any of them
-        (
-            "D:3|D:4",
-            [("breast cancer", ["D:3"]), ("ovarian cancer", ["D:1", "D:4"])],
-        ),  # all parts must hit
-        ("D:3|D:1", [("breast cancer", ["D:3"]), ("none", [])]),
+        ("D:3|D:4", [breast, ovarian]),  # all parts must hit
+        ("D:3|D:1", [breast, ("none", [])]),
         ("OLD:2", [("abxy", ["D:2"])]),
+        ("D:6", [("www", ["-1", "D:6"])]),  # a name without an id is a miss
     )
     path.write_text(json.dumps(record, indent=indent))
+    # in another order; theirs is kept
     given = [
-        Mention("x", gold=parse_gold(gold)) for gold in ("OLD:2", "D:3|D:1", "D:2", "D:3|D:4")
-    ]  # the order is theirs
+        Mention("x", gold=parse_gold(gold))
+        for gold in ("OLD:2", "D:6", "D:3|D:1", "D:2", "D:3|D:4")
+    ]
     outcomes = evaluated(path, given, "biosyn", tiny)
-    assert [o.rank for o in outcomes] == [3, 2, 0, 1]
-    assert [o.mention.text for o in outcomes] == [
-        "abcd",
-        "breast cancer|ovarian cancer",
-        "breast cancer|none",
-        "abxy",
+    assert [(o.mention.text, o.rank) for o in outcomes] == [
+        ("abcd", 3),
+        ("breast cancer|ovarian cancer", 2),
+        ("breast cancer|none", 0),
+        ("abxy", 1),
+        ("www", 2),
     ]
     assert [part and part.concept_id for part in outcomes[2].parts] == ["D:3", None]
+    assert [outcomes[1].error, outcomes[3].error] == ["hypernym", ""]
 
 
 @pytest.mark.parametrize("gold", ["OMIM:1|D:1", "D:1|OMIM:1", "D:1"])
@@ -142,12 +136,6 @@ def test_biosyn_leaves_out_the_ids_of_omim_where_there_are_others(
     )
     given = [Mention("abcd", gold=parse_gold(gold)), Mention("x", gold=parse_gold("OMIM:1"))]
     assert [o.rank for o in evaluated(path, given, "biosyn", tiny)] == [2, 1]
-
-
-def test_a_first_name_without_an_id_is_a_miss(tiny: Linker, path: Path) -> None:
-    path.write_text(json.dumps(biosyn(("D:2", [("abcd", ["-1", "D:2"])]))))
-    (outcome,) = evaluated(path, [Mention("abcd", gold=parse_gold("D:2"))], "biosyn", tiny)
-    assert outcome.rank == 2
 
 
 @pytest.mark.parametrize(
@@ -181,19 +169,15 @@ def test_predictions_of_biosyn_that_do_not_fit(
     "content",
     [
         "",
-        "mention\tid\n",
         "[]",
-        "3",
         '{"queries": 3}',
         '{"queries": [{"mentions": []}]}',
-        '{"queries": [{"mentions": [{"mention": "m", "golden_cui": "D:1"}]}]}',
         '{"queries": [{"mentions": [{"mention": "m", "golden_cui": "D:1", "candidates": [{"name": "n"}]}]}]}',
         '{"queries": [{"mentions": [{"mention": 1, "golden_cui": "D:1", "candidates": []}]}]}',
         '{"queries": [{"mentions": [{"mention": "m", "golden_cui": 1, "candidates": []}]}]}',
         '{"queries": [{"mentions": [{"mention": "m", "golden_cui": "D:1", "candidates": [{"name": 7, "cui": "D:1"}]}]}]}',
         '{"queries": [{"mentions": [{"mention": "\\ud800", "golden_cui": "D:1", "candidates": []}]}]}',
         "[" * 100_000,
-        '{"results": []}',
     ],
 )
 def test_no_predictions(tiny: Linker, path: Path, content: str) -> None:
@@ -205,28 +189,7 @@ def test_no_predictions(tiny: Linker, path: Path, content: str) -> None:
         evaluated(path, GIVEN, "biosyn", tiny)
 
 
-def with_score(score: str) -> str:
-    """What stands behind the mention in a whole prediction with one candidate."""
-    candidate = f'"concept_id": "D:1", "name": "n", "matched_name": "n", "score": {score}, "sparse_score": null, "dense_score": null'
-    part = f'"text": "abcd", "expanded": null, "spans": null, "nil": false, "candidates": [{{{candidate}}}]'
-    return f', "schema": 1, "document_id": null, "spans": null, "parts": [{{{part}}}]'
-
-
-def test_a_whole_prediction(tiny: Linker, path: Path) -> None:
-    path.write_text('{"mention": "abcd"' + with_score("0.5") + "}\n")
-    assert [o.rank for o in evaluated(path, GIVEN[:1], "strict", tiny)] == [0]
-
-
-@pytest.mark.parametrize(
-    "rest",
-    [
-        "",
-        ', "parts": 3',
-        ', "schema": 2',
-        *map(with_score, ("1" + "0" * 400, "1e400", "NaN", "-Infinity", "null", "[]")),
-    ],
-)
-def test_broken_lines_of_ours(tiny: Linker, path: Path, rest: str) -> None:
-    path.write_text('{"mention": "abcd"' + rest + "}\n")
+def test_a_broken_line_of_ours(tiny: Linker, path: Path) -> None:
+    path.write_text('{"mention": "abcd", "schema": 2}\n')
     with pytest.raises(InputError, match=r"predictions.json, line 1: the line is no prediction"):
         evaluated(path, GIVEN[:1], "strict", tiny)

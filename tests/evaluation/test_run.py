@@ -66,18 +66,8 @@ def test_predictions_need_no_model(tiny: Linker, tmp_path: Path) -> None:
     together = run.evaluate(GIVEN, tiny, "strict", (1,), path=path)
     assert together.outcomes == run.evaluate(GIVEN, tiny, "strict", (1,)).outcomes
     assert "groups" in together.record
-
-
-def test_nothing_to_evaluate_is_an_error() -> None:
     with pytest.raises(LinkerError, match="there is nothing to evaluate"):
         run.evaluate(GIVEN, None, "strict", (1,))
-
-
-def test_ids_that_the_model_can_never_answer_with_are_a_warning(tiny: Linker) -> None:
-    foreign = Mention("gout", gold=parse_gold("X:1"))
-    assert run.evaluate([*GIVEN, foreign], tiny, "strict", (1,)).warning.startswith(
-        "the model does not have 1 of the 3 annotated ids"
-    )
 
 
 def test_files(tiny: Linker, tmp_path: Path) -> None:
@@ -111,20 +101,3 @@ def test_the_mrr_does_not_depend_on_the_k_that_are_shown(tiny: Linker) -> None:
     for protocol, rank in (("strict", 3), ("biosyn", 4)):
         records = [run.evaluate(given, tiny, protocol, ks).record for ks in ((1,), (2, 5), (20,))]
         assert {record["mrr"] for record in records} == {round((1 / rank + 1) / 2, 5)}
-
-
-def test_predictions_with_confidences_are_calibrated(tiny: Linker, tmp_path: Path) -> None:
-    given = [Mention("abcd", gold=parse_gold("D:1")), Mention("abxy", gold=parse_gold("D:1"))]
-    with (tmp_path / "p.jsonl").open("w", encoding="utf-8") as file:
-        predictions = [
-            Prediction(m, (Part(m.text, candidates=(Candidate(i, "x", "x", 1, confidence=c),)),))
-            for m, i, c in zip(given, ("D:1", "D:2"), (0.75, 0.5), strict=True)
-        ]
-        jsonl.write([(None, predictions)], file)
-    record = run.evaluate(given, tiny, "strict", (1,), path=tmp_path / "p.jsonl").record
-    assert (record["calibration"]["ece"], record["calibration"]["auroc"]) == (0.375, 1)
-    assert record["risk_coverage"]["coverage"]["50"]["acc"] == 1
-    assert (
-        "calibration"
-        not in run.evaluate(given, tiny, "biosyn", (1,), path=tmp_path / "p.jsonl").record
-    )
