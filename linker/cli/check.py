@@ -14,10 +14,8 @@ from linker.cli import common, sheets
 from linker.errors import InputError
 
 if TYPE_CHECKING:
-
-    from linker.evaluation.pairs import Checked, PairChecker
+    from linker.evaluation.pairs import Checked
     from linker.files.rows import TableRow
-    from collections.abc import Iterable
     from linker.files.tables import Table
     from linker.linking.linker import Linker
     from linker.types import Prediction

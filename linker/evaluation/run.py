@@ -18,7 +18,7 @@ from linker.linking.requests import Decisions
 from linker.outputs import decimals
 from linker.outputs.tsv import row_writer
 from linker.readers.mentions import flatten
-from linker.types import Document, Mention, Prediction
+from linker.types import Document, Mention
 
 MRR_DEPTH = 20  # candidates that MRR looks at, whatever the k that are shown
 Row = Mapping[str, str]
