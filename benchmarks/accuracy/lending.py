@@ -27,8 +27,7 @@ from benchmarks.lib import by_score, results, runs
 from benchmarks.lib.data import TITLES, documents, medic
 from benchmarks.lib.lent import LENDERS, LENT, MAPPED, NONE, ONTOLOGIES, dictionary, lending
 from linker import Linker, matching, metrics
-from linker.dictionary import lent_names
-from linker.dictionary.lent_names import LendingOptions
+from linker.dictionary.lending import RULE, LendingOptions
 from linker.evaluation import protocols
 from linker.evaluation.protocols import Outcome
 from linker.types import NameKind
@@ -42,11 +41,11 @@ class Rule:
     """A row of the table of lending."""
 
     files: Sequence[str]
-    options: LendingOptions = lent_names.RULE
+    options: LendingOptions = RULE
 
 
 def _kinds(*others: NameKind) -> LendingOptions:
-    return LendingOptions((*lent_names.RULE.kinds, *others))
+    return LendingOptions((*RULE.kinds, *others))
 
 
 _ONE, _MANY = LendingOptions(steps=1), LendingOptions(one_to_many=True)
@@ -75,7 +74,7 @@ def outcomes(linker: Linker) -> Iterator[Outcome]:
 
 def find_rule(rule: Rule) -> dict[str, Any]:
     """What a rule lends, and which mentions are right first then, by characters and static."""
-    lent = lending(medic("2017"), rule.files, rule.options)
+    receiver, lent = lending(medic("2017"), rule.files, rule.options)
     names = Counter[str]()
     for report in lent.lenders:
         names.update(report.names)
@@ -87,7 +86,7 @@ def find_rule(rule: Rule) -> dict[str, Any]:
             for items in (documents(corpus, "devel") for corpus in TITLES)
         ]
         for name in (CHARACTERS, STATIC)
-        for linker in [by_score.trained(lent.dictionary, ENCODERS[name])]
+        for linker in [by_score.trained(receiver, ENCODERS[name])]
     }
     return {"names": dict(names), "concepts": concepts, "right": right}
 

@@ -121,7 +121,7 @@ def reduced(seed: int) -> Dictionary:
         path = Path(folder) / "medic.tsv"
         comments = [line for line in lines if line.startswith("#")]
         path.write_text("\n".join([*comments, *kept]) + "\n", encoding="utf-8")
-        return lending(Dictionary.read(path), LENDERS[LENT]).dictionary
+        return lending(Dictionary.read(path), LENDERS[LENT])[0]
 
 
 def without(documents: Iterable[Document], dictionary: Dictionary) -> list[Document]:

@@ -23,7 +23,7 @@ from benchmarks.accuracy.ranker_weights import trained
 from benchmarks.lib import results
 from benchmarks.lib.data import TITLES, documents, medic
 from linker import Linker, Mention, matching
-from linker.dictionary.short_forms import doubt
+from linker.dictionary.finding import doubt
 from linker.evaluation import run
 from linker.linking import answers
 

@@ -7,8 +7,7 @@ from functools import cache
 
 from benchmarks.lib.data import locate, medic
 from linker import Dictionary
-from linker.dictionary import lenders, lent_names
-from linker.dictionary.lent_names import Lending, LendingOptions
+from linker.dictionary.lending import RULE, Lending, LendingOptions, consider, read
 
 ONTOLOGIES = ("ontologies/doid.obo.gz", "ontologies/hp.obo.gz")
 MAPPINGS = tuple(
@@ -20,13 +19,15 @@ LENDERS = {NONE: (), LENT: ONTOLOGIES, MAPPED: (*ONTOLOGIES, *MAPPINGS)}
 
 
 def lending(
-    receiver: Dictionary, files: Sequence[str], options: LendingOptions = lent_names.RULE
-) -> Lending:
-    """A dictionary with the names that some files lend."""
-    return lent_names.lend(receiver, [lenders.read(locate(name)) for name in files], options)
+    receiver: Dictionary, files: Sequence[str], options: LendingOptions = RULE
+) -> tuple[Dictionary, Lending]:
+    """A dictionary with the names that some files lend, and the account of these names."""
+    lenders = [read(locate(name)) for name in files]
+    account = consider(receiver.columns, receiver.sources, lenders, options)
+    return receiver.with_lent_names(account), account
 
 
 @cache
 def dictionary(year: str, lent: str) -> Dictionary:
     """A release of MEDIC with the names of some lenders."""
-    return lending(medic(year), LENDERS[lent]).dictionary
+    return lending(medic(year), LENDERS[lent])[0]

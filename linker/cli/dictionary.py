@@ -57,8 +57,8 @@ def stats(paths: tuple[str, ...], as_json: bool, on_error: str, reading: Reading
     from linker.dictionary import inspection
 
     handle = common.handler(on_error)
-    lending = reading.read_and_lend(paths, handle)
-    figures = inspection.stats(lending.dictionary)
+    dictionary, lending = reading.read_and_lend(paths, handle)
+    figures = inspection.stats(dictionary)
     common.say_skipped(handle)
     with common.stdout():
         if as_json:
@@ -145,8 +145,7 @@ def lend(
 
     handle = common.handler(on_error)
     options = lending_options(lend_kinds)
-    lending = lend_names(Reading().read([path], handle), lenders, options, handle)
-    dictionary = lending.dictionary
+    dictionary, lending = lend_names(Reading().read([path], handle), lenders, options, handle)
     names = {i: dictionary.preferred_name(row) for row, i in enumerate(dictionary.ids)}
     with common.writing(output, [path, *lenders]) as file:
         write_row = row_writer(file)

@@ -16,7 +16,7 @@ from linker.errors import LinkerError, OnError, UsageError
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
-    from linker.dictionary.lent_names import Lending, LendingOptions
+    from linker.dictionary.lending import Lending, LendingOptions
 
 # as in linker.readers, which --help need not import
 DICTIONARY_FORMATS = ("medic", "obo", "rrf", "biosyn", "table")
@@ -43,9 +43,9 @@ class Reading:
             paths: the files, or the folder.
             on_error: what to do with a bad record.
         """
-        return self.read_and_lend(paths, on_error).dictionary
+        return self.read_and_lend(paths, on_error)[0]
 
-    def read_and_lend(self, paths: Sequence[str], on_error: OnError) -> Lending:
+    def read_and_lend(self, paths: Sequence[str], on_error: OnError) -> tuple[Dictionary, Lending]:
         """Like `read`, with the account of the names that --lend lends."""
         if self.lend_kinds and not self.lend:
             raise click.UsageError("--lend-kinds chooses among the names of --lend; give that, too")
@@ -54,11 +54,11 @@ class Reading:
 
     def read_and_say(self, paths: Sequence[str], on_error: OnError) -> Dictionary:
         """Like `read`, and say what the dictionary holds and which names are lent to it."""
-        lending = self.read_and_lend(paths, on_error)
-        _say(lending.dictionary)
+        dictionary, lending = self.read_and_lend(paths, on_error)
+        _say(dictionary)
         for report in lending.lenders:
             common.say(f"names lent by {report.source.file}: {report.summary()}")
-        return lending.dictionary
+        return dictionary
 
     def _read(self, paths: Sequence[str], on_error: OnError) -> Dictionary:
         """The dictionary without lent names."""
@@ -100,24 +100,25 @@ def _say(dictionary: Dictionary) -> None:
 
 def lending_options(kinds: Sequence[str]) -> LendingOptions:
     """The rule by which names are lent: those of these kinds, or of the default ones."""
-    from linker.dictionary import lent_names
+    from linker.dictionary import lending
 
     try:
-        return lent_names.options(kinds)
+        return lending.options(kinds)
     except UsageError as error:
         raise click.UsageError(str(error)) from None
 
 
 def lend_names(
     dictionary: Dictionary, paths: Sequence[str], options: LendingOptions, on_error: OnError
-) -> Lending:
+) -> tuple[Dictionary, Lending]:
     """Lend names of files to a dictionary; nothing changes where there are none."""
-    from linker.dictionary import lenders, lent_names
+    from linker.dictionary import lending
 
     if not paths:
-        return lent_names.Lending(dictionary)
-    files = [lenders.read(path, on_error=on_error) for path in paths]
-    return lent_names.lend(dictionary, files, options)
+        return dictionary, lending.Lending()
+    lenders = [lending.read(path, on_error=on_error) for path in paths]
+    account = lending.consider(dictionary.columns, dictionary.sources, lenders, options)
+    return dictionary.with_lent_names(account), account
 
 
 def is_saved(path: str) -> bool:

@@ -19,6 +19,7 @@ from linker import files
 from linker.dictionary.columns import (
     ALTERNATIVE,
     MERGED,
+    NAME_DTYPES,
     OBSOLETE,
     XREF_SEPARATOR,
     Columns,
@@ -26,7 +27,7 @@ from linker.dictionary.columns import (
     NameColumns,
     OldIdColumns,
 )
-from linker.dictionary.hierarchy import Hierarchy
+from linker.dictionary.hierarchy import parent_lists
 from linker.errors import InputError, LinkerError, OnError, shown
 from linker.ids import counted, prefixes
 from linker.persistence import Strings, StringsBuilder
@@ -60,9 +61,7 @@ class Builder:
         self._labels: dict[str, int] = {"": 0}
         self._definitions, self._xrefs = StringsBuilder(), StringsBuilder()
         self._texts = StringsBuilder()  # of the names; the columns beside them are in `_names`
-        self._names = {
-            column: array("i") for column in ("concept", "kind", "source", "language", "case")
-        }
+        self._names = {column: array("i") for column in NAME_DTYPES}
         self._preferred, self._type_rows, self._type_labels = array("i"), array("i"), array("i")
         self._untyped: list[tuple[Concept, str]] = []  # with their file; see `_wanted`
         self._merged: list[tuple[int, Name]] = []  # names that a later source adds to a concept
@@ -123,11 +122,13 @@ class Builder:
         """
         for concept in concepts:
             self._prefixes[concept.namespace] += 1
+            in_namespaces = not self._namespaces or concept.namespace.upper() in self._namespaces
+            of_types = not self._types or not self._types.isdisjoint(concept.types)
             if concept.status != "current":
                 self._add_old(concept, _STATUS[concept.status])
-            elif self._keeps(concept):
+            elif in_namespaces and of_types:
                 yield concept
-            elif self._in_namespaces(concept) and not concept.types:
+            elif in_namespaces and not concept.types:
                 self._untyped.append((concept, path))
             else:
                 self._left_out.update((concept.id, *concept.alt_ids))
@@ -138,14 +139,6 @@ class Builder:
         self._old[concept.id] = (status, [*known, *concept.replaced_by])
         for alternative in concept.alt_ids:
             self._old.setdefault(alternative, (status, []))[1].extend(concept.replaced_by)
-
-    def _keeps(self, concept: Concept) -> bool:
-        return self._in_namespaces(concept) and (
-            not self._types or not self._types.isdisjoint(concept.types)
-        )
-
-    def _in_namespaces(self, concept: Concept) -> bool:
-        return not self._namespaces or concept.namespace.upper() in self._namespaces
 
     def _add(self, concept: Concept, path: str) -> None:
         row = self._row.setdefault(concept.id, len(self._row))
@@ -212,7 +205,6 @@ class Builder:
                 f"{names}: holds no concept that the filters keep; check --types and --namespaces "
                 f"(there are: {counted(self._prefixes)})"
             )
-        old = self._old_ids()
         columns = Columns(
             ids=Strings.of(self._row),
             id_rank=np.argsort(np.argsort(np.array(list(self._row), object))).astype(np.int32),
@@ -220,9 +212,12 @@ class Builder:
             definitions=self._definitions.build(),
             xrefs=self._xrefs.build(),
             types=self._types_by_row(),
-            parents=Hierarchy.of(len(self._row), self._edges(old)).lists,
-            names=self._name_columns(),
-            old=_old_id_columns(old),
+            parents=parent_lists(len(self._row), self._edges()),
+            names=NameColumns(
+                self._texts.build(),
+                **{name: np.array(self._names[name], dtype) for name, dtype in NAME_DTYPES.items()},
+            ),
+            old=self._old_ids(),
         )
         return columns, list(self._labels), self._sources
 
@@ -234,29 +229,17 @@ class Builder:
         order = first[np.argsort(rows[first], kind="stable")]
         return Lists(np.searchsorted(rows[order], np.arange(len(self._row) + 1)), labels[order])
 
-    def _name_columns(self) -> NameColumns:
-        return NameColumns(
-            self._texts.build(),
-            np.array(self._names["concept"], np.int32),
-            np.array(self._names["kind"], np.uint8),
-            np.array(self._names["source"], np.int32),
-            np.array(self._names["language"], np.int32),
-            np.array(self._names["case"], bool),
+    def _old_ids(self) -> OldIdColumns:
+        """The old ids with the concepts that they stand for. An id that is current is no old id."""
+        status_of = {i: status for i, (status, _) in self._old.items() if i not in self._row}
+        return OldIdColumns(
+            Strings.of(status_of),
+            np.array(list(status_of.values()), np.uint8),
+            Lists.of(list(map(self._current_rows, status_of))),
         )
 
-    def _old_ids(self) -> dict[str, tuple[int, list[int]]]:
-        """The status of each old id, and the rows of the concepts that it stands for.
-
-        Replacements are followed through chains. An id that is current is no old id.
-        """
-        return {
-            identifier: (status, self._current_rows(identifier))
-            for identifier, (status, _) in self._old.items()
-            if identifier not in self._row
-        }
-
     def _current_rows(self, identifier: str) -> list[int]:
-        """The rows of the current concepts that an old id leads to."""
+        """The rows of the current concepts that an id leads to, through chains of replacements."""
         rows: list[int] = []
         seen: set[str] = set()
         waiting = [identifier]
@@ -271,16 +254,14 @@ class Builder:
                 waiting += reversed(self._old[current][1])
         return rows
 
-    def _edges(self, old: dict[str, tuple[int, list[int]]]) -> Iterator[tuple[int, int]]:
+    def _edges(self) -> Iterator[tuple[int, int]]:
         """The (child row, parent row) pairs; a parent that is an old id is what replaced it."""
         for row, parent, path, line in self._parents:
             if self._row.get(parent) == row:
                 place = path if line is None else f"{path}, line {line}"
                 logger.warning("%s: %s is its own parent; the edge is dropped", place, parent)
-            elif parent in self._row:
-                yield row, self._row[parent]
-            elif parent in old and old[parent][1]:
-                yield from ((row, above) for above in old[parent][1])
+            elif above := self._current_rows(parent):
+                yield from ((row, parent_row) for parent_row in above)
             elif parent not in self._left_out:
                 self._on_error(
                     InputError(
@@ -292,18 +273,6 @@ class Builder:
                         remedy="add the parent, or give the file that holds it as another --dict",
                     )
                 )
-
-
-def _old_id_columns(old: dict[str, tuple[int, list[int]]]) -> OldIdColumns:
-    rows = [rows for _, rows in old.values()]
-    return OldIdColumns(
-        Strings.of(old),
-        np.array([status for status, _ in old.values()], np.uint8),
-        Lists(
-            np.cumsum([0, *map(len, rows)]).astype(np.int64),
-            np.array([row for part in rows for row in part], np.int32),
-        ),
-    )
 
 
 def checksum(path: files.Pathlike) -> str:

@@ -6,9 +6,12 @@ a number too: its place in the dictionary's list of labels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+import itertools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,10 +22,17 @@ from linker.types import NAME_KINDS
 
 ALTERNATIVE, OBSOLETE, MERGED = range(3)  # what an old id is
 XREF_SEPARATOR = "\x1f"  # a reference may hold any visible sign
-
-_Number = TypeVar("_Number", bound=np.generic)
+TRAINING = NAME_KINDS.index("training")
+NAME_DTYPES = {  # of the columns that all names have
+    "concept": np.int32,
+    "kind": np.uint8,
+    "source": np.int32,
+    "language": np.int32,
+    "case": np.bool_,
+}
 
 Arrays = Mapping[str, NDArray[Any]]  # what is saved: file name without `.npy` -> array
+Annotations = Counter[tuple[str, int]]  # (text of a mention, row of its concept) -> how often
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +42,21 @@ class Lists:
     indptr: NDArray[np.integer[Any]]  # (rows + 1,) where each list begins, and the last one ends
     indices: NDArray[np.int32]  # the numbers of all lists
 
+    @classmethod
+    def of(cls, lists: Sequence[Sequence[int]]) -> Lists:
+        """Put lists one behind another."""
+        return cls(
+            np.cumsum([0, *map(len, lists)], dtype=np.int64),
+            np.array([number for numbers in lists for number in numbers], np.int32),
+        )
+
     def __getitem__(self, row: int) -> NDArray[np.int32]:
         return self.indices[self.indptr[row] : self.indptr[row + 1]]
+
+    def tolist(self) -> list[list[int]]:
+        """The numbers of each list."""
+        starts, numbers = self.indptr.tolist(), self.indices.tolist()
+        return [numbers[start:end] for start, end in itertools.pairwise(starts)]
 
     @property
     def sizes(self) -> NDArray[np.integer[Any]]:
@@ -69,6 +92,11 @@ class NameColumns:
     lent: NDArray[np.bool_] | None = None
     """Whether another vocabulary lent the name; None where no name is lent."""
 
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        """The columns beside the texts, by their names."""
+        columns = {name: getattr(self, name) for name in (*NAME_DTYPES, "annotated", "lent")}
+        return {name: column for name, column in columns.items() if column is not None}
+
     def append(
         self,
         texts: Sequence[str],
@@ -86,76 +114,51 @@ class NameColumns:
             source: of each, a label, or one for all.
             lent: whether another vocabulary lent them.
         """
-
-        def joined(column: NDArray[_Number], values: ArrayLike) -> NDArray[_Number]:
-            added = np.broadcast_to(np.asarray(values, column.dtype), (len(texts),))
-            return np.concatenate([column, added])
-
-        were_lent = np.zeros(len(self.texts), bool) if self.lent is None else self.lent
-        return NameColumns(
-            self.texts.extended(texts),
-            joined(self.concept, concept),
-            joined(self.kind, kind),
-            joined(self.source, source),
-            joined(self.language, 0),
-            joined(self.case, False),
-            None if self.annotated is None else joined(self.annotated, 0),
-            joined(were_lent, lent) if lent or self.lent is not None else None,
-        )
+        columns = self._columns()
+        if lent:
+            columns.setdefault("lent", np.zeros(len(self.texts), bool))
+        given = {"concept": concept, "kind": kind, "source": source, "lent": lent}
+        for name, column in columns.items():
+            values = np.asarray(given.get(name, 0), column.dtype)
+            columns[name] = np.concatenate([column, np.broadcast_to(values, (len(texts),))])
+        return NameColumns(self.texts.extended(texts), **columns)
 
     def keep(self, kept: NDArray[np.bool_]) -> NameColumns:
         """Some of the names, given whether each is kept (names,)."""
-        return NameColumns(
-            self.texts.take(np.flatnonzero(kept)),
-            self.concept[kept],
-            self.kind[kept],
-            self.source[kept],
-            self.language[kept],
-            self.case[kept],
-            None if self.annotated is None else self.annotated[kept],
-            None if self.lent is None else self.lent[kept],
-        )
+        columns = {name: column[kept] for name, column in self._columns().items()}
+        return NameColumns(self.texts.take(np.flatnonzero(kept)), **columns)
 
     def check(self, concepts: int, labels: int) -> None:
         """Raise ValueError where columns do not fit together, or name rows that are not there."""
         self.texts.check()
         rows = len(self.texts)
-        _check_numbers(self.concept, rows, concepts)
-        _check_numbers(self.kind, rows, len(NAME_KINDS))
-        _check_numbers(self.source, rows, labels)
-        _check_numbers(self.language, rows, labels)
-        if self.case.shape != (rows,) or self.case.dtype.kind != "b":
-            raise ValueError("name.case does not fit the names")
-        times = self.annotated
-        if times is not None and (times.shape != (rows,) or times.dtype.kind != "i"):
-            raise ValueError("name.annotated does not fit the names")
-        if self.lent is not None and (self.lent.shape != (rows,) or self.lent.dtype.kind != "b"):
-            raise ValueError("name.lent does not fit the names")
+        limits = {
+            "concept": concepts,
+            "kind": len(NAME_KINDS),
+            "source": labels,
+            "language": labels,
+        }
+        types = {"case": "b", "annotated": "i", "lent": "b"}
+        for name, column in self._columns().items():
+            if name in limits:
+                _check_numbers(column, rows, limits[name])
+            elif column.shape != (rows,) or column.dtype.kind != types[name]:
+                raise ValueError(f"name.{name} does not fit the names")
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays to save."""
-        arrays = self.texts.arrays("name") | {
-            "name.concept": self.concept,
-            "name.kind": self.kind,
-            "name.source": self.source,
-            "name.language": self.language,
-            "name.case": self.case,
-        }
-        optional = {"name.annotated": self.annotated, "name.lent": self.lent}
-        return arrays | {name: values for name, values in optional.items() if values is not None}
+        columns = {f"name.{name}": column for name, column in self._columns().items()}
+        return self.texts.arrays("name") | columns
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> NameColumns:
         """The columns saved by `arrays`."""
+        columns = {name: arrays[f"name.{name}"] for name in NAME_DTYPES}
         return cls(
             Strings.from_arrays(arrays, "name"),
-            arrays["name.concept"],
-            arrays["name.kind"],
-            arrays["name.source"],
-            arrays["name.language"],
-            arrays["name.case"],
-            arrays.get("name.annotated"),
-            arrays.get("name.lent"),
+            **columns,
+            annotated=arrays.get("name.annotated"),
+            lent=arrays.get("name.lent"),
         )
 
 
@@ -166,25 +169,6 @@ class OldIdColumns:
     ids: Strings  # CURIEs
     status: NDArray[np.uint8]  # ALTERNATIVE, OBSOLETE or MERGED
     concepts: Lists  # rows of the concepts that an id stands for now
-
-    def check(self, concepts: int) -> None:
-        """Raise ValueError where columns do not fit together, or name rows that are not there."""
-        self.ids.check()
-        _check_numbers(self.status, len(self.ids), MERGED + 1)
-        self.concepts.check(len(self.ids), concepts)
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays to save."""
-        return self.ids.arrays("old") | self.concepts.arrays("old") | {"old.status": self.status}
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays) -> OldIdColumns:
-        """The columns saved by `arrays`."""
-        return cls(
-            Strings.from_arrays(arrays, "old"),
-            arrays["old.status"],
-            Lists.from_arrays(arrays, "old"),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +194,12 @@ class Columns:
         Raises:
             ValueError: columns do not fit together, or name rows or labels that are not there.
         """
-        for texts in (self.ids, self.definitions, self.xrefs):
+        for texts in (self.ids, self.definitions, self.xrefs, self.old.ids):
             texts.check()
-        concepts = len(self.ids)
+        concepts, old_ids = len(self.ids), len(self.old.ids)
         self.names.check(concepts, labels)
-        self.old.check(concepts)
+        _check_numbers(self.old.status, old_ids, MERGED + 1)
+        self.old.concepts.check(old_ids, concepts)
         _check_numbers(self.preferred, concepts, len(self.names.texts))
         _check_numbers(self.id_rank, concepts, concepts)
         self.types.check(concepts, labels)
@@ -232,12 +217,15 @@ class Columns:
             | self.types.arrays("types")
             | self.parents.arrays("parents")
             | self.names.arrays()
-            | self.old.arrays()
+            | self.old.ids.arrays("old")
+            | self.old.concepts.arrays("old")
+            | {"old.status": self.old.status}
         )
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Columns:
         """The columns saved by `arrays`."""
+        old_ids, successors = Strings.from_arrays(arrays, "old"), Lists.from_arrays(arrays, "old")
         return cls(
             Strings.from_arrays(arrays, "id"),
             arrays["id.rank"],
@@ -247,10 +235,60 @@ class Columns:
             Lists.from_arrays(arrays, "types"),
             Lists.from_arrays(arrays, "parents"),
             NameColumns.from_arrays(arrays),
-            OldIdColumns.from_arrays(arrays),
+            OldIdColumns(old_ids, arrays["old.status"], successors),
         )
 
 
 def _check_numbers(values: NDArray[Any], rows: int, limit: int) -> None:
     """Raise ValueError where a column has not `rows` whole numbers from 0 to below `limit`."""
     persistence.check_lists(np.array([0, rows]), values, 1, limit)
+
+
+def add_annotations(
+    names: NameColumns, annotations: Annotations, form: Callable[[str], str]
+) -> NameColumns:
+    """Add annotated mentions as names of kind `training`, and count them with the names there are.
+
+    Args:
+        names: the names of a dictionary.
+        annotations: how often each mention was annotated with each concept.
+        form: the normal form of a name; mentions of the same form are counted together.
+    """
+    pairs = zip(names.texts, names.concept.tolist(), strict=True)
+    known = {pair for pair in pairs if pair in annotations}
+    new = [pair for pair in annotations if pair not in known]
+    added = names.append([text for text, _ in new], [concept for _, concept in new], TRAINING)
+    times: Annotations = Counter()
+    for (text, concept), count in annotations.items():
+        times[form(text), concept] += count
+    annotated = added.annotated
+    if annotated is None:
+        annotated = np.zeros(len(added.texts), np.int32)
+    concepts = [concept for _, concept in annotations]
+    for row in np.flatnonzero(np.isin(added.concept, concepts)).tolist():
+        annotated[row] += times[form(added.texts[row]), int(added.concept[row])]
+    return dataclasses.replace(added, annotated=annotated)
+
+
+def annotations_of(names: NameColumns, form: Callable[[str], str]) -> Annotations:
+    """Find the annotated mentions that `add_annotations` has counted with names.
+
+    Mentions of one normal form and concept were counted together: those that no name of kind
+    `training` shows count for a name that a source gives.
+
+    Args:
+        names: the names of a dictionary.
+        form: the normal form of a name.
+    """
+    annotated = np.empty(0, np.int32) if names.annotated is None else names.annotated
+    rows: dict[tuple[str, int], list[int]] = {}  # of the names of each normal form and concept
+    for row in np.flatnonzero(annotated).tolist():
+        key = form(names.texts[row]), int(names.concept[row])
+        rows.setdefault(key, []).append(row)
+    result: Annotations = Counter()
+    for (_, concept), alike in rows.items():
+        texts = [names.texts[row] for row in alike if names.kind[row] == TRAINING]
+        texts = texts or [names.texts[alike[0]]]
+        result.update((text, concept) for text in texts)
+        result[texts[0], concept] += max(0, int(annotated[alike].max()) - len(texts))
+    return result

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import files, persistence
-from linker.dictionary import lenders, lent_names
-from linker.dictionary.annotations import add_annotations
+from linker.dictionary import lending
 from linker.dictionary.building import Builder, refuse_pipes
-from linker.dictionary.columns import ALTERNATIVE, XREF_SEPARATOR, Columns
-from linker.dictionary.hierarchy import Hierarchy
-from linker.dictionary.lending import lend_parents
-from linker.dictionary.lent_names import RULE, LendingOptions
+from linker.dictionary.columns import ALTERNATIVE, XREF_SEPARATOR, Columns, Lists, add_annotations
+from linker.dictionary.hierarchy import Hierarchy, borrowed_parents
+from linker.dictionary.lending import RULE, Lending, LendingOptions
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError, OnError, stop
 from linker.explanation import Rule
@@ -32,13 +29,7 @@ from linker.types import NAME_KINDS, Concept, Name, Source
 
 # Of names with equal scores, what annotators meant by a name beats what sources say of it.
 _FIRST_KINDS = ("training", "preferred", "exact")
-_KIND_ORDER = np.array(
-    [
-        _FIRST_KINDS.index(kind) if kind in _FIRST_KINDS else len(_FIRST_KINDS)
-        for kind in NAME_KINDS
-    ],
-    np.int32,
-)
+_KIND_ORDER = np.array([([*_FIRST_KINDS, kind]).index(kind) for kind in NAME_KINDS], np.int32)
 LENT_RANK = len(_FIRST_KINDS) + 1  # of the best lent name, behind all kinds of own names
 _SAMPLE = 2000  # names that tell whether a dictionary is in capitals
 
@@ -124,8 +115,8 @@ class Dictionary:
 
     @cached_property
     def hierarchy(self) -> Hierarchy:
-        """The parents of the concepts."""
-        return Hierarchy.from_lists(self.columns.parents)
+        """The parents of the concepts, and the concepts below and above them."""
+        return Hierarchy(self.columns.parents)
 
     @cached_property
     def _row(self) -> dict[str, int]:
@@ -135,11 +126,7 @@ class Dictionary:
     def old_ids(self) -> dict[str, tuple[int, ...]]:
         """Alternative, obsolete and merged ids, with the rows of the concepts they stand for."""
         old = self.columns.old
-        indptr, rows = old.concepts.indptr.tolist(), old.concepts.indices.tolist()
-        return {
-            identifier: tuple(rows[start:end])
-            for identifier, (start, end) in zip(old.ids, itertools.pairwise(indptr), strict=True)
-        }
+        return dict(zip(old.ids, map(tuple, old.concepts.tolist()), strict=True))
 
     def identify(self, text: str) -> str | None:
         """The id that a text stands for, which may be an old one; None for an unknown one.
@@ -195,29 +182,20 @@ class Dictionary:
     def tie_rule(self, first: int, second: int) -> Rule:
         """What puts one of two names before the other where scores are equal; see `entry_rank`."""
         names = self.columns.names
-        # ranks of names that were annotated as often, both lent or both not, differ by the kind
-        columns: dict[Rule, NDArray[Any] | None] = {
-            "annotations": names.annotated,
-            "lent": names.lent,
-            "kind": self.entry_rank,
-        }
-        differ = (
-            rule
-            for rule, values in columns.items()
-            if values is not None and values[first] != values[second]
-        )
-        return next(differ, "id")
+        if names.annotated is not None and names.annotated[first] != names.annotated[second]:
+            return "annotations"
+        if names.lent is not None and names.lent[first] != names.lent[second]:
+            return "lent"
+        return "kind" if self.entry_rank[first] != self.entry_rank[second] else "id"
 
     @cached_property
-    def _names_by_concept(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The rows of the names, concept after concept, and where each concept begins."""
-        order = np.argsort(self.name_concept, kind="stable")
-        return order, np.searchsorted(self.name_concept[order], np.arange(len(self) + 1))
+    def _names_by_concept(self) -> Lists:
+        order = np.argsort(self.name_concept, kind="stable").astype(np.int32)
+        return Lists(np.searchsorted(self.name_concept[order], np.arange(len(self) + 1)), order)
 
-    def name_rows(self, row: int) -> NDArray[np.int64]:
+    def name_rows(self, row: int) -> NDArray[np.int32]:
         """The rows of all names of a concept."""
-        order, starts = self._names_by_concept
-        return order[starts[row] : starts[row + 1]]
+        return self._names_by_concept[row]
 
     @cached_property
     def is_in_capitals(self) -> bool:
@@ -298,11 +276,17 @@ class Dictionary:
         not known here is replaced by its own parents. Concepts that the other dictionary does not
         know keep their parents.
         """
-        columns = dataclasses.replace(self.columns, parents=lend_parents(self, lender).lists)
+        parents = borrowed_parents(
+            self.columns.parents,
+            lender.columns.parents,
+            partial(_same_concept, self, lender),
+            partial(_same_concept, lender, self),
+        )
         lent = (
             dataclasses.replace(source, format=f"{source.format}, parents only")
             for source in lender.sources
         )
+        columns = dataclasses.replace(self.columns, parents=parents)
         return Dictionary(columns, self.labels, (*self.sources, *lent))
 
     def lend(
@@ -314,7 +298,7 @@ class Dictionary:
     ) -> Dictionary:
         """A dictionary that also holds names of other vocabularies, for the same concepts.
 
-        `linker.dictionary.lent_names.lend` also says what became of each name.
+        `linker.dictionary.lending.consider` says what becomes of each name.
 
         Args:
             paths: dictionary files, whose concepts are joined by ids and cross-references, and
@@ -326,28 +310,38 @@ class Dictionary:
         Raises:
             LinkerError: a file cannot be read, or none of its concepts joins one of ours.
         """
-        sources = [lenders.read(path, on_error=on_error) for path in paths]
-        return lent_names.lend(self, sources, options, form).dictionary
+        lenders = [lending.read(path, on_error=on_error) for path in paths]
+        return self.with_lent_names(
+            lending.consider(self.columns, self.sources, lenders, options, form)
+        )
 
-    def with_lent_names(self, names: Sequence[Name], sources: Sequence[Source]) -> Dictionary:
-        """A dictionary that also holds names that other vocabularies lent.
+    def with_lent_names(self, lending: Lending) -> Dictionary:
+        """A dictionary that also holds the names that other vocabularies lend.
+
+        Lent names keep their kind, but a preferred one is exact here.
 
         Args:
-            names: with ids of our concepts; the source of each is the file that lent it.
-            sources: the files.
+            lending: the account of the names, made for this dictionary.
         """
         columns, labels = self.columns, self.labels
-        if names:
+        lent = [
+            (considered, identifier)
+            for considered in lending.names
+            if considered.outcome == "lent"
+            for identifier in considered.concepts
+        ]
+        if lent:
             place = {label: number for number, label in enumerate(self.labels)}
-            files_of_names = [place.setdefault(name.source, len(place)) for name in names]
-            lent = columns.names.append(
-                [name.text for name in names],
-                [self._row[name.concept_id] for name in names],
-                [NAME_KINDS.index(name.kind) for name in names],
-                files_of_names,
+            kinds = (considered.name.kind for considered, _ in lent)
+            names = columns.names.append(
+                [considered.name.text for considered, _ in lent],
+                [self._row[identifier] for _, identifier in lent],
+                [NAME_KINDS.index("exact" if kind == "preferred" else kind) for kind in kinds],
+                [place.setdefault(considered.file, len(place)) for considered, _ in lent],
                 lent=True,
             )
-            columns, labels = dataclasses.replace(columns, names=lent), list(place)
+            columns, labels = dataclasses.replace(columns, names=names), list(place)
+        sources = (report.source for report in lending.lenders)
         return Dictionary(columns, labels, (*self.sources, *sources))
 
     def add(
@@ -394,7 +388,7 @@ class Dictionary:
 
     def save(self, folder: files.Pathlike) -> None:
         """Write the dictionary to a folder of its own."""
-        with persistence.saving(folder, "dictionary", {}, self._loaded) as aside:
+        with persistence.saving(folder, "dictionary", {}, self.open) as aside:
             self.write(aside)
 
     def write(self, folder: Path) -> None:
@@ -408,14 +402,10 @@ class Dictionary:
     @classmethod
     def load(cls, folder: files.Pathlike) -> Dictionary:
         """Memory-map a saved dictionary."""
-        return persistence.load(folder, "dictionary", cls._loaded)
+        return persistence.load(folder, "dictionary", cls.open)
 
     @classmethod
-    def _loaded(cls, folder: Path, _: dict[str, Any]) -> Dictionary:
-        return cls.open(folder)
-
-    @classmethod
-    def open(cls, folder: Path) -> Dictionary:
+    def open(cls, folder: Path, _config: object = None) -> Dictionary:
         """Memory-map the arrays of a folder that was checked already."""
         arrays = persistence.load_arrays(folder)
         labels = persistence.load_json(folder / "labels.json")
@@ -430,3 +420,9 @@ class Dictionary:
             raise LinkerError(
                 f"{folder}: holds no dictionary as linker writes it ({error}); make it again"
             ) from None
+
+
+def _same_concept(dictionary: Dictionary, other: Dictionary, row: int) -> tuple[int, ...]:
+    """The rows of `other` for a concept of `dictionary`, by its id, else by an alternative id."""
+    ids = (dictionary.ids[row], *dictionary.alternative_ids(row))
+    return next((rows for identifier in ids if (rows := other.rows(identifier))), ())

@@ -1,15 +1,16 @@
-"""The hierarchy of concepts: parents, ancestors, depth, levels and distances.
+"""The hierarchy of concepts: parents, ancestors, depth and levels.
 
 Concepts are known by their rows. A hierarchy may have cycles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from linker.dictionary.columns import Lists
@@ -17,40 +18,71 @@ from linker.dictionary.columns import Lists
 Rows = NDArray[np.int32]
 
 
-class Hierarchy:
-    """A directed graph of `is a` edges between n concepts.
+def parent_lists(size: int, pairs: Iterable[tuple[int, int]]) -> Lists:
+    """The parents of each concept, given the edges; repeats and self-loops are dropped.
 
     Args:
-        edges: sparse matrix (n, n) with 1 at (child, parent).
+        size: how many concepts there are.
+        pairs: (row of the child, row of the parent).
+    """
+    distinct = sorted({(child, parent) for child, parent in pairs if child != parent})
+    children, parents = np.array(distinct, np.int32).reshape(-1, 2).T
+    starts = np.searchsorted(children, np.arange(size + 1)).astype(np.int32)
+    return Lists(starts, np.ascontiguousarray(parents))
+
+
+def borrowed_parents(
+    own: Lists,
+    lent: Lists,
+    lender_rows: Callable[[int], Sequence[int]],
+    own_rows: Callable[[int], Sequence[int]],
+) -> Lists:
+    """The parents of concepts, taken from another hierarchy where it has the concept.
+
+    A lent parent that is not known here, or that is the concept itself under another id, is
+    replaced by its own parents.
+
+    Args:
+        own: the parents of the concepts.
+        lent: those of the concepts of the other hierarchy.
+        lender_rows: gives the rows in the other hierarchy of a concept.
+        own_rows: gives the rows here of a concept of the other hierarchy.
+    """
+    pairs: set[tuple[int, int]] = set()
+    parents_of = lent.tolist()
+    for row, parents in enumerate(own.tolist()):
+        lenders = lender_rows(row)
+        if not lenders:
+            pairs.update((row, parent) for parent in parents)
+        for lender in lenders:
+            seen, waiting = {lender}, [*parents_of[lender]]
+            while waiting:
+                parent = waiting.pop()
+                if parent not in seen:
+                    seen.add(parent)
+                    known = [above for above in own_rows(parent) if above != row]
+                    pairs.update((row, above) for above in known)
+                    waiting += [] if known else parents_of[parent]
+    return parent_lists(len(own.sizes), pairs)
+
+
+class Hierarchy:
+    """A directed graph of `is a` edges between concepts.
+
+    Args:
+        parents: the rows of the parents of each concept.
     """
 
-    def __init__(self, edges: csr_matrix) -> None:
-        self._up = edges
-        self.size = edges.shape[0]
-
-    @classmethod
-    def of(cls, size: int, pairs: Iterable[tuple[int, int]]) -> Hierarchy:
-        """Make a hierarchy of edges; repeats and self-loops are dropped.
-
-        Args:
-            size: how many concepts there are.
-            pairs: (row of the child, row of the parent).
-        """
-        distinct = sorted({(child, parent) for child, parent in pairs if child != parent})
-        child, parent = (
-            np.array(column, np.int32)
-            for column in (zip(*distinct, strict=True) if distinct else ((), ()))
-        )
-        return cls(csr_matrix((np.ones(len(child), np.int8), (child, parent)), shape=(size, size)))
+    def __init__(self, parents: Lists) -> None:
+        indptr, indices = parents.indptr, parents.indices
+        self.size, self.edges = len(indptr) - 1, len(indices)
+        shape, ones = (self.size, self.size), np.ones(self.edges, np.int8)
+        self._up = csr_matrix((ones, indices, indptr), shape=shape)
+        self._up.check_format(full_check=True)  # compiled code trusts it
 
     @cached_property
     def _down(self) -> csr_matrix:
         return csr_matrix(self._up.T)
-
-    @property
-    def edges(self) -> int:
-        """The number of parent edges."""
-        return int(self._up.nnz)
 
     def parents(self, rows: Sequence[int] | Rows) -> list[Rows]:
         """The direct parents of each row."""
@@ -59,30 +91,6 @@ class Hierarchy:
     def children(self, rows: Sequence[int] | Rows) -> list[Rows]:
         """The direct children of each row."""
         return _neighbours(self._down, rows)
-
-    def steps(self, rows: Sequence[int] | Rows) -> csr_matrix:
-        """The minimum number of steps up from each concept to each of its ancestors.
-
-        Returns:
-            sparse matrix (len(rows), n) of int32: entry (i, j) is the number of steps from
-            `rows[i]` to concept j, without an entry where j is no ancestor. A concept on a cycle
-            is not its own ancestor.
-        """
-        rows = np.asarray(rows, np.int32)
-        frontier = self._up[rows].astype(np.int32)
-        steps = frontier.copy()
-        step = 1
-        while frontier.nnz:
-            step += 1
-            frontier = (frontier @ self._up).astype(bool).astype(np.int32)
-            frontier -= frontier.multiply(steps.astype(bool))
-            frontier = csr_matrix(frontier)
-            frontier.eliminate_zeros()
-            steps = csr_matrix(steps + frontier * step)
-        steps = csr_matrix(steps - steps.multiply(_marks(rows, self.size)))
-        steps.eliminate_zeros()
-        steps.sort_indices()
-        return steps
 
     def ancestors(self, rows: Sequence[int] | Rows) -> list[Rows]:
         """All ancestors of each row, without the row itself, in row order."""
@@ -123,17 +131,7 @@ class Hierarchy:
             sparse matrix (n, n) of int8 with 1 at (concept, group): the group is one of `rows`, and
             the concept is the same or below it.
         """
-        groups = np.asarray(rows, np.int64)
-        frontier = csr_matrix(
-            (np.ones(len(groups), np.int8), (groups, groups)), shape=self._up.shape
-        )
-        members = frontier
-        while frontier.nnz:
-            frontier = csr_matrix((self._up @ frontier).astype(bool).astype(np.int8))
-            frontier = csr_matrix(frontier - frontier.multiply(members))
-            frontier.eliminate_zeros()
-            members = csr_matrix(members + frontier)
-        return members
+        return _under(self._up, rows)
 
     @cached_property
     def roots(self) -> Rows:
@@ -183,18 +181,22 @@ class Hierarchy:
             For each level, the highest first, a sparse matrix (n, n) of int8 with 1 at
             (concept, group): the group is on this level, and above the concept.
         """
-        up, level = self._acyclic, np.full(self.size, -1, np.int32)
+        edges, level = self._up.tocoo(), np.full(self.size, -1, np.int32)
+        acyclic = self._strong_parts[edges.row] != self._strong_parts[edges.col]
+        children, parents = edges.row[acyclic], edges.col[acyclic]
         if root is None and len(self.roots) == 1:
             root = int(self.roots[0])
         frontier, steps = (self.roots, 1) if root is None else (np.array([root], np.int32), 0)
-        down = csr_matrix(up.T)
+        down = _graph(parents, children, self.size)
         while len(frontier):
             level[frontier] = steps
             frontier, steps = np.unique(down[frontier].indices), steps + 1
-        edges = up.tocoo()
-        kept = (level[edges.row] == level[edges.col] + 1) & (level[edges.col] >= 0)
-        up = csr_matrix((edges.data[kept], (edges.row[kept], edges.col[kept])), shape=up.shape)
-        return [self._below(up, level, k, depth) for k in range(1, depth + 1)]
+        kept = (level[children] == level[parents] + 1) & (level[parents] >= 0)
+        up = _graph(children[kept], parents[kept], self.size)
+        deeper = np.flatnonzero(level > depth)
+        grouped = _graph(deeper, deeper, self.size)
+        groups = (np.flatnonzero(level == k) for k in range(1, depth + 1))
+        return [csr_matrix(grouped @ _under(up, rows)) for rows in groups]
 
     @cached_property
     def _strong_parts(self) -> NDArray[np.int32]:
@@ -206,66 +208,6 @@ class Hierarchy:
         )[1]
         return part
 
-    @cached_property
-    def _acyclic(self) -> csr_matrix:
-        """The edges between concepts that do not reach one another."""
-        part = self._strong_parts
-        edges = self._up.tocoo()
-        kept = part[edges.row] != part[edges.col]
-        return csr_matrix(
-            (edges.data[kept], (edges.row[kept], edges.col[kept])), shape=self._up.shape
-        )
-
-    def _below(self, up: csr_matrix, level: Rows, k: int, depth: int) -> csr_matrix:
-        """The concepts below level `depth` that reach each concept of level k.
-
-        Args:
-            up: the edges, each from one level to the next higher one.
-            level: of each concept.
-            k: the level of the groups.
-            depth: the lowest level of groups.
-        """
-        groups = np.flatnonzero(level == k)
-        frontier = csr_matrix((np.ones(len(groups), np.int8), (groups, groups)), shape=up.shape)
-        members = csr_matrix(up.shape, dtype=np.int8)
-        while frontier.nnz:
-            k += 1
-            frontier = csr_matrix((up @ frontier).astype(bool).astype(np.int8))
-            members = members + frontier if k > depth else members
-        return csr_matrix(members)
-
-    def distance(self, a: ArrayLike, b: ArrayLike) -> Rows:
-        """The minimum number of edges between concepts, up from one and down to the other.
-
-        Args:
-            a: rows of concepts.
-            b: as many rows.
-
-        Returns:
-            The distance of a[i] and b[i] for each i, by way of a common ancestor or of one of the
-            two; -1 where there is none.
-        """
-        left, right = (
-            self._with_self(np.atleast_1d(np.asarray(rows, np.int32))) for rows in (a, b)
-        )
-        distances = np.full(left.shape[0], -1, np.int32)
-        for i in range(len(distances)):
-            x, y = left[[i]], right[[i]]
-            _, p, q = np.intersect1d(x.indices, y.indices, assume_unique=True, return_indices=True)
-            if len(p):
-                distances[i] = (x.data[p] + y.data[q]).min() - 2  # `_with_self` adds 1 to each
-        return distances
-
-    def _with_self(self, rows: Rows) -> csr_matrix:
-        """The steps up, each plus 1, and from each concept to itself 1 (0 would be no entry)."""
-        steps = self.steps(rows)
-        steps.data += 1
-        return csr_matrix(steps + _marks(rows, self.size))
-
-    def is_ancestor(self, a: int, b: int) -> bool:
-        """Whether row `a` is an ancestor of row `b`."""
-        return bool(a in self.ancestors([b])[0])
-
     def cycles(self) -> list[Rows]:
         """The groups of rows that reach one another; empty for a proper hierarchy."""
         part = self._strong_parts
@@ -275,25 +217,22 @@ class Hierarchy:
             order[s : s + c].astype(np.int32) for s, c in zip(starts, counts, strict=True) if c > 1
         ]
 
-    @property
-    def lists(self) -> Lists:
-        """The rows of the parents of each concept, as a dictionary keeps them."""
-        return Lists(self._up.indptr.astype(np.int32), self._up.indices.astype(np.int32))
 
-    @classmethod
-    def from_lists(cls, parents: Lists) -> Hierarchy:
-        """The hierarchy that `lists` keeps."""
-        indptr, indices = parents.indptr, parents.indices
-        size = len(indptr) - 1
-        edges = csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(size, size))
-        edges.check_format(full_check=True)  # compiled code trusts it
-        return cls(edges)
+def _graph(rows: NDArray[Any], columns: NDArray[Any], size: int) -> csr_matrix:
+    """The sparse matrix (size, size) of int8 with 1 at each pair of row and column."""
+    return csr_matrix((np.ones(len(rows), np.int8), (rows, columns)), shape=(size, size))
 
 
-def _marks(rows: Rows, size: int) -> csr_matrix:
-    """A sparse matrix (len(rows), size) with 1 at (i, rows[i])."""
-    values = np.ones(len(rows), np.int32)
-    return csr_matrix((values, (np.arange(len(rows)), rows)), shape=(len(rows), size))
+def _under(up: csr_matrix, rows: Sequence[int] | NDArray[Any]) -> csr_matrix:
+    """As `Hierarchy.under`, by the edges from children up to parents."""
+    groups = np.asarray(rows, np.int64)
+    members = frontier = _graph(groups, groups, up.shape[0])
+    while frontier.nnz:
+        frontier = csr_matrix((up @ frontier).astype(bool).astype(np.int8))
+        frontier = csr_matrix(frontier - frontier.multiply(members))
+        frontier.eliminate_zeros()
+        members = csr_matrix(members + frontier)
+    return members
 
 
 def _neighbours(matrix: csr_matrix, rows: Sequence[int] | Rows) -> list[Rows]:

@@ -105,21 +105,18 @@ def _changes(old: Dictionary, before: int, new: Dictionary, after: int) -> Itera
     identifier, name = new.ids[after], new.preferred_name(after)
     if old.preferred_name(before) != name:
         yield Change("preferred name changed", identifier, name, (old.preferred_name(before),))
-    parts = {"names": _names, "parents": _parents, "alternative ids": _alternatives}
-    for field, part in parts.items():
-        was, now = set(part(old, before)), set(part(new, after))
-        for verb, changed in (("removed", was - now), ("added", now - was)):
+    was, now = _lists(old, before), _lists(new, after)
+    for field in was:
+        removed, added = was[field] - now[field], now[field] - was[field]
+        for verb, changed in (("removed", removed), ("added", added)):
             if changed:
                 yield Change(f"{field} {verb}", identifier, name, tuple(sorted(changed)))
 
 
-def _names(dictionary: Dictionary, row: int) -> list[str]:
-    return [dictionary.names[int(r)] for r in dictionary.name_rows(row)]
-
-
-def _parents(dictionary: Dictionary, row: int) -> list[str]:
-    return [dictionary.ids[int(p)] for p in dictionary.hierarchy.parents([row])[0]]
-
-
-def _alternatives(dictionary: Dictionary, row: int) -> list[str]:
-    return dictionary.alternative_ids(row)
+def _lists(dictionary: Dictionary, row: int) -> dict[str, set[str]]:
+    """What a concept has of several kinds, in texts."""
+    return {
+        "names": {dictionary.names[name] for name in dictionary.name_rows(row).tolist()},
+        "parents": {dictionary.ids[parent] for parent in dictionary.columns.parents[row].tolist()},
+        "alternative ids": set(dictionary.alternative_ids(row)),
+    }

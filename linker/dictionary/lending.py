@@ -1,53 +1,379 @@
-"""Taking the parents of concepts from another dictionary, which knows them by the same ids."""
+"""Names that other vocabularies lend to the concepts of a dictionary, and what becomes of each.
+
+A vocabulary's concept lends its names where it joins exactly one concept of the dictionary: by ids,
+cross-references and mappings. A name is left out where the dictionary has it already, under any
+concept, or where it would come to several.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import itertools
+import logging
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
 
-from linker.dictionary.hierarchy import Hierarchy
+from linker import files
+from linker.dictionary.building import checksum, refuse_pipes
+from linker.dictionary.columns import XREF_SEPARATOR, Columns
+from linker.errors import LinkerError, OnError, UsageError, ignore, shown, stop
+from linker.ids import counted, namespace, normalized
+from linker.readers import dictionaries, sssom
+from linker.text.normalize import normalize
+from linker.types import NAME_KINDS, Concept, IdMapping, Name, NameKind, Source
 
-if TYPE_CHECKING:
-    from linker.dictionary.dictionary import Dictionary
+logger = logging.getLogger(__name__)
+
+Outcome = Literal[
+    "lent",
+    "lent already",
+    "known already",
+    "comes to several concepts",
+    "kind not lent",
+    "concept joins several",
+    "concept joins none",
+    "concept is obsolete",
+]
+_Joined = Sequence[tuple[Concept, tuple[int, ...]]]
+"""The concepts of a lender, each with the rows of the dictionary's concepts that it joins."""
+
+PREDICATES = frozenset(("skos:exactMatch", "owl:equivalentClass"))
+"""The predicates whose two ids mean the same."""
+
+# Prefixes of one vocabulary that `normalized` leaves apart, since users see them on output.
+_SAME = {
+    "ORDO": "ORPHANET",
+    "ORPHA": "ORPHANET",
+    "NCI": "NCIT",
+    "SNOMEDCT": "SNOMEDCT_US",
+    "SNOMED": "SNOMEDCT_US",
+    "SCTID": "SNOMEDCT_US",
+    "ICD-10": "ICD10",
+    "ICD-9": "ICD9",
+    "ICD-O": "ICDO",
+}
+_RELEASE = re.compile(r"_\d{4}_\d\d_\d\d\Z")  # DOID writes SNOMEDCT_US_2023_03_01
+_OBSOLETE = "obsolete "  # how the label of an obsolete term begins in OBO ontologies
 
 
-def lend_parents(borrower: Dictionary, lender: Dictionary) -> Hierarchy:
-    """The hierarchy of `borrower` with the parents that `lender` gives its concepts.
+@dataclass(frozen=True, slots=True)
+class LendingOptions:
+    """Which names are lent; the defaults are what was best on development data."""
 
-    Concepts are the same where they share their id, else an alternative id. A parent that the
-    borrower does not know, or that is the concept itself under another id, is replaced by its own
-    parents. A concept that the lender does not know keeps its parents.
+    kinds: tuple[NameKind, ...] = ("preferred", "exact")  # of the names in their own vocabulary
+    steps: int = 2  # cross-references and mappings between two concepts; 2: over a third vocabulary
+    one_to_many: bool = False  # whether a concept that joins several lends its names to all of them
+
+
+RULE = LendingOptions()
+
+
+def options(kinds: Sequence[str]) -> LendingOptions:
+    """The rule with other kinds of names; those of the rule where none is given.
+
+    Raises:
+        UsageError: one is not a kind of names that dictionaries have.
     """
-    pairs: set[tuple[int, int]] = set()
-    for row in range(len(borrower)):
-        lender_rows = _matches(borrower, row, lender)
-        for lender_row in lender_rows:
-            pairs.update((row, parent) for parent in _lent(borrower, row, lender, lender_row))
-        if not lender_rows:
-            pairs.update((row, parent) for parent in _parents(borrower, row))
-    return Hierarchy.of(len(borrower), pairs)
+    known = tuple(kind for kind in NAME_KINDS if kind != "training")
+    if unknown := [kind for kind in kinds if kind not in known]:
+        raise UsageError(
+            f"{unknown[0]!r} is no kind of names to lend; choose of {', '.join(known)}"
+        )
+    return LendingOptions(tuple(kind for kind in known if kind in kinds)) if kinds else RULE
 
 
-def _lent(borrower: Dictionary, row: int, lender: Dictionary, lender_row: int) -> Iterator[int]:
-    """The borrower's rows of the nearest known ancestors of a concept, other than itself."""
-    seen, waiting = {lender_row}, _parents(lender, lender_row)
-    while waiting:
-        parent = waiting.pop()
-        if parent in seen:
-            continue
-        seen.add(parent)
-        known = [match for match in _matches(lender, parent, borrower) if match != row]
-        yield from known
-        if not known:
-            waiting += _parents(lender, parent)
+@dataclass(frozen=True, slots=True)
+class Lender:
+    """A file that lends names.
+
+    The concepts of a file of mappings are its ids; those with a label have it as their name.
+    """
+
+    path: str
+    source: Source  # in which no concept is counted yet
+    concepts: Sequence[Concept]  # obsolete ones included
+    mappings: Sequence[IdMapping] = ()  # those with a predicate that joins
+    unused: int = 0  # mappings with another predicate
+    is_mappings: bool = False  # whether it is a file of mappings
 
 
-def _parents(dictionary: Dictionary, row: int) -> list[int]:
-    rows: list[int] = dictionary.hierarchy.parents([row])[0].tolist()
-    return rows
+def read(path: files.Pathlike, *, on_error: OnError = stop) -> Lender:
+    """Read a dictionary file or an SSSOM file of mappings, whichever it is by its content.
+
+    Raises:
+        LinkerError: the file cannot be read, is neither, or what `on_error` raises.
+    """
+    refuse_pipes([path])
+    used: list[IdMapping] = []
+    unused = 0
+    start = [] if files.is_folder(path) else files.head(path, on_error=ignore)
+    if is_mappings := sssom.recognises(path, start):
+        format, release = "sssom", sssom.release(path)
+        for mapping in sssom.read(path, on_error=on_error):
+            used += [mapping] if mapping.predicate_id in PREDICATES else []
+            unused += mapping.predicate_id not in PREDICATES
+        concepts = _labelled(used)
+    else:
+        format = dictionaries.detect(path)
+        release = dictionaries.release(path, format)
+        concepts = list(dictionaries.read(path, format, on_error=on_error))
+    prefixes = Counter(concept.namespace for concept in concepts)
+    prefix = prefixes.most_common(1)[0][0] if prefixes else ""
+    kind = f"{format}, names only"
+    source = Source(shown(Path(path).name), kind, prefix, release, checksum(path), 0)
+    return Lender(str(path), source, concepts, used, unused, is_mappings)
 
 
-def _matches(dictionary: Dictionary, row: int, other: Dictionary) -> tuple[int, ...]:
-    """The rows of `other` for a concept of `dictionary`, by its id, else by an alternative id."""
-    ids = (dictionary.ids[row], *dictionary.alternative_ids(row))
-    return next((rows for identifier in ids if (rows := other.rows(identifier))), ())
+def _labelled(mappings: Iterable[IdMapping]) -> list[Concept]:
+    """The ids of mappings as concepts, with their labels as names."""
+    labels: dict[str, dict[str, None]] = {}
+    for mapping in mappings:
+        labels.setdefault(mapping.subject_id, {})[mapping.subject_label] = None
+        labels.setdefault(mapping.object_id, {})[mapping.object_label] = None
+    concepts = []
+    for identifier, texts in labels.items():
+        names = tuple(Name(text, identifier, "preferred") for text in texts if text)
+        first = names[0].text if names else ""
+        concept = Concept(identifier, first, names, namespace=namespace(identifier))
+        is_obsolete = first.startswith(_OBSOLETE)
+        concepts.append(replace(concept, status="obsolete") if is_obsolete else concept)
+    return concepts
+
+
+@lru_cache(maxsize=1 << 16)
+def key(identifier: str) -> str:
+    """Write a CURIE as it is compared: with one prefix, in upper case, for each vocabulary.
+
+    >>> key("ORDO:558"), key("Orphanet:558"), key("SNOMEDCT_US_2023_03_01:19346006")
+    ('ORPHANET:558', 'ORPHANET:558', 'SNOMEDCT_US:19346006')
+    """
+    prefix, colon, local = normalized(identifier).partition(":")
+    prefix = _RELEASE.sub("", prefix.upper())
+    return f"{_SAME.get(prefix, prefix)}:{local}" if colon else identifier
+
+
+class Joins:
+    """Finds the concepts of a dictionary that are the same as a concept of another vocabulary.
+
+    A cross-reference or a mapping is a step from one id to another: a DOID that refers to a MeSH id
+    is one step from it, and two where MONDO maps to both. The fewest steps decide. Where no steps
+    lead to the dictionary, a concept joins those that have its id as an alternative one, which is
+    weaker, as it is often the id of a broader concept: MEDIC has the DOID of hereditary breast and
+    ovarian cancer on susceptibilities to it, while this DOID refers to the right id of MeSH.
+
+    Args:
+        columns: the arrays of the dictionary.
+        mappings: between ids of any vocabularies that mean the same, used in both directions.
+        steps: how many steps may lie between two concepts.
+
+    Attributes:
+        prefixes: how many ids and cross-references of each vocabulary the dictionary has.
+    """
+
+    def __init__(self, columns: Columns, mappings: Iterable[IdMapping], steps: int) -> None:
+        self._steps, old = steps, columns.old
+        self._own = {key(i): [row] for row, i in enumerate(columns.ids)}
+        self._any = dict(zip(map(key, old.ids), old.concepts.tolist(), strict=True)) | self._own
+        self._next: dict[str, set[str]] = defaultdict(set)  # the ids one step away
+        for identifier, xrefs in zip(columns.ids, columns.xrefs, strict=True):
+            for xref in filter(None, xrefs.split(XREF_SEPARATOR)):
+                self._next[key(xref)].add(key(identifier))
+        self.prefixes = Counter(map(namespace, {*self._any, *self._next}))
+        for mapping in mappings:
+            subject, target = key(mapping.subject_id), key(mapping.object_id)
+            self._next[subject].add(target)
+            self._next[target].add(subject)
+
+    def rows(self, concept: Concept) -> tuple[int, ...]:
+        """The rows of the dictionary's concepts that are the same as a concept, in order."""
+        ids = {key(identifier) for identifier in (concept.id, *concept.alt_ids)}
+        seen: set[str] = set()
+        reached, rows = ids, _rows(ids, self._own)
+        for step in range(self._steps):
+            if rows:
+                break
+            seen |= reached
+            xrefs = map(key, concept.xrefs) if step == 0 else ()
+            reached = set(xrefs).union(*(self._next.get(i, ()) for i in reached)) - seen
+            rows = _rows(reached, self._any)
+        return tuple(sorted(rows or _rows(ids, self._any)))
+
+
+def _rows(identifiers: Iterable[str], rows_of: Mapping[str, Sequence[int]]) -> set[int]:
+    return {row for identifier in identifiers for row in rows_of.get(identifier, ())}
+
+
+@dataclass(frozen=True, slots=True)
+class ConsideredName:
+    """A name of a lender, and what became of it."""
+
+    name: Name  # as the lender has it, with the lender's id
+    file: str  # of the lender
+    concepts: tuple[str, ...]  # ids of our concepts that the lender's concept joins
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class LenderReport:
+    """How many concepts and names of a lender were used."""
+
+    source: Source
+    joined: int  # concepts that join exactly one of ours
+    ambiguous: int  # that join several
+    not_joined: int
+    unused_mappings: int  # mappings whose predicate does not say that two ids mean the same
+    names: Mapping[Outcome, int]  # how many names had each outcome
+
+    def summary(self) -> str:
+        """The counts in words, the names by what became of them: the lent ones first."""
+        counts = {"lent": 0, **self.names}
+        names = ", ".join(f"{outcome} {count:,}" for outcome, count in counts.items())
+        unused = (
+            f"; {self.unused_mappings:,} mappings with other predicates not used"
+            if self.unused_mappings
+            else ""
+        )
+        return (
+            f"concepts: joined {self.joined:,}, ambiguous {self.ambiguous:,}, "
+            f"not joined {self.not_joined:,}; names: {names}{unused}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Lending:
+    """The account of all names that were considered; `Dictionary.with_lent_names` adds the lent."""
+
+    names: Sequence[ConsideredName] = ()
+    lenders: Sequence[LenderReport] = ()
+
+
+def consider(
+    columns: Columns,
+    sources: Sequence[Source],
+    lenders: Sequence[Lender],
+    options: LendingOptions = RULE,
+    form: Callable[[str], str] = normalize,
+) -> Lending:
+    """Decide which names are lent to the concepts of a dictionary.
+
+    Args:
+        columns: the arrays of the dictionary.
+        sources: the files of the dictionary.
+        lenders: the files that lend, in the order in which they lend a name that several have.
+        options: which names are lent.
+        form: the normal form of a name, by which names are the same.
+
+    Raises:
+        LinkerError: no concept of a dictionary that lends joins one of ours, or no id in any file
+            of mappings, where nothing else lends.
+    """
+    mappings = itertools.chain.from_iterable(lender.mappings for lender in lenders)
+    joins = Joins(columns, mappings, options.steps)
+    joined = [[(c, joins.rows(c)) for c in lender.concepts] for lender in lenders]
+    names = _considered(columns, lenders, joined, options, form)
+    reports = [_report(*of_lender) for of_lender in zip(lenders, joined, names, strict=True)]
+    _check(joins, sources, lenders, reports)
+    return Lending(tuple(itertools.chain.from_iterable(names)), tuple(reports))
+
+
+def _considered(
+    columns: Columns,
+    lenders: Sequence[Lender],
+    joined: Sequence[_Joined],
+    options: LendingOptions,
+    form: Callable[[str], str],
+) -> list[list[ConsideredName]]:
+    """The names of each lender, in their order, with what becomes of each."""
+    known = {"", *map(form, columns.names.texts)}  # what has no normal form cannot be found
+    rows_of: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # where the names of a form come to
+    for concept, rows in itertools.chain.from_iterable(joined):
+        for name in concept.names:
+            if _outcome(concept, rows, name, options) == "lent":
+                rows_of[form(name.text)].add(rows)
+    lent: set[str] = set()
+    considered: list[list[ConsideredName]] = []
+    for lender, concepts in zip(lenders, joined, strict=True):
+        considered.append([])
+        for concept, rows in concepts:
+            ids = tuple(columns.ids[row] for row in rows)
+            for name in concept.names:
+                outcome = _outcome(concept, rows, name, options)
+                if outcome == "lent":
+                    text = form(name.text)
+                    if text in known:
+                        outcome = "known already"
+                    elif len(rows_of[text]) > 1:
+                        outcome = "comes to several concepts"
+                    elif text in lent:
+                        outcome = "lent already"
+                    lent.add(text)
+                considered[-1].append(ConsideredName(name, lender.source.file, ids, outcome))
+    return considered
+
+
+def _outcome(
+    concept: Concept, rows: tuple[int, ...], name: Name, options: LendingOptions
+) -> Outcome:
+    """What becomes of a name, as far as its kind, and the rows that its concept joins, decide."""
+    if concept.status != "current":
+        return "concept is obsolete"
+    if not rows:
+        return "concept joins none"
+    if len(rows) > 1 and not options.one_to_many:
+        return "concept joins several"
+    return "lent" if name.kind in options.kinds else "kind not lent"
+
+
+def _report(lender: Lender, joined: _Joined, names: Sequence[ConsideredName]) -> LenderReport:
+    lending = {considered.name.concept_id for considered in names if considered.outcome == "lent"}
+    sizes = [len(rows) for concept, rows in joined if concept.status == "current"]
+    return LenderReport(
+        replace(lender.source, concepts=len(lending)),
+        sizes.count(1),
+        sum(size > 1 for size in sizes),
+        sizes.count(0),
+        lender.unused,
+        dict(Counter(considered.outcome for considered in names).most_common()),
+    )
+
+
+def _check(
+    joins: Joins,
+    sources: Sequence[Source],
+    lenders: Sequence[Lender],
+    reports: Sequence[LenderReport],
+) -> None:
+    """Warn of lenders that lend nothing, and raise LinkerError for those that join nothing."""
+    join = [report.joined + report.ambiguous > 0 for report in reports]
+    for lender, report, joins_some in zip(lenders, reports, join, strict=True):
+        # a file of mappings without labels joins the concepts of other files, and lends nothing
+        only_maps = lender.is_mappings and not any(concept.names for concept in lender.concepts)
+        if not joins_some:
+            problem = _why_not_joined(joins, lender)
+            if not lender.is_mappings or not any(join):
+                raise LinkerError(problem)
+            logger.warning("%s", problem)
+        elif not report.source.concepts and not only_maps:
+            same = any(source.sha256 == report.source.sha256 for source in sources)
+            why = "it is a file of the dictionary itself" if same else report.summary()
+            logger.warning("%s: lends no name (%s)", lender.path, why)
+
+
+def _why_not_joined(joins: Joins, lender: Lender) -> str:
+    ids = Counter(concept.namespace for concept in lender.concepts)
+    xrefs = Counter(namespace(key(x)) for concept in lender.concepts for x in concept.xrefs)
+    kind, has = "ids", f"{counted(ids)} ids"
+    if not lender.is_mappings:
+        references = f"references to {counted(xrefs)}" if xrefs else "no cross-references"
+        kind, has = "concepts", f"{has} and {references}"
+    elif not lender.concepts:
+        has = f"no mapping with {' or '.join(sorted(PREDICATES))}, but {lender.unused:,} others"
+    return (
+        f"{lender.path}: none of its {kind} joins a concept of the dictionary; it has {has}, "
+        f"and {counted(joins.prefixes)} are wanted; give another file with --lend, "
+        "or also a file of mappings (SSSOM) between the two"
+    )

@@ -59,31 +59,25 @@ def _masks(
     dictionary: Dictionary, selection: Selection, linkable: Mask
 ) -> Iterator[tuple[str, Mask]]:
     """The concepts that fit each list of a selection, with the list in words."""
-    if selection.under:
-        yield _words("are under", selection.under), _under(dictionary, selection.under)
-    if selection.not_under:
-        yield _words("are not under", selection.not_under), ~_under(dictionary, selection.not_under)
-    if selection.types:
-        yield (
-            _words("have the type", selection.types),
-            _of_types(dictionary, selection.types, linkable),
-        )
-    if selection.namespaces:
-        yield (
-            _words("have the prefix", selection.namespaces),
-            _with_prefixes(dictionary, selection.namespaces, linkable),
-        )
+    for texts, what, mask in (
+        (selection.under, "are under", _under),
+        (selection.not_under, "are not under", _not_under),
+        (selection.types, "have the type", _of_types),
+        (selection.namespaces, "have the prefix", _with_prefixes),
+    ):
+        if texts:
+            yield f"{what} {' or '.join(texts)}", mask(dictionary, texts, linkable)
 
 
-def _words(what: str, texts: Sequence[str]) -> str:
-    return f"{what} {' or '.join(texts)}"
-
-
-def _under(dictionary: Dictionary, identifiers: Sequence[str]) -> Mask:
+def _under(dictionary: Dictionary, identifiers: Sequence[str], _: Mask) -> Mask:
     """The concepts that ids stand for, and those below them."""
     rows = sorted({row for text in identifiers for row in _rows(dictionary, text)})
     under: Mask = np.diff(dictionary.hierarchy.under(rows).indptr) > 0
     return under
+
+
+def _not_under(dictionary: Dictionary, identifiers: Sequence[str], linkable: Mask) -> Mask:
+    return ~_under(dictionary, identifiers, linkable)
 
 
 def _rows(dictionary: Dictionary, text: str) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ from linker.candidates.index import Floats
 from linker.candidates.options import IndexOptions
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
-from linker.dictionary.annotations import annotations_of
+from linker.dictionary.columns import annotations_of
 from linker.encoders.base import is_unit
 from linker.linking.linker import Linker
 from linker.linking.seen import Seen

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from linker import Dictionary
-from linker.dictionary.annotations import annotations_of
+from linker.dictionary.columns import annotations_of
 from linker.text.normalize import normalize
 
 

@@ -9,16 +9,20 @@ from hypothesis import strategies as st
 
 from linker.dictionary import NameTable, classes
 from linker.dictionary.classes import Classes
-from linker.dictionary.hierarchy import Hierarchy
+from linker.dictionary.hierarchy import Hierarchy, parent_lists
 from linker.errors import LinkerError
 from linker.persistence import Strings
 
 IDS = [f"D:{row}" for row in range(9)]
+
+
+def made(edges: list[tuple[int, int]]) -> Hierarchy:
+    return Hierarchy(parent_lists(9, edges))
+
+
 # 0 is the root of 1, 2 and 3; 3 is a parent of 1 too; 4 and 5 stand below 1, 5 and 6 below 2,
 # 7 below 3, 8 below 4.
-HIERARCHY = Hierarchy.of(
-    9, [(1, 0), (2, 0), (3, 0), (1, 3), (4, 1), (5, 1), (5, 2), (6, 2), (7, 3), (8, 4)]
-)
+HIERARCHY = made([(1, 0), (2, 0), (3, 0), (1, 3), (4, 1), (5, 1), (5, 2), (6, 2), (7, 3), (8, 4)])
 
 
 def table(names: dict[str, set[int]]) -> NameTable:
@@ -82,7 +86,7 @@ def test_a_level_has_the_names_of_what_stands_below_it() -> None:
         match=r"0 concepts on level 1 with names below; expected: two or more; "
         r"take another ground.root",
     ):
-        classes.of_level(table(NAMES), Hierarchy.of(9, []), 1)
+        classes.of_level(table(NAMES), made([]), 1)
 
 
 def test_parts_have_the_names_of_one_child_of_the_root() -> None:
@@ -92,7 +96,7 @@ def test_parts_have_the_names_of_one_child_of_the_root() -> None:
         "D:2": ["d"],
     }
     three = {**NAMES, "h": {3}}
-    flat = Hierarchy.of(9, [(child, 0) for child in (3, 5, 6, 8)])
+    flat = made([(child, 0) for child in (3, 5, 6, 8)])
     assert listed(classes.of_parts(table(three), flat, 3, root=0, ids=IDS)) == {
         "D:3": ["h"],
         "D:6": ["d"],
@@ -105,7 +109,7 @@ def test_parts_have_the_names_of_one_child_of_the_root() -> None:
     with pytest.raises(LinkerError, match="the hierarchy has 1 part below its root"):
         classes.of_parts(table(three), HIERARCHY, 5, root=4)
     with pytest.raises(LinkerError, match="the hierarchy has 0 parts below its root"):
-        classes.of_parts(table(three), Hierarchy.of(9, []), 5)
+        classes.of_parts(table(three), made([]), 5)
 
 
 @given(

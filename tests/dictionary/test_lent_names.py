@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from linker import Dictionary, Linker, LinkerError
-from linker.dictionary import inspection, lenders, lent_names
-from linker.dictionary.lent_names import LendingOptions
+from linker.dictionary import inspection, lending
+from linker.dictionary.lending import RULE, Lending, LendingOptions
 from linker.errors import InputError, UsageError
+from linker.text.normalize import normalize
 from linker.types import Lookup, Name
 
 OURS = (
@@ -81,8 +83,19 @@ def mappings(tmp_path: Path) -> Path:
     return saved(tmp_path / "m.sssom.tsv", MAPPINGS)
 
 
-def outcomes(lending: lent_names.Lending) -> dict[tuple[str, str], str]:
-    return {(n.name.concept_id, n.name.text): n.outcome for n in lending.names}
+def outcomes(account: Lending) -> dict[tuple[str, str], str]:
+    return {(n.name.concept_id, n.name.text): n.outcome for n in account.names}
+
+
+def lend(
+    ours: Dictionary,
+    *paths: Path,
+    options: LendingOptions = RULE,
+    form: Callable[[str], str] = normalize,
+) -> tuple[Dictionary, Lending]:
+    lenders = [lending.read(path) for path in paths]
+    account = lending.consider(ours.columns, ours.sources, lenders, options, form)
+    return ours.with_lent_names(account), account
 
 
 def lent(dictionary: Dictionary) -> list[tuple[str, str, str, str]]:
@@ -91,8 +104,8 @@ def lent(dictionary: Dictionary) -> list[tuple[str, str, str, str]]:
 
 
 def test_what_becomes_of_each_name(ours: Dictionary, diseases: Path) -> None:
-    lending = lent_names.lend(ours, [lenders.read(diseases)])
-    assert outcomes(lending) == {
+    borrower, account = lend(ours, diseases)
+    assert outcomes(account) == {
         ("D:1", "pyrexia"): "lent",
         ("D:1", "HOT head"): "known already",
         ("D:1", "ague"): "lent",
@@ -104,63 +117,61 @@ def test_what_becomes_of_each_name(ours: Dictionary, diseases: Path) -> None:
         ("D:9", "hiccup"): "concept joins none",
         ("D:10", "obsolete sneeze"): "concept is obsolete",
     }
-    assert lent(lending.dictionary) == [
+    assert lent(borrower) == [
         ("M:1", "pyrexia", "exact", "d.obo"),
         ("M:1", "ague", "exact", "d.obo"),
         ("M:2", "coughing", "exact", "d.obo"),
     ]
-    (report,) = lending.lenders
+    (report,) = account.lenders
     assert (report.joined, report.ambiguous, report.not_joined) == (2, 1, 1)
-    assert sum(report.names.values()) == len(lending.names)
-    source = lending.dictionary.sources[-1]
+    assert sum(report.names.values()) == len(account.names)
+    source = borrower.sources[-1]
     assert (source.file, source.format, source.release) == ("d.obo", "obo, names only", "7")
     assert source.concepts == 2  # concepts that lend
     assert not len(ours.lent_rows)  # untouched
 
 
 def test_the_short_form_lends_the_same(ours: Dictionary, diseases: Path, mappings: Path) -> None:
-    files = [lenders.read(path) for path in (diseases, mappings)]
-    long = lent_names.lend(ours, files).dictionary
+    long, _ = lend(ours, diseases, mappings)
     assert lent(ours.lend(diseases, mappings)) == lent(long)
 
 
 def test_labels_of_mappings_are_names_over_two_steps(ours: Dictionary, mappings: Path) -> None:
-    lending = lent_names.lend(ours, [lenders.read(mappings)])
-    assert lent(lending.dictionary) == [
+    borrower, account = lend(ours, mappings)
+    assert lent(borrower) == [
         ("M:1", "pyrexia", "exact", "m.sssom.tsv"),
         ("M:4", "sternutation", "exact", "m.sssom.tsv"),
         ("M:4", "sneezing fit", "exact", "m.sssom.tsv"),
     ]
-    assert outcomes(lending)["O:5", "obsolete yawn"] == "concept is obsolete"
-    assert outcomes(lending)["O:7", "unknown"] == "concept joins none"
-    (report,) = lending.lenders
+    assert outcomes(account)["O:5", "obsolete yawn"] == "concept is obsolete"
+    assert outcomes(account)["O:7", "unknown"] == "concept joins none"
+    (report,) = account.lenders
     assert report.unused_mappings == 1
     assert (report.joined, report.not_joined) == (5, 2)  # M:1 and M:4 too; O:7 and N:7
-    one_step = lent_names.lend(ours, [lenders.read(mappings)], LendingOptions(steps=1))
+    _, one_step = lend(ours, mappings, options=LendingOptions(steps=1))
     assert outcomes(one_step)["N:4", "sneezing fit"] == "concept joins none"
 
 
 def test_a_name_is_lent_once(ours: Dictionary, diseases: Path, mappings: Path) -> None:
-    lending = lent_names.lend(ours, [lenders.read(mappings), lenders.read(diseases)])
-    assert outcomes(lending)["O:1", "pyrexia"] == "lent"
-    assert outcomes(lending)["D:1", "pyrexia"] == "lent already"
+    _, account = lend(ours, mappings, diseases)
+    assert outcomes(account)["O:1", "pyrexia"] == "lent"
+    assert outcomes(account)["D:1", "pyrexia"] == "lent already"
 
 
 def test_options_decide_on_kinds_and_one_to_many(ours: Dictionary, diseases: Path) -> None:
-    lender = [lenders.read(diseases)]
     kinds = LendingOptions(kinds=("narrow",))
-    assert lent(lent_names.lend(ours, lender, kinds).dictionary) == [
+    assert lent(lend(ours, diseases, options=kinds)[0]) == [
         ("M:1", "summer fever", "narrow", "d.obo")
     ]
-    many = lent_names.lend(ours, lender, LendingOptions(one_to_many=True)).dictionary
+    many, _ = lend(ours, diseases, options=LendingOptions(one_to_many=True))
     assert [name[:2] for name in lent(many)][-2:] == [("M:2", "catarrh"), ("M:3", "catarrh")]
-    assert lent_names.options(["narrow", "preferred"]).kinds == ("preferred", "narrow")
+    assert lending.options(["narrow", "preferred"]).kinds == ("preferred", "narrow")
     with pytest.raises(UsageError, match="'training' is no kind of names to lend; choose of pre"):
-        lent_names.options(["training"])
+        lending.options(["training"])
 
 
 def test_another_normal_form_decides_what_is_known(ours: Dictionary, diseases: Path) -> None:
-    as_written = lent_names.lend(ours, [lenders.read(diseases)], form=str)
+    _, as_written = lend(ours, diseases, form=str)
     assert outcomes(as_written)["D:1", "HOT head"] == "lent"
 
 
@@ -242,10 +253,10 @@ def test_mappings_that_nobody_knows_are_refused_alone_and_harmless_beside_others
     with pytest.raises(LinkerError, match=message):
         ours.lend(strange)
     with caplog.at_level(logging.WARNING):
-        lending = lent_names.lend(ours, [lenders.read(path) for path in (diseases, strange)])
+        borrower, account = lend(ours, diseases, strange)
     assert "strange.tsv: none of its ids joins" in caplog.text
-    assert (lending.lenders[1].joined, lending.lenders[1].not_joined) == (0, 2)
-    assert len(lending.dictionary.lent_rows) == 3
+    assert (account.lenders[1].joined, account.lenders[1].not_joined) == (0, 2)
+    assert len(borrower.lent_rows) == 3
 
 
 def test_mappings_that_say_nothing_of_equal_ids_are_refused(
@@ -307,12 +318,12 @@ def test_what_is_no_lender_at_all_is_refused(ours: Dictionary, tmp_path: Path) -
 def test_real_vocabularies(data: Path) -> None:
     medic = Dictionary.read(data / "medic" / "CTD_diseases_2017-06-06.tsv.gz")
     paths = ("ontologies/doid.obo.gz", "mappings/mondo_exactmatch_mesh.sssom.tsv.gz")
-    lending = lent_names.lend(medic, [lenders.read(data / path) for path in paths])
-    doid, mondo = lending.lenders
+    borrower, account = lend(medic, *(data / path for path in paths))
+    doid, mondo = account.lenders
     assert (doid.joined, doid.ambiguous, doid.not_joined) == (5240, 330, 5931)
     assert (doid.names["lent"], mondo.names["lent"]) == (7408, 1788)
-    assert len(lending.dictionary.lent_rows) == 7408 + 1788
-    hereditary = [n for n in lending.names if n.name.concept_id == "DOID:5683"]
+    assert len(borrower.lent_rows) == 7408 + 1788
+    hereditary = [n for n in account.names if n.name.concept_id == "DOID:5683"]
     assert {n.concepts for n in hereditary} == {("MESH:D061325",)}
     assert [n.name.text for n in hereditary if n.outcome == "lent"] == [
         "hereditary breast ovarian cancer syndrome",

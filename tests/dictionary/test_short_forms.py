@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from linker import Dictionary
-from linker.dictionary.short_forms import doubt
+from linker.dictionary.finding import doubt
 
 ROWS = (
     "D:1\tAcute Lymphoblastic Leukemia\tALL",

@@ -19,6 +19,7 @@ from linker import (
     Selection,
 )
 from linker.candidates.hybrid import HybridGenerator
+from linker.dictionary.lending import ConsideredName, Lending
 from linker.explanation import (
     ExplainedCandidate,
     ExplainedConcept,
@@ -429,8 +430,8 @@ def test_equal_scores_name_the_rule_that_decided(
     first: str,
 ) -> None:
     (tmp_path / "d.tsv").write_text(TWO.format(*names))
-    lending = [Name("gamma", identifier, source="other") for identifier in lent]
-    two = Dictionary.read(tmp_path / "d.tsv").with_lent_names(lending, ())
+    names_lent = [ConsideredName(Name("gamma", "Y:1"), "other", (i,), "lent") for i in lent]
+    two = Dictionary.read(tmp_path / "d.tsv").with_lent_names(Lending(names_lent))
     linker = Linker.train(two, mentions=annotated(*mentions), encoder="tfidf").with_ranker(None)
     best, other = linker.explain("gamma").parts[0].candidates
     assert best.parts.score == other.parts.score

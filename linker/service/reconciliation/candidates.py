@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from linker.dictionary.short_forms import doubt
+from linker.dictionary.finding import doubt
 from linker.errors import shorten
 from linker.linking.requests import Linked, Request
 from linker.readers.records import MENTION_LIMIT
